@@ -1,0 +1,31 @@
+# What gets built. A project that adds sheaf as a subdirectory gets the library alone.
+option(SHEAF_BUILD_CLI "Build the sheaf command" ${PROJECT_IS_TOP_LEVEL})
+option(SHEAF_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(SHEAF_BUILD_BENCH "Build sheaf-bench" ${PROJECT_IS_TOP_LEVEL})
+option(SHEAF_BUILD_FUZZ "Build the fuzz targets" OFF)
+option(SHEAF_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
+option(SHEAF_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
+set(SHEAF_CUDA AUTO CACHE STRING "CUDA backend: AUTO builds it where a toolkit is found, ON insists, OFF leaves it out")
+set_property(CACHE SHEAF_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(SHEAF_SANITIZE "" CACHE STRING "Sanitizers to build with: address, undefined, thread, or a comma-separated list")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+include(GNUInstallDirs)
+
+# Flags of every target of this project, and of nobody else's.
+add_library(sheaf_flags INTERFACE)
+target_compile_features(sheaf_flags INTERFACE cxx_std_20)
+target_compile_options(sheaf_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-fvisibility=hidden>)
+if(SHEAF_SANITIZE)
+  target_compile_options(sheaf_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SHEAF_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+  target_link_options(sheaf_flags INTERFACE -fsanitize=${SHEAF_SANITIZE})
+endif()

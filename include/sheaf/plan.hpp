@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sheaf/export.hpp>
+
+namespace sheaf {
+
+/// What the caller knows of the places that an index list names, in the order in which it names them.
+struct access_pattern {
+  enum class kind : std::uint8_t {
+    unknown,      ///< nothing
+    sequential,   ///< ascending, nearly without gaps
+    random,       ///< anywhere
+    partitioned,  ///< `parameter` streams, each ascending
+    clustered,    ///< anywhere inside a window of `parameter` records that moves on
+  };
+  kind shape = kind::unknown;
+  std::uint64_t parameter = 0;
+
+  static constexpr access_pattern unknown() { return {}; }
+  static constexpr access_pattern sequential() { return {kind::sequential, 0}; }
+  static constexpr access_pattern random() { return {kind::random, 0}; }
+  static constexpr access_pattern partitioned(std::uint64_t streams) { return {kind::partitioned, streams}; }
+  static constexpr access_pattern clustered(std::uint64_t records) { return {kind::clustered, records}; }
+
+  friend constexpr bool operator==(const access_pattern&, const access_pattern&) = default;
+};
+
+/// One part of a predicted time.
+struct cost_term {
+  const char* what = "";  ///< "streamed", "random read", "latency"
+  double seconds = 0;
+};
+
+/// What the planner thinks of one variant.
+struct variant_estimate {
+  std::string variant;
+  bool applicable = false;
+  bool chosen = false;
+  double seconds = 0;
+  std::uint64_t scratch_bytes = 0;
+  std::vector<cost_term> terms;
+  std::string reason;  ///< why it is not taken, empty if it is
+};
+
+/// Every variant of a primitive on one problem, and the choice.
+struct explanation {
+  std::string primitive;
+  std::string machine;
+  std::vector<variant_estimate> variants;
+
+  /// The chosen one, or null where none can run.
+  SHEAF_API const variant_estimate* choice() const noexcept;
+};
+
+}  // namespace sheaf

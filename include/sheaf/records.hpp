@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <sheaf/export.hpp>
+
+namespace sheaf {
+
+/// Opaque records to read: `count` records of `record_bytes` bytes, the first byte of one record
+/// `stride_bytes` after the first byte of the one before it. Borrows; any alignment.
+struct const_records {
+  const std::byte* data = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t stride_bytes = 0;
+
+  constexpr const_records() = default;
+  const_records(const void* first, std::uint64_t record_count, std::uint64_t bytes)
+      : const_records(first, record_count, bytes, bytes) {}
+  const_records(const void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
+      : data(static_cast<const std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
+  template <class Record>
+    requires std::is_trivially_copyable_v<Record>
+  const_records(std::span<Record> typed) : const_records(typed.data(), typed.size(), sizeof(Record)) {}
+};
+
+/// Opaque records to write; see const_records.
+struct records {
+  std::byte* data = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t stride_bytes = 0;
+
+  constexpr records() = default;
+  records(void* first, std::uint64_t record_count, std::uint64_t bytes)
+      : records(first, record_count, bytes, bytes) {}
+  records(void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
+      : data(static_cast<std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
+  template <class Record>
+    requires(std::is_trivially_copyable_v<Record> && !std::is_const_v<Record>)
+  records(std::span<Record> typed) : records(typed.data(), typed.size(), sizeof(Record)) {}
+
+  operator const_records() const { return {data, count, record_bytes, stride_bytes}; }
+};
+
+enum class index_type : std::uint8_t { u32, u64, i32, i64 };
+
+/// Bytes of one index: 4 or 8.
+constexpr std::uint64_t bytes(index_type type) {
+  return type == index_type::u32 || type == index_type::i32 ? 4 : 8;
+}
+
+/// A list of record numbers, counted from 0. A negative index is out of range. Borrows; aligned to its type.
+struct index_span {
+  const void* data = nullptr;
+  std::uint64_t count = 0;
+  index_type type = index_type::u32;
+
+  constexpr index_span() = default;
+  constexpr index_span(const void* first, std::uint64_t index_count, index_type t)
+      : data(first), count(index_count), type(t) {}
+  index_span(std::span<const std::uint32_t> list) : index_span(list.data(), list.size(), index_type::u32) {}
+  index_span(std::span<const std::uint64_t> list) : index_span(list.data(), list.size(), index_type::u64) {}
+  index_span(std::span<const std::int32_t> list) : index_span(list.data(), list.size(), index_type::i32) {}
+  index_span(std::span<const std::int64_t> list) : index_span(list.data(), list.size(), index_type::i64) {}
+};
+
+/// What happens to an index that names no record.
+enum class bounds : std::uint8_t {
+  check,  ///< it is skipped, and the first one is thrown by context::wait()
+  trust,  ///< the caller vouches for every index; a bad one is undefined behaviour
+};
+
+}  // namespace sheaf

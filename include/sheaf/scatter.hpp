@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string_view>
+
+#include <sheaf/context.hpp>
+#include <sheaf/export.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+
+namespace sheaf {
+
+/// Which writer wins where index names a record of out more than once.
+enum class duplicates : std::uint8_t {
+  any,   ///< one of them, unspecified which; records over 16 bytes may mix
+  last,  ///< the one at the last position, its whole record, always
+};
+
+struct scatter_options {
+  access_pattern pattern = access_pattern::unknown();
+  sheaf::bounds bounds = sheaf::bounds::check;
+  sheaf::duplicates duplicates = sheaf::duplicates::any;
+  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.direct"
+};
+
+/// out[index[i]] = in[i] for every i (He et al. 2007, section 3.2).
+/// @param in     records of 1 byte to 64 KiB, at any stride.
+/// @param index  as many as in has records; distinct, or see duplicates.
+/// @param out    records as wide as in's; may not overlap in or index. Records that no index names keep their value.
+/// A bad index writes nothing and surfaces at ctx.wait(). Bit-identical on every backend for distinct indices and
+/// for duplicates::last. Queued on ctx: returns before the work is done on CUDA, after it on the CPU.
+/// @throws error(bad_argument) if lengths or widths disagree, spans overlap or are not in ctx's memory.
+SHEAF_API void scatter(const context& ctx, const_records in, index_span index, records out,
+                       const scatter_options& options = {});
+
+/// What scatter would do with views of these shapes; their data is not touched and may be null.
+SHEAF_API explanation explain_scatter(const context& ctx, const_records in, index_span index, records out,
+                                      const scatter_options& options = {});
+
+}  // namespace sheaf

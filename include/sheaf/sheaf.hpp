@@ -1,0 +1,12 @@
+#pragma once
+
+// Everything that the library offers on host memory; interop headers are included by those who need them.
+#include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
+#include <sheaf/gather.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+#include <sheaf/scatter.hpp>
+#include <sheaf/version.hpp>

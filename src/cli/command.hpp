@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
+
+// What every subcommand has in common. Each lives in its own file, adds itself to the app, does its work in its
+// callback and throws; main.cpp turns what was thrown into words on stderr and an exit code.
+namespace sheaf::cli {
+
+constexpr int json_schema_version = 1;
+
+enum exit_code : int {
+  exit_done = 0,
+  exit_internal = 1,
+  exit_usage = 2,
+  exit_bad_input = 3,
+  exit_verification_failed = 4,
+  exit_out_of_space = 5,
+  exit_no_backend = 6,
+};
+
+/// Thrown when --verify finds a wrong answer.
+class verification_failed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The options that every working subcommand takes.
+struct common_options {
+  std::string backend = "auto";  ///< auto, reference, cpu, cuda
+  int threads = 0;               ///< 0: all
+  bool json = false;             ///< one document on stdout
+  bool verify = false;
+  bool quiet = false;
+
+  void add_to(CLI::App& subcommand);
+  /// @throws error(backend_unavailable)
+  context make_context() const;
+  /// The variant to force: reference.serial for the reference backend, else empty.
+  std::string_view variant() const;
+  bool is_reference() const { return backend == "reference"; }
+};
+
+/// Prints a document with its schema_version, and nothing else, on stdout.
+void print_json(nlohmann::json document);
+exit_code exit_code_of(error_code code);
+
+void add_demo(CLI::App& app);
+void add_gather(CLI::App& app);
+void add_machine(CLI::App& app);
+void add_plan(CLI::App& app);
+void add_scatter(CLI::App& app);
+void add_spatter(CLI::App& app);
+void add_version(CLI::App& app);
+
+}  // namespace sheaf::cli

@@ -1,0 +1,101 @@
+#include <sheaf/context.hpp>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "core/context_state.hpp"
+
+namespace sheaf {
+
+std::string_view name(backend_kind backend) noexcept { return backend == backend_kind::cpu ? "cpu" : "cuda"; }
+
+context::context(std::shared_ptr<core::context_state> state) : state_(std::move(state)) {}
+
+context context::cpu(int threads) { return context(core::make_cpu_state(threads)); }
+
+#if SHEAF_HAS_CUDA
+context context::cuda(int device) { return context(core::make_cuda_state(device, nullptr, true)); }
+context context::cuda(int device, CUstream_st* stream) { return context(core::make_cuda_state(device, stream, false)); }
+context context::best() { return core::cuda_device_count() > 0 ? cuda(0) : cpu(); }
+#else
+namespace {
+[[noreturn]] void without_cuda() {
+  throw error(error_code::backend_unavailable, "context::cuda: this build of sheaf has no CUDA backend");
+}
+}  // namespace
+context context::cuda(int) { without_cuda(); }
+context context::cuda(int, CUstream_st*) { without_cuda(); }
+context context::best() { return cpu(); }
+#endif
+
+backend_kind context::backend() const noexcept { return state_->backend; }
+int context::threads() const noexcept { return state_->threads; }
+int context::device() const noexcept { return state_->device(); }
+CUstream_st* context::stream() const noexcept { return state_->stream(); }
+const machine& context::profile() const noexcept { return state_->profile; }
+
+void context::use(const machine& profile) {
+  if (profile.backend != state_->backend) {
+    throw error(error_code::bad_argument,
+                fmt::format("context::use: profile '{}' is for {}, the context works on {}", profile.name,
+                            name(profile.backend), name(state_->backend)));
+  }
+  state_->profile = profile;
+}
+
+void context::use(const memory_resource& memory) {
+  if (memory.allocate == nullptr || memory.deallocate == nullptr) {
+    throw error(error_code::bad_argument, "context::use: a memory resource needs both of its functions");
+  }
+  state_->memory = memory;
+}
+
+void context::wait() const { state_->wait(); }
+work_status context::status() const { return state_->status(); }
+
+namespace core {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> forced;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(entry.size() + (entry.size() < text.size() ? 1 : 0));
+    if (entry.empty()) continue;
+    const auto colon = entry.find(':');
+    if (colon == 0 || colon == std::string_view::npos || colon + 1 == entry.size()) {
+      throw error(error_code::bad_argument,
+                  fmt::format("SHEAF_VARIANT: '{}' is not PRIMITIVE:VARIANT, as in gather:cpu.direct", entry));
+    }
+    forced.emplace_back(entry.substr(0, colon), entry.substr(colon + 1));
+  }
+  return forced;
+}
+
+machine profile_from_environment(backend_kind backend, machine otherwise) {
+  const char* path = std::getenv("SHEAF_PROFILE");
+  if (path == nullptr || *path == '\0') return otherwise;
+  machine loaded = load_machine(path);
+  return loaded.backend == backend ? loaded : otherwise;
+}
+
+}  // namespace
+
+context_state::context_state(backend_kind kind, machine shipped, memory_resource resource)
+    : backend(kind), profile(profile_from_environment(kind, std::move(shipped))), memory(resource) {
+  if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
+}
+
+std::string_view context_state::forced_variant(std::string_view primitive) const noexcept {
+  for (const auto& [forced_primitive, variant] : forced_) {
+    if (forced_primitive == primitive) return variant;
+  }
+  return {};
+}
+
+}  // namespace core
+}  // namespace sheaf

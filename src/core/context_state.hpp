@@ -1,0 +1,76 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sheaf/context.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/memory.hpp>
+
+#include "core/index_report.hpp"
+
+namespace sheaf::core {
+
+/// What a context is on one backend. Backends derive from it; primitives see only this.
+class context_state {
+ public:
+  context_state(backend_kind backend, machine profile, memory_resource memory);
+  virtual ~context_state() = default;
+  context_state(const context_state&) = delete;
+  context_state& operator=(const context_state&) = delete;
+
+  virtual void wait() = 0;
+  virtual work_status status() = 0;
+  virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Throws bad_argument, naming `call` and `what`, unless kernels of this context can reach the memory.
+  virtual void require_reachable(const void* first, std::string_view call, std::string_view what) const = 0;
+
+  virtual int device() const noexcept { return -1; }
+  virtual CUstream_st* stream() const noexcept { return nullptr; }
+
+  /// Numbers the calls of this context; index errors are ordered by it.
+  std::uint64_t begin_call() noexcept { return ++calls_; }
+  /// The variant that the environment forces for a primitive, or empty.
+  std::string_view forced_variant(std::string_view primitive) const noexcept;
+
+  const backend_kind backend;
+  int threads = 1;
+  machine profile;
+  memory_resource memory;
+
+ private:
+  std::uint64_t calls_ = 0;
+  std::vector<std::pair<std::string, std::string>> forced_;
+};
+
+/// Scratch for one call: taken from the context's resource, given back in stream order at the end of the scope.
+class scratch {
+ public:
+  scratch(context_state& state, std::uint64_t bytes);
+  ~scratch();
+  scratch(const scratch&) = delete;
+  scratch& operator=(const scratch&) = delete;
+
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(block_);
+  }
+
+ private:
+  memory_resource memory_;
+  CUstream_st* stream_;
+  void* block_ = nullptr;
+  std::uint64_t bytes_;
+};
+
+/// Made by src/core for the CPU; by the backends for the others, and only linked where they are built.
+std::shared_ptr<context_state> make_cpu_state(int threads);
+std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream);
+int cuda_device_count() noexcept;
+
+}  // namespace sheaf::core

@@ -1,0 +1,83 @@
+#include "core/cpu_state.hpp"
+
+#include <omp.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "core/memory_space.hpp"
+
+namespace sheaf::core {
+namespace {
+
+constexpr std::size_t block_alignment = 256;
+
+void* allocate_host(void*, std::uint64_t bytes, CUstream_st*) {
+  return ::operator new(bytes, std::align_val_t{block_alignment}, std::nothrow);
+}
+
+void deallocate_host(void*, void* block, std::uint64_t, CUstream_st*) {
+  ::operator delete(block, std::align_val_t{block_alignment});
+}
+
+constexpr int most_threads = 4096;
+
+int threads_from_environment() {
+  const char* text = std::getenv("SHEAF_THREADS");
+  if (text == nullptr || *text == '\0') return omp_get_num_procs();
+  char* end = nullptr;
+  errno = 0;
+  const long threads = std::strtol(text, &end, 10);
+  if (*end != '\0' || errno != 0 || threads < 1 || threads > most_threads) {
+    throw error(error_code::bad_argument,
+                fmt::format("SHEAF_THREADS: '{}' is not a number from 1 to {}", text, most_threads));
+  }
+  return static_cast<int>(threads);
+}
+
+int checked_threads(int threads) {
+  if (threads < 0 || threads > most_threads) {
+    throw error(error_code::bad_argument,
+                fmt::format("context::cpu: {} threads, not 0 to {}", threads, most_threads));
+  }
+  return threads == 0 ? threads_from_environment() : threads;
+}
+
+}  // namespace
+
+std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
+
+cpu_state::cpu_state(int thread_count)
+    : context_state(backend_kind::cpu, nearest_machine(backend_kind::cpu, ""), {allocate_host, deallocate_host, nullptr}) {
+  threads = checked_threads(thread_count);
+  profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
+}
+
+void cpu_state::wait() {
+  if (!first_.found()) return;
+  const index_report report = std::exchange(first_, index_report{});
+  throw error(error_code::bad_index, message(report));
+}
+
+work_status cpu_state::status() { return first_.found() ? work_status::failed : work_status::done; }
+
+void cpu_state::copy(void* to, const void* from, std::uint64_t bytes) { std::memcpy(to, from, bytes); }
+
+void cpu_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
+  const memory_place place = place_of(first);
+  if (place.space == memory_space::device) {
+    throw error(error_code::bad_argument, fmt::format("{}: {} is in the memory of CUDA device {}, the context works on the CPU",
+                                                      call, what, place.device));
+  }
+}
+
+void cpu_state::keep_first(const index_report& report) noexcept {
+  if (report.found() && report.before(first_)) first_ = report;
+}
+
+}  // namespace sheaf::core

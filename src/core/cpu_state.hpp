@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/context_state.hpp"
+
+namespace sheaf::core {
+
+/// The CPU's context: work is done when a call returns; bad indices wait for wait() as on every backend.
+class cpu_state final : public context_state {
+ public:
+  explicit cpu_state(int thread_count);
+
+  void wait() override;
+  work_status status() override;
+  void copy(void* to, const void* from, std::uint64_t bytes) override;
+  void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
+
+  /// Keeps the report if it is the first by (call, position). Called once per thread and call, from the calling thread.
+  void keep_first(const index_report& report) noexcept;
+
+ private:
+  index_report first_;
+};
+
+/// The state of a context that is known to be the CPU's.
+inline cpu_state& cpu(const context& ctx) { return static_cast<cpu_state&>(ctx.state()); }
+
+}  // namespace sheaf::core

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sheaf::core {
+
+/// Which list an index came from; decides the words of the message.
+enum class index_role : std::uint32_t { gather_index, scatter_index };
+
+/// The first bad index of the calls since the last wait. Lives where the backend's workers can write it, so it is a
+/// plain struct; ordered by (call, position).
+struct index_report {
+  std::uint64_t call = ~std::uint64_t{0};  ///< none yet: later than every call
+  std::uint64_t position = ~std::uint64_t{0};
+  std::uint64_t value = 0;  ///< the bits of the index, sign-extended where is_signed
+  std::uint64_t limit = 0;  ///< records that the index may name
+  index_role role = index_role::gather_index;
+  std::uint32_t is_signed = 0;
+
+  bool found() const noexcept { return call != ~std::uint64_t{0}; }
+  bool before(const index_report& other) const noexcept {
+    return call < other.call || (call == other.call && position < other.position);
+  }
+};
+
+/// "gather: index[123456] is 999, past the table's 100 records"
+std::string message(const index_report& report);
+
+}  // namespace sheaf::core

@@ -1,0 +1,44 @@
+#include "core/memory_space.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+namespace sheaf::core {
+namespace {
+
+// cuPointerGetAttributes and its numbers, declared here because core knows no CUDA header.
+using pointer_attributes = int (*)(unsigned, int*, void**, unsigned long long);
+constexpr int attribute_memory_type = 2;
+constexpr int attribute_is_managed = 8;
+constexpr int attribute_device_ordinal = 9;
+constexpr unsigned memory_type_host = 1;
+constexpr unsigned memory_type_device = 2;
+
+pointer_attributes driver() noexcept {
+  static std::atomic<pointer_attributes> known{nullptr};
+  if (auto function = known.load(std::memory_order_acquire)) return function;
+  void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);  // only if somebody loaded it
+  if (library == nullptr) return nullptr;
+  auto function = reinterpret_cast<pointer_attributes>(dlsym(library, "cuPointerGetAttributes"));
+  known.store(function, std::memory_order_release);
+  return function;  // the handle stays: so does the function
+}
+
+}  // namespace
+
+memory_place place_of(const void* address) noexcept {
+  const pointer_attributes ask = driver();
+  if (ask == nullptr) return {};
+  unsigned type = 0;
+  unsigned managed = 0;
+  int device = -1;
+  int attributes[] = {attribute_memory_type, attribute_is_managed, attribute_device_ordinal};
+  void* answers[] = {&type, &managed, &device};
+  if (ask(3, attributes, answers, reinterpret_cast<unsigned long long>(address)) != 0) return {};
+  if (managed != 0) return {memory_space::managed, device};
+  if (type == memory_type_device) return {memory_space::device, device};
+  return {type == memory_type_host ? memory_space::pinned : memory_space::host, -1};
+}
+
+}  // namespace sheaf::core

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sheaf::core {
+
+enum class memory_space : std::uint8_t { host, pinned, managed, device };
+
+struct memory_place {
+  memory_space space = memory_space::host;
+  int device = -1;  ///< of device memory
+};
+
+/// Where an address lies. Asks the CUDA driver if this process has loaded one, and never loads or starts it: without
+/// it there is no device memory.
+memory_place place_of(const void* address) noexcept;
+
+}  // namespace sheaf::core

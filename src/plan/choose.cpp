@@ -1,0 +1,61 @@
+#include "plan/choose.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sheaf/error.hpp>
+
+namespace sheaf {
+
+const variant_estimate* explanation::choice() const noexcept {
+  for (const variant_estimate& estimate : variants) {
+    if (estimate.chosen) return &estimate;
+  }
+  return nullptr;
+}
+
+namespace plan {
+
+void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
+                           std::span<const std::string_view> names) {
+  throw error(error_code::bad_argument,
+              fmt::format("{}: no variant is named '{}'; there are {}", primitive, wanted, fmt::join(names, ", ")));
+}
+
+void throw_rejected(std::string_view primitive, std::span<const rejection> rejections) {
+  std::string text = fmt::format("{}: no variant can run this:", primitive);
+  for (const rejection& r : rejections) text += fmt::format(" {} ({});", r.variant, r.reason);
+  text.pop_back();
+  throw error(error_code::no_variant, text);
+}
+
+variant_estimate describe(std::string_view name, const planned& plan) {
+  variant_estimate estimate;
+  estimate.variant = name;
+  estimate.applicable = plan.applicable();
+  estimate.seconds = plan.seconds;
+  estimate.scratch_bytes = plan.scratch_bytes;
+  estimate.terms.assign(plan.terms.begin(), plan.terms.begin() + plan.term_count);
+  if (!plan.applicable()) {
+    estimate.reason = plan.rejection;
+  } else if (plan.by_name_only) {
+    estimate.reason = "runs by name only";
+  }
+  return estimate;
+}
+
+void explain_losers(explanation& why, bool forced) {
+  const variant_estimate* taken = why.choice();
+  if (taken == nullptr) return;
+  for (variant_estimate& estimate : why.variants) {
+    if (estimate.chosen) {
+      estimate.reason.clear();
+    } else if (estimate.reason.empty()) {
+      estimate.reason = forced ? fmt::format("{} is forced", taken->variant)
+                               : fmt::format("predicted {:.2f}x the time of {}", estimate.seconds / taken->seconds,
+                                             taken->variant);
+    }
+  }
+}
+
+}  // namespace plan
+}  // namespace sheaf

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+
+#include <sheaf/records.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "plan/variant.hpp"
+#include "primitives/movement.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// near is the input, far the output.
+struct scatter_problem : movement {
+  sheaf::duplicates duplicates = sheaf::duplicates::any;
+};
+
+struct scatter_buffers {
+  const_records in;
+  index_span index;
+  records out;
+};
+
+using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
+
+/// Every way to scatter that this build has.
+std::span<const scatter_variant> scatter_variants();
+
+}  // namespace primitives
+
+// What the backends define.
+namespace reference {
+extern const primitives::scatter_variant scatter_serial;
+}
+namespace cpu {
+extern const primitives::scatter_variant scatter_direct;
+extern const primitives::scatter_variant scatter_owner;
+}  // namespace cpu
+namespace cuda {
+extern const primitives::scatter_variant scatter_direct;
+extern const primitives::scatter_variant scatter_collective;
+extern const primitives::scatter_variant scatter_thread_per_record;
+extern const primitives::scatter_variant scatter_last_writer;
+}  // namespace cuda
+
+}  // namespace sheaf

@@ -1,0 +1,42 @@
+#include "primitives/gather.hpp"
+
+#include <cstring>
+
+#include "core/cpu_state.hpp"
+#include "reference/index_reader.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::gather_buffers;
+using primitives::gather_problem;
+
+// One record after another: nothing overlaps, so every record pays the memory's latency.
+plan::planned plan_serial(const gather_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
+  return plan;
+}
+
+void run_serial(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const index_reader index(b.index, p.far_count);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    std::byte* to = b.out.data + i * p.near_stride_bytes;
+    if (index.in_range(i)) {
+      std::memcpy(to, b.table.data + index.bits(i) * p.far_stride_bytes, p.record_bytes);
+    } else {
+      std::memset(to, 0, p.record_bytes);
+      state.keep_first(index.report(call, i, core::index_role::gather_index));
+    }
+  }
+}
+
+}  // namespace
+
+constinit const primitives::gather_variant gather_serial{"reference.serial", plan_serial, run_serial};
+
+}  // namespace sheaf::reference
