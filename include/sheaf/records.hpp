@@ -2,12 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <ranges>
 #include <type_traits>
 
 #include <sheaf/export.hpp>
 
 namespace sheaf {
+
+/// std::vector, std::array, std::span: elements side by side that can be moved as bytes.
+template <class Range>
+concept record_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                       std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
+
+/// The same, of one of the four index types.
+template <class Range>
+concept index_range =
+    record_range<Range> && (std::is_same_v<std::ranges::range_value_t<Range>, std::uint32_t> ||
+                            std::is_same_v<std::ranges::range_value_t<Range>, std::uint64_t> ||
+                            std::is_same_v<std::ranges::range_value_t<Range>, std::int32_t> ||
+                            std::is_same_v<std::ranges::range_value_t<Range>, std::int64_t>);
 
 /// Opaque records to read: `count` records of `record_bytes` bytes, the first byte of one record
 /// `stride_bytes` after the first byte of the one before it. Borrows; any alignment.
@@ -22,9 +35,9 @@ struct const_records {
       : const_records(first, record_count, bytes, bytes) {}
   const_records(const void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
       : data(static_cast<const std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
-  template <class Record>
-    requires std::is_trivially_copyable_v<Record>
-  const_records(std::span<Record> typed) : const_records(typed.data(), typed.size(), sizeof(Record)) {}
+  template <record_range Range>
+  const_records(const Range& typed)
+      : const_records(std::ranges::data(typed), std::ranges::size(typed), sizeof(std::ranges::range_value_t<Range>)) {}
 };
 
 /// Opaque records to write; see const_records.
@@ -39,9 +52,10 @@ struct records {
       : records(first, record_count, bytes, bytes) {}
   records(void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
       : data(static_cast<std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
-  template <class Record>
-    requires(std::is_trivially_copyable_v<Record> && !std::is_const_v<Record>)
-  records(std::span<Record> typed) : records(typed.data(), typed.size(), sizeof(Record)) {}
+  template <record_range Range>
+    requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>)
+  records(Range&& typed)
+      : records(std::ranges::data(typed), std::ranges::size(typed), sizeof(std::ranges::range_value_t<Range>)) {}
 
   operator const_records() const { return {data, count, record_bytes, stride_bytes}; }
 };
@@ -62,10 +76,16 @@ struct index_span {
   constexpr index_span() = default;
   constexpr index_span(const void* first, std::uint64_t index_count, index_type t)
       : data(first), count(index_count), type(t) {}
-  index_span(std::span<const std::uint32_t> list) : index_span(list.data(), list.size(), index_type::u32) {}
-  index_span(std::span<const std::uint64_t> list) : index_span(list.data(), list.size(), index_type::u64) {}
-  index_span(std::span<const std::int32_t> list) : index_span(list.data(), list.size(), index_type::i32) {}
-  index_span(std::span<const std::int64_t> list) : index_span(list.data(), list.size(), index_type::i64) {}
+  template <index_range Range>
+  index_span(const Range& list)
+      : index_span(std::ranges::data(list), std::ranges::size(list), type_of<std::ranges::range_value_t<Range>>()) {}
+
+ private:
+  template <class Index>
+  static constexpr index_type type_of() {
+    if constexpr (sizeof(Index) == 4) return std::is_signed_v<Index> ? index_type::i32 : index_type::u32;
+    return std::is_signed_v<Index> ? index_type::i64 : index_type::u64;
+  }
 };
 
 /// What happens to an index that names no record.
