@@ -51,6 +51,8 @@ void require(cudaError_t result, std::string_view what) {
 }
 
 device_scope::device_scope(int device) {
+  static const bool only_one = core::cuda_device_count() == 1;
+  if (only_one) return;
   require(cudaGetDevice(&before_), "CUDA device");
   if (before_ == device) return;
   require(cudaSetDevice(device), "CUDA device");
@@ -94,7 +96,7 @@ cuda_state::~cuda_state() {
 }
 
 void cuda_state::wait() {
-  const device_scope here(device_);
+  const device_scope here(device_);  // a null stream means another one on each device
   if (is_capturing(stream_)) {
     throw error(error_code::bad_argument, "context::wait: the stream is being captured into a graph");
   }

@@ -1,6 +1,6 @@
 #include "primitives/gather.hpp"
 
-#include "cuda/movement.cuh"
+#include "cuda/words_movement.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -24,7 +24,7 @@ plan::planned plan_reads(const gather_problem& p, const machine& m, double slowd
 
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  if (p.record_bytes != p.word_bytes) return plan::rejected("a record is more than one aligned word");
+  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   return plan_reads(p, m, 1.0);
 }
 

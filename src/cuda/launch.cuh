@@ -10,15 +10,22 @@ constexpr unsigned block_threads = 256;
 
 constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// Queues a kernel of `blocks` blocks of block_threads threads on the context's stream.
+/// Queues a kernel of `blocks` blocks of `threads` threads on the context's stream.
+template <class... Parameters, class... Arguments>
+void launch_blocks(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
+                   unsigned threads, const Arguments&... arguments) {
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
+  configuration.blockDim = dim3(threads);
+  configuration.stream = ctx.stream();
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+}
+
+/// The same with block_threads threads.
 template <class... Parameters, class... Arguments>
 void launch(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
             const Arguments&... arguments) {
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
-  configuration.blockDim = dim3(block_threads);
-  configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+  launch_blocks(ctx, what, kernel, blocks, block_threads, arguments...);
 }
 
 }  // namespace sheaf::cuda

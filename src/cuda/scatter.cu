@@ -1,6 +1,6 @@
 #include "primitives/scatter.hpp"
 
-#include "cuda/movement.cuh"
+#include "cuda/words_movement.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -31,7 +31,7 @@ plan::planned plan_writes(const scatter_problem& p, const machine& m, double slo
 
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  if (p.record_bytes != p.word_bytes) return plan::rejected("a record is more than one aligned word");
+  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   return plan_writes(p, m, 1.0);
 }
 

@@ -17,21 +17,10 @@ void with_word(std::uint32_t word_bytes, Body body) {
   }
 }
 
-template <class Word>
-__device__ __forceinline__ Word zero_word() {
-  return Word{};
-}
-
 /// Reads a word that no thread writes during the kernel.
 template <class Word>
 __device__ __forceinline__ Word load_word(const std::byte* from) {
   return __ldg(reinterpret_cast<const Word*>(from));
-}
-
-/// Reads a word that is used once: it need not stay in a cache.
-template <class Word>
-__device__ __forceinline__ Word load_streamed(const std::byte* from) {
-  return __ldcs(reinterpret_cast<const Word*>(from));
 }
 
 template <class Word>

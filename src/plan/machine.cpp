@@ -1,11 +1,17 @@
 #include <sheaf/machine.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <span>
 
 namespace sheaf {
 namespace {
+
+// The logarithm with straight lines between powers of two: plans are made for every call.
+double log2_nearly(std::uint64_t x) {
+  const auto whole = static_cast<int>(std::bit_width(x)) - 1;
+  return whole + static_cast<double>(x) / static_cast<double>(std::uint64_t{1} << whole) - 1;
+}
 
 // Rate of one width over footprint: straight lines between the measured points, over the logarithm of the footprint.
 double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
@@ -14,8 +20,8 @@ double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
   if (above == points.begin()) return points.front().records_per_second;
   if (above == points.end()) return points.back().records_per_second;
   const access_rate& low = *(above - 1);
-  const double part = std::log2(static_cast<double>(footprint) / static_cast<double>(low.footprint_bytes)) /
-                      std::log2(static_cast<double>(above->footprint_bytes) / static_cast<double>(low.footprint_bytes));
+  const double part = (log2_nearly(footprint) - log2_nearly(low.footprint_bytes)) /
+                      (log2_nearly(above->footprint_bytes) - log2_nearly(low.footprint_bytes));
   return low.records_per_second + part * (above->records_per_second - low.records_per_second);
 }
 
