@@ -8,7 +8,7 @@ if(NOT SHEAF_CUDA STREQUAL "OFF")
       set(CMAKE_CUDA_COMPILER ${SHEAF_NVCC})
     endif()
   endif()
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     # The machine's own where it has a GPU, else what runs on today's data centre parts.
     if(EXISTS /dev/nvidiactl)
       set(CMAKE_CUDA_ARCHITECTURES native)

@@ -24,6 +24,9 @@ add_library(sheaf_flags INTERFACE)
 target_compile_features(sheaf_flags INTERFACE cxx_std_20)
 target_compile_options(sheaf_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-fvisibility=hidden>)
+if(SHEAF_BUILD_FUZZ)
+  target_compile_options(sheaf_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
 if(SHEAF_SANITIZE)
   target_compile_options(sheaf_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SHEAF_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)

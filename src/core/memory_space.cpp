@@ -1,6 +1,7 @@
 #include "core/memory_space.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <atomic>
 
@@ -15,11 +16,29 @@ constexpr int attribute_device_ordinal = 9;
 constexpr unsigned memory_type_host = 1;
 constexpr unsigned memory_type_device = 2;
 
+// Libraries that this process has loaded so far, dlclose'd ones too.
+unsigned long long libraries_loaded() noexcept {
+  unsigned long long count = 0;
+  dl_iterate_phdr([](dl_phdr_info* info, std::size_t, void* result) {
+    *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+    return 1;
+  }, &count);
+  return count;
+}
+
+// Looking for a library that is not there searches the file system, 12 us each time: it is looked for again only after
+// something was loaded.
 pointer_attributes driver() noexcept {
   static std::atomic<pointer_attributes> known{nullptr};
   if (auto function = known.load(std::memory_order_acquire)) return function;
+  static std::atomic<unsigned long long> missing_at{0};
+  const unsigned long long loaded = libraries_loaded();
+  if (missing_at.load(std::memory_order_relaxed) == loaded) return nullptr;
   void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);  // only if somebody loaded it
-  if (library == nullptr) return nullptr;
+  if (library == nullptr) {
+    missing_at.store(loaded, std::memory_order_relaxed);
+    return nullptr;
+  }
   auto function = reinterpret_cast<pointer_attributes>(dlsym(library, "cuPointerGetAttributes"));
   known.store(function, std::memory_order_release);
   return function;  // the handle stays: so does the function

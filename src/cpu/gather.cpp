@@ -1,10 +1,4 @@
-#include "primitives/gather.hpp"
-
-#include <cstring>
-
-#include "core/cpu_state.hpp"
-#include "cpu/parallel.hpp"
-#include "cpu/record_copy.hpp"
+#include "cpu/gather_range.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -12,35 +6,29 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
+// One pass in index order. Lines of the table are asked for ahead; output larger than the cache is written past it,
+// which saves reading it: 1.2x on records in order, 1.1x inside windows of 4096.
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;
+  plan.parameters[gather_asks_ahead] = p.far_bytes() > prefetch_from_bytes;
+  plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
   plan.add("latency", m.launch_seconds);
   plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
   plan.add("random read", m.random_reads(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 
-void run_direct(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
-  const std::uint64_t limit = p.index_limit();
+void run_direct(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
   with_index(b.index, [&](const auto* index) {
-    with_record_copy(p.record_bytes, [&](auto copy) {
-      const core::index_report first = parallel_chunks(state.threads, p.count, [&](std::uint64_t begin, std::uint64_t end) {
-        first_bad bad;
-        for (std::uint64_t i = begin; i < end; ++i) {
-          std::byte* to = b.out.data + i * p.near_stride_bytes;
-          if (index[i] < limit) {
-            copy(to, b.table.data + index[i] * p.far_stride_bytes);
-          } else {
-            std::memset(to, 0, p.record_bytes);
-            bad.see(i);
-          }
-        }
+    with_layout(p, [&](auto layout) {
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::gather_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+        gather_range range(layout, index + begin, b.table.data, b.out.data + layout.near(begin), p.index_limit());
+        first_bad bad = range.run(end - begin, plan.parameters[gather_asks_ahead], plan.parameters[gather_streams]);
+        if (bad.found()) bad.position += begin;
         return bad;
-      }, [&](std::uint64_t i) { return report_of(b.index, i, call, p.far_count, core::index_role::gather_index); });
-      state.keep_first(first);
+      });
     });
   });
 }

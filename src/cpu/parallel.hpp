@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 
-#include <sheaf/records.hpp>
+#include <sheaf/context.hpp>
 
+#include "core/cpu_state.hpp"
 #include "core/index_report.hpp"
+#include "primitives/movement.hpp"
 
 namespace sheaf::cpu {
 
-/// Below this many records a second thread costs more than it saves.
-constexpr std::uint64_t records_per_thread = 4096;
+/// Below this many bytes a second thread costs more than it saves: some 3 us of streaming against a barrier of 1 to 2.
+constexpr std::uint64_t bytes_per_thread = 32 * 1024;
 
 /// The lowest position of a bad index that one thread met.
 struct first_bad {
@@ -37,21 +38,31 @@ inline core::index_report report_of(index_span index, std::uint64_t i, std::uint
   return report;
 }
 
-/// Calls chunk(begin, end) -> first_bad on equal parts of [0, count), one per thread, and describes the first bad index
-/// of all. A count of 0 still runs one empty chunk.
-template <class Chunk, class Describe>
-core::index_report parallel_chunks(int threads, std::uint64_t count, Chunk chunk, Describe describe) {
-  const auto useful = static_cast<int>(std::clamp<std::uint64_t>(count / records_per_thread, 1, static_cast<std::uint64_t>(threads)));
-  std::uint64_t first = ~std::uint64_t{0};
-#pragma omp parallel num_threads(useful) if (useful > 1) reduction(min : first)
-  {
-    const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
-    const auto parts = static_cast<std::uint64_t>(omp_get_num_threads());
-    const std::uint64_t begin = count / parts * part + std::min(part, count % parts);
-    const std::uint64_t end = begin + count / parts + (part < count % parts ? 1 : 0);
-    first = std::min(first, chunk(begin, end).position);
+/// Calls chunk(begin, end, thread) -> first_bad on equal parts of [0, parts_of), one per thread that is worth its while,
+/// and leaves the first bad index of all with the context, as one of a new call.
+template <class Chunk>
+void for_each_chunk(const context& ctx, const primitives::movement& m, std::uint64_t parts_of, index_span index,
+                    core::index_role role, Chunk chunk) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const std::uint64_t worth = (2 * m.near_bytes() + m.index_bytes()) / bytes_per_thread;
+  const auto threads = static_cast<int>(std::clamp<std::uint64_t>(worth, 1, static_cast<std::uint64_t>(state.threads)));
+  first_bad first;
+  if (threads == 1) {
+    first = chunk(std::uint64_t{0}, parts_of, std::uint64_t{0});
+  } else {
+    std::uint64_t position = ~std::uint64_t{0};
+#pragma omp parallel num_threads(threads) reduction(min : position)
+    {
+      const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
+      const auto parts = static_cast<std::uint64_t>(omp_get_num_threads());
+      const std::uint64_t begin = parts_of / parts * part + std::min(part, parts_of % parts);
+      const std::uint64_t end = begin + parts_of / parts + (part < parts_of % parts ? 1 : 0);
+      position = std::min(position, chunk(begin, end, part).position);
+    }
+    first.position = position;
   }
-  return first == ~std::uint64_t{0} ? core::index_report{} : describe(first);
+  if (first.found()) state.keep_first(report_of(index, first.position, call, m.far_count, role));
 }
 
 }  // namespace sheaf::cpu

@@ -5,23 +5,62 @@
 
 #include <sheaf/records.hpp>
 
+#include "primitives/movement.hpp"
+
 namespace sheaf::cpu {
 
-/// Calls body with a function copy(to, from) that moves one record of this width. Common widths are known when it is
-/// compiled; movement goes by width, never by type.
-template <class Body>
-void with_record_copy(std::uint64_t record_bytes, Body body) {
-  const auto fixed = [&]<std::size_t Bytes>(std::integral_constant<std::size_t, Bytes>) {
-    body([](std::byte* to, const std::byte* from) { std::memcpy(to, from, Bytes); });
-  };
-  switch (record_bytes) {
-    case 1: return fixed(std::integral_constant<std::size_t, 1>{});
-    case 2: return fixed(std::integral_constant<std::size_t, 2>{});
-    case 4: return fixed(std::integral_constant<std::size_t, 4>{});
-    case 8: return fixed(std::integral_constant<std::size_t, 8>{});
-    case 16: return fixed(std::integral_constant<std::size_t, 16>{});
-    default: return body([record_bytes](std::byte* to, const std::byte* from) { std::memcpy(to, from, record_bytes); });
+// How records lie on both sides of a movement, and how one of them is copied. Movement goes by width, never by type.
+
+/// Records without gaps, of a width known when it is compiled.
+template <std::size_t Bytes>
+struct dense_layout {
+  static constexpr std::uint64_t record_bytes = Bytes;
+
+  static constexpr std::uint64_t near(std::uint64_t i) noexcept { return i * Bytes; }
+  static constexpr std::uint64_t far(std::uint64_t i) noexcept { return i * Bytes; }
+  static void copy(std::byte* to, const std::byte* from) noexcept { std::memcpy(to, from, Bytes); }
+  static void clear(std::byte* to) noexcept { std::memset(to, 0, Bytes); }
+};
+
+/// Any width at any stride. Words of 16 bytes, the last one overlapping the one before it, beat a call of memcpy on
+/// records of up to some lines.
+struct any_layout {
+  std::uint64_t record_bytes;
+  std::uint64_t near_stride_bytes;
+  std::uint64_t far_stride_bytes;
+
+  static constexpr std::uint64_t most_inline_bytes = 256;
+
+  std::uint64_t near(std::uint64_t i) const noexcept { return i * near_stride_bytes; }
+  std::uint64_t far(std::uint64_t i) const noexcept { return i * far_stride_bytes; }
+  void copy(std::byte* to, const std::byte* from) const noexcept {
+    if (record_bytes < 16 || record_bytes > most_inline_bytes) {
+      std::memcpy(to, from, record_bytes);
+      return;
+    }
+    for (std::uint64_t b = 0; b + 16 < record_bytes; b += 16) std::memcpy(to + b, from + b, 16);
+    std::memcpy(to + record_bytes - 16, from + record_bytes - 16, 16);
   }
+  void clear(std::byte* to) const noexcept { std::memset(to, 0, record_bytes); }
+};
+
+/// Calls body with the layout of the movement's records.
+template <class Body>
+void with_layout(const primitives::movement& m, Body body) {
+  if (m.near_stride_bytes == m.record_bytes && m.far_stride_bytes == m.record_bytes) {
+    switch (m.record_bytes) {
+      case 1: return body(dense_layout<1>{});
+      case 2: return body(dense_layout<2>{});
+      case 4: return body(dense_layout<4>{});
+      case 8: return body(dense_layout<8>{});
+      case 16: return body(dense_layout<16>{});
+      case 32: return body(dense_layout<32>{});
+      case 64: return body(dense_layout<64>{});
+      case 128: return body(dense_layout<128>{});
+      default: break;
+    }
+  }
+  body(any_layout{m.record_bytes, m.near_stride_bytes, m.far_stride_bytes});
 }
 
 /// Calls body with the list as unsigned numbers of its width: a negative one is past every limit then.

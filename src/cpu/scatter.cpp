@@ -1,8 +1,4 @@
-#include "primitives/scatter.hpp"
-
-#include "core/cpu_state.hpp"
-#include "cpu/parallel.hpp"
-#include "cpu/record_copy.hpp"
+#include "cpu/scatter_range.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -10,34 +6,31 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
+// One pass in index order. Lines of the output are asked for ahead; records that are whole lines are written past the
+// cache where there are more than it holds.
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   plan::planned plan;
+  plan.parameters[scatter_asks_ahead] = p.far_bytes() > prefetch_from_bytes;
+  plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
   plan.add("latency", m.launch_seconds);
   plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
   plan.add("random write", m.random_writes(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 
-void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
-  const std::uint64_t limit = p.index_limit();
+void run_direct(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
   with_index(b.index, [&](const auto* index) {
-    with_record_copy(p.record_bytes, [&](auto copy) {
-      const core::index_report first = parallel_chunks(state.threads, p.count, [&](std::uint64_t begin, std::uint64_t end) {
-        first_bad bad;
-        for (std::uint64_t i = begin; i < end; ++i) {
-          if (index[i] < limit) {
-            copy(b.out.data + index[i] * p.far_stride_bytes, b.in.data + i * p.near_stride_bytes);
-          } else {
-            bad.see(i);
-          }
-        }
+    with_layout(p, [&](auto layout) {
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+        first_bad bad = scatter_range(layout, index + begin, b.in.data + layout.near(begin), b.out.data, end - begin,
+                                      p.index_limit(), plan.parameters[scatter_asks_ahead],
+                                      plan.parameters[scatter_streams]);
+        if (bad.found()) bad.position += begin;
         return bad;
-      }, [&](std::uint64_t i) { return report_of(b.index, i, call, p.far_count, core::index_role::scatter_index); });
-      state.keep_first(first);
+      });
     });
   });
 }
@@ -55,24 +48,22 @@ plan::planned plan_owner(const scatter_problem& p, const machine& m) {
 }
 
 void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
-  core::cpu_state& state = core::cpu(ctx);
-  const std::uint64_t call = state.begin_call();
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
-    with_record_copy(p.record_bytes, [&](auto copy) {
-      const core::index_report first = parallel_chunks(state.threads, p.far_count, [&](std::uint64_t begin, std::uint64_t end) {
+    with_layout(p, [&](auto layout) {
+      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::scatter_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
         first_bad bad;
         for (std::uint64_t i = 0; i < p.count; ++i) {
           const std::uint64_t to = index[i];
           if (to >= begin && to < end) {
-            copy(b.out.data + to * p.far_stride_bytes, b.in.data + i * p.near_stride_bytes);
+            layout.copy(b.out.data + layout.far(to), b.in.data + layout.near(i));
           } else if (to >= limit) {
             bad.see(i);
           }
         }
         return bad;
-      }, [&](std::uint64_t i) { return report_of(b.index, i, call, p.far_count, core::index_role::scatter_index); });
-      state.keep_first(first);
+      });
     });
   });
 }

@@ -33,7 +33,8 @@ extern const primitives::gather_variant gather_serial;
 }
 namespace cpu {
 extern const primitives::gather_variant gather_direct;
-}
+extern const primitives::gather_variant gather_by_page;
+}  // namespace cpu
 namespace cuda {
 extern const primitives::gather_variant gather_direct;
 extern const primitives::gather_variant gather_collective;

@@ -11,6 +11,7 @@ std::span<const scatter_variant> scatter_variants() {
   static const scatter_variant all[] = {
       reference::scatter_serial,
       cpu::scatter_direct,
+      cpu::scatter_by_page,
       cpu::scatter_owner,
 #if SHEAF_HAS_CUDA
       cuda::scatter_direct,

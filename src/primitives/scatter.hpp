@@ -36,6 +36,7 @@ extern const primitives::scatter_variant scatter_serial;
 }
 namespace cpu {
 extern const primitives::scatter_variant scatter_direct;
+extern const primitives::scatter_variant scatter_by_page;
 extern const primitives::scatter_variant scatter_owner;
 }  // namespace cpu
 namespace cuda {

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/cache_hints.hpp"
+#include "cpu/index_block.hpp"
+#include "cpu/parallel.hpp"
+#include "cpu/record_copy.hpp"
+#include "primitives/scatter.hpp"
+
+namespace sheaf::cpu {
+
+/// What run gets from plan, in planned::parameters.
+enum scatter_parameter : std::size_t { scatter_asks_ahead, scatter_streams };
+
+/// Scatters a part of the input. `index` and `in` begin at the part; positions of bad indices are counted from there.
+template <class Layout, class Index>
+first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, std::byte* out, std::uint64_t count,
+                        std::uint64_t limit, bool asks_ahead, bool streams) {
+  const std::uint64_t distance = prefetch_distance_of(layout.record_bytes);
+  first_bad bad;
+  const auto move = [&](std::uint64_t first, std::uint64_t last, auto put) {
+    for (std::uint64_t i = first; i < last; ++i) {
+      if (index[i] < limit) {
+        put(i, out + layout.far(index[i]), in + layout.near(i));
+      } else {
+        bad.see(i);
+      }
+    }
+  };
+  if (streams && are_whole_lines(out, layout.record_bytes, layout.far(1))) {
+    move(0, count, [&](std::uint64_t, std::byte* to, const std::byte* from) {
+      stream_lines(to, from, layout.record_bytes);
+    });
+    finish_streaming();
+    return bad;
+  }
+  const auto copy = [&](std::uint64_t, std::byte* to, const std::byte* from) { layout.copy(to, from); };
+  const auto ask_and_copy = [&](std::uint64_t i, std::byte* to, const std::byte* from) {
+    prefetch(out, layout.far(index[i + distance]), layout.record_bytes);
+    layout.copy(to, from);
+  };
+  std::uint64_t i = 0;
+  for (; i + block_records <= count; i += block_records) {
+    if (is_plain_block(index + i, limit)) {
+      for (std::uint64_t j = i; j < i + block_records; ++j) layout.copy(out + layout.far(index[j]), in + layout.near(j));
+    } else if (asks_ahead && i + block_records + distance <= count) {
+      move(i, i + block_records, ask_and_copy);
+    } else {
+      move(i, i + block_records, copy);
+    }
+  }
+  move(i, count, copy);
+  return bad;
+}
+
+}  // namespace sheaf::cpu
