@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -49,6 +52,15 @@ struct common_options {
 /// Prints a document with its schema_version, and nothing else, on stdout.
 void print_json(nlohmann::json document);
 exit_code exit_code_of(error_code code);
+
+/// An option that takes a whole number, written in decimal; anything else is a usage error that names it.
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+                        std::function<void(std::uint64_t)> take, const std::string& description);
+
+/// "3.21 ms", "64 GiB", "9.97 GB/s"
+std::string seconds_text(double seconds);
+std::string bytes_text(std::uint64_t bytes);
+std::string rate_text(double bytes_per_second);
 
 void add_demo(CLI::App& app);
 void add_gather(CLI::App& app);

@@ -15,29 +15,32 @@
 namespace sheaf::io {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* what) {
-  throw error(error_code::bad_input, fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+[[noreturn]] void fail(const std::string& path, const char* what, int reason) {
+  throw error(error_code::bad_input, fmt::format("{}: {}: {}", path, what, std::strerror(reason)));
 }
 
 }  // namespace
 
 input_file::input_file(const std::string& path) : path_(path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(path, "cannot be opened");
+  // Without O_NONBLOCK a named pipe would wait for its writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) fail(path, "cannot be opened", errno);
   struct stat status {};
-  const bool known = fstat(descriptor, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
+  if (fstat(descriptor, &status) != 0) {
+    const int reason = errno;
     close(descriptor);
-    if (!known) fail(path, "cannot be looked at");
+    fail(path, "cannot be looked at", reason);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    close(descriptor);
     throw error(error_code::bad_input, fmt::format("{}: not a regular file", path));
   }
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  void* mapped = size_ == 0 ? nullptr : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  void* mapped = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const int reason = errno;
   close(descriptor);
-  if (mapped == MAP_FAILED) {
-    size_ = 0;
-    fail(path, "cannot be mapped");
-  }
+  if (mapped == MAP_FAILED) fail(path, "cannot be mapped", reason);
+  size_ = size;
   data_ = static_cast<const std::byte*>(mapped);
 }
 

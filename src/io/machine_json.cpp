@@ -1,6 +1,7 @@
 #include <sheaf/machine.hpp>
 
-#include <cmath>
+#include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,10 @@ namespace sheaf {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t most_words = 200;  // of the JSON library's own, which quote what they read
+constexpr std::size_t most_name_bytes = 200;
+constexpr int most_depth = 8;
 
 // Reads one JSON object, naming origin and field of whatever is wrong.
 class field_reader {
@@ -35,13 +40,19 @@ class field_reader {
     return value.get<std::uint64_t>();
   }
 
-  double positive(const char* field) const {
-    const json& value = at(field);
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0) {
-      fail(fmt::format("{} is {}, not a positive number", field, shown(value)));
+  // A name is printed on terminals: no control characters.
+  std::string name(const char* field) const {
+    const std::string value = text(field);
+    const bool printable = std::none_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
+    if (value.empty() || value.size() > most_name_bytes || !printable) {
+      fail(fmt::format("{} is {}, not 1 to {} printable bytes", field, shown(at(field)), most_name_bytes));
     }
-    return value.get<double>();
+    return value;
   }
+
+  // The range keeps every prediction finite.
+  double rate(const char* field) const { return number(field, 1, 1e18); }
+  double seconds(const char* field) const { return number(field, 1e-12, 1e3); }
 
   std::vector<access_rate> rates(const char* field) const {
     const json& list = at(field);
@@ -50,7 +61,7 @@ class field_reader {
     for (const json& entry : list) {
       const field_reader row(entry, fmt::format("{}: {}[{}]", place_, field, rates.size()));
       rates.push_back({row.count("footprint_bytes", 1, most_bytes), row.count("record_bytes", 1, most_bytes),
-                       row.positive("records_per_second")});
+                       row.rate("records_per_second")});
       if (rates.size() < 2) continue;
       const access_rate& a = rates[rates.size() - 2];
       const access_rate& b = rates.back();
@@ -61,6 +72,8 @@ class field_reader {
     }
     return rates;
   }
+
+  std::string shown(const char* field) const { return shown(at(field)); }
 
   [[noreturn]] void fail(const std::string& what) const {
     throw error(error_code::bad_input, fmt::format("{}: {}", place_, what));
@@ -73,6 +86,14 @@ class field_reader {
     const auto found = object_.find(field);
     if (found == object_.end()) fail(fmt::format("{} is missing", field));
     return *found;
+  }
+
+  double number(const char* field, double least, double most) const {
+    const json& value = at(field);
+    if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most)) {
+      fail(fmt::format("{} is {}, not a number from {} to {}", field, shown(value), least, most));
+    }
+    return value.get<double>();
   }
 
   static std::string shown(const json& value) {
@@ -95,15 +116,15 @@ json rates_json(const std::vector<access_rate>& rates) {
   return list;
 }
 
-// Depth is bounded before the text is parsed, so that no nesting exhausts the stack.
+// Depth is bounded while the text is parsed, so that no nesting exhausts the stack.
 json parse_json(const std::string& text, const std::string& origin) {
   try {
     return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > 8) throw error(error_code::bad_input, fmt::format("{}: nested deeper than a profile is", origin));
+      if (depth > most_depth) throw error(error_code::bad_input, fmt::format("{}: nested deeper than a profile is", origin));
       return true;
     });
   } catch (const json::exception& e) {
-    throw error(error_code::bad_input, fmt::format("{}: not JSON: {}", origin, e.what()));
+    throw error(error_code::bad_input, fmt::format("{}: not JSON: {:.{}}", origin, e.what(), most_words));
   }
 }
 
@@ -114,9 +135,11 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   const field_reader in(document, origin);
   in.count("schema_version", machine::schema_version, machine::schema_version);
   machine m;
-  m.name = in.text("name");
+  m.name = in.name("name");
   const std::string backend = in.text("backend");
-  if (backend != "cpu" && backend != "cuda") in.fail(fmt::format("backend is '{}', not cpu or cuda", backend));
+  if (backend != "cpu" && backend != "cuda") {
+    in.fail(fmt::format("backend is {}, not \"cpu\" or \"cuda\"", in.shown("backend")));
+  }
   m.backend = backend == "cpu" ? backend_kind::cpu : backend_kind::cuda;
   m.source = origin;
   m.memory_bytes = in.count("memory_bytes", 1, field_reader::most_bytes);
@@ -124,10 +147,10 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   m.sector_bytes = in.count("sector_bytes", 1, 1 << 20);
   m.fetch_bytes = in.count("fetch_bytes", 1, 1 << 20);
   m.parallelism = static_cast<std::uint32_t>(in.count("parallelism", 1, 1 << 20));
-  m.copy_bytes_per_second = in.positive("copy_bytes_per_second");
-  m.cached_bytes_per_second = in.positive("cached_bytes_per_second");
-  m.launch_seconds = in.positive("launch_seconds");
-  m.access_seconds = in.positive("access_seconds");
+  m.copy_bytes_per_second = in.rate("copy_bytes_per_second");
+  m.cached_bytes_per_second = in.rate("cached_bytes_per_second");
+  m.launch_seconds = in.seconds("launch_seconds");
+  m.access_seconds = in.seconds("access_seconds");
   m.random_read = in.rates("random_read");
   m.random_write = in.rates("random_write");
   return m;
@@ -157,7 +180,8 @@ machine load_machine(const std::string& path) {
   if (file.size() > most) {
     throw error(error_code::bad_input, fmt::format("{}: {} bytes is no machine profile", path, file.size()));
   }
-  return parse_machine(std::string(reinterpret_cast<const char*>(file.data()), file.size()), path);
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  return parse_machine(std::string(text), path);
 }
 
 void save_machine(const machine& profile, const std::string& path) {

@@ -6,13 +6,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <random>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 namespace sheaf::io {
 namespace {
+
+constexpr int most_name_attempts = 100;
 
 [[noreturn]] void fail(const std::string& path, const char* what, int reason) {
   throw error(error_code::io_failure, fmt::format("{}: {}: {}", path, what, std::strerror(reason)));
@@ -24,32 +30,73 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Short, so that it fits wherever the output's own name fits.
+std::string temporary_name(const std::string& folder) {
+  std::random_device random;
+  return fmt::format("{}/.sheaf-{:08x}{:08x}", folder, random(), random());
+}
+
+// A name for the descriptor that linkat takes without privileges.
+std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+std::string behind_links(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
+  char* resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string target = resolved;
+  std::free(resolved);
+  return target;
+}
+
 }  // namespace
 
-output_file::output_file(const std::string& path, std::uint64_t bytes)
-    : path_(path), temporary_(path + ".XXXXXX") {
+output_file::output_file(const std::string& path, std::uint64_t bytes, temporary_kind kind)
+    : path_(path), target_(behind_links(path)), reserved_(bytes) {
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool exists = stat(target_.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
     throw error(error_code::io_failure, fmt::format("{}: cannot be replaced: not a regular file", path));
   }
-  descriptor_ = mkostemp(temporary_.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail(path_, "cannot be created", errno);
-  const mode_t mask = umask(0);
-  umask(mask);
-  fchmod(descriptor_, 0666 & ~mask);
-  if (bytes == 0) return;
-  const int reason = posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-  if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) {
-    close(descriptor_);
-    unlink(temporary_.c_str());
-    fail(path_, "cannot be written", reason);
+  open_temporary(kind);
+  try {
+    if (exists && fchmod(descriptor_, status.st_mode & 0777) != 0) fail(path_, "cannot take its permissions", errno);
+    reserve();
+  } catch (...) {
+    discard();
+    throw;
   }
 }
 
-output_file::~output_file() {
+output_file::~output_file() { discard(); }
+
+void output_file::discard() noexcept {
   if (descriptor_ < 0) return;
   close(descriptor_);
-  unlink(temporary_.c_str());
+  descriptor_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void output_file::open_temporary(temporary_kind kind) {
+  const std::string folder = folder_of(target_);
+  if (kind == temporary_kind::unnamed_where_possible) {
+    descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) == 0) return;
+    discard();
+  }
+  for (int attempt = 0; descriptor_ < 0 && attempt < most_name_attempts; ++attempt) {
+    temporary_ = temporary_name(folder);
+    descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) break;
+  }
+  if (descriptor_ < 0) fail(path_, "cannot be created", errno);
+}
+
+void output_file::reserve() {
+  if (reserved_ == 0) return;
+  if (reserved_ > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) fail(path_, "cannot be written", EFBIG);
+  const int reason = posix_fallocate(descriptor_, 0, static_cast<off_t>(reserved_));
+  if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) fail(path_, "cannot be written", reason);
 }
 
 void output_file::write(const void* from, std::uint64_t bytes) {
@@ -59,16 +106,34 @@ void output_file::write(const void* from, std::uint64_t bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail(path_, "cannot be written", errno);
     next += written;
+    written_ += static_cast<std::uint64_t>(written);
     bytes -= static_cast<std::uint64_t>(written);
   }
 }
 
+void output_file::name_temporary() {
+  const std::string unnamed = descriptor_path(descriptor_);
+  for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
+    const std::string name = temporary_name(folder_of(target_));
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail(path_, "cannot be created", errno);
+}
+
 void output_file::commit() {
+  if (written_ < reserved_ && ftruncate(descriptor_, static_cast<off_t>(written_)) != 0) {
+    fail(path_, "cannot be cut to length", errno);
+  }
   if (fsync(descriptor_) != 0) fail(path_, "cannot be synced", errno);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
+  if (temporary_.empty()) name_temporary();
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
   close(descriptor_);
   descriptor_ = -1;
-  const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     fsync(folder);  // makes the new name last; the bytes are safe already
     close(folder);

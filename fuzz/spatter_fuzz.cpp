@@ -1,0 +1,43 @@
+// Pattern files are untrusted: whatever the bytes, the parser returns checked configurations or throws sheaf::error.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include <sheaf/error.hpp>
+
+#include "io/spatter.hpp"
+
+namespace {
+
+// What the promise of spatter_config means to those who run it.
+void require(bool kept) {
+  if (!kept) std::abort();
+}
+
+void look_at(const sheaf::io::spatter_config& config) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 57;
+  require(config.gathers() || config.scatters());
+  require(config.count > 0 && config.wrap > 0);
+  require(config.length() <= most / config.count && config.length() <= most / config.wrap);
+  for (const sheaf::io::spatter_walk* walk : {&config.gather, &config.scatter}) {
+    if (walk->places.empty()) continue;
+    require(walk->places.size() == config.length());
+    require(walk->extent(config.count) <= most);
+    for (const std::uint64_t place : walk->places) require(place <= walk->last_place);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr sheaf::io::spatter_limits limits{.most_entries = 1 << 16};
+  try {
+    for (const auto& config : sheaf::io::parse_spatter({reinterpret_cast<const char*>(data), size}, "input", limits)) {
+      look_at(config);
+    }
+  } catch (const sheaf::error& e) {
+    require(e.code() == sheaf::error_code::bad_input);
+  }
+  return 0;
+}

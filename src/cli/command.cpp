@@ -1,0 +1,96 @@
+#include "cli/command.hpp"
+
+#include <charconv>
+#include <iterator>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace sheaf::cli {
+namespace {
+
+constexpr std::uint64_t most_threads = 4096;
+
+}  // namespace
+
+void common_options::add_to(CLI::App& subcommand) {
+  subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
+      ->check(CLI::IsMember({"auto", "reference", "cpu", "cuda"}))
+      ->capture_default_str();
+  add_number(subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
+             "CPU threads; all of them unless given");
+  subcommand.add_flag("--json", json, "Print one JSON document");
+  subcommand.add_flag("--verify", verify, "Check the answer against the serial reference");
+  subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
+}
+
+context common_options::make_context() const {
+  if (backend == "cuda") return context::cuda();
+  if (backend == "auto") {
+    const context best = context::best();
+    if (best.backend() != backend_kind::cpu) return best;
+  }
+  return context::cpu(threads);
+}
+
+std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
+
+void print_json(nlohmann::json document) {
+  document["schema_version"] = json_schema_version;
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+exit_code exit_code_of(error_code code) {
+  switch (code) {
+    case error_code::bad_argument:
+    case error_code::no_variant: return exit_usage;
+    case error_code::bad_input:
+    case error_code::bad_index: return exit_bad_input;
+    case error_code::out_of_memory:
+    case error_code::io_failure: return exit_out_of_space;
+    case error_code::backend_unavailable: return exit_no_backend;
+    case error_code::device_failure:
+    case error_code::internal: return exit_internal;
+  }
+  return exit_internal;
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+                        std::function<void(std::uint64_t)> take, const std::string& description) {
+  // CLI11's own conversion takes -1 for 2^64 - 1 and 010 for 8.
+  const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc{} || end != text.data() + text.size() || number < least || number > most) {
+      const std::string range = most == std::numeric_limits<std::uint64_t>::max()
+                                    ? (least == 0 ? "" : fmt::format(" from {}", least))
+                                    : fmt::format(" from {} to {}", least, most);
+      throw CLI::ValidationError(name, fmt::format("'{}' is not a whole number{}", text, range));
+    }
+    take(number);
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name("N");
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return seconds < 1000 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto shown = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; shown >= 1024 && unit + 1 < std::size(units); ++unit) shown /= 1024;
+  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.4g} {}", shown, units[unit]);
+}
+
+std::string rate_text(double bytes_per_second) {
+  if (bytes_per_second < 1e6) return fmt::format("{:.3g} kB/s", bytes_per_second / 1e3);
+  if (bytes_per_second < 1e9) return fmt::format("{:.3g} MB/s", bytes_per_second / 1e6);
+  return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,120 @@
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/version.hpp>
+
+#include "cli/command.hpp"
+#include "cli/demo_report.hpp"
+#include "cli/demo_run.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+struct demo_options : common_options {
+  std::string size = "full";
+  std::string report;
+};
+
+constexpr const char* footer = R"(Every answer is checked, with or without --verify. Example:
+
+  sheaf demo --size small --report report.html)";
+
+// The backend that was asked for, or each one that this machine has.
+std::vector<context> contexts_of(const demo_options& options) {
+  if (options.backend != "auto") return {options.make_context()};
+  std::vector<context> contexts;
+  for (const char* backend : {"cpu", "cuda"}) {
+    demo_options one = options;
+    one.backend = backend;
+    try {
+      contexts.push_back(one.make_context());
+    } catch (const error& e) {
+      if (e.code() != error_code::backend_unavailable) throw;
+    }
+  }
+  return contexts;
+}
+
+void print_latest(const demo_result& result) {
+  if (result.rows.empty()) {
+    fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s\n\n", result.backend, result.device,
+               result.copy_bytes_per_second / 1e9);
+    fmt::print("{:<44} {:<24} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
+               "predicted", "answer");
+    return;
+  }
+  const demo_row& row = result.rows.back();
+  fmt::print("{:<44} {:<24} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant, shown_time(row.seconds),
+             row.bytes_per_second() / 1e9, result.share(row) * 100, shown_time(row.predicted_seconds),
+             row.wrong_records == 0 ? std::string("right") : fmt::format("WRONG: {} records", row.wrong_records));
+  std::fflush(stdout);
+}
+
+nlohmann::json document_of(const demo_result& result) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const demo_row& row : result.rows) {
+    rows.push_back({{"problem", row.problem},
+                    {"variant", row.variant},
+                    {"median_seconds", row.seconds},
+                    {"predicted_seconds", row.predicted_seconds},
+                    {"bytes", row.bytes},
+                    {"bytes_per_second", row.bytes_per_second()},
+                    {"share_of_limit", result.share(row)},
+                    {"wrong_records", row.wrong_records}});
+  }
+  return {{"backend", result.backend},
+          {"device", result.device},
+          {"profile", result.profile},
+          {"threads", result.threads},
+          {"copy_bytes_per_second", result.copy_bytes_per_second},
+          {"rows", rows}};
+}
+
+void run(const demo_options& options) {
+  std::vector<demo_result> results;
+  const bool table = !options.json && !options.quiet;
+  for (const context& ctx : contexts_of(options)) {
+    demo_settings settings;
+    settings.size = options.size == "small" ? small_size() : full_size(ctx.backend());
+    settings.variant = options.variant();
+    if (table) settings.on_row = print_latest;
+    results.push_back(run_demo(ctx, settings));
+    if (options.is_reference()) results.back().backend = "reference";
+    if (table) fmt::print("\n");
+  }
+  if (options.json) {
+    nlohmann::json machines = nlohmann::json::array();
+    for (const demo_result& result : results) machines.push_back(document_of(result));
+    print_json({{"command", "demo"}, {"version", SHEAF_VERSION}, {"size", options.size}, {"backends", machines}});
+  }
+  if (!options.report.empty()) write_demo_page(results, options.report);
+
+  for (const demo_result& result : results) {
+    for (const demo_row& row : result.rows) {
+      if (row.wrong_records == 0) continue;
+      throw verification_failed(fmt::format("demo: {} on {}: {} records are wrong ({})", row.problem, result.backend,
+                                            row.wrong_records, row.variant));
+    }
+  }
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("demo", "Run every primitive on inputs made here and check every answer");
+  const auto options = std::make_shared<demo_options>();
+  command->add_option("--size", options->size, "full: past the caches; small: a few MiB")
+      ->check(CLI::IsMember({"small", "full"}))
+      ->capture_default_str();
+  command->add_option("--report", options->report, "Write an HTML page")->type_name("FILE");
+  options->add_to(*command);
+  command->footer(footer);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

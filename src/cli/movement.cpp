@@ -1,0 +1,174 @@
+#include "cli/movement.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "primitives/movement.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+struct index_type_row {
+  std::string_view name;
+  index_type type;
+};
+constexpr index_type_row index_types[] = {
+    {"u32", index_type::u32}, {"u64", index_type::u64}, {"i32", index_type::i32}, {"i64", index_type::i64}};
+
+struct pattern_row {
+  std::string_view name;
+  access_pattern::kind shape;
+  bool takes_number;
+};
+constexpr pattern_row patterns[] = {{"unknown", access_pattern::kind::unknown, false},
+                                    {"sequential", access_pattern::kind::sequential, false},
+                                    {"random", access_pattern::kind::random, false},
+                                    {"partitioned", access_pattern::kind::partitioned, true},
+                                    {"clustered", access_pattern::kind::clustered, true}};
+
+std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::uint64_t record_bytes, std::uint64_t header) {
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(count, record_bytes, &bytes) || __builtin_add_overflow(bytes, header, &bytes)) {
+    throw error(error_code::bad_argument,
+                fmt::format("{}: {} records of {} bytes are more than a file can hold", path, count, record_bytes));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void movement_options::add_to(CLI::App& subcommand, const std::string& near_name, const std::string& near_description) {
+  subcommand.add_option(near_name, near, near_description)->required()->type_name("");
+  subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
+      ->required()
+      ->type_name("");
+  subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")->required()->type_name("FILE");
+  add_number(subcommand, "--record-bytes", 1, primitives::most_record_bytes, [this](std::uint64_t n) { record_bytes = n; },
+             "Width of raw records; .npy files know their own");
+  add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
+  add_pattern(subcommand, "--pattern-hint", pattern);
+  common.add_to(subcommand);
+}
+
+index_type parse_index_type(std::string_view text) {
+  for (const index_type_row& row : index_types) {
+    if (row.name == text) return row.type;
+  }
+  throw error(error_code::bad_argument, fmt::format("'{}' is not an index type: u32, u64, i32, i64", text));
+}
+
+std::string_view name(index_type type) {
+  return std::find_if(std::begin(index_types), std::end(index_types),
+                      [&](const index_type_row& row) { return row.type == type; })
+      ->name;
+}
+
+access_pattern parse_access_pattern(std::string_view text) {
+  const std::string_view shape = text.substr(0, text.find(':'));
+  for (const pattern_row& row : patterns) {
+    if (row.name != shape) continue;
+    if (!row.takes_number && shape.size() == text.size()) return {row.shape, 0};
+    if (!row.takes_number || shape.size() == text.size()) break;
+    const std::string_view number = text.substr(shape.size() + 1);
+    std::uint64_t parameter = 0;
+    const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), parameter);
+    if (problem != std::errc{} || end != number.data() + number.size() || parameter == 0) break;
+    return {row.shape, parameter};
+  }
+  throw error(error_code::bad_argument,
+              fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N", text));
+}
+
+std::string name(const access_pattern& pattern) {
+  const auto& row = *std::find_if(std::begin(patterns), std::end(patterns),
+                                  [&](const pattern_row& r) { return r.shape == pattern.shape; });
+  return row.takes_number ? fmt::format("{}:{}", row.name, pattern.parameter) : std::string(row.name);
+}
+
+void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description) {
+  subcommand
+      .add_option_function<std::string>(
+          "--index-type", [&type](const std::string& text) { type = parse_index_type(text); }, description)
+      ->type_name("u32|u64|i32|i64");
+}
+
+void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern) {
+  subcommand
+      .add_option_function<std::string>(
+          option, [&pattern](const std::string& text) { pattern = parse_access_pattern(text); },
+          "What is known of the places that INDEX names: unknown, sequential, random, partitioned:STREAMS or "
+          "clustered:RECORDS")
+      ->type_name("PATTERN");
+}
+
+void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code ignored;
+    if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
+      throw error(error_code::bad_argument, fmt::format("-o {} is the input {}; inputs are never written", output, input));
+    }
+  }
+}
+
+resident::resident(const context& ctx, const void* host, std::uint64_t bytes)
+    : data_(const_cast<std::byte*>(static_cast<const std::byte*>(host))) {
+  if (ctx.backend() == backend_kind::cpu) return;
+  copy_ = buffer(ctx, bytes);
+  data_ = copy_.data();
+  copy_bytes(ctx, data_, host, bytes);
+}
+
+record_output::record_output(const std::string& path, std::string header, std::uint64_t count, std::uint64_t record_bytes)
+    : header_(std::move(header)),
+      count_(count),
+      record_bytes_(record_bytes),
+      file_(path, output_bytes(path, count, record_bytes, header_.size())),
+      rows_(context::cpu(1), count * record_bytes) {}
+
+void record_output::commit() {
+  file_.write(header_.data(), header_.size());
+  file_.write(rows_.data(), rows_.size());
+  file_.commit();
+}
+
+std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
+                          std::span<const std::uint64_t> row_shape) {
+  if (!like.is_npy()) return {};
+  std::vector<std::uint64_t> shape(leading.begin(), leading.end());
+  shape.insert(shape.end(), row_shape.begin(), row_shape.end());
+  return io::format_npy_header(like.type(), shape);
+}
+
+void print_report(const movement_options& options, const context& ctx, const explanation& plan, std::uint64_t count,
+                  std::uint64_t record_bytes, double seconds) {
+  if (options.common.quiet) return;
+  const variant_estimate nothing{"nothing", {}, {}, {}, {}, {}, {}};  // runs where no variant would, on an empty index
+  const variant_estimate& choice = plan.choice() != nullptr ? *plan.choice() : nothing;
+  const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
+  const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());
+  if (options.common.json) {
+    print_json({{"command", plan.primitive},
+                {"backend", name(ctx.backend())},
+                {"threads", ctx.threads()},
+                {"machine", plan.machine},
+                {"variant", choice.variant},
+                {"records", count},
+                {"record_bytes", record_bytes},
+                {"seconds", seconds},
+                {"bytes_per_second", rate},
+                {"predicted_seconds", choice.seconds},
+                {"verified", options.common.verify},
+                {"output", options.output}});
+    return;
+  }
+  fmt::print("{}: {} records of {} bytes with {} in {}, {}; predicted {}{}\n", plan.primitive, count, record_bytes,
+             choice.variant, seconds_text(seconds), rate_text(rate), seconds_text(choice.seconds),
+             options.common.verify ? "; verified" : "");
+}
+
+}  // namespace sheaf::cli

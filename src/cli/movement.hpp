@@ -1,0 +1,97 @@
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sheaf/context.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+
+#include "cli/command.hpp"
+#include "io/output_file.hpp"
+#include "io/record_file.hpp"
+
+// What gather and scatter share: arguments, memory, the output file and the report.
+namespace sheaf::cli {
+
+struct movement_options {
+  common_options common;
+  std::string near;  ///< gather's TABLE, scatter's IN
+  std::string index;
+  std::string output;
+  std::uint64_t record_bytes = 0;  ///< of raw files; 0 for .npy
+  std::optional<index_type> index_kind;
+  access_pattern pattern;
+
+  void add_to(CLI::App& subcommand, const std::string& near_name, const std::string& near_description);
+};
+
+/// "u32". @throws error(bad_argument)
+index_type parse_index_type(std::string_view text);
+std::string_view name(index_type type);
+/// "random", "clustered:4096". @throws error(bad_argument)
+access_pattern parse_access_pattern(std::string_view text);
+std::string name(const access_pattern& pattern);
+void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
+void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
+
+/// @throws error(bad_argument) if the output is one of the inputs, by whatever name.
+void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs);
+
+/// Host bytes where a context can reach them: themselves, or a copy.
+class resident {
+ public:
+  resident(const context& ctx, const void* host, std::uint64_t bytes);
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  buffer copy_;
+  std::byte* data_;
+};
+
+/// The output's records in host memory, and its file: space is reserved before any work, and only commit() makes the
+/// file appear.
+class record_output {
+ public:
+  record_output(const std::string& path, std::string header, std::uint64_t count, std::uint64_t record_bytes);
+  records rows() const noexcept { return {rows_.data(), count_, record_bytes_}; }
+  std::uint64_t bytes() const noexcept { return rows_.size(); }
+  void commit();
+
+ private:
+  std::string header_;
+  std::uint64_t count_;
+  std::uint64_t record_bytes_;
+  io::output_file file_;
+  buffer rows_;
+};
+
+/// The header of an output whose rows are like those of `like`: empty for raw records.
+std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
+                          std::span<const std::uint64_t> row_shape);
+
+/// Seconds until `work`, queued on ctx, is done; a bad index is thrown as one of the file that it came from.
+template <class Work>
+double timed(const context& ctx, const std::string& index_path, Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  try {
+    ctx.wait();
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_index) throw;
+    const std::string_view words = e.what();
+    const auto colon = words.find(": ");  // after the call's name, which main.cpp puts before the file's
+    throw error(e.code(), index_path + std::string(colon == words.npos ? ": " : words.substr(colon)));
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void print_report(const movement_options& options, const context& ctx, const explanation& plan, std::uint64_t count,
+                  std::uint64_t record_bytes, double seconds);
+
+}  // namespace sheaf::cli

@@ -1,0 +1,63 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sheaf/version.hpp>
+
+#include "cli/command.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "Example: the version alone, for a script\n"
+    "  sheaf version --json | python3 -c \"import json, sys; print(json.load(sys.stdin)['version'])\"";
+
+std::vector<std::string> backends() {
+  std::vector<std::string> built = {"reference", "cpu"};
+#if SHEAF_HAS_CUDA
+  built.emplace_back("cuda");
+#endif
+  return built;
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return "Clang " __clang_version__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
+nlohmann::json compilers() {
+  nlohmann::json used = {{"c++", compiler()}};
+#ifdef SHEAF_CUDA_COMPILER
+  used["cuda"] = SHEAF_CUDA_COMPILER;
+#endif
+  return used;
+}
+
+void run(const common_options& o) {
+  if (o.quiet) return;
+  const nlohmann::json used = compilers();
+  if (o.json) {
+    print_json({{"command", "version"}, {"version", SHEAF_VERSION}, {"backends", backends()}, {"compilers", used}});
+    return;
+  }
+  fmt::print("sheaf {}\nbackends: {}\n", SHEAF_VERSION, fmt::join(backends(), ", "));
+  for (const auto& [language, words] : used.items()) fmt::print("{}: {}\n", language, words.get<std::string>());
+}
+
+}  // namespace
+
+void add_version(CLI::App& app) {
+  const auto options = std::make_shared<common_options>();
+  CLI::App* subcommand = app.add_subcommand("version", "The version, the backends that are built in, and the compilers");
+  options->add_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

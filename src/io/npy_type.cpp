@@ -1,0 +1,144 @@
+#include "io/npy_type.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+namespace sheaf::io {
+namespace {
+
+// What a type letter may be followed by: the sizes that it comes in, or any.
+struct kind_row {
+  char letter;
+  char kind;
+  std::uint64_t unit_bytes;                ///< bytes per counted thing
+  std::span<const std::uint64_t> lengths;  ///< empty: any
+};
+
+constexpr std::uint64_t one[] = {1};
+constexpr std::uint64_t integers[] = {1, 2, 4, 8};
+constexpr std::uint64_t floats[] = {2, 4, 8, 12, 16};
+constexpr std::uint64_t complexes[] = {8, 16, 24, 32};
+constexpr std::uint64_t eight[] = {8};
+constexpr kind_row kinds[] = {
+    {'b', 'b', 1, one},   {'i', 'i', 1, integers}, {'u', 'u', 1, integers}, {'f', 'f', 1, floats}, {'c', 'c', 1, complexes},
+    {'m', 'm', 1, eight}, {'M', 'M', 1, eight},    {'S', 'S', 1, {}},       {'a', 'S', 1, {}},     {'U', 'U', 4, {}},
+    {'V', 'V', 1, {}},
+};
+
+class type_reader {
+ public:
+  type_reader(std::string_view header, const std::string& origin) : header_(header), origin_(origin) {}
+
+  npy_type read(const python_value& descr) const {
+    npy_type type;
+    if (descr.type == python_value::kind::text) {
+      type = read_simple(descr);
+    } else if (descr.type == python_value::kind::list) {
+      type.item_bytes = fields_bytes(descr);
+    } else if (descr.type == python_value::kind::tuple && descr.items.size() == 2) {
+      type.item_bytes = times(read(descr.items[0]).item_bytes, repeats(descr.items[1]), descr);
+    } else {
+      fail(descr, "is neither a type string nor a list of fields");
+    }
+    type.descr = source_of(descr);
+    return type;
+  }
+
+ private:
+  npy_type read_simple(const python_value& descr) const {
+    std::string_view rest = descr.text;
+    npy_type type;
+    type.order = '<';  // without a mark the order is the writer's own; every machine this runs on is little-endian
+    if (!rest.empty() && (rest[0] == '<' || rest[0] == '>' || rest[0] == '|' || rest[0] == '=')) {
+      if (rest[0] == '>') type.order = '>';
+      rest.remove_prefix(1);
+    }
+    if (!rest.empty() && rest[0] == 'O') fail(descr, "holds Python objects, which only pickle reads; sheaf moves bytes");
+    if (rest == "?") rest = "b1";
+    const auto row = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&](const kind_row& k) { return !rest.empty() && k.letter == rest[0]; });
+    if (row == std::end(kinds)) fail(descr, "is no type that sheaf knows");
+    rest.remove_prefix(1);
+    std::uint64_t length = 0;
+    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+    const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
+    const bool known = row->lengths.empty() || std::find(row->lengths.begin(), row->lengths.end(), length) != row->lengths.end();
+    if (problem != std::errc{} || !known || !is_unit(unit, row->kind)) fail(descr, "is no type that sheaf knows");
+    type.kind = row->kind;
+    type.item_bytes = times(length, row->unit_bytes, descr);
+    if (type.item_bytes == 1 || type.kind == 'S' || type.kind == 'V') type.order = '|';
+    return type;
+  }
+
+  // [ns] and [25s] behind dates and durations, nothing behind the others.
+  static bool is_unit(std::string_view unit, char kind) {
+    if (unit.empty()) return true;
+    const bool dated = kind == 'm' || kind == 'M';
+    return dated && unit.size() > 2 && unit.front() == '[' && unit.back() == ']' &&
+           std::all_of(unit.begin() + 1, unit.end() - 1, [](char c) {
+             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'Y' || c == 'M' || c == 'W' || c == 'D' || c == '/';
+           });
+  }
+
+  // (name, type) or (name, type, shape); a name may be a pair of title and name.
+  std::uint64_t fields_bytes(const python_value& list) const {
+    std::uint64_t total = 0;
+    for (const python_value& field : list.items) {
+      if (field.type != python_value::kind::tuple || field.items.size() < 2 || field.items.size() > 3) {
+        fail(field, "is not a field: (name, type) or (name, type, shape)");
+      }
+      require_name(field.items[0]);
+      std::uint64_t bytes = read(field.items[1]).item_bytes;
+      if (field.items.size() == 3) bytes = times(bytes, repeats(field.items[2]), field);
+      if (__builtin_add_overflow(total, bytes, &total) || total >> 63 != 0) fail(list, "is wider than memory");
+    }
+    return total;
+  }
+
+  void require_name(const python_value& name) const {
+    const auto is_text = [](const python_value& v) { return v.type == python_value::kind::text; };
+    const bool titled = name.type == python_value::kind::tuple && name.items.size() == 2 && is_text(name.items[0]) &&
+                        is_text(name.items[1]);
+    if (!is_text(name) && !titled) fail(name, "is not the name of a field");
+  }
+
+  std::uint64_t repeats(const python_value& shape) const {
+    if (shape.type == python_value::kind::integer && shape.whole) return *shape.whole;
+    if (shape.type != python_value::kind::tuple) fail(shape, "is not the shape of a field");
+    std::uint64_t count = 1;
+    for (const python_value& extent : shape.items) {
+      if (extent.type != python_value::kind::integer || !extent.whole) fail(shape, "is not the shape of a field");
+      count = times(count, *extent.whole, shape);
+    }
+    return count;
+  }
+
+  std::uint64_t times(std::uint64_t a, std::uint64_t b, const python_value& place) const {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(a, b, &product) || product >> 63 != 0) fail(place, "is wider than memory");
+    return product;
+  }
+
+  std::string_view source_of(const python_value& value) const {
+    return header_.substr(value.begin, value.end - value.begin);
+  }
+
+  [[noreturn]] void fail(const python_value& value, std::string_view what) const {
+    throw error(error_code::bad_input, fmt::format("{}: descr: {} {}", origin_, printable(source_of(value)), what));
+  }
+
+  std::string_view header_;
+  const std::string& origin_;
+};
+
+}  // namespace
+
+npy_type read_npy_type(const python_value& descr, std::string_view header, const std::string& origin) {
+  return type_reader(header, origin).read(descr);
+}
+
+}  // namespace sheaf::io

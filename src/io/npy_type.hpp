@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/npy.hpp"
+#include "io/python_literal.hpp"
+
+namespace sheaf::io {
+
+/// The type that a descr means; `header` is the text that it was read from. @throws error(bad_input)
+npy_type read_npy_type(const python_value& descr, std::string_view header, const std::string& origin);
+
+}  // namespace sheaf::io

@@ -1,0 +1,103 @@
+#include "io/record_file.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "io/python_literal.hpp"
+
+namespace sheaf::io {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw error(error_code::bad_input, fmt::format("{}: {}", path, what));
+}
+
+std::span<const std::byte> bytes_of(const input_file& file) { return {file.data(), file.size()}; }
+
+npy_array read_array(const input_file& file, const char* option) {
+  if (!starts_as_npy(bytes_of(file))) {
+    fail(file.path(), fmt::format("not an .npy file; raw files need {}", option));
+  }
+  return parse_npy(bytes_of(file), file.path());
+}
+
+// A caller who gives a width for an .npy file would move its header with its data.
+std::uint64_t raw_count(const input_file& file, std::uint64_t item_bytes, const char* option) {
+  if (starts_as_npy(bytes_of(file))) fail(file.path(), fmt::format("an .npy file, and {} is for raw files", option));
+  if (file.size() % item_bytes != 0) {
+    fail(file.path(), fmt::format("{} bytes are no whole number of {} bytes each: {} are left over", file.size(),
+                                  item_bytes, file.size() % item_bytes));
+  }
+  return file.size() / item_bytes;
+}
+
+index_type index_type_of(const npy_type& type, const std::string& path) {
+  const bool whole = type.kind == 'u' || type.kind == 'i';
+  if (!whole || (type.item_bytes != 4 && type.item_bytes != 8) || type.order == '>') {
+    fail(path, fmt::format("descr is {}{}; an index is '<u4', '<u8', '<i4' or '<i8'", printable(type.descr),
+                           whole && type.order == '>' ? ", big-endian" : ""));
+  }
+  if (type.kind == 'u') return type.item_bytes == 4 ? index_type::u32 : index_type::u64;
+  return type.item_bytes == 4 ? index_type::i32 : index_type::i64;
+}
+
+std::uint64_t product(std::span<const std::uint64_t> extents) {
+  std::uint64_t all = 1;
+  for (const std::uint64_t extent : extents) all *= extent;  // parse_npy has checked that this does not wrap
+  return all;
+}
+
+}  // namespace
+
+record_file::record_file(const std::string& path, std::uint64_t record_bytes)
+    : file_(path), is_npy_(record_bytes == 0) {
+  if (is_npy_) {
+    array_ = read_array(file_, "--record-bytes");
+    return;
+  }
+  array_.shape = {raw_count(file_, record_bytes, "--record-bytes")};
+  array_.type.descr = fmt::format("'|V{}'", record_bytes);
+  array_.type.item_bytes = record_bytes;
+  array_.data = file_.data();
+  array_.data_bytes = file_.size();
+}
+
+std::span<const std::uint64_t> record_file::row_shape(std::size_t axes) const { return shape().subspan(axes); }
+
+const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) const {
+  if (shape().empty() && axes > 0) fail(path(), "shape is (): an array without dimensions has no rows");
+  if (axes > shape().size()) fail(path(), fmt::format("shape is {}, of fewer than {} dimensions", shape_text(shape()), axes));
+  const std::uint64_t record_bytes = product(row_shape(axes)) * array_.type.item_bytes;
+  if (record_bytes == 0) {
+    fail(path(), fmt::format("rows of shape {} of {} are empty", shape_text(row_shape(axes)), printable(array_.type.descr)));
+  }
+  if (record_bytes > most_bytes) {
+    fail(path(), fmt::format("rows of shape {} of {} take {} bytes; records take 1 to {}", shape_text(row_shape(axes)),
+                             printable(array_.type.descr), record_bytes, most_bytes));
+  }
+  return {array_.data, product(shape().first(axes)), record_bytes};
+}
+
+index_file::index_file(const std::string& path, std::optional<index_type> type) : file_(path) {
+  if (type) {
+    shape_ = {raw_count(file_, bytes(*type), "--index-type")};
+    indices_ = {file_.data(), shape_[0], *type};
+  } else {
+    npy_array array = read_array(file_, "--index-type");
+    shape_ = std::move(array.shape);
+    indices_ = {array.data, product(shape_), index_type_of(array.type, path)};
+  }
+  align();
+}
+
+void index_file::align() {
+  const std::uint64_t width = bytes(indices_.type);
+  if (reinterpret_cast<std::uintptr_t>(indices_.data) % width == 0) return;
+  aligned_.resize((indices_.count * width + 7) / 8);
+  std::memcpy(aligned_.data(), indices_.data, indices_.count * width);
+  indices_.data = aligned_.data();
+}
+
+}  // namespace sheaf::io

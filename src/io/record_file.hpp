@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sheaf/records.hpp>
+
+#include "io/input_file.hpp"
+#include "io/npy.hpp"
+
+namespace sheaf::io {
+
+/// A mapped file of records: an .npy array, or raw records of a width that the caller knows.
+class record_file {
+ public:
+  /// @param record_bytes  of a raw file; 0 for an .npy file.
+  /// @throws error(bad_input) if the file is not what it should be or no whole number of records.
+  record_file(const std::string& path, std::uint64_t record_bytes);
+
+  const std::string& path() const noexcept { return file_.path(); }
+  bool is_npy() const noexcept { return is_npy_; }
+  /// The .npy array's type; of raw records, bytes.
+  const npy_type& type() const noexcept { return array_.type; }
+  /// A raw file has one axis, its records.
+  std::span<const std::uint64_t> shape() const noexcept { return array_.shape; }
+  /// The shape of one row if the first `axes` axes count rows.
+  std::span<const std::uint64_t> row_shape(std::size_t axes = 1) const;
+  /// The rows. @throws error(bad_input) if there are fewer axes, or if a row is empty or wider than `most_bytes`.
+  const_records rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
+
+ private:
+  input_file file_;
+  bool is_npy_ = false;
+  npy_array array_;
+};
+
+/// A mapped file of record numbers: an .npy array of any shape, or raw numbers of a type that the caller knows.
+class index_file {
+ public:
+  /// @param type  of a raw file; none for an .npy file.
+  /// @throws error(bad_input) if the file is not what it should be, or of another type than u4, u8, i4 or i8.
+  index_file(const std::string& path, std::optional<index_type> type);
+
+  const std::string& path() const noexcept { return file_.path(); }
+  std::span<const std::uint64_t> shape() const noexcept { return shape_; }
+  index_span indices() const noexcept { return indices_; }
+
+ private:
+  void align();
+
+  input_file file_;
+  std::vector<std::uint64_t> shape_;
+  index_span indices_;
+  std::vector<std::uint64_t> aligned_;
+};
+
+}  // namespace sheaf::io
