@@ -1,0 +1,204 @@
+#include <array>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+// Arrays that fit together, on any backend; each test breaks one thing.
+class Arguments : public testing::TestWithParam<backend_kind> {
+ protected:
+  static constexpr std::uint64_t bytes_each = 1 << 17;
+
+  void SetUp() override {
+    if (GetParam() == backend_kind::cuda) {
+      const auto cuda = cuda_context();
+      if (!cuda) GTEST_SKIP() << "no CUDA device here";
+      ctx = *cuda;
+    }
+    near_memory = buffer(ctx, bytes_each);
+    far_memory = buffer(ctx, bytes_each);
+    index_memory = buffer(ctx, 1024);
+  }
+
+  records near(std::uint64_t count = 8, std::uint64_t width = 4) const { return {near_memory.data(), count, width}; }
+  records far(std::uint64_t count = 16, std::uint64_t width = 4) const { return {far_memory.data(), count, width}; }
+  index_span index(std::uint64_t count = 8) const { return {index_memory.data(), count, index_type::u32}; }
+
+  void expect_gather(std::string_view message, const_records table, index_span list, records out,
+                     const gather_options& options = {}) {
+    expect_error(error_code::bad_argument, message, [&] { gather(ctx, table, list, out, options); });
+    EXPECT_NO_THROW(ctx.wait());
+  }
+  void expect_scatter(std::string_view message, const_records in, index_span list, records out,
+                      const scatter_options& options = {}) {
+    expect_error(error_code::bad_argument, message, [&] { scatter(ctx, in, list, out, options); });
+    EXPECT_NO_THROW(ctx.wait());
+  }
+
+  context ctx = context::cpu(1);
+  buffer near_memory, far_memory, index_memory;
+};
+
+#if SHEAF_HAS_CUDA
+constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
+#else
+constexpr backend_kind backends[] = {backend_kind::cpu};
+#endif
+INSTANTIATE_TEST_SUITE_P(EveryBackend, Arguments, testing::ValuesIn(backends),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+TEST_P(Arguments, LengthsMustAgree) {
+  expect_gather("gather: index has 7 entries, out has 8 records", far(), index(7), near());
+  expect_gather("gather: index has 8 entries, out has 0 records", far(), index(), near(0));
+  expect_scatter("scatter: index has 9 entries, in has 8 records", near(), index(9), far());
+  expect_gather("gather: index has 0 entries, out has 8 records", far(), {}, near());
+}
+
+TEST_P(Arguments, WidthsMustAgree) {
+  expect_gather("gather: out has records of 4 bytes, table of 8", far(16, 8), index(), near());
+  expect_scatter("scatter: in has records of 4 bytes, out of 5", near(), index(), far(16, 5));
+}
+
+TEST_P(Arguments, WidthsAreOneByteTo64KiB) {
+  expect_gather("gather: out has records of 0 bytes, not 1 to 65536", far(16, 0), index(), near(8, 0));
+  expect_gather("gather: table has records of 65537 bytes, not 1 to 65536", far(1, 65537), index(1), near(1, 1));
+  expect_scatter("scatter: in has records of 65537 bytes, not 1 to 65536", near(1, 65537), index(1), far(1, 65537));
+  expect_scatter("scatter: out has records of 0 bytes, not 1 to 65536", near(), index(), far(16, 0));
+}
+
+TEST_P(Arguments, StridesReachPastTheRecord) {
+  expect_gather("gather: table has a stride of 3 bytes, less than its records' 4", {far_memory.data(), 16, 4, 3},
+                index(), near());
+  expect_gather("gather: out has a stride of 0 bytes, less than its records' 4", far(), index(),
+                {near_memory.data(), 8, 4, 0});
+  expect_scatter("scatter: out has a stride of 1 bytes, less than its records' 4", near(), index(),
+                 {far_memory.data(), 16, 4, 1});
+}
+
+TEST_P(Arguments, ExtentsFitInMemory) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  expect_gather("gather: table has 4611686018427387904 records 4 bytes apart, more than memory can hold",
+                {far_memory.data(), std::uint64_t{1} << 62, 4}, index(), near());
+  expect_gather(fmt::format("gather: table has {} records 1 bytes apart, more than memory can hold", most),
+                {far_memory.data(), most, 1}, index(), near(8, 1));
+  expect_scatter(fmt::format("scatter: out has 1 records {} bytes apart, more than memory can hold", most), near(),
+                 index(), {far_memory.data(), 1, 4, most});
+  expect_scatter("scatter: out has 3 records 4611686018427387904 bytes apart, more than memory can hold", near(),
+                 index(), {far_memory.data(), 3, 4, std::uint64_t{1} << 62});
+  // An index list can be too long where its records are not.
+  constexpr std::uint64_t many = (std::uint64_t{1} << 60) + 1;
+  expect_gather(fmt::format("gather: index has {} entries, more than memory can hold", many), far(16, 1),
+                {index_memory.data(), many, index_type::u64}, {near_memory.data(), many, 1});
+}
+
+TEST_P(Arguments, MemoryIsThere) {
+  expect_gather("gather: table is null", {nullptr, 16, 4}, index(), near());
+  expect_gather("gather: index is null", far(), {nullptr, 8, index_type::u32}, near());
+  expect_gather("gather: out is null", far(), index(), {nullptr, 8, 4});
+  expect_scatter("scatter: in is null", {nullptr, 8, 4}, index(), far());
+  expect_scatter("scatter: index is null", near(), {nullptr, 8, index_type::u32}, far());
+  expect_scatter("scatter: out is null", near(), index(), {nullptr, 16, 4});
+}
+
+TEST_P(Arguments, IndexListsAreAligned) {
+  const std::byte* first = index_memory.data();
+  expect_gather("gather: index is not aligned to its 4 bytes", far(), {first + 2, 8, index_type::i32}, near());
+  expect_gather("gather: index is not aligned to its 8 bytes", far(), {first + 4, 8, index_type::u64}, near());
+  expect_scatter("scatter: index is not aligned to its 8 bytes", near(), {first + 1, 8, index_type::i64}, far());
+}
+
+TEST_P(Arguments, OutputsOverlapNothing) {
+  std::byte* shared = far_memory.data();
+  expect_gather("gather: out overlaps table", far(), index(), {shared, 8, 4});
+  expect_gather("gather: out overlaps table", far(), index(), {shared + 63, 8, 4});
+  expect_gather("gather: out overlaps table", {shared + 31, 16, 4}, index(), {shared, 8, 4});
+  expect_gather("gather: out overlaps index", far(), index(), {index_memory.data() + 31, 8, 4});
+  expect_gather("gather: out overlaps index", far(), {near_memory.data() + 28, 8, index_type::u32}, near());
+  expect_scatter("scatter: in overlaps out", {shared + 60, 8, 4}, index(), far());
+  expect_scatter("scatter: out overlaps index", near(), {shared + 32, 8, index_type::u32}, far());
+}
+
+TEST_P(Arguments, NeighboursAreNoOverlap) {
+  std::byte* shared = far_memory.data();
+  const std::array<std::uint32_t, 8> zeros{};
+  copy_bytes(ctx, index_memory.data(), zeros.data(), sizeof zeros);
+  gather(ctx, {shared, 16, 4}, index(), {shared + 64, 8, 4});
+  gather(ctx, {shared + 32, 16, 4}, index(), {shared, 8, 4});
+  scatter(ctx, {shared, 8, 4}, index(), {shared + 32, 16, 4});
+  EXPECT_NO_THROW(ctx.wait());
+}
+
+TEST_P(Arguments, InputsMayOverlapEachOther) {
+  const std::array<std::uint32_t, 8> list{3, 1, 2, 0, 7, 6, 5, 4};
+  copy_bytes(ctx, index_memory.data(), list.data(), sizeof list);
+  gather(ctx, {index_memory.data(), 8, 4}, index(), near());
+  ctx.wait();
+  std::array<std::uint32_t, 8> got{};
+  copy_bytes(ctx, got.data(), near_memory.data(), sizeof got);
+  EXPECT_EQ(got, (std::array<std::uint32_t, 8>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+template <class Variants>
+std::string names_of(const Variants& variants) {
+  std::string names;
+  for (const auto& v : variants) names += (names.empty() ? "" : ", ") + std::string(v.name);
+  return names;
+}
+
+TEST_P(Arguments, VariantsAreKnown) {
+  expect_gather("gather: no variant is named 'cpu.fastest'; there are " + names_of(primitives::gather_variants()),
+                far(), index(), near(), {.variant = "cpu.fastest"});
+  expect_scatter("scatter: no variant is named 'direct'; there are " + names_of(primitives::scatter_variants()), near(),
+                 index(), far(), {.variant = "direct"});
+}
+
+TEST(CallArguments, ForcedVariantMustBeAbleToRun) {
+  const context ctx = context::cpu(1);
+  std::vector<std::uint32_t> in(8), out(8), index{0, 1, 2, 3, 4, 5, 6, 7};
+  expect_error(error_code::no_variant, "scatter: no variant can run this: cpu.direct (any writer may win)", [&] {
+    scatter(ctx, std::span(in), std::span(index), std::span(out),
+            {.duplicates = duplicates::last, .variant = "cpu.direct"});
+  });
+  for (const auto& v : primitives::gather_variants()) {
+    if (!v.name.starts_with("cuda.")) continue;
+    const std::string message = message_of(error_code::no_variant, [&] {
+      gather(ctx, std::span(in), std::span(index), std::span(out), {.variant = v.name});
+    });
+    EXPECT_TRUE(message.starts_with(fmt::format("gather: no variant can run this: {} (", v.name))) << message;
+  }
+}
+
+TEST(CallArguments, ExplanationsLookAtShapesAlone) {
+  const context ctx = context::cpu(2);
+  const auto why =
+      explain_gather(ctx, {nullptr, 1 << 20, 16}, {nullptr, 1 << 10, index_type::u32}, {nullptr, 1 << 10, 16});
+  EXPECT_NE(why.choice(), nullptr);
+  expect_error(error_code::bad_argument, "gather: index has 2 entries, out has 3 records", [&] {
+    explain_gather(ctx, {nullptr, 4, 16}, {nullptr, 2, index_type::u32}, {nullptr, 3, 16});
+  });
+  expect_error(error_code::bad_argument, "scatter: in has records of 0 bytes, not 1 to 65536", [&] {
+    explain_scatter(ctx, {nullptr, 4, 0}, {nullptr, 4, index_type::u32}, {nullptr, 3, 16});
+  });
+}
+
+TEST(CallArguments, ThatAreRefusedLeaveTheOutputAlone) {
+  const context ctx = context::cpu(1);
+  const std::vector<std::uint32_t> table{1, 2, 3}, index{0, 1};
+  std::vector<std::uint32_t> out(3, 77);
+  EXPECT_THROW(gather(ctx, std::span(table), std::span(index), std::span(out)), error);
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{77, 77, 77}));
+}
+
+}  // namespace
+}  // namespace sheaf::tests

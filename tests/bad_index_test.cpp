@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+#include "support/movement_cases.hpp"
+#include "support/placed.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+struct bad_value {
+  std::uint64_t bits;
+  std::string complaint;  ///< "999, past" or "-1, outside"
+};
+
+// What names no record of `limit`, as far as the type can say it.
+std::vector<bad_value> bad_values(index_type type, std::uint64_t limit) {
+  constexpr std::uint64_t two_31 = std::uint64_t{1} << 31;
+  constexpr std::uint64_t two_63 = std::uint64_t{1} << 63;
+  std::vector<std::uint64_t> values{limit, limit + 1, two_31 - 1};
+  switch (type) {
+    case index_type::u32: values.insert(values.end(), {two_31, 2 * two_31 - 1}); break;
+    case index_type::u64:
+      values.insert(values.end(), {two_31, 2 * two_31 - 1, 2 * two_31, two_63, ~std::uint64_t{0}});
+      break;
+    case index_type::i32:
+      values.insert(values.end(), {~std::uint64_t{0}, ~std::uint64_t{0} - limit, ~(two_31 - 1)});
+      break;
+    case index_type::i64:
+      values.insert(values.end(), {two_31, 2 * two_31 - 1, 2 * two_31, two_63 - 1, ~std::uint64_t{0}, ~two_31, two_63});
+      break;
+  }
+  const bool is_signed = type == index_type::i32 || type == index_type::i64;
+  std::vector<bad_value> bad;
+  for (const std::uint64_t bits : values) {
+    const auto value = static_cast<std::int64_t>(bits);
+    if (is_signed && value < 0) {
+      bad.push_back({bits, fmt::format("{}, outside", value)});
+    } else {
+      bad.push_back({bits, fmt::format("{}, past", bits)});
+    }
+  }
+  return bad;
+}
+
+enum class primitive { gather, scatter };
+
+// One call on `ctx` with an index list that may hold bad entries, compared with the reference's answer.
+struct indexed_call {
+  static constexpr std::uint64_t far_count = 9001;
+
+  primitive what;
+  index_type type;
+  image near;
+  image index;
+  image far;
+
+  indexed_call(primitive p, index_type t, std::uint64_t width)
+      : what(p), type(t), index(index_list(inputs::parse_pattern("permutation"), far_count, far_count, t)) {
+    const bool gathers = p == primitive::gather;
+    near = gathers ? poisoned(far_count, width, width + 3) : filled(far_count, width, width, 0, 5);
+    far = gathers ? filled(far_count, width, width, 0, 5) : poisoned(far_count, width, width + 3);
+  }
+
+  void call(const context& ctx, const_records near_in, records near_out, index_span list, const_records far_in,
+            records far_out, std::string_view variant) const {
+    if (what == primitive::gather) return gather(ctx, far_in, list, near_out, {.variant = variant});
+    scatter(ctx, near_in, list, far_out, {.variant = variant});
+  }
+
+  // The output's image after the reference has run; its complaint is dropped.
+  image expected() const {
+    image n = near;
+    image f = far;
+    const context ctx = context::cpu(1);
+    call(ctx, n.view(), n.view(), index_view(index, type), f.view(), f.view(), "reference.serial");
+    return what == primitive::gather ? n : f;
+  }
+
+  // Whether the variant takes it; throws nothing for bad entries before ctx.wait().
+  bool run(const context& ctx, std::string_view variant, const image& answer) const {
+    const placed near_at(ctx, near);
+    const placed index_at(ctx, index);
+    const placed far_at(ctx, far);
+    try {
+      call(ctx, near_at.view(), near_at.view(), index_at.index(type), far_at.view(), far_at.view(), variant);
+    } catch (const error& e) {
+      if (e.code() != error_code::no_variant) throw;
+      return false;
+    }
+    expect_bytes((what == primitive::gather ? near_at : far_at).download(), answer, "output");
+    expect_bytes((what == primitive::gather ? far_at : near_at).download(), what == primitive::gather ? far : near,
+                 "input");
+    expect_bytes(index_at.download(), index, "index");
+    return true;
+  }
+
+  std::string message(std::uint64_t position, const bad_value& bad) const {
+    return fmt::format("{}: index[{}] is {} the {} {} records", what == primitive::gather ? "gather" : "scatter",
+                       position, bad.complaint, what == primitive::gather ? "table's" : "output's", far_count);
+  }
+};
+
+// "gather/cpu.direct" and so on, with the planner's choice as "gather/".
+std::vector<std::string> every_variant() {
+  std::vector<std::string> names{"gather/", "scatter/"};
+  for (const auto& v : primitives::gather_variants()) names.push_back("gather/" + std::string(v.name));
+  for (const auto& v : primitives::scatter_variants()) names.push_back("scatter/" + std::string(v.name));
+  return names;
+}
+
+class BadIndex : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run_here(variant())) GTEST_SKIP() << "no CUDA device here";
+  }
+  primitive what() const { return GetParam().starts_with("gather") ? primitive::gather : primitive::scatter; }
+  std::string variant() const { return GetParam().substr(GetParam().find('/') + 1); }
+};
+
+std::string name_of(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param + (info.param.back() == '/' ? "planners_choice" : "");
+  for (char& c : name) {
+    if (c == '.' || c == '/' || c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryVariant, BadIndex, testing::ValuesIn(every_variant()), name_of);
+
+TEST_P(BadIndex, IsSkippedAndReportedWithPlaceAndValue) {
+  const auto contexts = every_context();
+  rotation<std::uint64_t> widths({4, 1, 16, 24, 8, 100, 17});
+  std::size_t runs = 0;
+  for (const index_type type : index_types) {
+    for (const bad_value& bad : bad_values(type, indexed_call::far_count)) {
+      for (const std::uint64_t position : {0, 4500, 9000}) {
+        indexed_call c(what(), type, widths.next());
+        set_entry(c.index, position, bad.bits);
+        SCOPED_TRACE(fmt::format("{} {} at {}, width {}", name(type), bad.complaint, position, c.near.record_bytes));
+        const image answer = c.expected();
+        for (const named_context& where : contexts) {
+          SCOPED_TRACE(where.name);
+          if (!c.run(where.ctx, variant(), answer)) continue;
+          ++runs;
+          EXPECT_EQ(where.ctx.status(), work_status::failed);
+          expect_error(error_code::bad_index, c.message(position, bad), [&] { where.ctx.wait(); });
+          EXPECT_NO_THROW(where.ctx.wait());
+          EXPECT_EQ(where.ctx.status(), work_status::done);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GE(runs, 10U);
+}
+
+TEST_P(BadIndex, AtTheLowestPositionWins) {
+  for (const named_context& where : every_context()) {
+    for (const auto& bad_places : {std::vector<std::uint64_t>{8000, 3, 5000}, {8999, 9000}, {2048, 2047, 4096}}) {
+      SCOPED_TRACE(where.name);
+      indexed_call c(what(), index_type::i64, 4);
+      for (const std::uint64_t place : bad_places) set_entry(c.index, place, 100000 + place);
+      if (!c.run(where.ctx, variant(), c.expected())) continue;
+      const std::uint64_t lowest = *std::min_element(bad_places.begin(), bad_places.end());
+      expect_error(error_code::bad_index, c.message(lowest, {0, fmt::format("{}, past", 100000 + lowest)}),
+                   [&] { where.ctx.wait(); });
+    }
+  }
+}
+
+TEST_P(BadIndex, EverywhereIsSurvived) {
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    indexed_call c(what(), index_type::i32, 16);
+    for (std::uint64_t i = 0; i < c.index.count; ++i) set_entry(c.index, i, ~i);
+    if (!c.run(where.ctx, variant(), c.expected())) continue;
+    expect_error(error_code::bad_index, c.message(0, {0, "-1, outside"}), [&] { where.ctx.wait(); });
+  }
+}
+
+TEST_P(BadIndex, OfTheFirstCallWinsAndTheContextGoesOnWorking) {
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const indexed_call good(what(), index_type::u32, 4);
+    indexed_call late(what(), index_type::u32, 4);
+    indexed_call early(what(), index_type::u64, 8);
+    set_entry(late.index, 7000, 77777);
+    set_entry(early.index, 2, 22222);
+    if (!good.run(where.ctx, variant(), good.expected())) continue;
+    EXPECT_NO_THROW(where.ctx.wait());
+    // The call comes before the position: the first bad call's place is the higher one.
+    late.run(where.ctx, variant(), late.expected());
+    early.run(where.ctx, variant(), early.expected());
+    good.run(where.ctx, variant(), good.expected());
+    expect_error(error_code::bad_index, late.message(7000, {0, "77777, past"}), [&] { where.ctx.wait(); });
+    EXPECT_NO_THROW(where.ctx.wait());
+    early.run(where.ctx, variant(), early.expected());
+    expect_error(error_code::bad_index, early.message(2, {0, "22222, past"}), [&] { where.ctx.wait(); });
+    good.run(where.ctx, variant(), good.expected());
+    EXPECT_NO_THROW(where.ctx.wait());
+  }
+}
+
+TEST_P(BadIndex, IsEveryIndexWhereThereAreNoRecords) {
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    indexed_call c(what(), index_type::u64, 8);
+    c.far = poisoned(0, 8, 8);
+    if (!c.run(where.ctx, variant(), c.expected())) continue;
+    std::uint64_t value = 0;
+    std::memcpy(&value, c.index.record(0), 8);
+    EXPECT_EQ(
+        message_of(error_code::bad_index, [&] { where.ctx.wait(); }),
+        fmt::format("{}: index[0] is {}, past the {} 0 records", what() == primitive::gather ? "gather" : "scatter",
+                    value, what() == primitive::gather ? "table's" : "output's"));
+  }
+}
+
+TEST(BadIndexOfOneContext, IsNotSeenByAnother) {
+  const context failing = context::cpu(1);
+  const context working = context::cpu(1);
+  indexed_call c(primitive::gather, index_type::u32, 4);
+  set_entry(c.index, 1, 99999);
+  c.run(failing, "", c.expected());
+  EXPECT_EQ(working.status(), work_status::done);
+  EXPECT_NO_THROW(working.wait());
+  expect_error(error_code::bad_index, "gather: index[1] is 99999, past the table's 9001 records",
+               [&] { failing.wait(); });
+}
+
+TEST(BadIndexOfOneContext, IsSeenThroughEveryHandleOnce) {
+  const context ctx = context::cpu(1);
+  const context same = ctx;
+  indexed_call c(primitive::scatter, index_type::i32, 4);
+  set_entry(c.index, 9000, ~std::uint64_t{0});
+  c.run(ctx, "", c.expected());
+  expect_error(error_code::bad_index, "scatter: index[9000] is -1, outside the output's 9001 records",
+               [&] { same.wait(); });
+  EXPECT_NO_THROW(ctx.wait());
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,200 @@
+#include <sheaf/context.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "core/context_state.hpp"
+#include "inputs/pattern.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+#include "support/scoped_environment.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+TEST(Context, TellsWhatItIs) {
+  const context ctx = context::cpu(3);
+  EXPECT_EQ(ctx.backend(), backend_kind::cpu);
+  EXPECT_EQ(name(ctx.backend()), "cpu");
+  EXPECT_EQ(ctx.threads(), 3);
+  EXPECT_EQ(ctx.device(), -1);
+  EXPECT_EQ(ctx.stream(), nullptr);
+  EXPECT_EQ(ctx.profile().parallelism, 3U);
+  EXPECT_EQ(ctx.status(), work_status::done);
+}
+
+TEST(Context, BestIsMadeAnywhere) {
+  const context ctx = context::best();
+  EXPECT_EQ(ctx.backend(), cuda_context() ? backend_kind::cuda : backend_kind::cpu);
+}
+
+TEST(Context, ThreadsComeFromTheCallThenTheEnvironmentThenTheMachine) {
+  const scoped_environment threads("SHEAF_THREADS", "4");
+  EXPECT_EQ(context::cpu().threads(), 4);
+  EXPECT_EQ(context::cpu(2).threads(), 2);
+  const scoped_environment none("SHEAF_THREADS", "");
+  EXPECT_GE(context::cpu().threads(), 1);
+}
+
+TEST(Context, ThreadCountsAreChecked) {
+  for (const char* text : {"zero", "0", "-1", "4097", "2x", " ", "1.5", "99999999999999999999"}) {
+    const scoped_environment threads("SHEAF_THREADS", text);
+    expect_error(error_code::bad_argument, fmt::format("SHEAF_THREADS: '{}' is not a number from 1 to 4096", text),
+                 [] { context::cpu(); });
+    EXPECT_NO_THROW(context::cpu(1));
+  }
+  expect_error(error_code::bad_argument, "context::cpu: -1 threads, not 0 to 4096", [] { context::cpu(-1); });
+  expect_error(error_code::bad_argument, "context::cpu: 4097 threads, not 0 to 4096", [] { context::cpu(4097); });
+}
+
+TEST(Context, VariantsAreForcedByTheEnvironment) {
+  const scoped_environment forced("SHEAF_VARIANT", "gather:reference.serial,scatter:cpu.owner");
+  const context ctx = context::cpu(1);
+  const index_span index(nullptr, 100, index_type::u32);
+  EXPECT_EQ(explain_gather(ctx, {nullptr, 100, 4}, index, {nullptr, 100, 4}).choice()->variant, "reference.serial");
+  EXPECT_EQ(explain_scatter(ctx, {nullptr, 100, 4}, index, {nullptr, 100, 4}).choice()->variant, "cpu.owner");
+  EXPECT_EQ(
+      explain_gather(ctx, {nullptr, 100, 4}, index, {nullptr, 100, 4}, {.variant = "cpu.direct"}).choice()->variant,
+      "cpu.direct")
+      << "the call's own wish comes first";
+}
+
+TEST(Context, ForcingAnotherPrimitiveOrNoneChangesNothing) {
+  const index_span index(nullptr, 100, index_type::u32);
+  const auto choice = [&] {
+    return explain_gather(context::cpu(1), {nullptr, 100, 4}, index, {nullptr, 100, 4}).choice()->variant;
+  };
+  const std::string unforced = choice();
+  for (const char* text : {"scatter:cpu.owner", "sort:gpu.imaginary", "", ",", "scatter:cpu.owner,"}) {
+    const scoped_environment forced("SHEAF_VARIANT", text);
+    EXPECT_EQ(choice(), unforced) << text;
+  }
+}
+
+TEST(Context, UnknownForcedVariantIsNamedByTheCall) {
+  const scoped_environment forced("SHEAF_VARIANT", "gather:cpu.imaginary");
+  const context ctx = context::cpu(1);
+  std::array<std::uint32_t, 2> table{}, index{}, out{};
+  const std::string message = message_of(error_code::bad_argument, [&] {
+    gather(ctx, std::span<const std::uint32_t>(table), std::span<const std::uint32_t>(index),
+           std::span<std::uint32_t>(out));
+  });
+  EXPECT_TRUE(message.starts_with("gather: no variant is named 'cpu.imaginary'; there are reference.serial, "))
+      << message;
+}
+
+TEST(Context, MalformedForcedVariantsAreRefused) {
+  for (const char* entry : {"gather", ":cpu.direct", "gather:", ":"}) {
+    const scoped_environment forced("SHEAF_VARIANT", fmt::format("scatter:cpu.direct,{}", entry));
+    expect_error(error_code::bad_argument,
+                 fmt::format("SHEAF_VARIANT: '{}' is not PRIMITIVE:VARIANT, as in gather:cpu.direct", entry),
+                 [] { context::cpu(1); });
+  }
+}
+
+TEST(Context, ProfileComesFromTheEnvironment) {
+  machine mine = nearest_machine(backend_kind::cpu, "");
+  mine.name = "the test's own";
+  const std::string path = testing::TempDir() + fmt::format("sheaf_context_profile_{}.json", getpid());
+  save_machine(mine, path);
+  {
+    const scoped_environment profile("SHEAF_PROFILE", path);
+    EXPECT_EQ(context::cpu(1).profile().name, "the test's own");
+    EXPECT_EQ(context::cpu(1).profile().source, path);
+  }
+  std::remove(path.c_str());
+  EXPECT_NE(context::cpu(1).profile().name, "the test's own");
+}
+
+TEST(Context, ProfileOfAnotherBackendInTheEnvironmentIsLeftAside) {
+  const std::string path = testing::TempDir() + fmt::format("sheaf_cuda_profile_{}.json", getpid());
+  save_machine(nearest_machine(backend_kind::cuda, ""), path);
+  const scoped_environment profile("SHEAF_PROFILE", path);
+  EXPECT_EQ(context::cpu(1).profile().backend, backend_kind::cpu);
+  std::remove(path.c_str());
+}
+
+TEST(Context, MissingProfileIsNamed) {
+  const std::string path = testing::TempDir() + "sheaf_no_such_profile.json";
+  const scoped_environment profile("SHEAF_PROFILE", path);
+  const std::string message = message_of(error_code::bad_input, [] { context::cpu(1); });
+  EXPECT_NE(message.find(path), std::string::npos) << message;
+}
+
+TEST(Context, TakesOnlyProfilesOfItsBackend) {
+  context ctx = context::cpu(1);
+  machine other = nearest_machine(backend_kind::cuda, "");
+  expect_error(error_code::bad_argument,
+               fmt::format("context::use: profile '{}' is for cuda, the context works on cpu", other.name),
+               [&] { ctx.use(other); });
+  machine mine = ctx.profile();
+  mine.name = "slower";
+  ctx.use(mine);
+  EXPECT_EQ(ctx.profile().name, "slower");
+}
+
+TEST(Context, CudaNeedsABackendAndADevice) {
+  if (cuda_context()) {
+    message_of(error_code::backend_unavailable, [] { context::cuda(1000); });
+    return;
+  }
+  EXPECT_FALSE(message_of(error_code::backend_unavailable, [] { context::cuda(); }).empty());
+  EXPECT_FALSE(message_of(error_code::backend_unavailable, [] { context::cuda(0, nullptr); }).empty());
+#if !SHEAF_HAS_CUDA
+  expect_error(error_code::backend_unavailable, "context::cuda: this build of sheaf has no CUDA backend",
+               [] { context::cuda(); });
+#endif
+}
+
+// Moves records there and back on a context of its own and says how many are wrong.
+std::uint64_t there_and_back(int threads, std::uint64_t seed) {
+  constexpr std::uint64_t n = 20000;
+  const context ctx = context::cpu(threads);
+  const inputs::pattern p{inputs::pattern_kind::permutation, 0, seed};
+  const buffer index(ctx, n * 8);
+  const buffer a(ctx, n * 12), b(ctx, n * 12), c(ctx, n * 12);
+  const index_span list(index.data(), n, index_type::u64);
+  inputs::fill_index(ctx, p, n, list);
+  inputs::fill_records(ctx, records(a.data(), n, 12), seed);
+  for (int round = 0; round < 3; ++round) {
+    gather(ctx, {a.data(), n, 12}, list, {b.data(), n, 12});
+    scatter(ctx, {b.data(), n, 12}, list, {c.data(), n, 12});
+  }
+  std::uint64_t bad = n;
+  std::memcpy(index.data() + 8 * seed, &bad, 8);
+  gather(ctx, {a.data(), n, 12}, list, {b.data(), n, 12});
+  const std::string message = message_of(error_code::bad_index, [&] { ctx.wait(); });
+  EXPECT_EQ(message, fmt::format("gather: index[{}] is 20000, past the table's 20000 records", seed));
+  return inputs::count_gather_mismatches(ctx, const_records(c.data(), n, 12), {}, n, seed);
+}
+
+TEST(Context, ManyWorkSideBySide) {
+  std::vector<std::thread> workers;
+  std::array<std::uint64_t, 6> wrong{};
+  for (std::size_t w = 0; w < wrong.size(); ++w) {
+    workers.emplace_back([&, w] { wrong[w] = there_and_back(1 + static_cast<int>(w % 3), w + 1); });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(wrong, (std::array<std::uint64_t, 6>{}));
+}
+
+TEST(Context, ReadsTheEnvironmentOnlyWhenItIsMade) {
+  const context before = context::cpu(1);
+  const scoped_environment forced("SHEAF_VARIANT", "gather:reference.serial");
+  const index_span index(nullptr, 100, index_type::u32);
+  EXPECT_NE(explain_gather(before, {nullptr, 100, 4}, index, {nullptr, 100, 4}).choice()->variant, "reference.serial");
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,118 @@
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
+
+#include "support/expect_error.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+const std::string good = format_machine(shipped_machines().front());
+
+std::string with(const std::string& field, const std::string& value) {
+  const auto begin = good.find("\"" + field + "\": ") + field.size() + 4;
+  return good.substr(0, begin) + value + good.substr(good.find_first_of(",\n", begin));
+}
+
+void expect_refused(const std::string& text, std::string_view message) {
+  expect_error(error_code::bad_input, message, [&] { parse_machine(text, "m.json"); });
+}
+
+TEST(MachineJson, EveryShippedProfileSurvivesTheRoundTrip) {
+  for (const machine& m : shipped_machines()) {
+    const machine back = parse_machine(format_machine(m), "m.json");
+    EXPECT_EQ(back.source, "m.json");
+    EXPECT_EQ(format_machine(back), format_machine(m));
+    EXPECT_EQ(m.source, "shipped");
+  }
+}
+
+TEST(MachineJson, SavedProfilesAreLoaded) {
+  const temporary_folder folder;
+  const machine m = shipped_machines().back();
+  save_machine(m, folder / "m.json");
+  EXPECT_EQ(format_machine(load_machine(folder / "m.json")), format_machine(m));
+  EXPECT_EQ(load_machine(folder / "m.json").source, folder / "m.json");
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST(MachineJson, MissingFieldsAreNamed) {
+  expect_refused("{}", "m.json: schema_version is missing");
+  expect_refused("{\"schema_version\": 1}", "m.json: name is missing");
+  expect_refused("[]", "m.json: is not an object");
+}
+
+TEST(MachineJson, WrongValuesAreNamed) {
+  expect_refused(with("schema_version", "2"), "m.json: schema_version is 2, not a whole number from 1 to 1");
+  expect_refused(with("name", "7"), "m.json: name is 7, not a string");
+  expect_refused(with("name", "\"\""), "m.json: name is \"\", not 1 to 200 printable bytes");
+  expect_refused(with("name", "\"a\\u001b[2J\""), "m.json: name is \"a\\u001b[2J\", not 1 to 200 printable bytes");
+  expect_refused(with("backend", "\"tpu\""), "m.json: backend is \"tpu\", not \"cpu\" or \"cuda\"");
+  expect_refused(with("memory_bytes", "-1"), "m.json: memory_bytes is -1, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with("cache_bytes", "1.5"), "m.json: cache_bytes is 1.5, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with("launch_seconds", "0"), "m.json: launch_seconds is 0, not a number from 1e-12 to 1000");
+  expect_refused(with("launch_seconds", "1e-320"), "m.json: launch_seconds is 1e-320, not a number from 1e-12 to 1000");
+  expect_refused(with("copy_bytes_per_second", "\"fast\""), "m.json: copy_bytes_per_second is \"fast\", not a number from 1 to 1e+18");
+  expect_refused(with("copy_bytes_per_second", "null"), "m.json: copy_bytes_per_second is null, not a number from 1 to 1e+18");
+}
+
+// The rates replaced: what follows random_read in the text.
+std::string with_reads(const std::string& list) {
+  const auto begin = good.find("\"random_read\": ");
+  return good.substr(0, begin) + "\"random_read\": " + list + ", " + good.substr(good.find("\"random_write\": "));
+}
+
+TEST(MachineJson, WrongRatesAreNamedByPlace) {
+  expect_refused(with_reads("[]"), "m.json: random_read is not a list of rates");
+  expect_refused(with_reads("[4]"), "m.json: random_read[0]: is not an object");
+  expect_refused(with_reads(R"([{"footprint_bytes": 4, "record_bytes": 0, "records_per_second": 1}])"),
+                 "m.json: random_read[0]: record_bytes is 0, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with_reads(R"([{"footprint_bytes": 4, "record_bytes": 1}])"),
+                 "m.json: random_read[0]: records_per_second is missing");
+  expect_refused(with_reads(R"([{"footprint_bytes": 4, "record_bytes": 1, "records_per_second": 1},
+                                {"footprint_bytes": 4, "record_bytes": 1, "records_per_second": 1}])"),
+                 "m.json: random_read[1]: is out of order: by record_bytes, then footprint_bytes, each once");
+}
+
+TEST(MachineJson, LongValuesAreCut) {
+  const std::string message = message_of(error_code::bad_input, [] { parse_machine(with("backend", "\"" + std::string(1000, 'x') + "\""), "m.json"); });
+  EXPECT_LT(message.size(), 120U);
+}
+
+TEST(MachineJson, TextThatIsNoJsonIsRefusedBriefly) {
+  for (const std::string& text : {std::string(), std::string("{"), std::string("nan"), "\"" + std::string(100000, 'x'),
+                                  std::string("{\"name\": \"\xff\"}"), std::string("\0", 1)}) {
+    const std::string message = message_of(error_code::bad_input, [&] { parse_machine(text, "m.json"); });
+    EXPECT_EQ(message.substr(0, 18), "m.json: not JSON: ");
+    EXPECT_LT(message.size(), 240U);
+  }
+}
+
+TEST(MachineJson, DeepNestingIsRefused) {
+  expect_refused(std::string(100000, '['), "m.json: nested deeper than a profile is");
+}
+
+TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
+  const temporary_folder folder;
+  expect_error(error_code::bad_input, (folder / "none.json") + ": cannot be opened: No such file or directory",
+               [&] { load_machine(folder / "none.json"); });
+  expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { load_machine(folder.path()); });
+  const std::string big = folder.write("big.json", std::string((16 << 20) + 1, ' '));
+  expect_error(error_code::bad_input, big + ": 16777217 bytes is no machine profile", [&] { load_machine(big); });
+}
+
+TEST(MachineJson, PredictionsOfAnyAcceptedProfileAreFinite) {
+  machine m = shipped_machines().front();
+  m.copy_bytes_per_second = 1;
+  for (access_rate& rate : m.random_read) rate.records_per_second = 1;
+  const machine slow = parse_machine(format_machine(m), "m.json");
+  constexpr auto most = ~std::uint64_t{0};
+  EXPECT_TRUE(std::isfinite(slow.random_reads(most, 65536, most)));
+  EXPECT_TRUE(std::isfinite(slow.with_parallelism(1).streamed(most, most)));
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,312 @@
+#include "io/npy.hpp"
+
+#include <span>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "io/record_file.hpp"
+#include "support/expect_error.hpp"
+#include "support/npy_file.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using io::npy_array;
+using io::parse_npy;
+using shape_list = std::vector<std::uint64_t>;
+
+std::span<const std::byte> as_bytes(const std::string& file) { return std::as_bytes(std::span(file.data(), file.size())); }
+
+npy_array parse(const std::string& file) { return parse_npy(as_bytes(file), "x.npy"); }
+
+std::string dict(const std::string& descr, const std::string& shape, const std::string& fortran_order = "False") {
+  return "{'descr': " + descr + ", 'fortran_order': " + fortran_order + ", 'shape': " + shape + ", }\n";
+}
+
+void expect_refused(const std::string& file, std::string_view message) {
+  expect_error(error_code::bad_input, message, [&] { parse(file); });
+}
+
+TEST(Npy, ReadsAllThreeVersions) {
+  for (const unsigned version : {1U, 2U, 3U}) {
+    SCOPED_TRACE(version);
+    const std::string file = npy_file(version, dict("'<f4'", "(2, 3)"), std::string(24, 'x'));
+    const npy_array array = parse(file);
+    EXPECT_EQ(array.shape, (shape_list{2, 3}));
+    EXPECT_EQ(array.type.descr, "'<f4'");
+    EXPECT_EQ(array.type.kind, 'f');
+    EXPECT_EQ(array.type.order, '<');
+    EXPECT_EQ(array.type.item_bytes, 4U);
+    EXPECT_EQ(array.data_bytes, 24U);
+    EXPECT_EQ(array.data, as_bytes(file).data() + file.size() - 24);
+  }
+}
+
+struct type_case {
+  const char* descr;
+  char kind;
+  char order;
+  std::uint64_t item_bytes;
+};
+
+TEST(Npy, KnowsEveryTypeOfAFixedSize) {
+  const type_case cases[] = {
+      {"'<f4'", 'f', '<', 4},     {"'|u1'", 'u', '|', 1},      {"'>i4'", 'i', '>', 4},     {"'<c16'", 'c', '<', 16},
+      {"'|S10'", 'S', '|', 10},   {"'<U4'", 'U', '<', 16},     {"'|V8'", 'V', '|', 8},     {"'<M8[ns]'", 'M', '<', 8},
+      {"'<m8[25s]'", 'm', '<', 8}, {"'<M8[ms/4]'", 'M', '<', 8}, {"'|b1'", 'b', '|', 1},     {"'?'", 'b', '|', 1},
+      {"'<f2'", 'f', '<', 2},     {"'<f16'", 'f', '<', 16},    {"'=i8'", 'i', '<', 8},     {"\"<u8\"", 'u', '<', 8},
+      {"'i1'", 'i', '|', 1},      {"'|a3'", 'S', '|', 3},      {"'|S0'", 'S', '|', 0},
+  };
+  for (const type_case& c : cases) {
+    SCOPED_TRACE(c.descr);
+    const io::npy_type type = io::parse_npy_type(c.descr, "x.npy");
+    EXPECT_EQ(type.kind, c.kind);
+    EXPECT_EQ(type.order, c.order);
+    EXPECT_EQ(type.item_bytes, c.item_bytes);
+    EXPECT_EQ(type.descr, c.descr);
+  }
+}
+
+TEST(Npy, AddsUpStructures) {
+  const std::pair<const char*, std::uint64_t> cases[] = {
+      {"[('x', '<f4'), ('y', '<i8')]", 12},
+      {"[('x', '<f4', (3,)), ('', '|V4'), ('y', '<i8', 2)]", 32},
+      {"[('p', [('x', '<f8'), ('y', '<f8')], (2, 2)), ('id', '|u1')]", 65},
+      {"[(('a title', 'name'), '<f4')]", 4},
+      {"[('m', ('<f4', (2, 5)))]", 40},
+      {"[]", 0},
+  };
+  for (const auto& [descr, item_bytes] : cases) {
+    SCOPED_TRACE(descr);
+    const io::npy_type type = io::parse_npy_type(descr, "x.npy");
+    EXPECT_EQ(type.item_bytes, item_bytes);
+    EXPECT_EQ(type.kind, 'V');
+    EXPECT_EQ(type.descr, descr);
+  }
+}
+
+TEST(Npy, AcceptsWhatOlderWritersWrote) {
+  const npy_array array = parse(npy_file(1, "{'shape': (2L,), \"descr\": '<u4',\t'fortran_order': True}", std::string(8, 'x')));
+  EXPECT_EQ(array.shape, (shape_list{2}));
+}
+
+TEST(Npy, AnArrayWithoutDimensionsHasOneElement) {
+  EXPECT_EQ(parse(npy_file("'<f4'", "()", "abcd")).data_bytes, 4U);
+}
+
+TEST(Npy, AnEmptyArrayHasNoData) {
+  EXPECT_EQ(parse(npy_file("'<f4'", "(0, 4611686018427387)", "")).data_bytes, 0U);
+}
+
+TEST(Npy, FortranOrderOfOneLongAxisIsRead) {
+  EXPECT_EQ(parse(npy_file(1, dict("'<f4'", "(1, 3, 1)", "True"), std::string(12, 'x'))).data_bytes, 12U);
+}
+
+TEST(Npy, FortranOrderIsRefusedWithAReason) {
+  expect_refused(npy_file(1, dict("'<f4'", "(2, 3)", "True"), std::string(24, 'x')),
+                 "x.npy: fortran_order is True with shape (2, 3): the array lies column by column, so the bytes of a row "
+                 "are not together; save numpy.ascontiguousarray of it");
+}
+
+TEST(Npy, ObjectsAreRefusedWithAReason) {
+  expect_refused(npy_file("'|O'", "(2,)", std::string(16, 'x')),
+                 "x.npy: descr: '|O' holds Python objects, which only pickle reads; sheaf moves bytes");
+  expect_refused(npy_file("[('a', '|O'), ('b', '<f4')]", "(2,)", std::string(24, 'x')),
+                 "x.npy: descr: '|O' holds Python objects, which only pickle reads; sheaf moves bytes");
+}
+
+TEST(Npy, TruncatedDataIsNamed) {
+  expect_refused(npy_file("'<f4'", "(3, 4)", std::string(40, 'x')),
+                 "x.npy: shape (3, 4) of '<f4' takes 48 bytes, 40 follow the header: the file is cut short");
+}
+
+TEST(Npy, TrailingBytesAreNamed) {
+  expect_refused(npy_file("'<f4'", "(3,)", std::string(13, 'x')),
+                 "x.npy: shape (3,) of '<f4' takes 12 bytes, 13 follow the header: the file is too long");
+}
+
+TEST(Npy, WhatIsNoNpyFileIsNamed) {
+  expect_refused("", "x.npy: byte 0: not an .npy file: it starts with '', not '\\x93NUMPY'");
+  expect_refused("PK\x03\x04 an archive", "x.npy: byte 0: not an .npy file: it starts with 'PK\\x03\\x04 a', not '\\x93NUMPY'");
+}
+
+TEST(Npy, ADamagedPreambleIsNamed) {
+  const std::string magic = "\x93NUMPY";
+  expect_refused(magic, "x.npy: byte 6: the file ends inside its preamble");
+  expect_refused(magic + std::string("\x02\x00\x10\x00", 4), "x.npy: byte 10: the file ends inside its preamble");
+  expect_refused(npy_file(4, dict("'<f4'", "()"), "abcd"), "x.npy: byte 6: version 4.0 is not 1.0, 2.0 or 3.0");
+  expect_refused(magic + std::string("\x01\x00\xff\x00{}", 6), "x.npy: byte 8: a header of 255 bytes is announced, 2 bytes follow");
+  expect_refused(magic + std::string("\x02\x00\xff\xff\xff\xff{}", 8),
+                 "x.npy: byte 8: a header of 4294967295 bytes is announced, 2 bytes follow");
+  expect_refused(npy_file(2, std::string((1 << 20) + 1, ' '), ""),
+                 "x.npy: byte 8: a header of 1048577 bytes is announced, more than the 1048576 that are read");
+}
+
+TEST(Npy, KeysAreCheckedOneByOne) {
+  expect_refused(npy_file(1, "{'descr': '<f4', 'shape': ()}", ""), "x.npy: the header has no key 'fortran_order'");
+  expect_refused(npy_file(1, "{'descr': '<f4', 'fortran_order': False}", ""), "x.npy: the header has no key 'shape'");
+  expect_refused(npy_file(1, "{'fortran_order': False, 'shape': ()}", ""), "x.npy: the header has no key 'descr'");
+  expect_refused(npy_file(1, "{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': ()}", ""),
+                 "x.npy: byte 27: key 'descr' stands twice");
+  expect_refused(npy_file(1, "{'extra': 1, 'descr': '<f4', 'fortran_order': False, 'shape': ()}", ""),
+                 "x.npy: byte 11: key 'extra' is not descr, fortran_order or shape");
+  expect_refused(npy_file(1, "{3: 1}", ""), "x.npy: byte 11: key 3 is not descr, fortran_order or shape");
+  expect_refused(npy_file(1, "('descr', '<f4')", ""), "x.npy: byte 10: the header is not a dict: ('descr', '<f4')");
+}
+
+TEST(Npy, ValuesAreCheckedOneByOne) {
+  expect_refused(npy_file(1, dict("'<f4'", "(3,)", "0"), ""), "x.npy: fortran_order is 0, not True or False");
+  expect_refused(npy_file("'<f4'", "(3)", ""), "x.npy: shape is (3), not a tuple of whole numbers");
+  expect_refused(npy_file("'<f4'", "[3]", ""), "x.npy: shape is [3], not a tuple of whole numbers");
+  expect_refused(npy_file("'<f4'", "(-3,)", ""), "x.npy: shape is (-3,): -3 is not a number of elements");
+  expect_refused(npy_file("'<f4'", "('3',)", ""), "x.npy: shape is ('3',): '3' is not a number of elements");
+  expect_refused(npy_file("'<f4'", "(99999999999999999999,)", ""),
+                 "x.npy: shape is (99999999999999999999,): 99999999999999999999 is not a number of elements");
+  expect_refused(npy_file("'<f4'", "(4294967296, 4294967296)", ""),
+                 "x.npy: shape is (4294967296, 4294967296): more elements of 4 bytes than memory can hold");
+  expect_refused(npy_file("'<f4'", "(0, 4294967296, 4294967296)", ""),
+                 "x.npy: shape is (0, 4294967296, 4294967296): more elements of 4 bytes than memory can hold");
+  std::string many = "(";
+  for (int i = 0; i < 65; ++i) many += "1,";
+  expect_refused(npy_file("'<f4'", many + ")", "abcd"), "x.npy: shape has 65 dimensions, more than 64");
+}
+
+TEST(Npy, TypesAreCheckedOneByOne) {
+  for (const char* descr : {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
+    SCOPED_TRACE(descr);
+    expect_refused(npy_file(descr, "()", ""), "x.npy: descr: " + std::string(descr) + " is no type that sheaf knows");
+  }
+  expect_refused(npy_file("7", "()", ""), "x.npy: descr: 7 is neither a type string nor a list of fields");
+  expect_refused(npy_file("[('x',)]", "()", ""), "x.npy: descr: ('x',) is not a field: (name, type) or (name, type, shape)");
+  expect_refused(npy_file("[(1, '<f4')]", "()", ""), "x.npy: descr: 1 is not the name of a field");
+  expect_refused(npy_file("[('x', '<f4', (-1,))]", "()", ""), "x.npy: descr: (-1,) is not the shape of a field");
+  expect_refused(npy_file("'<U4611686018427387904'", "()", ""), "x.npy: descr: '<U4611686018427387904' is wider than memory");
+}
+
+TEST(Npy, SyntaxErrorsNameTheirPlace) {
+  expect_refused(npy_file(1, "{'descr': '<f4'", ""), "x.npy: byte 25: the header ends too early");
+  expect_refused(npy_file(1, "{'descr': '<f4", ""), "x.npy: byte 24: the header ends too early");
+  expect_refused(npy_file(1, "{'descr' '<f4'}", ""), "x.npy: byte 19: no colon after a key: '<f4'}");
+  expect_refused(npy_file(1, "{'descr': '<f4' 'shape': ()}", ""), "x.npy: byte 26: no comma or } after a value: 'shape': ()}");
+  expect_refused(npy_file(1, "{'shape': (1 2)}", ""), "x.npy: byte 23: no comma or ) after a value: 2)}");
+  expect_refused(npy_file(1, "{'shape': (1.5,)}", ""), "x.npy: byte 22: not a whole number: .5,)}");
+  expect_refused(npy_file(1, "{'shape': (-,)}", ""), "x.npy: byte 22: a sign without a number: ,)}");
+  expect_refused(npy_file(1, "{} {}", ""), "x.npy: byte 13: more text follows where the header should end: {}");
+  expect_refused(npy_file(1, "{'shape': __import__('os')}", ""),
+                 "x.npy: byte 20: not a string, whole number, tuple, list, True, False or None: __import__('os')}");
+  expect_refused(npy_file(1, "\xff", ""),
+                 "x.npy: byte 10: not a string, whole number, tuple, list, True, False or None: \\xff");
+  expect_refused(npy_file(1, std::string("{'a\0b': 1}", 10), ""),
+                 "x.npy: byte 13: a control character inside a string: \\x00b': 1}");
+  expect_refused(npy_file(1, std::string(100, '('), ""),
+                 "x.npy: byte 43: brackets are nested deeper than 32: ((((((((((((((((((((");
+}
+
+TEST(Npy, Version3MustBeUtf8) {
+  expect_refused(npy_file(3, dict("[('\xe4', '<f4')]", "()"), "abcd"),
+                 "x.npy: byte 25: not UTF-8, which version 3 headers are: \\xe4', ");
+}
+
+TEST(Npy, WrittenHeadersAreReadBack) {
+  std::string wide = "[";
+  for (int i = 0; i < 6000; ++i) wide += "('field" + std::to_string(i) + "', '|u1'), ";
+  wide += "]";
+  const std::pair<std::string, unsigned> cases[] = {
+      {"'<f4'", 1}, {"[('x', '<f4', (2,)), ('y', '|S3')]", 1}, {wide, 2}, {"[('\xc3\xa4', '<f4')]", 1}, {"[('\xce\xb1', '<f4')]", 3}};
+  for (const auto& [descr, version] : cases) {
+    SCOPED_TRACE(descr.substr(0, 40));
+    const io::npy_type type = io::parse_npy_type(descr, "x.npy");
+    for (const shape_list& shape : {shape_list{}, shape_list{3}, shape_list{2, 0, 5}, shape_list{2, 1, 3}}) {
+      const std::string header = io::format_npy_header(type, shape);
+      EXPECT_EQ(header.size() % 64, 0U);
+      EXPECT_EQ(static_cast<unsigned>(header[6]), version);
+      EXPECT_EQ(header.back(), '\n');
+      std::uint64_t count = 1;
+      for (const std::uint64_t extent : shape) count *= extent;
+      const std::string file = header + std::string(count * type.item_bytes, 'x');
+      const npy_array array = parse(file);
+      EXPECT_EQ(array.type.descr, type.descr);
+      EXPECT_EQ(array.shape, shape);
+    }
+  }
+}
+
+TEST(Npy, Latin1NamesStayWhatTheyAre) {
+  const std::string file = npy_file(1, dict("[('\xe4', '<f4')]", "(1,)"), "abcd");
+  const npy_array array = parse(file);
+  EXPECT_EQ(array.type.descr, "[('\xc3\xa4', '<f4')]");
+  EXPECT_NE(io::format_npy_header(array.type, array.shape).find("[('\xe4', '<f4')]"), std::string::npos);
+}
+
+TEST(RecordFile, RowsAreWhatFollowsTheFirstAxes) {
+  const temporary_folder folder;
+  const std::string path = folder.write("t.npy", npy_file("'<f4'", "(2, 3, 5)", std::string(120, 'x')));
+  const io::record_file file(path, 0);
+  EXPECT_EQ(file.rows(65536).count, 2U);
+  EXPECT_EQ(file.rows(65536).record_bytes, 60U);
+  EXPECT_EQ(file.rows(65536, 2).count, 6U);
+  EXPECT_EQ(file.rows(65536, 0).record_bytes, 120U);
+  expect_error(error_code::bad_input, path + ": rows of shape (3, 5) of '<f4' take 60 bytes; records take 1 to 59",
+               [&] { file.rows(59); });
+  expect_error(error_code::bad_input, path + ": shape is (2, 3, 5), of fewer than 4 dimensions", [&] { file.rows(59, 4); });
+}
+
+TEST(RecordFile, TablesWithoutRowsAreRefused) {
+  const temporary_folder folder;
+  const std::string point = folder.write("point.npy", npy_file("'<f4'", "()", "abcd"));
+  expect_error(error_code::bad_input, point + ": shape is (): an array without dimensions has no rows",
+               [&] { io::record_file(point, 0).rows(65536); });
+  const std::string flat = folder.write("flat.npy", npy_file("'<f4'", "(4, 0)", ""));
+  expect_error(error_code::bad_input, flat + ": rows of shape (0,) of '<f4' are empty",
+               [&] { io::record_file(flat, 0).rows(65536); });
+}
+
+TEST(RecordFile, RawFilesHoldWholeRecords) {
+  const temporary_folder folder;
+  const std::string path = folder.write("raw", "0123456789");
+  EXPECT_EQ(io::record_file(path, 5).rows(65536).count, 2U);
+  expect_error(error_code::bad_input, path + ": 10 bytes are no whole number of 4 bytes each: 2 are left over",
+               [&] { io::record_file(path, 4); });
+  expect_error(error_code::bad_input, path + ": not an .npy file; raw files need --record-bytes",
+               [&] { io::record_file(path, 0); });
+  const std::string npy = folder.write("a.npy", npy_file("'<f4'", "(1,)", "abcd"));
+  expect_error(error_code::bad_input, npy + ": an .npy file, and --record-bytes is for raw files", [&] { io::record_file(npy, 1); });
+}
+
+TEST(IndexFile, ReadsEveryIndexTypeAndShape) {
+  const temporary_folder folder;
+  const std::string path = folder.write("i.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({3, 1, -4, 1})));
+  const io::index_file file(path, std::nullopt);
+  EXPECT_EQ(file.indices().count, 4U);
+  EXPECT_EQ(file.indices().type, index_type::i64);
+  EXPECT_EQ(static_cast<const std::int64_t*>(file.indices().data)[2], -4);
+  const std::string raw = folder.write("raw", bytes_of<std::uint32_t>({7, 8, 9}));
+  EXPECT_EQ(io::index_file(raw, index_type::u32).indices().count, 3U);
+}
+
+TEST(IndexFile, AHeaderOfOddLengthDoesNotMisalignTheList) {
+  const temporary_folder folder;
+  const std::string header = dict("'<u8'", "(2,)");
+  for (std::size_t pad = 0; pad < 8; ++pad) {
+    const std::string path =
+        folder.write("i.npy", npy_file(1, header + std::string(pad, ' '), bytes_of<std::uint64_t>({11, 12})));
+    const io::index_file file(path, std::nullopt);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(file.indices().data) % 8, 0U);
+    EXPECT_EQ(static_cast<const std::uint64_t*>(file.indices().data)[1], 12U);
+  }
+}
+
+TEST(IndexFile, OtherTypesAreRefusedByName) {
+  const temporary_folder folder;
+  const std::pair<const char*, const char*> cases[] = {{"'<f4'", "'<f4'"}, {"'|u1'", "'|u1'"}, {"'<i2'", "'<i2'"}, {"'>i4'", "'>i4', big-endian"}};
+  for (const auto& [descr, shown] : cases) {
+    const std::string path = folder.write("i.npy", npy_file(descr, "(0,)", ""));
+    expect_error(error_code::bad_input, path + ": descr is " + shown + "; an index is '<u4', '<u8', '<i4' or '<i8'",
+                 [&] { io::index_file(path, std::nullopt); });
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests

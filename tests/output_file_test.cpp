@@ -1,0 +1,200 @@
+#include "io/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "io/input_file.hpp"
+#include "support/expect_error.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using io::output_file;
+using io::temporary_kind;
+
+class EveryTemporaryKind : public testing::TestWithParam<temporary_kind> {
+ protected:
+  void write(const std::string& path, const std::string& bytes, std::uint64_t reserved) const {
+    output_file file(path, reserved, GetParam());
+    file.write(bytes.data(), bytes.size());
+    file.commit();
+  }
+  temporary_folder folder;
+};
+
+INSTANTIATE_TEST_SUITE_P(OutputFile, EveryTemporaryKind,
+                         testing::Values(temporary_kind::unnamed_where_possible, temporary_kind::named),
+                         [](const auto& kind) { return kind.param == temporary_kind::named ? "Named" : "Unnamed"; });
+
+TEST_P(EveryTemporaryKind, AppearsWhole) {
+  write(folder / "out", "hello", 5);
+  EXPECT_EQ(folder.read("out"), "hello");
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST_P(EveryTemporaryKind, ReplacesAndKeepsPermissions) {
+  folder.write("out", "what was there before, longer");
+  ASSERT_EQ(chmod((folder / "out").c_str(), 0640), 0);
+  write(folder / "out", "new", 3);
+  EXPECT_EQ(folder.read("out"), "new");
+  struct stat status {};
+  ASSERT_EQ(stat((folder / "out").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+TEST_P(EveryTemporaryKind, NewFilesObeyTheUmask) {
+  const mode_t before = umask(027);
+  write(folder / "out", "new", 3);
+  umask(before);
+  struct stat status {};
+  ASSERT_EQ(stat((folder / "out").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+}
+
+TEST_P(EveryTemporaryKind, WithoutCommitNothingChanges) {
+  folder.write("out", "old");
+  {
+    output_file file(folder / "out", 1000, GetParam());
+    file.write("new", 3);
+    EXPECT_EQ(folder.read("out"), "old");
+  }
+  EXPECT_EQ(folder.read("out"), "old");
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST_P(EveryTemporaryKind, AKilledProcessLeavesTheOldFile) {
+  folder.write("out", "old");
+  const pid_t child = fork();
+  if (child == 0) {
+    output_file file(folder / "out", 1000, GetParam());
+    file.write("new", 3);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(folder.read("out"), "old");
+  if (GetParam() == temporary_kind::named) return;
+  const int unnamed = open(folder.path().c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "the file system has no files without names";
+  close(unnamed);
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST_P(EveryTemporaryKind, HoldsWhatWasWrittenAndNotWhatWasReserved) {
+  write(folder / "out", "short", 1 << 20);
+  EXPECT_EQ(folder.read("out"), "short");
+  write(folder / "out", "longer than reserved", 4);
+  EXPECT_EQ(folder.read("out"), "longer than reserved");
+}
+
+TEST_P(EveryTemporaryKind, FollowsALink) {
+  folder.write("target", "old");
+  std::filesystem::create_symlink(folder / "target", folder / "link");
+  write(folder / "link", "new", 3);
+  EXPECT_EQ(folder.read("target"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+}
+
+TEST_P(EveryTemporaryKind, TakesTheLongestName) {
+  const std::string longest(255, 'x');
+  write(folder / longest, "fits", 4);
+  EXPECT_EQ(folder.read(longest), "fits");
+}
+
+TEST_P(EveryTemporaryKind, AMissingFolderIsNamed) {
+  const std::string path = folder / "none/out";
+  expect_error(error_code::io_failure, path + ": cannot be created: No such file or directory",
+               [&] { output_file file(path, 0, GetParam()); });
+}
+
+TEST_P(EveryTemporaryKind, AnUnwritableFolderIsNamed) {
+  if (geteuid() == 0) {
+    const std::string path = "/proc/sheaf-output";
+    const std::string message = message_of(error_code::io_failure, [&] { output_file file(path, 0, GetParam()); });
+    EXPECT_EQ(message.find(path + ": cannot be created: "), 0U) << message;
+    return;  // root writes to every other folder
+  }
+  ASSERT_EQ(chmod(folder.path().c_str(), 0500), 0);
+  expect_error(error_code::io_failure, (folder / "out") + ": cannot be created: Permission denied",
+               [&] { output_file file(folder / "out", 0, GetParam()); });
+  chmod(folder.path().c_str(), 0700);
+}
+
+TEST_P(EveryTemporaryKind, WhatIsNotARegularFileIsLeftAlone) {
+  expect_error(error_code::io_failure, "/dev/null: cannot be replaced: not a regular file",
+               [&] { output_file file("/dev/null", 0, GetParam()); });
+  expect_error(error_code::io_failure, folder.path() + ": cannot be replaced: not a regular file",
+               [&] { output_file file(folder.path(), 0, GetParam()); });
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, MoreThanAnyFileHoldsIsNamed) {
+  expect_error(error_code::io_failure, (folder / "out") + ": cannot be written: File too large",
+               [&] { output_file file(folder / "out", ~std::uint64_t{0}, GetParam()); });
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
+  const std::string disk = folder / "disk";
+  std::filesystem::create_directory(disk);
+  if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "no right to mount a small disk";
+  expect_error(error_code::io_failure, disk + "/out: cannot be written: No space left on device",
+               [&] { output_file file(disk + "/out", 1 << 20, GetParam()); });
+  EXPECT_TRUE(std::filesystem::is_empty(disk));
+  const std::string bytes(1 << 20, 'x');
+  expect_error(error_code::io_failure, disk + "/out: cannot be written: No space left on device", [&] {
+    output_file file(disk + "/out", 0, GetParam());
+    file.write(bytes.data(), bytes.size());
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(disk));
+  EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1024, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = message_of(error_code::io_failure, [&] { output_file file(folder / "out", 4096, GetParam()); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, (folder / "out") + ": cannot be written: File too large");
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST(InputFile, HoldsTheBytes) {
+  const temporary_folder folder;
+  const io::input_file file(folder.write("in", "hello"));
+  EXPECT_EQ(file.size(), 5U);
+  EXPECT_EQ(static_cast<char>(file.data()[4]), 'o');
+  EXPECT_EQ(io::input_file(folder.write("empty", "")).size(), 0U);
+}
+
+TEST(InputFile, WhatCannotBeReadIsNamed) {
+  const temporary_folder folder;
+  expect_error(error_code::bad_input, (folder / "none") + ": cannot be opened: No such file or directory",
+               [&] { io::input_file file(folder / "none"); });
+  expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { io::input_file file(folder.path()); });
+}
+
+TEST(InputFile, ANamedPipeIsRefusedWithoutWaiting) {
+  const temporary_folder folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_error(error_code::bad_input, (folder / "pipe") + ": not a regular file", [&] { io::input_file file(folder / "pipe"); });
+}
+
+}  // namespace
+}  // namespace sheaf::tests

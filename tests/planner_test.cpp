@@ -1,0 +1,202 @@
+#include "plan/choose.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+// A primitive that does nothing: three ways to do it, whose prices the problem names, and an oracle.
+struct priced {
+  double fast;
+  double slow;
+  bool fast_can = true;
+  bool slow_can = true;
+};
+struct nothing {};
+using priced_variant = plan::variant<priced, nothing>;
+
+plan::planned plan_at(double seconds, bool can) {
+  if (!can) return plan::rejected("is switched off");
+  plan::planned p;
+  p.add("half", seconds / 2).add("other half", seconds / 2);
+  p.scratch_bytes = 64;
+  return p;
+}
+plan::planned plan_oracle(const priced&, const machine&) {
+  plan::planned p = plan_at(0.001, true);
+  p.by_name_only = true;
+  return p;
+}
+plan::planned plan_slow(const priced& p, const machine&) { return plan_at(p.slow, p.slow_can); }
+plan::planned plan_fast(const priced& p, const machine&) { return plan_at(p.fast, p.fast_can); }
+void run_nothing(const context&, const priced&, const plan::planned&, const nothing&) {}
+
+constexpr priced_variant listed[] = {
+    {"t.oracle", plan_oracle, run_nothing}, {"t.slow", plan_slow, run_nothing}, {"t.fast", plan_fast, run_nothing}};
+constexpr std::span<const priced_variant> list = listed;
+
+std::string_view chosen(const priced& p, std::string_view asked = {}) {
+  return plan::choose("idle", list, p, context::cpu(1), asked).variant->name;
+}
+explanation explained(const priced& p, std::string_view asked = {}) {
+  return plan::explain("idle", list, p, context::cpu(1), asked);
+}
+
+TEST(Choose, TakesTheSmallestTimeWhereverItStands) {
+  EXPECT_EQ(chosen({1, 2}), "t.fast");
+  EXPECT_EQ(chosen({2, 1}), "t.slow");
+  EXPECT_EQ(chosen({1, 1}), "t.slow") << "the first of equals";
+}
+
+TEST(Choose, PassesOverWhatCannotRun) {
+  EXPECT_EQ(chosen({1, 2, false, true}), "t.slow");
+  EXPECT_EQ(chosen({2, 1, true, false}), "t.fast");
+}
+
+TEST(Choose, TakesTheOracleOnlyByName) {
+  EXPECT_EQ(chosen({1, 2}, "t.oracle"), "t.oracle");
+  expect_error(
+      error_code::no_variant,
+      "idle: no variant can run this: t.oracle (runs by name only); t.slow (is switched off); t.fast (is switched off)",
+      [] {
+        chosen({1, 2, false, false});
+      });
+}
+
+TEST(Choose, TakesTheForcedOneThoughItIsSlower) { EXPECT_EQ(chosen({1, 9}, "t.slow"), "t.slow"); }
+
+TEST(Choose, SaysWhyTheForcedOneCannotRun) {
+  expect_error(error_code::no_variant, "idle: no variant can run this: t.slow (is switched off)", [] {
+    chosen({1, 2, true, false}, "t.slow");
+  });
+  expect_error(error_code::bad_argument, "idle: no variant is named 't.slo'; there are t.oracle, t.slow, t.fast", [] {
+    chosen({1, 2}, "t.slo");
+  });
+}
+
+TEST(Choose, HandsOverThePlanItMade) {
+  const auto choice = plan::choose("idle", list, priced{3, 5}, context::cpu(1), "");
+  EXPECT_DOUBLE_EQ(choice.plan.seconds, 3);
+  EXPECT_EQ(choice.plan.scratch_bytes, 64U);
+  EXPECT_EQ(choice.plan.term_count, 2U);
+}
+
+TEST(Explain, GivesAReasonToEveryLoser) {
+  const explanation why = explained({2, 5});
+  ASSERT_EQ(why.variants.size(), 3U);
+  EXPECT_EQ(why.primitive, "idle");
+  EXPECT_FALSE(why.machine.empty());
+  EXPECT_EQ(why.choice()->variant, "t.fast");
+  EXPECT_EQ(why.variants[0].reason, "runs by name only");
+  EXPECT_EQ(why.variants[1].reason, "predicted 2.50x the time of t.fast");
+  EXPECT_EQ(why.variants[2].reason, "");
+  EXPECT_EQ(explained({2, 5}, "t.slow").variants[2].reason, "t.slow is forced");
+  EXPECT_EQ(explained({2, 5}, "t.oracle").choice()->variant, "t.oracle");
+  EXPECT_EQ(explained({2, 5}, "t.oracle").choice()->reason, "");
+}
+
+TEST(Explain, ListsReasonsWhereNothingCanRun) {
+  const explanation why = explained({1, 2, false, false});
+  EXPECT_EQ(why.choice(), nullptr);
+  EXPECT_EQ(why.variants[1].reason, "is switched off");
+  EXPECT_FALSE(why.variants[1].applicable);
+}
+
+// Machines that each case gives an opinion on, whatever the build: a plan looks at numbers only.
+std::vector<context> planning_contexts() {
+  std::vector<context> all;
+  for (const named_context& where : every_context()) all.push_back(where.ctx);
+  return all;
+}
+
+void expect_whole(const explanation& why, std::size_t variants) {
+  ASSERT_EQ(why.variants.size(), variants);
+  std::set<std::string> names;
+  std::size_t chosen = 0;
+  for (const variant_estimate& v : why.variants) {
+    SCOPED_TRACE(v.variant);
+    names.insert(v.variant);
+    chosen += v.chosen ? 1 : 0;
+    EXPECT_EQ(v.reason.empty(), v.chosen);
+    const double sum = std::accumulate(v.terms.begin(), v.terms.end(), 0.0,
+                                       [](double s, const cost_term& t) { return s + t.seconds; });
+    EXPECT_DOUBLE_EQ(sum, v.seconds);
+    if (!v.applicable) continue;
+    EXPECT_GT(v.seconds, 0) << "free of charge";
+    EXPECT_FALSE(v.terms.empty());
+    for (const cost_term& t : v.terms) EXPECT_GE(t.seconds, 0) << t.what;
+    if (v.reason != "runs by name only") {
+      EXPECT_GE(v.seconds, why.choice()->seconds);
+    }
+  }
+  EXPECT_EQ(names.size(), variants) << "two variants share a name";
+  EXPECT_EQ(chosen, 1U);
+  EXPECT_FALSE(why.choice()->variant.starts_with("reference.")) << "the oracle was chosen unasked";
+}
+
+// n, far, width, padding
+struct view_shape {
+  std::uint64_t count, far_count, width, padding;
+};
+constexpr view_shape shapes[] = {{1, 1, 1, 0},
+                                 {1000, 1000, 4, 0},
+                                 {1 << 20, 1 << 20, 16, 0},
+                                 {1 << 26, 1 << 26, 8, 0},
+                                 {1 << 20, 1 << 28, 3, 5},
+                                 {1 << 24, 1 << 24, 100, 0},
+                                 {1 << 10, 1 << 20, 65536, 0},
+                                 {std::uint64_t{1} << 33, std::uint64_t{1} << 33, 1, 0},
+                                 {1 << 20, 7, 16, 0}};
+constexpr access_pattern hints[] = {access_pattern::unknown(), access_pattern::sequential(), access_pattern::random(),
+                                    access_pattern::partitioned(256), access_pattern::clustered(4096)};
+
+TEST(Explain, CoversEveryGatherVariantAndAgreesWithTheChoice) {
+  for (const context& ctx : planning_contexts()) {
+    for (const view_shape& s : shapes) {
+      for (const access_pattern& pattern : hints) {
+        const records out(nullptr, s.count, s.width, s.width + s.padding);
+        const const_records table(nullptr, s.far_count, s.width, s.width + s.padding);
+        const index_span index(nullptr, s.count, index_type::u64);
+        const auto why = explain_gather(ctx, table, index, out, {.pattern = pattern});
+        ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::gather_variants().size()));
+        const primitives::gather_problem problem{
+            primitives::describe_movement(ctx, out, index, table, pattern, bounds::check)};
+        EXPECT_EQ(plan::choose("gather", primitives::gather_variants(), problem, ctx, "").variant->name,
+                  why.choice()->variant);
+      }
+    }
+  }
+}
+
+TEST(Explain, CoversEveryScatterVariantAndAgreesWithTheChoice) {
+  for (const context& ctx : planning_contexts()) {
+    for (const view_shape& s : shapes) {
+      for (const duplicates order : {duplicates::any, duplicates::last}) {
+        const const_records in(nullptr, s.count, s.width, s.width + s.padding);
+        const records out(nullptr, s.far_count, s.width, s.width + s.padding);
+        const index_span index(nullptr, s.count, index_type::i64);
+        const auto why = explain_scatter(ctx, in, index, out, {.duplicates = order});
+        ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::scatter_variants().size()));
+        const primitives::scatter_problem problem{primitives::describe_movement(ctx, in, index, out, {}, bounds::check),
+                                                  order};
+        EXPECT_EQ(plan::choose("scatter", primitives::scatter_variants(), problem, ctx, "").variant->name,
+                  why.choice()->variant);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
