@@ -1,0 +1,84 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+namespace sheaf::bench {
+namespace {
+
+constexpr int exit_usage = 2;
+
+struct raw_options {
+  std::string set = "quick";
+  std::string filter;
+  std::string backend = "all";
+  std::string log2_sizes;
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> widths;
+  std::vector<std::string> patterns;
+  std::vector<std::string> indices;
+  std::vector<std::string> primitives;
+};
+
+template <class T, class Parse>
+void replace(std::vector<T>& list, const std::vector<std::string>& texts, Parse parse_one) {
+  if (texts.empty()) return;
+  list.clear();
+  for (const std::string& text : texts) list.push_back(parse_one(text));
+}
+
+void interpret(const raw_options& raw, options& parsed) {
+  parsed.what = named_sweep(raw.set);
+  replace(parsed.what.primitives, raw.primitives, parse_primitive);
+  replace(parsed.what.patterns, raw.patterns, inputs::parse_pattern);
+  replace(parsed.what.indices, raw.indices, parse_index_type);
+  if (!raw.widths.empty()) parsed.what.record_bytes = raw.widths;
+  if (!raw.log2_sizes.empty()) parsed.what.counts = parse_log2_sizes(raw.log2_sizes);
+  if (!raw.sizes.empty()) parsed.what.counts = raw.sizes;
+  if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.what.table_bytes = 0;
+  if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
+  parsed.backends_named = raw.backend != "all";
+  if (raw.backend != "cuda") parsed.backends.push_back(backend_kind::cpu);
+  if (raw.backend != "cpu") parsed.backends.push_back(backend_kind::cuda);
+}
+
+}  // namespace
+
+std::optional<int> parse(int argc, char** argv, options& parsed) {
+  CLI::App app("Times sheaf's gather and scatter beside what users call today, in turn and on the same data, and checks "
+               "every answer.\n\nExample: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity");
+  raw_options raw;
+  app.add_option("--set", raw.set, "predefined sweep: quick, records, small-widths, cpu")->capture_default_str();
+  app.add_option("--primitives", raw.primitives, "gather, scatter; this and the lists below replace the set's")->delimiter(',');
+  app.add_option("--patterns", raw.patterns, "permutation, identity, clustered:4096, ...")->delimiter(',');
+  app.add_option("--widths", raw.widths, "bytes of a record")->delimiter(',')->check(CLI::Range(1, 65536));
+  app.add_option("--index-types", raw.indices, "u32, u64, i32, i64")->delimiter(',');
+  auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
+  app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
+  app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
+  app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+  app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  app.add_option("--seconds", parsed.effort.seconds, "time for a row, after 20 rounds (5 for calls over 20 ms)")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
+  app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
+  app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
+  app.add_flag("--list", parsed.list, "print the names of the rows and stop");
+  app.add_option("--json", parsed.json_path, "write the rows to this file");
+  try {
+    app.parse(argc, argv);
+    interpret(raw, parsed);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : exit_usage;
+  } catch (const error& e) {
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
+    return exit_usage;
+  } catch (const std::regex_error& e) {
+    fmt::print(stderr, "sheaf-bench: --filter '{}': {}\n", raw.filter, e.what());
+    return exit_usage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <sheaf/context.hpp>
+#include <sheaf/records.hpp>
+
+// What users call today. Records lie without gaps, aligned to 256 bytes.
+namespace sheaf::bench::peers {
+
+using move_records = void (*)(const context& ctx, const_records from, index_span index, records to);
+
+/// "thrust" or "plain_loop".
+std::string_view name(backend_kind backend) noexcept;
+/// Null where the peer is not built for the width and index type.
+move_records gather(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept;
+move_records scatter(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept;
+/// Blocks until the peer's work is done, as its users do.
+void wait(const context& ctx);
+
+/// The parallel loop over typed arrays.
+namespace host {
+move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
+move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
+}  // namespace host
+
+/// Thrust; linked only where the CUDA backend is built.
+namespace device {
+move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
+move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
+void wait(const context& ctx);
+std::string thrust_version();
+}  // namespace device
+
+/// N bytes as a user's struct has them: aligned to the largest power of two up to 16 that divides N.
+template <std::size_t Bytes>
+constexpr std::size_t natural_alignment = Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1);
+
+template <std::size_t Bytes>
+struct alignas(natural_alignment<Bytes>) plain_record {
+  unsigned char bytes[Bytes];
+};
+
+/// Calls body(std::type_identity<Record>) with the type of a width; null for a width that no peer is built for.
+template <class Body>
+move_records with_record_type(std::uint64_t record_bytes, Body body) {
+  switch (record_bytes) {
+    case 1: return body(std::type_identity<std::uint8_t>{});
+    case 2: return body(std::type_identity<std::uint16_t>{});
+    case 4: return body(std::type_identity<std::uint32_t>{});
+    case 8: return body(std::type_identity<std::uint64_t>{});
+    case 12: return body(std::type_identity<plain_record<12>>{});
+    case 16: return body(std::type_identity<plain_record<16>>{});
+    case 24: return body(std::type_identity<plain_record<24>>{});
+    case 32: return body(std::type_identity<plain_record<32>>{});
+    case 48: return body(std::type_identity<plain_record<48>>{});
+    case 64: return body(std::type_identity<plain_record<64>>{});
+    case 100: return body(std::type_identity<plain_record<100>>{});
+    case 128: return body(std::type_identity<plain_record<128>>{});
+    case 256: return body(std::type_identity<plain_record<256>>{});
+    case 1024: return body(std::type_identity<plain_record<1024>>{});
+    default: return nullptr;
+  }
+}
+
+}  // namespace sheaf::bench::peers

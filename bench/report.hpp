@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform.hpp"
+#include "problem.hpp"
+#include "runner.hpp"
+
+namespace sheaf::bench {
+
+/// One contender's part of a row, as printed and as written to JSON.
+struct result {
+  bench::problem problem;
+  backend_kind backend = backend_kind::cpu;
+  std::string who;
+  std::string variant;
+  timing time;
+  double predicted_seconds = 0;
+  double peer_ratio = 0;  ///< the peer's median over this one; 0 for the peer itself and where there is none
+  bool verified = false;
+
+  double bytes_per_second() const noexcept {
+    return static_cast<double>(problem.moved_bytes()) / time.median_seconds;
+  }
+  /// 1 - |measured - predicted| / measured
+  double accuracy() const noexcept;
+};
+
+void print_header(const platform& p);
+void print_result(const result& r);
+/// Worst ratio and geometric mean to the peer for each primitive, rows below 0.97, the planner's regret, wrong answers.
+void print_summary(std::span<const result> results);
+
+/// Writes {"schema_version", "rows"}, whole or not at all. @throws error(io_failure)
+void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda);
+
+}  // namespace sheaf::bench

@@ -1,0 +1,18 @@
+# Runs a small sweep and reads the JSON that it wrote: every answer right, every row named.
+execute_process(COMMAND ${BENCH} --set quick --log2-sizes 10,13 --backend cpu --variants --trust --seconds 0 --json ${OUTPUT}
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "sheaf-bench exited with ${code}:\n${said}")
+endif()
+file(READ ${OUTPUT} document)
+string(JSON rows LENGTH "${document}" rows)
+if(rows LESS 48)
+  message(FATAL_ERROR "${OUTPUT} has ${rows} rows, fewer than the sweep")
+endif()
+foreach(field IN ITEMS problem primitive pattern record_bytes index_type count who median_seconds least_seconds most_seconds
+    predicted_seconds bytes_per_second verified machine versions commit)
+  string(JSON value ERROR_VARIABLE missing GET "${document}" rows 0 ${field})
+  if(missing)
+    message(FATAL_ERROR "${OUTPUT}: ${missing}")
+  endif()
+endforeach()
