@@ -1,4 +1,5 @@
-// .npy files are untrusted: whatever the bytes, the parser returns an array whose data are there, or throws sheaf::error.
+// .npy files are untrusted: whatever the bytes, the parser returns an array whose data are there, or throws
+// sheaf::error.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

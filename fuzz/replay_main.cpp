@@ -22,8 +22,25 @@ using input = std::vector<std::uint8_t>;
 
 constexpr std::size_t most_bytes = 1 << 16;
 constexpr std::uint64_t default_mutations = 20000;
-constexpr const char* interesting[] = {"0", "-1", "18446744073709551615", "9223372036854775808", "4294967296", "1e999",
-                                       "'",  "\"", "{",  "}",  "[",  "]",  "(",  ")",  ",",  ":",  "\\", "\xff", "null"};
+constexpr const char* interesting[] = {"0",
+                                       "-1",
+                                       "18446744073709551615",
+                                       "9223372036854775808",
+                                       "4294967296",
+                                       "1e999",
+                                       "'",
+                                       "\"",
+                                       "{",
+                                       "}",
+                                       "[",
+                                       "]",
+                                       "(",
+                                       ")",
+                                       ",",
+                                       ":",
+                                       "\\",
+                                       "\xff",
+                                       "null"};
 
 std::vector<input> read_corpus(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
@@ -120,10 +137,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: no files\n", argv[1]);
     return 2;
   }
-  for (std::size_t i = 0; i < corpus.size(); ++i) run(corpus[i], "file " + std::to_string(i) + " of the corpus, by name");
+  for (std::size_t i = 0; i < corpus.size(); ++i)
+    run(corpus[i], "file " + std::to_string(i) + " of the corpus, by name");
   const std::uint64_t mutations = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : default_mutations;
   const std::uint64_t first = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
-  for (std::uint64_t n = first; n < first + mutations; ++n) run(mutator(n).mutate(corpus), "mutation " + std::to_string(n));
+  for (std::uint64_t n = first; n < first + mutations; ++n)
+    run(mutator(n).mutate(corpus), "mutation " + std::to_string(n));
   std::printf("%zu files and %llu mutations\n", corpus.size(), static_cast<unsigned long long>(mutations));
   return 0;
 }

@@ -133,6 +133,9 @@ TEST_P(Arguments, NeighboursAreNoOverlap) {
   std::byte* shared = far_memory.data();
   const std::array<std::uint32_t, 8> zeros{};
   copy_bytes(ctx, index_memory.data(), zeros.data(), sizeof zeros);
+  for (std::uint64_t at = 0; at + sizeof zeros <= far_memory.size(); at += sizeof zeros) {
+    copy_bytes(ctx, shared + at, zeros.data(), sizeof zeros);
+  }
   gather(ctx, {shared, 16, 4}, index(), {shared + 64, 8, 4});
   gather(ctx, {shared + 32, 16, 4}, index(), {shared, 8, 4});
   scatter(ctx, {shared, 8, 4}, index(), {shared + 32, 16, 4});

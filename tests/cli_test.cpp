@@ -93,7 +93,8 @@ TEST_F(Cli, ScatterPutsRowsBack) {
   expect_success("scatter rows.npy index.npy --into table.npy -o new.npy --verify --duplicates last");
   EXPECT_EQ(folder.read("new.npy"), folder.read("table.npy"));
   expect_success("scatter rows.npy index.npy --count 9 -o new.npy --verify");
-  EXPECT_EQ(folder.read("new.npy"), npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
+  EXPECT_EQ(folder.read("new.npy"),
+            npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
 }
 
 TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
@@ -106,7 +107,8 @@ TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
 }
 
 TEST_F(Cli, ReportsAreOneDocument) {
-  const program_result result = run_sheaf(folder, "gather table.npy index.npy -o rows.npy --json --verify --backend cpu --threads 1");
+  const program_result result =
+      run_sheaf(folder, "gather table.npy index.npy -o rows.npy --json --verify --backend cpu --threads 1");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["schema_version"], 1);
@@ -150,15 +152,18 @@ TEST_F(Cli, AFailedRunLeavesTheOldOutput) {
 
 TEST_F(Cli, BadInputsAreNamed) {
   folder.write("short.npy", npy_file("'<f4'", "(10, 3)", table.substr(1)));
-  expect_failure("gather short.npy index.npy -o out.npy", 3,
-                 "sheaf gather: short.npy: shape (10, 3) of '<f4' takes 120 bytes, 119 follow the header: the file is cut short");
-  expect_failure("gather none.npy index.npy -o out.npy", 3, "sheaf gather: none.npy: cannot be opened: No such file or directory");
+  expect_failure(
+      "gather short.npy index.npy -o out.npy", 3,
+      "sheaf gather: short.npy: shape (10, 3) of '<f4' takes 120 bytes, 119 follow the header: the file is cut short");
+  expect_failure("gather none.npy index.npy -o out.npy", 3,
+                 "sheaf gather: none.npy: cannot be opened: No such file or directory");
   expect_failure("gather table.npy table.npy -o out.npy", 3,
                  "sheaf gather: table.npy: descr is '<f4'; an index is '<u4', '<u8', '<i4' or '<i8'");
   folder.write("raw", "12345");
   expect_failure("gather raw index.npy --record-bytes 2 -o out", 3,
                  "sheaf gather: raw: 5 bytes are no whole number of 2 bytes each: 1 are left over");
-  expect_failure("gather raw index.npy -o out", 3, "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
+  expect_failure("gather raw index.npy -o out", 3,
+                 "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
   folder.write("wide.npy", npy_file("'|u1'", "(1, 65537)", std::string(65537, 'x')));
   expect_failure("gather wide.npy index.npy -o out.npy", 3,
                  "sheaf gather: wide.npy: rows of shape (65537,) of '|u1' take 65537 bytes; records take 1 to 65536");
@@ -168,9 +173,11 @@ TEST_F(Cli, ScatterChecksThatItsFilesFit) {
   folder.write("rows.npy", rows_file());
   folder.write("two.npy", npy_file("'<f4'", "(2, 3)", row(1) + row(2)));
   folder.write("doubles.npy", npy_file("'<f8'", "(5, 3)", std::string(120, 'x')));
-  expect_failure("scatter two.npy index.npy --count 10 -o out.npy", 3, "sheaf scatter: index.npy: 3 indices, but two.npy has 2 records");
-  expect_failure("scatter rows.npy index.npy --into doubles.npy -o out.npy", 3,
-                 "sheaf scatter: doubles.npy: rows of shape (3,) of '<f8', but rows.npy has rows of shape (3,) of '<f4'");
+  expect_failure("scatter two.npy index.npy --count 10 -o out.npy", 3,
+                 "sheaf scatter: index.npy: 3 indices, but two.npy has 2 records");
+  expect_failure(
+      "scatter rows.npy index.npy --into doubles.npy -o out.npy", 3,
+      "sheaf scatter: doubles.npy: rows of shape (3,) of '<f8', but rows.npy has rows of shape (3,) of '<f4'");
   expect_failure("scatter rows.npy index.npy -o out.npy", 2,
                  "sheaf scatter: give --count N for an output of zeros, or --into BASE for one like BASE");
 }
@@ -195,21 +202,27 @@ TEST_F(Cli, UsageErrorsAreNamed) {
                  "sheaf gather: --record-bytes: '-1' is not a whole number from 1 to 65536\nTry: sheaf gather --help");
   expect_failure("gather table.npy index.npy -o out --threads 0x2", 2,
                  "sheaf gather: --threads: '0x2' is not a whole number from 1 to 4096\nTry: sheaf gather --help");
-  expect_failure("gather table.npy index.npy -o out --index-type f32", 2, "sheaf gather: 'f32' is not an index type: u32, u64, i32, i64");
+  expect_failure("gather table.npy index.npy -o out --index-type f32", 2,
+                 "sheaf gather: 'f32' is not an index type: u32, u64, i32, i64");
   for (const char* pattern : {"zigzag", "clustered", "clustered:0", "clustered:x", "random:3"}) {
     expect_failure("gather table.npy index.npy -o out --pattern-hint " + std::string(pattern), 2,
                    "sheaf gather: '" + std::string(pattern) +
                        "' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N");
   }
-  expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2, "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
-  expect_failure("plan gather --count 1 --table 1 --bytes 4 --duplicates last", 2, "sheaf plan: --duplicates is for scatter");
+  expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2,
+                 "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
+  expect_failure("plan gather --count 1 --table 1 --bytes 4 --duplicates last", 2,
+                 "sheaf plan: --duplicates is for scatter");
 }
 
 TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
-  expect_failure("gather table.npy index.npy -o none/out.npy", 5, "sheaf gather: none/out.npy: cannot be created: No such file or directory");
-  expect_failure("gather table.npy index.npy -o /dev/null", 5, "sheaf gather: /dev/null: cannot be replaced: not a regular file");
+  expect_failure("gather table.npy index.npy -o none/out.npy", 5,
+                 "sheaf gather: none/out.npy: cannot be created: No such file or directory");
+  expect_failure("gather table.npy index.npy -o /dev/null", 5,
+                 "sheaf gather: /dev/null: cannot be replaced: not a regular file");
   folder.write("rows.npy", rows_file());
-  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5, "sheaf scatter: out.npy: cannot be written: File too large");
+  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5,
+                 "sheaf scatter: out.npy: cannot be written: File too large");
   expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
 }
@@ -232,8 +245,9 @@ TEST_F(Cli, AMissingBackendIsNamed) {
 }
 
 TEST_F(Cli, PlanExplainsEveryVariant) {
-  const program_result result =
-      run_sheaf(folder, "plan scatter --count 1000000 --table 1000000 --bytes 16 --duplicates last --backend cpu --pattern clustered:64 --json");
+  const program_result result = run_sheaf(folder,
+                                          "plan scatter --count 1000000 --table 1000000 --bytes 16 --duplicates last "
+                                          "--backend cpu --pattern clustered:64 --json");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto plan = nlohmann::json::parse(result.out);
   EXPECT_EQ(plan["pattern"], "clustered:64");

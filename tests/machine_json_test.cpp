@@ -51,12 +51,16 @@ TEST(MachineJson, WrongValuesAreNamed) {
   expect_refused(with("name", "\"\""), "m.json: name is \"\", not 1 to 200 printable bytes");
   expect_refused(with("name", "\"a\\u001b[2J\""), "m.json: name is \"a\\u001b[2J\", not 1 to 200 printable bytes");
   expect_refused(with("backend", "\"tpu\""), "m.json: backend is \"tpu\", not \"cpu\" or \"cuda\"");
-  expect_refused(with("memory_bytes", "-1"), "m.json: memory_bytes is -1, not a whole number from 1 to 1152921504606846976");
-  expect_refused(with("cache_bytes", "1.5"), "m.json: cache_bytes is 1.5, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with("memory_bytes", "-1"),
+                 "m.json: memory_bytes is -1, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with("cache_bytes", "1.5"),
+                 "m.json: cache_bytes is 1.5, not a whole number from 1 to 1152921504606846976");
   expect_refused(with("launch_seconds", "0"), "m.json: launch_seconds is 0, not a number from 1e-12 to 1000");
   expect_refused(with("launch_seconds", "1e-320"), "m.json: launch_seconds is 1e-320, not a number from 1e-12 to 1000");
-  expect_refused(with("copy_bytes_per_second", "\"fast\""), "m.json: copy_bytes_per_second is \"fast\", not a number from 1 to 1e+18");
-  expect_refused(with("copy_bytes_per_second", "null"), "m.json: copy_bytes_per_second is null, not a number from 1 to 1e+18");
+  expect_refused(with("copy_bytes_per_second", "\"fast\""),
+                 "m.json: copy_bytes_per_second is \"fast\", not a number from 1 to 1e+18");
+  expect_refused(with("copy_bytes_per_second", "null"),
+                 "m.json: copy_bytes_per_second is null, not a number from 1 to 1e+18");
 }
 
 // The rates replaced: what follows random_read in the text.
@@ -78,7 +82,8 @@ TEST(MachineJson, WrongRatesAreNamedByPlace) {
 }
 
 TEST(MachineJson, LongValuesAreCut) {
-  const std::string message = message_of(error_code::bad_input, [] { parse_machine(with("backend", "\"" + std::string(1000, 'x') + "\""), "m.json"); });
+  const std::string message = message_of(
+      error_code::bad_input, [] { parse_machine(with("backend", "\"" + std::string(1000, 'x') + "\""), "m.json"); });
   EXPECT_LT(message.size(), 120U);
 }
 

@@ -17,7 +17,9 @@ using io::npy_array;
 using io::parse_npy;
 using shape_list = std::vector<std::uint64_t>;
 
-std::span<const std::byte> as_bytes(const std::string& file) { return std::as_bytes(std::span(file.data(), file.size())); }
+std::span<const std::byte> as_bytes(const std::string& file) {
+  return std::as_bytes(std::span(file.data(), file.size()));
+}
 
 npy_array parse(const std::string& file) { return parse_npy(as_bytes(file), "x.npy"); }
 
@@ -53,11 +55,11 @@ struct type_case {
 
 TEST(Npy, KnowsEveryTypeOfAFixedSize) {
   const type_case cases[] = {
-      {"'<f4'", 'f', '<', 4},     {"'|u1'", 'u', '|', 1},      {"'>i4'", 'i', '>', 4},     {"'<c16'", 'c', '<', 16},
-      {"'|S10'", 'S', '|', 10},   {"'<U4'", 'U', '<', 16},     {"'|V8'", 'V', '|', 8},     {"'<M8[ns]'", 'M', '<', 8},
-      {"'<m8[25s]'", 'm', '<', 8}, {"'<M8[ms/4]'", 'M', '<', 8}, {"'|b1'", 'b', '|', 1},     {"'?'", 'b', '|', 1},
-      {"'<f2'", 'f', '<', 2},     {"'<f16'", 'f', '<', 16},    {"'=i8'", 'i', '<', 8},     {"\"<u8\"", 'u', '<', 8},
-      {"'i1'", 'i', '|', 1},      {"'|a3'", 'S', '|', 3},      {"'|S0'", 'S', '|', 0},
+      {"'<f4'", 'f', '<', 4},      {"'|u1'", 'u', '|', 1},       {"'>i4'", 'i', '>', 4}, {"'<c16'", 'c', '<', 16},
+      {"'|S10'", 'S', '|', 10},    {"'<U4'", 'U', '<', 16},      {"'|V8'", 'V', '|', 8}, {"'<M8[ns]'", 'M', '<', 8},
+      {"'<m8[25s]'", 'm', '<', 8}, {"'<M8[ms/4]'", 'M', '<', 8}, {"'|b1'", 'b', '|', 1}, {"'?'", 'b', '|', 1},
+      {"'<f2'", 'f', '<', 2},      {"'<f16'", 'f', '<', 16},     {"'=i8'", 'i', '<', 8}, {"\"<u8\"", 'u', '<', 8},
+      {"'i1'", 'i', '|', 1},       {"'|a3'", 'S', '|', 3},       {"'|S0'", 'S', '|', 0},
   };
   for (const type_case& c : cases) {
     SCOPED_TRACE(c.descr);
@@ -88,26 +90,24 @@ TEST(Npy, AddsUpStructures) {
 }
 
 TEST(Npy, AcceptsWhatOlderWritersWrote) {
-  const npy_array array = parse(npy_file(1, "{'shape': (2L,), \"descr\": '<u4',\t'fortran_order': True}", std::string(8, 'x')));
+  const npy_array array =
+      parse(npy_file(1, "{'shape': (2L,), \"descr\": '<u4',\t'fortran_order': True}", std::string(8, 'x')));
   EXPECT_EQ(array.shape, (shape_list{2}));
 }
 
-TEST(Npy, AnArrayWithoutDimensionsHasOneElement) {
-  EXPECT_EQ(parse(npy_file("'<f4'", "()", "abcd")).data_bytes, 4U);
-}
+TEST(Npy, AnArrayWithoutDimensionsHasOneElement) { EXPECT_EQ(parse(npy_file("'<f4'", "()", "abcd")).data_bytes, 4U); }
 
-TEST(Npy, AnEmptyArrayHasNoData) {
-  EXPECT_EQ(parse(npy_file("'<f4'", "(0, 4611686018427387)", "")).data_bytes, 0U);
-}
+TEST(Npy, AnEmptyArrayHasNoData) { EXPECT_EQ(parse(npy_file("'<f4'", "(0, 4611686018427387)", "")).data_bytes, 0U); }
 
 TEST(Npy, FortranOrderOfOneLongAxisIsRead) {
   EXPECT_EQ(parse(npy_file(1, dict("'<f4'", "(1, 3, 1)", "True"), std::string(12, 'x'))).data_bytes, 12U);
 }
 
 TEST(Npy, FortranOrderIsRefusedWithAReason) {
-  expect_refused(npy_file(1, dict("'<f4'", "(2, 3)", "True"), std::string(24, 'x')),
-                 "x.npy: fortran_order is True with shape (2, 3): the array lies column by column, so the bytes of a row "
-                 "are not together; save numpy.ascontiguousarray of it");
+  expect_refused(
+      npy_file(1, dict("'<f4'", "(2, 3)", "True"), std::string(24, 'x')),
+      "x.npy: fortran_order is True with shape (2, 3): the array lies column by column, so the bytes of a row "
+      "are not together; save numpy.ascontiguousarray of it");
 }
 
 TEST(Npy, ObjectsAreRefusedWithAReason) {
@@ -129,7 +129,8 @@ TEST(Npy, TrailingBytesAreNamed) {
 
 TEST(Npy, WhatIsNoNpyFileIsNamed) {
   expect_refused("", "x.npy: byte 0: not an .npy file: it starts with '', not '\\x93NUMPY'");
-  expect_refused("PK\x03\x04 an archive", "x.npy: byte 0: not an .npy file: it starts with 'PK\\x03\\x04 a', not '\\x93NUMPY'");
+  expect_refused("PK\x03\x04 an archive",
+                 "x.npy: byte 0: not an .npy file: it starts with 'PK\\x03\\x04 a', not '\\x93NUMPY'");
 }
 
 TEST(Npy, ADamagedPreambleIsNamed) {
@@ -137,7 +138,8 @@ TEST(Npy, ADamagedPreambleIsNamed) {
   expect_refused(magic, "x.npy: byte 6: the file ends inside its preamble");
   expect_refused(magic + std::string("\x02\x00\x10\x00", 4), "x.npy: byte 10: the file ends inside its preamble");
   expect_refused(npy_file(4, dict("'<f4'", "()"), "abcd"), "x.npy: byte 6: version 4.0 is not 1.0, 2.0 or 3.0");
-  expect_refused(magic + std::string("\x01\x00\xff\x00{}", 6), "x.npy: byte 8: a header of 255 bytes is announced, 2 bytes follow");
+  expect_refused(magic + std::string("\x01\x00\xff\x00{}", 6),
+                 "x.npy: byte 8: a header of 255 bytes is announced, 2 bytes follow");
   expect_refused(magic + std::string("\x02\x00\xff\xff\xff\xff{}", 8),
                  "x.npy: byte 8: a header of 4294967295 bytes is announced, 2 bytes follow");
   expect_refused(npy_file(2, std::string((1 << 20) + 1, ' '), ""),
@@ -174,22 +176,26 @@ TEST(Npy, ValuesAreCheckedOneByOne) {
 }
 
 TEST(Npy, TypesAreCheckedOneByOne) {
-  for (const char* descr : {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
+  for (const char* descr :
+       {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
     SCOPED_TRACE(descr);
     expect_refused(npy_file(descr, "()", ""), "x.npy: descr: " + std::string(descr) + " is no type that sheaf knows");
   }
   expect_refused(npy_file("7", "()", ""), "x.npy: descr: 7 is neither a type string nor a list of fields");
-  expect_refused(npy_file("[('x',)]", "()", ""), "x.npy: descr: ('x',) is not a field: (name, type) or (name, type, shape)");
+  expect_refused(npy_file("[('x',)]", "()", ""),
+                 "x.npy: descr: ('x',) is not a field: (name, type) or (name, type, shape)");
   expect_refused(npy_file("[(1, '<f4')]", "()", ""), "x.npy: descr: 1 is not the name of a field");
   expect_refused(npy_file("[('x', '<f4', (-1,))]", "()", ""), "x.npy: descr: (-1,) is not the shape of a field");
-  expect_refused(npy_file("'<U4611686018427387904'", "()", ""), "x.npy: descr: '<U4611686018427387904' is wider than memory");
+  expect_refused(npy_file("'<U4611686018427387904'", "()", ""),
+                 "x.npy: descr: '<U4611686018427387904' is wider than memory");
 }
 
 TEST(Npy, SyntaxErrorsNameTheirPlace) {
   expect_refused(npy_file(1, "{'descr': '<f4'", ""), "x.npy: byte 25: the header ends too early");
   expect_refused(npy_file(1, "{'descr': '<f4", ""), "x.npy: byte 24: the header ends too early");
   expect_refused(npy_file(1, "{'descr' '<f4'}", ""), "x.npy: byte 19: no colon after a key: '<f4'}");
-  expect_refused(npy_file(1, "{'descr': '<f4' 'shape': ()}", ""), "x.npy: byte 26: no comma or } after a value: 'shape': ()}");
+  expect_refused(npy_file(1, "{'descr': '<f4' 'shape': ()}", ""),
+                 "x.npy: byte 26: no comma or } after a value: 'shape': ()}");
   expect_refused(npy_file(1, "{'shape': (1 2)}", ""), "x.npy: byte 23: no comma or ) after a value: 2)}");
   expect_refused(npy_file(1, "{'shape': (1.5,)}", ""), "x.npy: byte 22: not a whole number: .5,)}");
   expect_refused(npy_file(1, "{'shape': (-,)}", ""), "x.npy: byte 22: a sign without a number: ,)}");
@@ -213,8 +219,11 @@ TEST(Npy, WrittenHeadersAreReadBack) {
   std::string wide = "[";
   for (int i = 0; i < 6000; ++i) wide += "('field" + std::to_string(i) + "', '|u1'), ";
   wide += "]";
-  const std::pair<std::string, unsigned> cases[] = {
-      {"'<f4'", 1}, {"[('x', '<f4', (2,)), ('y', '|S3')]", 1}, {wide, 2}, {"[('\xc3\xa4', '<f4')]", 1}, {"[('\xce\xb1', '<f4')]", 3}};
+  const std::pair<std::string, unsigned> cases[] = {{"'<f4'", 1},
+                                                    {"[('x', '<f4', (2,)), ('y', '|S3')]", 1},
+                                                    {wide, 2},
+                                                    {"[('\xc3\xa4', '<f4')]", 1},
+                                                    {"[('\xce\xb1', '<f4')]", 3}};
   for (const auto& [descr, version] : cases) {
     SCOPED_TRACE(descr.substr(0, 40));
     const io::npy_type type = io::parse_npy_type(descr, "x.npy");
@@ -250,7 +259,8 @@ TEST(RecordFile, RowsAreWhatFollowsTheFirstAxes) {
   EXPECT_EQ(file.rows(65536, 0).record_bytes, 120U);
   expect_error(error_code::bad_input, path + ": rows of shape (3, 5) of '<f4' take 60 bytes; records take 1 to 59",
                [&] { file.rows(59); });
-  expect_error(error_code::bad_input, path + ": shape is (2, 3, 5), of fewer than 4 dimensions", [&] { file.rows(59, 4); });
+  expect_error(error_code::bad_input, path + ": shape is (2, 3, 5), of fewer than 4 dimensions",
+               [&] { file.rows(59, 4); });
 }
 
 TEST(RecordFile, TablesWithoutRowsAreRefused) {
@@ -272,7 +282,8 @@ TEST(RecordFile, RawFilesHoldWholeRecords) {
   expect_error(error_code::bad_input, path + ": not an .npy file; raw files need --record-bytes",
                [&] { io::record_file(path, 0); });
   const std::string npy = folder.write("a.npy", npy_file("'<f4'", "(1,)", "abcd"));
-  expect_error(error_code::bad_input, npy + ": an .npy file, and --record-bytes is for raw files", [&] { io::record_file(npy, 1); });
+  expect_error(error_code::bad_input, npy + ": an .npy file, and --record-bytes is for raw files",
+               [&] { io::record_file(npy, 1); });
 }
 
 TEST(IndexFile, ReadsEveryIndexTypeAndShape) {
@@ -300,7 +311,8 @@ TEST(IndexFile, AHeaderOfOddLengthDoesNotMisalignTheList) {
 
 TEST(IndexFile, OtherTypesAreRefusedByName) {
   const temporary_folder folder;
-  const std::pair<const char*, const char*> cases[] = {{"'<f4'", "'<f4'"}, {"'|u1'", "'|u1'"}, {"'<i2'", "'<i2'"}, {"'>i4'", "'>i4', big-endian"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"'<f4'", "'<f4'"}, {"'|u1'", "'|u1'"}, {"'<i2'", "'<i2'"}, {"'>i4'", "'>i4', big-endian"}};
   for (const auto& [descr, shown] : cases) {
     const std::string path = folder.write("i.npy", npy_file(descr, "(0,)", ""));
     expect_error(error_code::bad_input, path + ": descr is " + shown + "; an index is '<u4', '<u8', '<i4' or '<i8'",

@@ -168,7 +168,8 @@ TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
   const rlimit small{1024, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = message_of(error_code::io_failure, [&] { output_file file(folder / "out", 4096, GetParam()); });
+  const std::string message =
+      message_of(error_code::io_failure, [&] { output_file file(folder / "out", 4096, GetParam()); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, (folder / "out") + ": cannot be written: File too large");
@@ -187,13 +188,15 @@ TEST(InputFile, WhatCannotBeReadIsNamed) {
   const temporary_folder folder;
   expect_error(error_code::bad_input, (folder / "none") + ": cannot be opened: No such file or directory",
                [&] { io::input_file file(folder / "none"); });
-  expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { io::input_file file(folder.path()); });
+  expect_error(error_code::bad_input, folder.path() + ": not a regular file",
+               [&] { io::input_file file(folder.path()); });
 }
 
 TEST(InputFile, ANamedPipeIsRefusedWithoutWaiting) {
   const temporary_folder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expect_error(error_code::bad_input, (folder / "pipe") + ": not a regular file", [&] { io::input_file file(folder / "pipe"); });
+  expect_error(error_code::bad_input, (folder / "pipe") + ": not a regular file",
+               [&] { io::input_file file(folder / "pipe"); });
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ struct priced {
   double slow;
   bool fast_can = true;
   bool slow_can = true;
+
+  friend bool operator==(const priced&, const priced&) = default;
 };
 struct nothing {};
 using priced_variant = plan::variant<priced, nothing>;

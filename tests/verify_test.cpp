@@ -50,10 +50,13 @@ TEST(Verify, OnlyWideRecordsMayMixTheirWriters) {
   const list mixed{9, 9, 9, 9, 9, 7, 7, 7, 7, 7, 1, 2, 2, 1, 2};
   const std::vector<std::uint32_t> before(15, 7);
   const auto* old = reinterpret_cast<const std::byte*>(before.data());
-  EXPECT_EQ(first_scatter_difference(rows(in, 20), through(index), rows(mixed, 20), old, duplicates::any), std::nullopt);
+  EXPECT_EQ(first_scatter_difference(rows(in, 20), through(index), rows(mixed, 20), old, duplicates::any),
+            std::nullopt);
   EXPECT_EQ(first_scatter_difference(rows(in, 20), through(index), rows(mixed, 20), old, duplicates::last), 2U);
   const list narrow_in{1, 1, 9, 9, 2, 2};
-  EXPECT_EQ(first_scatter_difference(rows(narrow_in, 8), through(index), rows({9, 9, 7, 7, 1, 2}, 8), old, duplicates::any), 2U);
+  EXPECT_EQ(
+      first_scatter_difference(rows(narrow_in, 8), through(index), rows({9, 9, 7, 7, 1, 2}, 8), old, duplicates::any),
+      2U);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ void common_options::add_to(CLI::App& subcommand) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember({"auto", "reference", "cpu", "cuda"}))
       ->capture_default_str();
-  add_number(subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
-             "CPU threads; all of them unless given");
+  add_number(
+      subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
+      "CPU threads; all of them unless given");
   subcommand.add_flag("--json", json, "Print one JSON document");
   subcommand.add_flag("--verify", verify, "Check the answer against the serial reference");
   subcommand.add_flag("--quiet", quiet, "Print nothing but errors");

@@ -54,7 +54,8 @@ void run(const movement_options& o) {
 
 void add_gather(CLI::App& app) {
   const auto options = std::make_shared<movement_options>();
-  CLI::App* subcommand = app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
+  CLI::App* subcommand =
+      app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
   options->add_to(*subcommand, "TABLE", "Records: .npy, or raw with --record-bytes");
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });

@@ -34,7 +34,8 @@ void print_curve(const char* title, const std::vector<access_rate>& rates) {
                          })->records_per_second;
   std::uint64_t width = 0;
   for (const access_rate& rate : rates) {
-    if (rate.record_bytes != width) fmt::print("  {}, records of {} bytes, millions a second\n", title, rate.record_bytes);
+    if (rate.record_bytes != width)
+      fmt::print("  {}, records of {} bytes, millions a second\n", title, rate.record_bytes);
     width = rate.record_bytes;
     const auto bar = static_cast<std::size_t>(1 + widest_bar * rate.records_per_second / fastest);
     fmt::print("  {:>12}  {:>10.0f}  {}\n", bytes_text(rate.footprint_bytes), rate.records_per_second / 1e6,
@@ -51,7 +52,8 @@ void print_machine(const machine& m, bool used) {
              rate_text(m.cached_bytes_per_second));
   fmt::print("  waits             {} for memory, {} for a call\n", seconds_text(m.access_seconds),
              seconds_text(m.launch_seconds));
-  fmt::print("  rates are for     {} {}\n", m.parallelism, m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
+  fmt::print("  rates are for     {} {}\n", m.parallelism,
+             m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
   print_curve("random reads", m.random_read);
   print_curve("random writes", m.random_write);
 }

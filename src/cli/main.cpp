@@ -27,8 +27,8 @@ extern "C" void input_shrank(int) {
 
 // The library's messages start with the call's name, which the program has said already.
 std::string_view without_name(std::string_view message, std::string_view subcommand) {
-  const bool named = !subcommand.empty() && message.starts_with(subcommand) &&
-                     message.substr(subcommand.size()).starts_with(": ");
+  const bool named =
+      !subcommand.empty() && message.starts_with(subcommand) && message.substr(subcommand.size()).starts_with(": ");
   return named ? message.substr(subcommand.size() + 2) : message;
 }
 
@@ -59,7 +59,8 @@ int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
     std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return complain(app, exit_out_of_space, "standard output cannot be written");
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return complain(app, exit_out_of_space, "standard output cannot be written");
     return exit_done;
   } catch (const CLI::ParseError& e) {
     return usage(app, e);

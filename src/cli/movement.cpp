@@ -31,7 +31,8 @@ constexpr pattern_row patterns[] = {{"unknown", access_pattern::kind::unknown, f
                                     {"partitioned", access_pattern::kind::partitioned, true},
                                     {"clustered", access_pattern::kind::clustered, true}};
 
-std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::uint64_t record_bytes, std::uint64_t header) {
+std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::uint64_t record_bytes,
+                           std::uint64_t header) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(count, record_bytes, &bytes) || __builtin_add_overflow(bytes, header, &bytes)) {
     throw error(error_code::bad_argument,
@@ -47,9 +48,12 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& near_name
   subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
       ->required()
       ->type_name("");
-  subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")->required()->type_name("FILE");
-  add_number(subcommand, "--record-bytes", 1, primitives::most_record_bytes, [this](std::uint64_t n) { record_bytes = n; },
-             "Width of raw records; .npy files know their own");
+  subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
+  add_number(
+      subcommand, "--record-bytes", 1, primitives::most_record_bytes, [this](std::uint64_t n) { record_bytes = n; },
+      "Width of raw records; .npy files know their own");
   add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
   add_pattern(subcommand, "--pattern-hint", pattern);
   common.add_to(subcommand);
@@ -80,8 +84,9 @@ access_pattern parse_access_pattern(std::string_view text) {
     if (problem != std::errc{} || end != number.data() + number.size() || parameter == 0) break;
     return {row.shape, parameter};
   }
-  throw error(error_code::bad_argument,
-              fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N", text));
+  throw error(
+      error_code::bad_argument,
+      fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N", text));
 }
 
 std::string name(const access_pattern& pattern) {
@@ -110,7 +115,8 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
-      throw error(error_code::bad_argument, fmt::format("-o {} is the input {}; inputs are never written", output, input));
+      throw error(error_code::bad_argument,
+                  fmt::format("-o {} is the input {}; inputs are never written", output, input));
     }
   }
 }
@@ -123,7 +129,8 @@ resident::resident(const context& ctx, const void* host, std::uint64_t bytes)
   copy_bytes(ctx, data_, host, bytes);
 }
 
-record_output::record_output(const std::string& path, std::string header, std::uint64_t count, std::uint64_t record_bytes)
+record_output::record_output(const std::string& path, std::string header, std::uint64_t count,
+                             std::uint64_t record_bytes)
     : header_(std::move(header)),
       count_(count),
       record_bytes_(record_bytes),

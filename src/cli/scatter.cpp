@@ -14,9 +14,11 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "IN is an .npy array, whose rows are the records, or raw records of --record-bytes. If its shape starts with INDEX's,\n"
+    "IN is an .npy array, whose rows are the records, or raw records of --record-bytes. If its shape starts with "
+    "INDEX's,\n"
     "as that of a gather's result does, a row is what follows; else its rows lie along the first axis.\n"
-    "--verify recomputes the result. Where INDEX repeats a record and --duplicates is any, it accepts the record of any\n"
+    "--verify recomputes the result. Where INDEX repeats a record and --duplicates is any, it accepts the record of "
+    "any\n"
     "writer, and for records over 16 bytes a mix of writers, byte by byte.\n\n"
     "Example: put rows back where a gather took them from, over the old table\n"
     "  sheaf gather table.npy index.npy -o rows.npy\n"
@@ -41,12 +43,13 @@ std::size_t row_axes(const io::record_file& in, const io::index_file& index) {
 void require_same_rows(const io::record_file& in, std::size_t axes, const io::record_file& base) {
   const auto rows = in.row_shape(axes);
   const auto base_rows = base.row_shape();
-  if (in.type().descr == base.type().descr && std::equal(rows.begin(), rows.end(), base_rows.begin(), base_rows.end())) {
+  if (in.type().descr == base.type().descr &&
+      std::equal(rows.begin(), rows.end(), base_rows.begin(), base_rows.end())) {
     return;
   }
-  throw error(error_code::bad_input,
-              fmt::format("{}: rows of shape {} of {}, but {} has rows of shape {} of {}", base.path(),
-                          io::shape_text(base_rows), base.type().descr, in.path(), io::shape_text(rows), in.type().descr));
+  throw error(error_code::bad_input, fmt::format("{}: rows of shape {} of {}, but {} has rows of shape {} of {}",
+                                                 base.path(), io::shape_text(base_rows), base.type().descr, in.path(),
+                                                 io::shape_text(rows), in.type().descr));
 }
 
 void run(const scatter_command& o) {
@@ -64,7 +67,8 @@ void run(const scatter_command& o) {
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const index_span indices = index.indices();
   if (rows.count != indices.count) {
-    throw error(error_code::bad_input, fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count, o.near, rows.count));
+    throw error(error_code::bad_input,
+                fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count, o.near, rows.count));
   }
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   if (base) require_same_rows(in, axes, *base);
@@ -102,16 +106,19 @@ void add_scatter(CLI::App& app) {
   const auto options = std::make_shared<scatter_command>();
   CLI::App* subcommand = app.add_subcommand("scatter", "Put the records of IN where INDEX says: out[index[i]] = in[i]");
   options->add_to(*subcommand, "IN", "Records: .npy, or raw with --record-bytes");
-  CLI::Option* count =
-      add_number(*subcommand, "--count", 0, ~std::uint64_t{0}, [options](std::uint64_t n) { options->count = n; },
-                 "Records of the output, zero where INDEX names none");
-  subcommand->add_option("--into", options->base, "Records that stay where INDEX names none; the file itself is not changed")
+  CLI::Option* count = add_number(
+      *subcommand, "--count", 0, ~std::uint64_t{0}, [options](std::uint64_t n) { options->count = n; },
+      "Records of the output, zero where INDEX names none");
+  subcommand
+      ->add_option("--into", options->base, "Records that stay where INDEX names none; the file itself is not changed")
       ->type_name("BASE")
       ->excludes(count);
   subcommand
       ->add_option_function<std::string>(
           "--duplicates",
-          [options](const std::string& which) { options->repeats = which == "last" ? duplicates::last : duplicates::any; },
+          [options](const std::string& which) {
+            options->repeats = which == "last" ? duplicates::last : duplicates::any;
+          },
           "Which writer wins where INDEX repeats a record")
       ->check(CLI::IsMember({"any", "last"}))
       ->default_str("any");

@@ -54,7 +54,8 @@ void run(const common_options& o) {
 
 void add_version(CLI::App& app) {
   const auto options = std::make_shared<common_options>();
-  CLI::App* subcommand = app.add_subcommand("version", "The version, the backends that are built in, and the compilers");
+  CLI::App* subcommand =
+      app.add_subcommand("version", "The version, the backends that are built in, and the compilers");
   options->add_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });

@@ -44,7 +44,7 @@ void context::use(const machine& profile) {
                 fmt::format("context::use: profile '{}' is for {}, the context works on {}", profile.name,
                             name(profile.backend), name(state_->backend)));
   }
-  state_->profile = profile;
+  state_->use(profile);
 }
 
 void context::use(const memory_resource& memory) {
@@ -88,6 +88,18 @@ machine profile_from_environment(backend_kind backend, machine otherwise) {
 context_state::context_state(backend_kind kind, machine shipped, memory_resource resource)
     : backend(kind), profile(profile_from_environment(kind, std::move(shipped))), memory(resource) {
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
+}
+
+void context_state::use(const machine& new_profile) {
+  profile = new_profile;
+  plans_.clear();
+}
+
+std::unique_ptr<plan_memory>& context_state::remembered_plan(const void* key) {
+  for (auto& [known, plan] : plans_) {
+    if (known == key) return plan;
+  }
+  return plans_.emplace_back(key, nullptr).second;
 }
 
 std::string_view context_state::forced_variant(std::string_view primitive) const noexcept {

@@ -16,6 +16,12 @@
 
 namespace sheaf::core {
 
+/// What the planner keeps of its last decision for one primitive; src/plan knows what it is.
+class plan_memory {
+ public:
+  virtual ~plan_memory() = default;
+};
+
 /// What a context is on one backend. Backends derive from it; primitives see only this.
 class context_state {
  public:
@@ -38,12 +44,17 @@ class context_state {
   /// The variant that the environment forces for a primitive, or empty.
   std::string_view forced_variant(std::string_view primitive) const noexcept;
 
+  void use(const machine& new_profile);
+  /// The planner's slot for the primitive that this key stands for; empty at first and after use(machine).
+  std::unique_ptr<plan_memory>& remembered_plan(const void* key);
+
   const backend_kind backend;
   int threads = 1;
   machine profile;
   memory_resource memory;
 
  private:
+  std::vector<std::pair<const void*, std::unique_ptr<plan_memory>>> plans_;
   std::uint64_t calls_ = 0;
   std::vector<std::pair<std::string, std::string>> forced_;
 };

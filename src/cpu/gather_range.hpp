@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "cpu/cache_hints.hpp"
-#include "cpu/index_block.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/record_copy.hpp"
 #include "primitives/gather.hpp"
@@ -33,6 +32,7 @@ class gather_range {
   }
 
  private:
+  static constexpr std::uint64_t block_records = 64;  // fill whole lines, whatever their width
   static constexpr bool is_dense = !requires(Layout l) { l.far_stride_bytes; };
 
   // Records [first, last) to `to`, which is where record `first` goes; asks ahead for those below ahead_end. Works on
@@ -52,21 +52,14 @@ class gather_range {
         bad.see(i);
       }
     };
-    const std::uint64_t distance = prefetch_distance_of(layout.record_bytes);
     std::uint64_t i = first;
-    while (i < last) {
-      const std::uint64_t end = std::min(last, i + block_records);
-      if (end - i == block_records && is_plain_block(index + i, limit)) {
-        for (; i < end; ++i) layout.copy(to + layout.near(i - first), table + layout.far(index[i]));
-      } else if (end + distance <= ahead_end) {
-        for (; i < end; ++i) {
-          prefetch(table, layout.far(index[i + distance]), layout.record_bytes);
-          move_one(i);
-        }
-      } else {
-        for (; i < end; ++i) move_one(i);
+    if (const std::uint64_t distance = prefetch_distance_of(layout.record_bytes); ahead_end > distance) {
+      for (const std::uint64_t end = std::min(last, ahead_end - distance); i < end; ++i) {
+        prefetch(table, layout.far(index[i + distance]), layout.record_bytes);
+        move_one(i);
       }
     }
+    for (; i < last; ++i) move_one(i);
     bad_ = bad;
   }
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "cpu/index_block.hpp"
 #include "primitives/movement.hpp"
 
 namespace sheaf::cpu {
@@ -56,6 +55,14 @@ bool is_scattered(const Index* index, std::uint64_t count, std::uint64_t stride_
 
 /// Whether large blocks of memory lie on huge pages without anybody having asked (Linux: always, not madvise).
 bool has_huge_pages_unasked();
+
+/// Whether every index of a tile names a record; one comparison at the end, none in the loop.
+template <class Index>
+bool are_below(const Index* index, std::uint64_t count, std::uint64_t limit) noexcept {
+  Index most = 0;
+  for (std::uint64_t i = 0; i < count; ++i) most = std::max(most, index[i]);
+  return most < limit;
+}
 
 /// Index and position of an entry of a tile.
 struct tile_entry {

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "cpu/cache_hints.hpp"
-#include "cpu/index_block.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/record_copy.hpp"
 #include "primitives/scatter.hpp"
@@ -41,17 +40,9 @@ first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, 
     prefetch(out, layout.far(index[i + distance]), layout.record_bytes);
     layout.copy(to, from);
   };
-  std::uint64_t i = 0;
-  for (; i + block_records <= count; i += block_records) {
-    if (is_plain_block(index + i, limit)) {
-      for (std::uint64_t j = i; j < i + block_records; ++j) layout.copy(out + layout.far(index[j]), in + layout.near(j));
-    } else if (asks_ahead && i + block_records + distance <= count) {
-      move(i, i + block_records, ask_and_copy);
-    } else {
-      move(i, i + block_records, copy);
-    }
-  }
-  move(i, count, copy);
+  const std::uint64_t ahead_end = asks_ahead && count > distance ? count - distance : 0;
+  move(0, ahead_end, ask_and_copy);
+  move(ahead_end, count, copy);
   return bad;
 }
 

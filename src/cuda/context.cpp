@@ -35,11 +35,6 @@ cudaMemPool_t make_pool(int device) {
   return pool;
 }
 
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &capture) == cudaSuccess && capture != cudaStreamCaptureStatusNone;
-}
-
 }  // namespace
 
 void require(cudaError_t result, std::string_view what) {
@@ -97,10 +92,12 @@ cuda_state::~cuda_state() {
 
 void cuda_state::wait() {
   const device_scope here(device_);  // a null stream means another one on each device
-  if (is_capturing(stream_)) {
+  const cudaError_t result = cudaStreamSynchronize(stream_);
+  if (result == cudaErrorStreamCaptureUnsupported) {
+    cudaGetLastError();
     throw error(error_code::bad_argument, "context::wait: the stream is being captured into a graph");
   }
-  require(cudaStreamSynchronize(stream_), "context::wait");
+  require(result, "context::wait");
   if (!has_report()) return;
   core::index_report report;
   require(cudaMemcpyAsync(&report, &slot_->first, sizeof report, cudaMemcpyDeviceToHost, stream_), "context::wait");

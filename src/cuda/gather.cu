@@ -8,6 +8,8 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
+constexpr std::size_t cache_sized = 0;  // plan_direct's parameter: the table is about as large as L2
+
 // Index and output stream; the table is streamed if the order is, else read at random.
 plan::planned plan_reads(const gather_problem& p, const machine& m, double slowdown) {
   plan::planned plan;
@@ -25,13 +27,16 @@ plan::planned plan_reads(const gather_problem& p, const machine& m, double slowd
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  return plan_reads(p, m, 1.0);
+  plan::planned plan = plan_reads(p, m, 1.0);
+  plan.parameters[cache_sized] = p.far_bytes() > m.cache_bytes * 3 / 4 && p.far_bytes() < m.cache_bytes * 3 / 2;
+  return plan;
 }
 
-void run_direct(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
+void run_direct(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
   const device_scope here(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
-  launch_words<direction::gather>(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard));
+  launch_words<direction::gather>(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard),
+                                  plan.parameters[cache_sized] != 0);
 }
 
 // One word per record leaves lanes nothing to share: staging the indices in shared memory costs some 10 %.

@@ -150,49 +150,66 @@ void start_words(const context& ctx, const word_arguments<Index>& a) {
 }
 
 // H200, 2^22 to 2^28 records in order, permuted, Zipf, strided, in 256 partitions, all the same; least and mean speed,
-// thrust::gather = 1, and the runner-up: 1 byte 0.95 and 1.29 (without neighbours 0.96, 1.21); 2 bytes 1.00, 1.21
-// (blocks of 256 1.00, 1.20); 4 bytes 0.91, 1.19 (four in flight 0.81, 1.21); 8 bytes 1.00, 1.15 (1024 threads 1.00,
-// 1.13); 16 bytes 0.98, 1.06 (one in flight 0.95, 1.05). The least is always a table of just the size of L2, strided.
+// thrust::gather = 1, and the runner-up: 1 byte 1.02 and 1.29 (without neighbours 1.00, 1.21); 2 bytes 1.00, 1.21
+// (blocks of 256 1.00, 1.20); 4 bytes 1.00, 1.19 (four in flight 1.00, 1.21, but 0.97 on 4096 partitions); 8 bytes
+// 1.00, 1.15 (1024 threads 1.00, 1.13); 16 bytes 0.97, 1.06 (blocks of 512 0.98, 1.06, but 0.92 in windows of 64 KiB).
+//
+// A table of about the size of L2, swept again and again, is a case of its own: what is long ago is gone just before
+// it is needed. Tiles of more rounds, with fewer records in flight, forget later. Strided by 16, thrust::gather = 1:
+// 1 byte 1.05 (0.95 without), 2 bytes 1.06 (0.83), 4 bytes 1.01 (0.91).
 template <class Word, class Index>
-void start_gather(const context& ctx, const word_arguments<Index>& a) {
+void start_gather(const context& ctx, const word_arguments<Index>& a, bool cache_sized) {
   if constexpr (sizeof(Word) == 1) {
     const auto places = reinterpret_cast<std::uintptr_t>(a.index) % 16 + reinterpret_cast<std::uintptr_t>(a.to) % 4;
-    if (places == 0 && a.near_stride == 1) {
+    if (cache_sized) {
+      start_words<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
+    } else if (places == 0 && a.near_stride == 1) {
       launch(ctx, "cuda.direct", gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
     } else {
       start_words<direction::gather, Word, Index, 256, 4>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 2) {
-    start_words<direction::gather, Word, Index, 512, 4>(ctx, a);
+    cache_sized ? start_words<direction::gather, Word, Index, 256, 6, 256, 2>(ctx, a)
+                : start_words<direction::gather, Word, Index, 512, 4>(ctx, a);
   } else if constexpr (sizeof(Word) == 4) {
-    start_words<direction::gather, Word, Index, 256, 6>(ctx, a);
-  } else {
+    cache_sized ? start_words<direction::gather, Word, Index, 256, 3, 256, 2>(ctx, a)
+                : start_words<direction::gather, Word, Index, 256, 6>(ctx, a);
+  } else if constexpr (sizeof(Word) == 8) {
     start_words<direction::gather, Word, Index, 512, 2>(ctx, a);
+  } else {
+    start_words<direction::gather, Word, Index, 1024, 2>(ctx, a);
   }
 }
 
-// The same for thrust::scatter: 1 byte 0.97, 1.07 (one round 0.88, two in twelve rounds 1.00, 1.05 but 0.86 while
-// blocks are few); 2 bytes 1.00, 1.07 (one round 0.94); 4 bytes 1.01, 1.06 (one in flight 0.89, 1.04); 8 bytes 1.00,
-// 1.05 (one in flight 0.95 in order, 1.08 in the mean); 16 bytes 1.01, 1.09 (two 0.96, 1.02). Streaming loads of the
-// input would cost 7 % at 8 and 16 bytes.
+// The same for thrust::scatter: 4 bytes 1.01, 1.06 (one in flight 0.89, 1.04); 8 bytes 1.00, 1.05 (one in flight 0.95
+// in order, 1.08 in the mean); 16 bytes 1.01, 1.09 (two 0.96, 1.02). Streaming loads of the input would cost 7 % at 8
+// and 16 bytes. Narrow words want rounds, as many as leave every multiprocessor its blocks: 1 byte from 2^24 on 0.97,
+// 1.10 (one round 0.88), before 0.99, 1.05 (0.94); 2 bytes 1.00, 1.07 (0.92).
 template <class Word, class Index>
 void start_scatter(const context& ctx, const word_arguments<Index>& a) {
-  constexpr std::uint64_t two_rounds_from = std::uint64_t{1} << (sizeof(Word) == 1 ? 21 : 24);
-  constexpr std::uint64_t three_rounds_from = std::uint64_t{1} << 24;
-  if constexpr (sizeof(Word) <= 2) {
-    if (a.count < two_rounds_from) {
-      start_words<direction::scatter, Word, Index, 256, 8>(ctx, a);
-    } else if (sizeof(Word) == 1 && a.count >= three_rounds_from) {
-      start_words<direction::scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
+  constexpr auto scatter = direction::scatter;
+  if constexpr (sizeof(Word) == 1) {
+    if (a.count <= std::uint64_t{1} << 20) {
+      start_words<scatter, Word, Index, 256, 8>(ctx, a);
+    } else if (a.count <= std::uint64_t{1} << 23) {
+      start_words<scatter, Word, Index, 128, 8, 128, 2>(ctx, a);
     } else {
-      start_words<direction::scatter, Word, Index, 256, 8, 256, 2>(ctx, a);
+      start_words<scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
+    }
+  } else if constexpr (sizeof(Word) == 2) {
+    if (a.count < std::uint64_t{1} << 22) {
+      start_words<scatter, Word, Index, 512, 4>(ctx, a);
+    } else if (a.count < std::uint64_t{1} << 24) {
+      start_words<scatter, Word, Index, 256, 4, 256, 2>(ctx, a);
+    } else {
+      start_words<scatter, Word, Index, 256, 4, 256, 4>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 4) {
-    start_words<direction::scatter, Word, Index, 256, 2>(ctx, a);
+    start_words<scatter, Word, Index, 256, 2>(ctx, a);
   } else if constexpr (sizeof(Word) == 8) {
-    start_words<direction::scatter, Word, Index, 256, 2, 32>(ctx, a);
+    start_words<scatter, Word, Index, 256, 2, 32>(ctx, a);
   } else {
-    start_words<direction::scatter, Word, Index, 256, 1>(ctx, a);
+    start_words<scatter, Word, Index, 256, 1>(ctx, a);
   }
 }
 
@@ -210,18 +227,20 @@ word_arguments<Index> word_arguments_of(const move_arguments& a) {
 }
 
 template <direction Direction>
-void launch_words(const context& ctx, const primitives::movement& p, const move_arguments& arguments) {
+void launch_words(const context& ctx, const primitives::movement& p, const move_arguments& arguments,
+                  bool cache_sized = false) {
   with_word(p.word_bytes, [&](auto word) {
     using word_type = decltype(word);
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
       const word_arguments<index_value> a = word_arguments_of<index_value>(arguments);
+      constexpr bool narrow_scatter = Direction == direction::scatter && sizeof(word_type) <= 2;
       if (p.count <= few_records) {
         start_words<Direction, word_type, index_value, 256, 1>(ctx, a);
-      } else if (p.count <= some_records) {
+      } else if (p.count <= some_records && !narrow_scatter) {
         start_words<Direction, word_type, index_value, 256, 2>(ctx, a);
       } else if constexpr (Direction == direction::gather) {
-        start_gather<word_type, index_value>(ctx, a);
+        start_gather<word_type, index_value>(ctx, a, cache_sized);
       } else {
         start_scatter<word_type, index_value>(ctx, a);
       }

@@ -43,7 +43,8 @@ class field_reader {
   // A name is printed on terminals: no control characters.
   std::string name(const char* field) const {
     const std::string value = text(field);
-    const bool printable = std::none_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
+    const bool printable =
+        std::none_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
     if (value.empty() || value.size() > most_name_bytes || !printable) {
       fail(fmt::format("{} is {}, not 1 to {} printable bytes", field, shown(at(field)), most_name_bytes));
     }
@@ -120,7 +121,8 @@ json rates_json(const std::vector<access_rate>& rates) {
 json parse_json(const std::string& text, const std::string& origin) {
   try {
     return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth) throw error(error_code::bad_input, fmt::format("{}: nested deeper than a profile is", origin));
+      if (depth > most_depth)
+        throw error(error_code::bad_input, fmt::format("{}: nested deeper than a profile is", origin));
       return true;
     });
   } catch (const json::exception& e) {

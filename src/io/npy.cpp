@@ -55,7 +55,8 @@ framing find_header(std::span<const std::byte> file, const std::string& origin) 
     fail(origin, "byte 8: a header of {} bytes is announced, {} bytes follow", length, file.size() - offset);
   }
   if (length > most_header_bytes) {
-    fail(origin, "byte 8: a header of {} bytes is announced, more than the {} that are read", length, most_header_bytes);
+    fail(origin, "byte 8: a header of {} bytes is announced, more than the {} that are read", length,
+         most_header_bytes);
   }
   return {version, offset, as_text(file.subspan(offset, length))};
 }
@@ -80,7 +81,8 @@ header_fields find_fields(const python_value& dict, const framing& frame, const 
                                                                    : nullptr;
     const std::string_view source = frame.header.substr(key.begin, key.end - key.begin);
     const std::uint64_t place = frame.header_offset + key.begin;
-    if (field == nullptr) fail(origin, "byte {}: key {} is not descr, fortran_order or shape", place, printable(source));
+    if (field == nullptr)
+      fail(origin, "byte {}: key {} is not descr, fortran_order or shape", place, printable(source));
     if (*field != nullptr) fail(origin, "byte {}: key {} stands twice", place, printable(source));
     *field = &dict.items[i + 1];
   }
@@ -132,10 +134,11 @@ void require_rows_together(const python_value& fortran_order, const npy_array& a
   }
   const auto long_axes = std::count_if(array.shape.begin(), array.shape.end(), [](std::uint64_t e) { return e != 1; });
   if (fortran_order.truth && long_axes > 1) {
-    fail(origin,
-         "fortran_order is True with shape {}: the array lies column by column, so the bytes of a row are not together; "
-         "save numpy.ascontiguousarray of it",
-         shape_text(array.shape));
+    fail(
+        origin,
+        "fortran_order is True with shape {}: the array lies column by column, so the bytes of a row are not together; "
+        "save numpy.ascontiguousarray of it",
+        shape_text(array.shape));
   }
 }
 
@@ -172,7 +175,11 @@ bool latin1_of_utf8(std::string_view utf8, std::string& latin1) {
 std::size_t first_not_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = byte < 0x80 ? 1 : byte >> 5 == 0x6 ? 2 : byte >> 4 == 0xe ? 3 : byte >> 3 == 0x1e ? 4 : 0;
+    const std::size_t length = byte < 0x80         ? 1
+                               : byte >> 5 == 0x6  ? 2
+                               : byte >> 4 == 0xe  ? 3
+                               : byte >> 3 == 0x1e ? 4
+                                                   : 0;
     if (length == 0 || length > text.size() - i) return i;
     for (std::size_t k = 1; k < length; ++k) {
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return i;
@@ -229,10 +236,10 @@ std::string format_npy_header(const npy_type& type, std::span<const std::uint64_
   std::string descr;
   const bool latin1 = latin1_of_utf8(type.descr, descr);
   if (!latin1) descr = type.descr;
-  std::string dict =
-      fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}", descr, shape_text(shape));
+  std::string dict = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': {}, }}", descr, shape_text(shape));
   const auto padded = [&](std::size_t preamble_bytes) {
-    return (preamble_bytes + dict.size() + 1 + header_alignment - 1) / header_alignment * header_alignment - preamble_bytes;
+    return (preamble_bytes + dict.size() + 1 + header_alignment - 1) / header_alignment * header_alignment -
+           preamble_bytes;
   };
   const unsigned version = !latin1 ? 3 : padded(10) > 0xffff ? 2 : 1;
   const std::size_t length = padded(version == 1 ? 10 : 12);

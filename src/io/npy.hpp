@@ -11,9 +11,9 @@ namespace sheaf::io {
 
 /// What the elements of an array are.
 struct npy_type {
-  std::string descr;             ///< as headers write it, quotes included, in UTF-8: '<f4' or [('x', '<f4'), ('y', '<i8')]
-  char kind = 'V';               ///< numpy's letter; V for raw bytes and structures
-  char order = '|';              ///< '<' little-endian, '>' big-endian, '|' where there is none
+  std::string descr;  ///< as headers write it, quotes included, in UTF-8: '<f4' or [('x', '<f4'), ('y', '<i8')]
+  char kind = 'V';    ///< numpy's letter; V for raw bytes and structures
+  char order = '|';   ///< '<' little-endian, '>' big-endian, '|' where there is none
   std::uint64_t item_bytes = 0;  ///< may be 0: strings without letters, structures without fields
 };
 

@@ -24,9 +24,9 @@ constexpr std::uint64_t floats[] = {2, 4, 8, 12, 16};
 constexpr std::uint64_t complexes[] = {8, 16, 24, 32};
 constexpr std::uint64_t eight[] = {8};
 constexpr kind_row kinds[] = {
-    {'b', 'b', 1, one},   {'i', 'i', 1, integers}, {'u', 'u', 1, integers}, {'f', 'f', 1, floats}, {'c', 'c', 1, complexes},
-    {'m', 'm', 1, eight}, {'M', 'M', 1, eight},    {'S', 'S', 1, {}},       {'a', 'S', 1, {}},     {'U', 'U', 4, {}},
-    {'V', 'V', 1, {}},
+    {'b', 'b', 1, one},       {'i', 'i', 1, integers}, {'u', 'u', 1, integers}, {'f', 'f', 1, floats},
+    {'c', 'c', 1, complexes}, {'m', 'm', 1, eight},    {'M', 'M', 1, eight},    {'S', 'S', 1, {}},
+    {'a', 'S', 1, {}},        {'U', 'U', 4, {}},       {'V', 'V', 1, {}},
 };
 
 class type_reader {
@@ -57,7 +57,8 @@ class type_reader {
       if (rest[0] == '>') type.order = '>';
       rest.remove_prefix(1);
     }
-    if (!rest.empty() && rest[0] == 'O') fail(descr, "holds Python objects, which only pickle reads; sheaf moves bytes");
+    if (!rest.empty() && rest[0] == 'O')
+      fail(descr, "holds Python objects, which only pickle reads; sheaf moves bytes");
     if (rest == "?") rest = "b1";
     const auto row = std::find_if(std::begin(kinds), std::end(kinds),
                                   [&](const kind_row& k) { return !rest.empty() && k.letter == rest[0]; });
@@ -66,7 +67,8 @@ class type_reader {
     std::uint64_t length = 0;
     const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
     const std::string_view unit = rest.substr(static_cast<std::size_t>(end - rest.data()));
-    const bool known = row->lengths.empty() || std::find(row->lengths.begin(), row->lengths.end(), length) != row->lengths.end();
+    const bool known =
+        row->lengths.empty() || std::find(row->lengths.begin(), row->lengths.end(), length) != row->lengths.end();
     if (problem != std::errc{} || !known || !is_unit(unit, row->kind)) fail(descr, "is no type that sheaf knows");
     type.kind = row->kind;
     type.item_bytes = times(length, row->unit_bytes, descr);
@@ -80,7 +82,8 @@ class type_reader {
     const bool dated = kind == 'm' || kind == 'M';
     return dated && unit.size() > 2 && unit.front() == '[' && unit.back() == ']' &&
            std::all_of(unit.begin() + 1, unit.end() - 1, [](char c) {
-             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'Y' || c == 'M' || c == 'W' || c == 'D' || c == '/';
+             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'Y' || c == 'M' || c == 'W' || c == 'D' ||
+                    c == '/';
            });
   }
 

@@ -94,7 +94,8 @@ void output_file::open_temporary(temporary_kind kind) {
 
 void output_file::reserve() {
   if (reserved_ == 0) return;
-  if (reserved_ > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) fail(path_, "cannot be written", EFBIG);
+  if (reserved_ > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    fail(path_, "cannot be written", EFBIG);
   const int reason = posix_fallocate(descriptor_, 0, static_cast<off_t>(reserved_));
   if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) fail(path_, "cannot be written", reason);
 }

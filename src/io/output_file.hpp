@@ -12,7 +12,8 @@ enum class temporary_kind : std::uint8_t { unnamed_where_possible, named };
 
 /// A file that appears whole or not at all: bytes go to a temporary file in the same folder, which commit() syncs and
 /// renames. Without commit() nothing is left behind and an existing file stays as it was; with it the new file has the
-/// old one's permissions. A symbolic link is followed. @throws error(io_failure) naming the file and the system's words.
+/// old one's permissions. A symbolic link is followed. @throws error(io_failure) naming the file and the system's
+/// words.
 class output_file {
  public:
   /// Space for `bytes` is reserved at once, so that a full disk is met before any work; 0 reserves none.

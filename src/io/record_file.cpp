@@ -68,10 +68,12 @@ std::span<const std::uint64_t> record_file::row_shape(std::size_t axes) const { 
 
 const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) const {
   if (shape().empty() && axes > 0) fail(path(), "shape is (): an array without dimensions has no rows");
-  if (axes > shape().size()) fail(path(), fmt::format("shape is {}, of fewer than {} dimensions", shape_text(shape()), axes));
+  if (axes > shape().size())
+    fail(path(), fmt::format("shape is {}, of fewer than {} dimensions", shape_text(shape()), axes));
   const std::uint64_t record_bytes = product(row_shape(axes)) * array_.type.item_bytes;
   if (record_bytes == 0) {
-    fail(path(), fmt::format("rows of shape {} of {} are empty", shape_text(row_shape(axes)), printable(array_.type.descr)));
+    fail(path(),
+         fmt::format("rows of shape {} of {} are empty", shape_text(row_shape(axes)), printable(array_.type.descr)));
   }
   if (record_bytes > most_bytes) {
     fail(path(), fmt::format("rows of shape {} of {} take {} bytes; records take 1 to {}", shape_text(row_shape(axes)),

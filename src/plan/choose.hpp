@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sheaf/plan.hpp>
@@ -34,11 +36,24 @@ inline std::string_view forced_name(std::string_view primitive, std::string_view
   return asked.empty() ? ctx.state().forced_variant(primitive) : asked;
 }
 
+/// The last choice of a context, so that calls of the same shape in a row plan once: planning takes some 100 ns, a call
+/// on a GPU with little to do 8 us.
+template <class Problem, class Buffers>
+struct remembered_choice final : core::plan_memory {
+  Problem problem;
+  choice<variant<Problem, Buffers>> chosen;
+};
+
 /// The cheapest variant that can run the problem, or the forced one.
 /// @throws error(no_variant) with every reason, error(bad_argument) for a name that is not in the list.
 template <class Problem, class Buffers>
 choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
                                          const Problem& problem, const context& ctx, std::string_view asked) {
+  using memory = remembered_choice<Problem, Buffers>;
+  auto& slot = ctx.state().remembered_plan(list.data());
+  if (asked.empty() && slot != nullptr && static_cast<const memory&>(*slot).problem == problem) {
+    return static_cast<const memory&>(*slot).chosen;
+  }
   const std::string_view forced = forced_name(primitive, asked, ctx);
   choice<variant<Problem, Buffers>> best;
   for (const auto& candidate : list) {
@@ -47,7 +62,15 @@ choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<c
     if (!plan.applicable() || (forced.empty() && plan.by_name_only)) continue;
     if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {&candidate, plan};
   }
-  if (best.variant != nullptr) return best;
+  if (best.variant != nullptr) {
+    if (asked.empty()) {
+      auto kept = std::make_unique<memory>();
+      kept->problem = problem;
+      kept->chosen = best;
+      slot = std::move(kept);
+    }
+    return best;
+  }
 
   std::vector<std::string_view> names;
   std::vector<rejection> rejections;

@@ -12,7 +12,9 @@ namespace sheaf {
 namespace primitives {
 
 /// near is the output, far the table.
-struct gather_problem : movement {};
+struct gather_problem : movement {
+  friend bool operator==(const gather_problem&, const gather_problem&) = default;
+};
 
 struct gather_buffers {
   const_records table;

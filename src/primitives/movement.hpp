@@ -31,6 +31,8 @@ struct movement {
   /// Index values from here on name no record: what a worker compares the index's bits with, read as unsigned of its
   /// own width. Negative values are past every record then, and trust compares with what no index reaches.
   std::uint64_t index_limit() const noexcept;
+
+  friend bool operator==(const movement&, const movement&) = default;
 };
 
 /// Throws bad_argument, naming the call, unless the three views fit together and ctx can reach them.

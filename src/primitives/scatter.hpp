@@ -15,6 +15,8 @@ namespace primitives {
 /// near is the input, far the output.
 struct scatter_problem : movement {
   sheaf::duplicates duplicates = sheaf::duplicates::any;
+
+  friend bool operator==(const scatter_problem&, const scatter_problem&) = default;
 };
 
 struct scatter_buffers {

@@ -156,7 +156,6 @@ TEST_F(CudaGraphs, CallsAreCapturedAndReplayed) {
   call.run();
   sheaf::scatter(ctx, {call.out.data(), 5000, 4}, {call.index.data(), 5000, sheaf::index_type::u32},
                  {back.data(), 1000, 4}, {.duplicates = sheaf::duplicates::last});
-  EXPECT_THROW(ctx.wait(), sheaf::error) << "a capture cannot be waited for";
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
@@ -167,6 +166,22 @@ TEST_F(CudaGraphs, CallsAreCapturedAndReplayed) {
   for (std::uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(values[i], i);
   cudaGraphExecDestroy(replay);
   cudaGraphDestroy(graph);
+}
+
+TEST_F(CudaGraphs, WaitingInsideACaptureIsRefused) {
+  const sheaf::context ctx = sheaf::context::cuda();
+  const cudaStream_t stream = sheaf::cuda_stream(ctx);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  try {
+    ctx.wait();
+    ADD_FAILURE() << "a capture cannot be waited for";
+  } catch (const sheaf::error& e) {
+    EXPECT_EQ(e.code(), error_code::bad_argument);
+    EXPECT_STREQ(e.what(), "context::wait: the stream is being captured into a graph");
+  }
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_NO_THROW(ctx.wait());
 }
 
 TEST_F(CudaGraphs, BadIndicesOfAReplaySurfaceAtTheWait) {

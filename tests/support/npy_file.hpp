@@ -25,7 +25,8 @@ inline std::string npy_file(unsigned version, std::string_view header, std::stri
 
 /// The same, padded as numpy pads it.
 inline std::string npy_file(std::string_view descr, std::string_view shape, std::string_view data) {
-  std::string header = "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
+  std::string header =
+      "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   return npy_file(1, header + "\n", data);
 }
