@@ -191,8 +191,10 @@ void start_scatter(const context& ctx, const word_arguments<Index>& a) {
   if constexpr (sizeof(Word) == 1) {
     if (a.count <= std::uint64_t{1} << 20) {
       start_words<scatter, Word, Index, 256, 8>(ctx, a);
-    } else if (a.count <= std::uint64_t{1} << 23) {
+    } else if (a.count <= std::uint64_t{1} << 21) {
       start_words<scatter, Word, Index, 128, 8, 128, 2>(ctx, a);
+    } else if (a.count <= std::uint64_t{1} << 23) {
+      start_words<scatter, Word, Index, 128, 8, 128, 4>(ctx, a);
     } else {
       start_words<scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
     }
@@ -234,10 +236,11 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
       const word_arguments<index_value> a = word_arguments_of<index_value>(arguments);
-      constexpr bool narrow_scatter = Direction == direction::scatter && sizeof(word_type) <= 2;
+      // Of these, scatters of 1, 2 and 16 bytes have forms below that do better already.
+      constexpr bool two_suit = Direction == direction::gather || sizeof(word_type) == 4 || sizeof(word_type) == 8;
       if (p.count <= few_records) {
         start_words<Direction, word_type, index_value, 256, 1>(ctx, a);
-      } else if (p.count <= some_records && !narrow_scatter) {
+      } else if (p.count <= some_records && two_suit) {
         start_words<Direction, word_type, index_value, 256, 2>(ctx, a);
       } else if constexpr (Direction == direction::gather) {
         start_gather<word_type, index_value>(ctx, a, cache_sized);
