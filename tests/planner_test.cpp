@@ -95,6 +95,38 @@ TEST(Choose, HandsOverThePlanItMade) {
   EXPECT_EQ(choice.plan.term_count, 2U);
 }
 
+TEST(Choose, RemembersOnlyTheVerySameProblem) {
+  const context ctx = context::cpu(1);
+  const auto chosen_again = [&](const priced& p, std::string_view asked = {}) {
+    return plan::choose("idle", list, p, ctx, asked).variant->name;
+  };
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(chosen_again({1, 2}), "t.fast");
+    EXPECT_EQ(chosen_again({1, 2}), "t.fast");
+    EXPECT_EQ(chosen_again({2, 1}), "t.slow");
+    EXPECT_EQ(chosen_again({2, 1}, "t.fast"), "t.fast") << "a name comes before what is remembered";
+    EXPECT_EQ(chosen_again({2, 1}), "t.slow") << "a forced choice is not remembered";
+  }
+}
+
+// The first listed costs what the machine says a launch costs.
+plan::planned plan_launch(const priced&, const machine& m) { return plan_at(m.launch_seconds, true); }
+constexpr priced_variant launched[] = {{"t.launch", plan_launch, run_nothing}, {"t.fast", plan_fast, run_nothing}};
+
+TEST(Choose, ForgetsWithANewProfile) {
+  context ctx = context::cpu(1);
+  const auto chosen_now = [&] {
+    return plan::choose("idle", std::span<const priced_variant>(launched), priced{1, 1}, ctx, "").variant->name;
+  };
+  machine m = ctx.profile();
+  m.launch_seconds = 0.5;
+  ctx.use(m);
+  EXPECT_EQ(chosen_now(), "t.launch");
+  m.launch_seconds = 2;
+  ctx.use(m);
+  EXPECT_EQ(chosen_now(), "t.fast");
+}
+
 TEST(Explain, GivesAReasonToEveryLoser) {
   const explanation why = explained({2, 5});
   ASSERT_EQ(why.variants.size(), 3U);
