@@ -119,7 +119,7 @@ extern "C" void name_signal(int) {
 void run(const input& bytes, const std::string& what) {
   running = what;
   // A copy of exactly this size, so that a sanitizer sees a step past its end.
-  const input exact(bytes);
+  const input exact(bytes.begin(), bytes.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }
 
