@@ -29,9 +29,8 @@ struct planned_row {
 
 bool passes(const options& o, const planned_row& row) {
   if (!o.filter) return true;
-  return std::any_of(row.contenders.begin(), row.contenders.end(), [&](const contender& c) {
-    return std::regex_search(name(row.problem) + "/" + c.who, *o.filter);
-  });
+  return std::any_of(row.contenders.begin(), row.contenders.end(),
+                     [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
 }
 
 std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& here, workspace& arrays) {

@@ -1,7 +1,7 @@
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <sheaf/error.hpp>
 
 namespace sheaf::bench {
@@ -46,11 +46,13 @@ void interpret(const raw_options& raw, options& parsed) {
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, options& parsed) {
-  CLI::App app("Times sheaf's gather and scatter beside what users call today, in turn and on the same data, and checks "
-               "every answer.\n\nExample: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity");
+  CLI::App app(
+      "Times sheaf's gather and scatter beside what users call today, in turn and on the same data, and checks "
+      "every answer.\n\nExample: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity");
   raw_options raw;
   app.add_option("--set", raw.set, "predefined sweep: quick, records, small-widths, cpu")->capture_default_str();
-  app.add_option("--primitives", raw.primitives, "gather, scatter; this and the lists below replace the set's")->delimiter(',');
+  app.add_option("--primitives", raw.primitives, "gather, scatter; this and the lists below replace the set's")
+      ->delimiter(',');
   app.add_option("--patterns", raw.patterns, "permutation, identity, clustered:4096, ...")->delimiter(',');
   app.add_option("--widths", raw.widths, "bytes of a record")->delimiter(',')->check(CLI::Range(1, 65536));
   app.add_option("--index-types", raw.indices, "u32, u64, i32, i64")->delimiter(',');
@@ -60,7 +62,8 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   app.add_option("--seconds", parsed.effort.seconds, "time for a row, after 20 rounds (5 for calls over 20 ms)")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
   app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");

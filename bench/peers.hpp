@@ -37,7 +37,7 @@ std::string thrust_version();
 
 /// N bytes as a user's struct has them: aligned to the largest power of two up to 16 that divides N.
 template <std::size_t Bytes>
-constexpr std::size_t natural_alignment = Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1);
+constexpr std::size_t natural_alignment = Bytes % 16 == 0 ? 16 : Bytes&(~Bytes + 1);
 
 template <std::size_t Bytes>
 struct alignas(natural_alignment<Bytes>) plain_record {

@@ -41,9 +41,7 @@ move_records scatter(std::uint64_t record_bytes, index_type index) noexcept {
 
 }  // namespace host
 
-std::string_view name(backend_kind backend) noexcept {
-  return backend == backend_kind::cuda ? "thrust" : "plain_loop";
-}
+std::string_view name(backend_kind backend) noexcept { return backend == backend_kind::cuda ? "thrust" : "plain_loop"; }
 
 move_records gather(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept {
 #if SHEAF_HAS_CUDA

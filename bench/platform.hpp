@@ -11,9 +11,9 @@ namespace sheaf::bench {
 
 /// The machine under measurement, as opposed to the profile that predictions are made from.
 struct platform {
-  std::string machine;              ///< "NVIDIA H200", "Intel(R) Xeon(R), 2 threads"
-  std::uint64_t cache_bytes = 0;    ///< last cache before memory
-  std::uint64_t memory_bytes = 0;   ///< what a row may take now
+  std::string machine;             ///< "NVIDIA H200", "Intel(R) Xeon(R), 2 threads"
+  std::uint64_t cache_bytes = 0;   ///< last cache before memory
+  std::uint64_t memory_bytes = 0;  ///< what a row may take now
   std::map<std::string, std::string> versions;
 };
 

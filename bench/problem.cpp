@@ -54,21 +54,27 @@ sweep named_sweep(std::string_view set) {
   const std::vector<primitive> both{primitive::gather, primitive::scatter};
   const std::vector<inputs::pattern> permutation{inputs::parse_pattern("permutation")};
   if (set == "quick") {
-    return {both, {inputs::parse_pattern("identity"), permutation[0]}, {4, 8, 128}, {index_type::u32},
-            {1 << 12, 1 << 20}, 0};
+    return {
+        both, {inputs::parse_pattern("identity"), permutation[0]}, {4, 8, 128}, {index_type::u32}, {1 << 12, 1 << 20},
+        0};
   }
   if (set == "records") {
-    return {{primitive::gather}, permutation, {32, 64, 100, 128, 256, 1024}, {index_type::u32}, {},
-            std::uint64_t{8} << 30};
+    return {{primitive::gather}, permutation, {32, 64, 100, 128, 256, 1024},
+            {index_type::u32},   {},          std::uint64_t{8} << 30};
   }
   if (set == "small-widths") {
     return {both, inputs::all_patterns(), {1, 2, 4, 8, 16}, {index_type::u32}, powers_of_two(10, 28, 2), 0};
   }
   if (set == "cpu") {
-    return {both, {inputs::parse_pattern("identity"), permutation[0], inputs::parse_pattern("clustered:4096")},
-            {4, 8, 16, 64}, {index_type::u32}, {std::uint64_t{1} << 26}, 0};
+    return {both,
+            {inputs::parse_pattern("identity"), permutation[0], inputs::parse_pattern("clustered:4096")},
+            {4, 8, 16, 64},
+            {index_type::u32},
+            {std::uint64_t{1} << 26},
+            0};
   }
-  throw error(error_code::bad_argument, fmt::format("no set is named '{}'; there are quick, records, small-widths, cpu", set));
+  throw error(error_code::bad_argument,
+              fmt::format("no set is named '{}'; there are quick, records, small-widths, cpu", set));
 }
 
 std::vector<problem> problems_of(const sweep& s) {

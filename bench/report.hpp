@@ -21,9 +21,7 @@ struct result {
   double peer_ratio = 0;  ///< the peer's median over this one; 0 for the peer itself and where there is none
   bool verified = false;
 
-  double bytes_per_second() const noexcept {
-    return static_cast<double>(problem.moved_bytes()) / time.median_seconds;
-  }
+  double bytes_per_second() const noexcept { return static_cast<double>(problem.moved_bytes()) / time.median_seconds; }
   /// 1 - |measured - predicted| / measured
   double accuracy() const noexcept;
 };

@@ -15,7 +15,7 @@ struct gather_rows {
 }  // namespace
 
 std::vector<contender> gather_contenders(const context& ctx, const problem& p, const row_options& options,
-                                       const workspace& arrays) {
+                                         const workspace& arrays) {
   return movement_contenders<gather_rows>(ctx, p, options, arrays);
 }
 

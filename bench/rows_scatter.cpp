@@ -15,7 +15,7 @@ struct scatter_rows {
 }  // namespace
 
 std::vector<contender> scatter_contenders(const context& ctx, const problem& p, const row_options& options,
-                                       const workspace& arrays) {
+                                          const workspace& arrays) {
   return movement_contenders<scatter_rows>(ctx, p, options, arrays);
 }
 

@@ -12,9 +12,9 @@ namespace sheaf::bench {
 
 /// One way to do a row's work: ours, a variant of ours, or the peer.
 struct contender {
-  std::string who;                                ///< "sheaf", "cuda.direct", "thrust"
-  std::string variant;                            ///< what ours runs; empty for a peer
-  double predicted_seconds = 0;                   ///< 0: nobody predicts it
+  std::string who;               ///< "sheaf", "cuda.direct", "thrust"
+  std::string variant;           ///< what ours runs; empty for a peer
+  double predicted_seconds = 0;  ///< 0: nobody predicts it
   std::uint64_t scratch_bytes = 0;
   std::function<void(std::uint64_t copy)> queue;  ///< the call, on this copy of the row's arrays
   std::function<void()> wait;                     ///< until the work is done
@@ -29,7 +29,7 @@ struct timing {
 
 /// How long to go on. Slow rows spread little, so fewer rounds tell as much.
 struct effort {
-  double seconds = 1;              ///< of all contenders together, once the rounds below are done
+  double seconds = 1;  ///< of all contenders together, once the rounds below are done
   std::uint64_t least_rounds = 20;
   std::uint64_t least_slow_rounds = 5;
   double slow_seconds = 20e-3;

@@ -10,8 +10,8 @@
 #include "cpu/page_order.hpp"
 #include "inputs/pattern.hpp"
 
-// Ordering by page starts with whole tiles of accesses that are scattered over many pages: more than the small tables of
-// the other tests have.
+// Ordering by page starts with whole tiles of accesses that are scattered over many pages: more than the small tables
+// of the other tests have.
 namespace sheaf::tests {
 namespace {
 

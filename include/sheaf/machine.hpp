@@ -20,9 +20,9 @@ struct access_rate {
 struct SHEAF_API machine {
   static constexpr int schema_version = 1;
 
-  std::string name;                      ///< "NVIDIA H200"
+  std::string name;  ///< "NVIDIA H200"
   backend_kind backend = backend_kind::cpu;
-  std::string source;                    ///< where the profile came from: "shipped", or the file it was read from
+  std::string source;  ///< where the profile came from: "shipped", or the file it was read from
   std::uint64_t memory_bytes = 0;
   std::uint64_t cache_bytes = 0;         ///< the last cache before memory
   std::uint64_t sector_bytes = 0;        ///< what a write to memory moves at least

@@ -12,15 +12,14 @@ namespace sheaf {
 /// std::vector, std::array, std::span: elements side by side that can be moved as bytes.
 template <class Range>
 concept record_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
-                       std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
+    std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
 
 /// The same, of one of the four index types.
 template <class Range>
-concept index_range =
-    record_range<Range> && (std::is_same_v<std::ranges::range_value_t<Range>, std::uint32_t> ||
-                            std::is_same_v<std::ranges::range_value_t<Range>, std::uint64_t> ||
-                            std::is_same_v<std::ranges::range_value_t<Range>, std::int32_t> ||
-                            std::is_same_v<std::ranges::range_value_t<Range>, std::int64_t>);
+concept index_range = record_range<Range> &&(std::is_same_v<std::ranges::range_value_t<Range>, std::uint32_t> ||
+                                             std::is_same_v<std::ranges::range_value_t<Range>, std::uint64_t> ||
+                                             std::is_same_v<std::ranges::range_value_t<Range>, std::int32_t> ||
+                                             std::is_same_v<std::ranges::range_value_t<Range>, std::int64_t>);
 
 /// Opaque records to read: `count` records of `record_bytes` bytes, the first byte of one record
 /// `stride_bytes` after the first byte of the one before it. Borrows; any alignment.
@@ -48,13 +47,11 @@ struct records {
   std::uint64_t stride_bytes = 0;
 
   constexpr records() = default;
-  records(void* first, std::uint64_t record_count, std::uint64_t bytes)
-      : records(first, record_count, bytes, bytes) {}
+  records(void* first, std::uint64_t record_count, std::uint64_t bytes) : records(first, record_count, bytes, bytes) {}
   records(void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
       : data(static_cast<std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
   template <record_range Range>
-    requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>)
-  records(Range&& typed)
+  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>) records(Range&& typed)
       : records(std::ranges::data(typed), std::ranges::size(typed), sizeof(std::ranges::range_value_t<Range>)) {}
 
   operator const_records() const { return {data, count, record_bytes, stride_bytes}; }
@@ -63,9 +60,7 @@ struct records {
 enum class index_type : std::uint8_t { u32, u64, i32, i64 };
 
 /// Bytes of one index: 4 or 8.
-constexpr std::uint64_t bytes(index_type type) {
-  return type == index_type::u32 || type == index_type::i32 ? 4 : 8;
-}
+constexpr std::uint64_t bytes(index_type type) { return type == index_type::u32 || type == index_type::i32 ? 4 : 8; }
 
 /// A list of record numbers, counted from 0. A negative index is out of range. Borrows; aligned to its type.
 struct index_span {

@@ -40,9 +40,8 @@ const machine& context::profile() const noexcept { return state_->profile; }
 
 void context::use(const machine& profile) {
   if (profile.backend != state_->backend) {
-    throw error(error_code::bad_argument,
-                fmt::format("context::use: profile '{}' is for {}, the context works on {}", profile.name,
-                            name(profile.backend), name(state_->backend)));
+    throw error(error_code::bad_argument, fmt::format("context::use: profile '{}' is for {}, the context works on {}",
+                                                      profile.name, name(profile.backend), name(state_->backend)));
   }
   state_->use(profile);
 }

@@ -18,11 +18,11 @@ namespace {
 constexpr std::size_t block_alignment = 256;
 
 void* allocate_host(void*, std::uint64_t bytes, CUstream_st*) {
-  return ::operator new(bytes, std::align_val_t{block_alignment}, std::nothrow);
+  return ::operator new (bytes, std::align_val_t{block_alignment}, std::nothrow);
 }
 
 void deallocate_host(void*, void* block, std::uint64_t, CUstream_st*) {
-  ::operator delete(block, std::align_val_t{block_alignment});
+  ::operator delete (block, std::align_val_t{block_alignment});
 }
 
 constexpr int most_threads = 4096;
@@ -42,8 +42,7 @@ int threads_from_environment() {
 
 int checked_threads(int threads) {
   if (threads < 0 || threads > most_threads) {
-    throw error(error_code::bad_argument,
-                fmt::format("context::cpu: {} threads, not 0 to {}", threads, most_threads));
+    throw error(error_code::bad_argument, fmt::format("context::cpu: {} threads, not 0 to {}", threads, most_threads));
   }
   return threads == 0 ? threads_from_environment() : threads;
 }
@@ -53,7 +52,8 @@ int checked_threads(int threads) {
 std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
 
 cpu_state::cpu_state(int thread_count)
-    : context_state(backend_kind::cpu, nearest_machine(backend_kind::cpu, ""), {allocate_host, deallocate_host, nullptr}) {
+    : context_state(backend_kind::cpu, nearest_machine(backend_kind::cpu, ""),
+                    {allocate_host, deallocate_host, nullptr}) {
   threads = checked_threads(thread_count);
   profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
 }
@@ -71,8 +71,9 @@ void cpu_state::copy(void* to, const void* from, std::uint64_t bytes) { std::mem
 void cpu_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
   const memory_place place = place_of(first);
   if (place.space == memory_space::device) {
-    throw error(error_code::bad_argument, fmt::format("{}: {} is in the memory of CUDA device {}, the context works on the CPU",
-                                                      call, what, place.device));
+    throw error(error_code::bad_argument,
+                fmt::format("{}: {} is in the memory of CUDA device {}, the context works on the CPU", call, what,
+                            place.device));
   }
 }
 

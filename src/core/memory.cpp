@@ -12,8 +12,8 @@ namespace {
 void* allocate_or_throw(const core::context_state& state, std::uint64_t bytes, std::string_view what) {
   void* block = state.memory.allocate(state.memory.state, bytes, state.stream());
   if (block == nullptr) {
-    throw error(error_code::out_of_memory, fmt::format("{}: {} bytes of {} memory are not to be had", what, bytes,
-                                                       name(state.backend)));
+    throw error(error_code::out_of_memory,
+                fmt::format("{}: {} bytes of {} memory are not to be had", what, bytes, name(state.backend)));
   }
   return block;
 }

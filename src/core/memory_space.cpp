@@ -19,10 +19,12 @@ constexpr unsigned memory_type_device = 2;
 // Libraries that this process has loaded so far, dlclose'd ones too.
 unsigned long long libraries_loaded() noexcept {
   unsigned long long count = 0;
-  dl_iterate_phdr([](dl_phdr_info* info, std::size_t, void* result) {
-    *static_cast<unsigned long long*>(result) = info->dlpi_adds;
-    return 1;
-  }, &count);
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* result) {
+        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &count);
   return count;
 }
 

@@ -39,23 +39,24 @@ void run_by_page(const context& ctx, const gather_problem& p, const plan::planne
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.count, b.index, core::index_role::gather_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
-        page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
-        first_bad all;
-        for (std::uint64_t first = begin; first < end; first += tile_entries) {
-          const std::uint64_t count = std::min(tile_entries, end - first);
-          std::byte* const out = b.out.data + layout.near(first);
-          if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
-            gather_ordered(layout, pages.order(index + first, count), b.table.data, out);
-            continue;
-          }
-          gather_range range(layout, index + first, b.table.data, out, limit);
-          const first_bad bad = range.run(count, true, plan.parameters[gather_streams]);
-          if (bad.found()) all.see(first + bad.position);
-        }
-        return all;
-      });
+      for_each_chunk(
+          ctx, p, p.count, b.index, core::index_role::gather_index,
+          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
+            page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
+            first_bad all;
+            for (std::uint64_t first = begin; first < end; first += tile_entries) {
+              const std::uint64_t count = std::min(tile_entries, end - first);
+              std::byte* const out = b.out.data + layout.near(first);
+              if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
+                gather_ordered(layout, pages.order(index + first, count), b.table.data, out);
+                continue;
+              }
+              gather_range range(layout, index + first, b.table.data, out, limit);
+              const first_bad bad = range.run(count, true, plan.parameters[gather_streams]);
+              if (bad.found()) all.see(first + bad.position);
+            }
+            return all;
+          });
     });
   });
 }

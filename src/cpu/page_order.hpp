@@ -24,7 +24,8 @@ constexpr std::uint64_t most_windows = 2048;
 
 /// log2 of the records of a window.
 inline std::uint32_t window_shift(const primitives::movement& m) noexcept {
-  std::uint32_t shift = static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, window_bytes / m.far_stride_bytes))) - 1;
+  std::uint32_t shift =
+      static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, window_bytes / m.far_stride_bytes))) - 1;
   while ((m.far_count - 1) >> shift >= most_windows) ++shift;
   return shift;
 }

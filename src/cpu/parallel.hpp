@@ -38,8 +38,8 @@ inline core::index_report report_of(index_span index, std::uint64_t i, std::uint
   return report;
 }
 
-/// Calls chunk(begin, end, thread) -> first_bad on equal parts of [0, parts_of), one per thread that is worth its while,
-/// and leaves the first bad index of all with the context, as one of a new call.
+/// Calls chunk(begin, end, thread) -> first_bad on equal parts of [0, parts_of), one per thread that is worth its
+/// while, and leaves the first bad index of all with the context, as one of a new call.
 template <class Chunk>
 void for_each_chunk(const context& ctx, const primitives::movement& m, std::uint64_t parts_of, index_span index,
                     core::index_role role, Chunk chunk) {

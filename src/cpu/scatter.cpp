@@ -25,12 +25,12 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
     with_layout(p, [&](auto layout) {
       for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        first_bad bad = scatter_range(layout, index + begin, b.in.data + layout.near(begin), b.out.data, end - begin,
-                                      p.index_limit(), plan.parameters[scatter_asks_ahead],
-                                      plan.parameters[scatter_streams]);
-        if (bad.found()) bad.position += begin;
-        return bad;
-      });
+                       first_bad bad = scatter_range(layout, index + begin, b.in.data + layout.near(begin), b.out.data,
+                                                     end - begin, p.index_limit(), plan.parameters[scatter_asks_ahead],
+                                                     plan.parameters[scatter_streams]);
+                       if (bad.found()) bad.position += begin;
+                       return bad;
+                     });
     });
   });
 }
@@ -53,17 +53,17 @@ void run_owner(const context& ctx, const scatter_problem& p, const plan::planned
     with_layout(p, [&](auto layout) {
       for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::scatter_index,
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-        first_bad bad;
-        for (std::uint64_t i = 0; i < p.count; ++i) {
-          const std::uint64_t to = index[i];
-          if (to >= begin && to < end) {
-            layout.copy(b.out.data + layout.far(to), b.in.data + layout.near(i));
-          } else if (to >= limit) {
-            bad.see(i);
-          }
-        }
-        return bad;
-      });
+                       first_bad bad;
+                       for (std::uint64_t i = 0; i < p.count; ++i) {
+                         const std::uint64_t to = index[i];
+                         if (to >= begin && to < end) {
+                           layout.copy(b.out.data + layout.far(to), b.in.data + layout.near(i));
+                         } else if (to >= limit) {
+                           bad.see(i);
+                         }
+                       }
+                       return bad;
+                     });
     });
   });
 }

@@ -40,23 +40,24 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
-        page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
-        first_bad all;
-        for (std::uint64_t first = begin; first < end; first += tile_entries) {
-          const std::uint64_t count = std::min(tile_entries, end - first);
-          const std::byte* const in = b.in.data + layout.near(first);
-          if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
-            scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
-            continue;
-          }
-          const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit, true,
-                                              plan.parameters[scatter_streams]);
-          if (bad.found()) all.see(first + bad.position);
-        }
-        return all;
-      });
+      for_each_chunk(
+          ctx, p, p.count, b.index, core::index_role::scatter_index,
+          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
+            page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
+            first_bad all;
+            for (std::uint64_t first = begin; first < end; first += tile_entries) {
+              const std::uint64_t count = std::min(tile_entries, end - first);
+              const std::byte* const in = b.in.data + layout.near(first);
+              if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
+                scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
+                continue;
+              }
+              const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit, true,
+                                                  plan.parameters[scatter_streams]);
+              if (bad.found()) all.see(first + bad.position);
+            }
+            return all;
+          });
     });
   });
 }

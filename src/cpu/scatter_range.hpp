@@ -29,9 +29,8 @@ first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, 
     }
   };
   if (streams && are_whole_lines(out, layout.record_bytes, layout.far(1))) {
-    move(0, count, [&](std::uint64_t, std::byte* to, const std::byte* from) {
-      stream_lines(to, from, layout.record_bytes);
-    });
+    move(0, count,
+         [&](std::uint64_t, std::byte* to, const std::byte* from) { stream_lines(to, from, layout.record_bytes); });
     finish_streaming();
     return bad;
   }

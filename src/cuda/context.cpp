@@ -39,8 +39,7 @@ cudaMemPool_t make_pool(int device) {
 
 void require(cudaError_t result, std::string_view what) {
   if (result == cudaSuccess) return;
-  const error_code code =
-      result == cudaErrorMemoryAllocation ? error_code::out_of_memory : error_code::device_failure;
+  const error_code code = result == cudaErrorMemoryAllocation ? error_code::out_of_memory : error_code::device_failure;
   cudaGetLastError();
   throw error(code, fmt::format("{}: CUDA says {}: {}", what, cudaGetErrorName(result), cudaGetErrorString(result)));
 }

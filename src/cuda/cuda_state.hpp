@@ -53,8 +53,8 @@ class cuda_state final : public core::context_state {
   bool own_stream_;
   int multiprocessors_ = 0;
   cudaMemPool_t pool_ = nullptr;
-  report_slot* slot_ = nullptr;            ///< device memory
-  std::uint32_t* report_flag_ = nullptr;   ///< pinned: wait() looks at it without asking the device
+  report_slot* slot_ = nullptr;           ///< device memory
+  std::uint32_t* report_flag_ = nullptr;  ///< pinned: wait() looks at it without asking the device
 };
 
 /// The state of a context that is known to be CUDA's.

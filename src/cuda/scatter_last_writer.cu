@@ -58,7 +58,8 @@ void elect_winners(const context& ctx, const scatter_problem& p, const move_argu
   launch(ctx, "cuda.last_writer", elect<Winner>, blocks, a, winner);
 }
 
-void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan,
+                     const scatter_buffers& b) {
   const device_scope here(ctx.device());
   const core::scratch winners(ctx.state(), plan.scratch_bytes);
   const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);

@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(Block) move_words(const __grid_constant__ word
 
 // Gathers bytes: a thread takes four neighbours twice, so that index and output move in wide words.
 template <class Index>
-__global__ void __launch_bounds__(block_threads) gather_neighbour_bytes(const __grid_constant__ word_arguments<Index> a) {
+__global__ void __launch_bounds__(block_threads)
+    gather_neighbour_bytes(const __grid_constant__ word_arguments<Index> a) {
   constexpr int rounds = 2;
   constexpr int neighbours = 4;
   constexpr int step = block_threads * neighbours;

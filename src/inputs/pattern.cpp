@@ -66,7 +66,8 @@ pattern parse_pattern(std::string_view text) {
     return p;
   }
   std::string known;
-  for (const kind_row& r : kinds) known += fmt::format("{}{}{}", known.empty() ? "" : ", ", r.name, r.example ? ":N" : "");
+  for (const kind_row& r : kinds)
+    known += fmt::format("{}{}{}", known.empty() ? "" : ", ", r.name, r.example ? ":N" : "");
   throw error(error_code::bad_argument, fmt::format("'{}' is not an access pattern; there are {}", text, known));
 }
 

@@ -44,8 +44,10 @@ access_pattern hint(const pattern& p) noexcept;
 std::vector<pattern> all_patterns();
 
 /// Where an index list or records live: the host, or the memory of a CUDA context.
-/// index[i] = the pattern's i-th entry, i counted from `first`. Distinct patterns need first + index count <= far_count.
-void fill_index(const context& ctx, const pattern& p, std::uint64_t far_count, index_span index, std::uint64_t first = 0);
+/// index[i] = the pattern's i-th entry, i counted from `first`. Distinct patterns need first + index count <=
+/// far_count.
+void fill_index(const context& ctx, const pattern& p, std::uint64_t far_count, index_span index,
+                std::uint64_t first = 0);
 /// Byte b of record r = record_byte(seed, r, b).
 void fill_records(const context& ctx, records out, std::uint64_t seed);
 /// Records of out that are not what gather of fill_records(seed) by the pattern gives. Waits.

@@ -50,9 +50,9 @@ void explain_losers(explanation& why, bool forced) {
     if (estimate.chosen) {
       estimate.reason.clear();
     } else if (estimate.reason.empty()) {
-      estimate.reason = forced ? fmt::format("{} is forced", taken->variant)
-                               : fmt::format("predicted {:.2f}x the time of {}", estimate.seconds / taken->seconds,
-                                             taken->variant);
+      estimate.reason =
+          forced ? fmt::format("{} is forced", taken->variant)
+                 : fmt::format("predicted {:.2f}x the time of {}", estimate.seconds / taken->seconds, taken->variant);
     }
   }
 }

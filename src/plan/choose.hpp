@@ -86,8 +86,8 @@ choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<c
 
 /// Every variant's estimate on the problem, and which one choose() would take.
 template <class Problem, class Buffers>
-explanation explain(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
-                    const Problem& problem, const context& ctx, std::string_view asked) {
+explanation explain(std::string_view primitive, std::span<const variant<Problem, Buffers>> list, const Problem& problem,
+                    const context& ctx, std::string_view asked) {
   const std::string_view forced = forced_name(primitive, asked, ctx);
   explanation why{std::string(primitive), ctx.profile().name, {}};
   std::size_t best = list.size();

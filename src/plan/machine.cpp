@@ -31,8 +31,8 @@ double seconds_at_random(const std::vector<access_rate>& rates, std::uint64_t co
                          std::uint64_t footprint) {
   auto first = rates.begin();
   while (first != rates.end()) {
-    const auto last = std::find_if(first, rates.end(),
-                                   [&](const access_rate& r) { return r.record_bytes != first->record_bytes; });
+    const auto last =
+        std::find_if(first, rates.end(), [&](const access_rate& r) { return r.record_bytes != first->record_bytes; });
     const bool widest = last == rates.end();
     if (first->record_bytes >= bytes || widest) {
       const double rate = rate_at({first, last}, footprint);

@@ -8,13 +8,13 @@ namespace primitives {
 
 std::span<const gather_variant> gather_variants() {
   static const gather_variant all[] = {
-      reference::gather_serial,
-      cpu::gather_direct,
-      cpu::gather_by_page,
+    reference::gather_serial,
+    cpu::gather_direct,
+    cpu::gather_by_page,
 #if SHEAF_HAS_CUDA
-      cuda::gather_direct,
-      cuda::gather_collective,
-      cuda::gather_thread_per_record,
+    cuda::gather_direct,
+    cuda::gather_collective,
+    cuda::gather_thread_per_record,
 #endif
   };
   return all;

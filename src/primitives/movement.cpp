@@ -17,9 +17,7 @@ template <class... Args>
 }
 
 // Bytes from the first to past the last byte of the records; the views were checked not to wrap.
-std::uint64_t extent(const_records r) {
-  return r.count == 0 ? 0 : (r.count - 1) * r.stride_bytes + r.record_bytes;
-}
+std::uint64_t extent(const_records r) { return r.count == 0 ? 0 : (r.count - 1) * r.stride_bytes + r.record_bytes; }
 
 void require_shape(std::string_view call, const_records r, std::string_view what) {
   if (r.record_bytes == 0 || r.record_bytes > most_record_bytes) {

@@ -9,15 +9,15 @@ namespace primitives {
 
 std::span<const scatter_variant> scatter_variants() {
   static const scatter_variant all[] = {
-      reference::scatter_serial,
-      cpu::scatter_direct,
-      cpu::scatter_by_page,
-      cpu::scatter_owner,
+    reference::scatter_serial,
+    cpu::scatter_direct,
+    cpu::scatter_by_page,
+    cpu::scatter_owner,
 #if SHEAF_HAS_CUDA
-      cuda::scatter_direct,
-      cuda::scatter_collective,
-      cuda::scatter_thread_per_record,
-      cuda::scatter_last_writer,
+    cuda::scatter_direct,
+    cuda::scatter_collective,
+    cuda::scatter_thread_per_record,
+    cuda::scatter_last_writer,
 #endif
   };
   return all;

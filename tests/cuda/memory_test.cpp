@@ -41,7 +41,9 @@ TEST_F(CudaMemory, HostMemoryIsRefusedByName) {
   const sheaf::records on_device{device.data(), 16, 4};
   EXPECT_EQ(refusal([&] { sheaf::gather(ctx, host, index, on_device); }),
             "gather: table is in host memory, the context works on CUDA device 0");
-  EXPECT_EQ(refusal([&] { sheaf::gather(ctx, on_device, host, {list.data(), 16, 4}); }),
+  EXPECT_EQ(refusal([&] {
+              sheaf::gather(ctx, on_device, host, {list.data(), 16, 4});
+            }),
             "gather: index is in host memory, the context works on CUDA device 0");
   EXPECT_EQ(refusal([&] { sheaf::scatter(ctx, on_device, index, host); }),
             "scatter: out is in host memory, the context works on CUDA device 0");
@@ -66,7 +68,9 @@ TEST_F(CudaMemory, DeviceMemoryIsRefusedOnTheCpu) {
   const sheaf::buffer table(device_context, 64);
   std::vector<std::uint32_t> index(16);
   std::vector<std::uint32_t> out(16);
-  EXPECT_EQ(refusal([&] { sheaf::gather(ctx, {table.data(), 16, 4}, index, out); }),
+  EXPECT_EQ(refusal([&] {
+              sheaf::gather(ctx, {table.data(), 16, 4}, index, out);
+            }),
             "gather: table is in the memory of CUDA device 0, the context works on the CPU");
 }
 
@@ -130,19 +134,19 @@ struct counting_pool {
 TEST_F(CudaMemory, ScratchComesFromTheCallersResource) {
   counting_pool pool;
   sheaf::context ctx = sheaf::context::cuda();
-  ctx.use(sheaf::memory_resource{
-      [](void* state, std::uint64_t bytes, CUstream_st* stream) -> void* {
-        auto* const counted = static_cast<counting_pool*>(state);
-        void* block = nullptr;
-        if (counted->empty || cudaMallocAsync(&block, bytes, stream) != cudaSuccess) return nullptr;
-        ++counted->taken;
-        return block;
-      },
-      [](void* state, void* block, std::uint64_t, CUstream_st* stream) {
-        ++static_cast<counting_pool*>(state)->given_back;
-        cudaFreeAsync(block, stream);
-      },
-      &pool});
+  ctx.use(sheaf::memory_resource{[](void* state, std::uint64_t bytes, CUstream_st* stream) -> void* {
+                                   auto* const counted = static_cast<counting_pool*>(state);
+                                   void* block = nullptr;
+                                   if (counted->empty || cudaMallocAsync(&block, bytes, stream) != cudaSuccess)
+                                     return nullptr;
+                                   ++counted->taken;
+                                   return block;
+                                 },
+                                 [](void* state, void* block, std::uint64_t, CUstream_st* stream) {
+                                   ++static_cast<counting_pool*>(state)->given_back;
+                                   cudaFreeAsync(block, stream);
+                                 },
+                                 &pool});
   {
     const sheaf::buffer in(ctx, 64);
     const sheaf::buffer list(ctx, 64);
