@@ -28,7 +28,7 @@ void common_options::add_to(CLI::App& subcommand) {
 context common_options::make_context() const {
   if (backend == "cuda") return context::cuda();
   if (backend == "auto") {
-    const context best = context::best();
+    context best = context::best();
     if (best.backend() != backend_kind::cpu) return best;
   }
   return context::cpu(threads);

@@ -87,7 +87,7 @@ constexpr const char* footer =
 }  // namespace
 }  // namespace sheaf::cli
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace sheaf::cli;
   std::signal(SIGBUS, input_shrank);
   CLI::App app("Irregular memory access at memory speed: gather, scatter and what is built on them.", "sheaf");
@@ -102,4 +102,6 @@ int main(int argc, char** argv) {
   add_machine(app);
   add_version(app);
   return run(app, argc, argv);
+} catch (...) {
+  return sheaf::cli::exit_internal;  // standard error cannot be written either
 }

@@ -42,7 +42,7 @@ class field_reader {
 
   // A name is printed on terminals: no control characters.
   std::string name(const char* field) const {
-    const std::string value = text(field);
+    std::string value = text(field);
     const bool printable =
         std::none_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
     if (value.empty() || value.size() > most_name_bytes || !printable) {
