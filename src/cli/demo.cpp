@@ -41,8 +41,8 @@ std::vector<context> contexts_of(const demo_options& options) {
 
 void print_latest(const demo_result& result) {
   if (result.rows.empty()) {
-    fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s\n\n", result.backend, result.device,
-               result.copy_bytes_per_second / 1e9);
+    fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s; what passes it came out of a cache\n\n",
+               result.backend, result.device, result.copy_bytes_per_second / 1e9);
     fmt::print("{:<44} {:<24} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
                "predicted", "answer");
     return;
