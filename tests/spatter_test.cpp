@@ -66,7 +66,7 @@ TEST(SpatterPattern, AListOfNumbersIsItself) {
 TEST(SpatterPattern, LengthIsBoundedBeforeMemoryIsTaken) {
   EXPECT_EQ(expand("UNIFORM:1000:1").entries.size(), 1000U);
   for (const char* text : {"UNIFORM:1001:1", "MS1:1001:1:2", "LAPLACIAN:10:50:1"}) {
-    EXPECT_THAT(message_of(error_code::bad_input, [&] { expand(text); }),
+    EXPECT_THAT(message_of(error_code::bad_input, [&text = text] { expand(text); }),
                 testing::EndsWith("1001 entries, 1000 are allowed"));
   }
   expect_error(error_code::bad_input, "f: pattern: '0,1,2': 3 entries, 2 are allowed", [] { expand("0,1,2", 2); });
@@ -100,7 +100,7 @@ TEST(SpatterPattern, SaysWhatIsWrong) {
        "'LAPLACIAN:9:1:1000000': size to the power of dimension - 1 is 1000000000000 * 1000000, past 281474976710656"},
   };
   for (const auto& [text, message] : wrong) {
-    expect_error(error_code::bad_input, fmt::format("f: pattern: {}", message), [&] { expand(text); });
+    expect_error(error_code::bad_input, fmt::format("f: pattern: {}", message), [&text = text] { expand(text); });
   }
 }
 
@@ -225,7 +225,7 @@ TEST(SpatterFile, SaysWhatIsWrongWithAConfiguration) {
   };
   for (const auto& [object, message] : wrong) {
     expect_error(error_code::bad_input, fmt::format("f: configuration 1: {}", message),
-                 [&] { io::parse_spatter(fmt::format(R"([{{"pattern": [0]}}, {}])", object), "f"); });
+                 [&object = object] { io::parse_spatter(fmt::format(R"([{{"pattern": [0]}}, {}])", object), "f"); });
   }
 }
 
@@ -236,7 +236,7 @@ TEST(SpatterFile, SaysWhatIsWrongWithAFile) {
            {"7", "f: is 7, not a list of configurations"},
            {R"([{"pattern": [[0]]}])", "f: nested deeper than a pattern file is"},
            {std::string(100000, '['), "f: nested deeper than a pattern file is"}}) {
-    expect_error(error_code::bad_input, message, [&] { io::parse_spatter(text, "f"); });
+    expect_error(error_code::bad_input, message, [&text = text] { io::parse_spatter(text, "f"); });
   }
   EXPECT_THAT(message_of(error_code::bad_input, [] { io::parse_spatter("[{]", "f"); }),
               testing::AllOf(HasSubstr("f: not JSON: "), HasSubstr("column 3")));
