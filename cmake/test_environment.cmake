@@ -1,0 +1,16 @@
+# SHEAF_TEST_ENVIRONMENT: what every test that starts threads runs with.
+
+# Five threads on two cores: threads that wait must not spin.
+set(SHEAF_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
+if(SHEAF_SANITIZE MATCHES "thread")
+  # libomp tells ThreadSanitizer what its barriers order through this tool; without it every parallel region is a race.
+  get_filename_component(openmp_folder "${OpenMP_omp_LIBRARY}" REALPATH)
+  get_filename_component(openmp_folder "${openmp_folder}" DIRECTORY)
+  file(GLOB archer_folders /usr/lib/llvm-*/lib)
+  find_file(SHEAF_ARCHER libarcher.so PATHS ${openmp_folder} ${archer_folders})
+  if(SHEAF_ARCHER)
+    list(APPEND SHEAF_TEST_ENVIRONMENT OMP_TOOL_LIBRARIES=${SHEAF_ARCHER} TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+  else()
+    message(WARNING "libarcher.so is not there: ThreadSanitizer will report races that are none")
+  endif()
+endif()
