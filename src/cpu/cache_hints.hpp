@@ -34,8 +34,11 @@ constexpr std::uint64_t line_bytes = 64;
 /// does no harm here.
 inline void prefetch(const std::byte* base, std::uint64_t offset, std::uint64_t record_bytes) noexcept {
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(base) + offset;
+  // An address may lie outside of every object here, which pointer arithmetic may not.
+  // NOLINTBEGIN(performance-no-int-to-ptr)
   __builtin_prefetch(reinterpret_cast<const void*>(first), 0, 2);
   if (record_bytes > line_bytes) __builtin_prefetch(reinterpret_cast<const void*>(first + line_bytes), 0, 2);
+  // NOLINTEND(performance-no-int-to-ptr)
 }
 
 /// Whether records of this width and stride from `first` on are whole lines.
