@@ -11,7 +11,10 @@ namespace sheaf {
 
 /// Which writer wins where index names a record of out more than once.
 enum class duplicates : std::uint8_t {
-  any,   ///< one of them, unspecified which; records over 16 bytes may mix
+  /// One of them, unspecified which. Whole where a record is one aligned word: 1, 2, 4, 8 or 16 bytes wide, with
+  /// addresses and strides that are multiples of it. Other records may mix, byte by byte. As C++ sees it, two threads
+  /// that write one record race, and ThreadSanitizer says so.
+  any,
   last,  ///< the one at the last position, its whole record, always
 };
 
