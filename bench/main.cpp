@@ -6,6 +6,8 @@
 #include <sheaf/error.hpp>
 
 #include "options.hpp"
+#include "papers.hpp"
+#include "record.hpp"
 #include "report.hpp"
 
 namespace sheaf::bench {
@@ -20,13 +22,6 @@ enum exit_code : int {
   exit_no_backend = 6,
 };
 
-struct planned_row {
-  bench::problem problem;
-  std::uint64_t copies = 1;
-  std::vector<contender> contenders;
-  std::uint64_t scratch_bytes = 0;
-};
-
 bool passes(const options& o, const planned_row& row) {
   if (!o.filter) return true;
   return std::any_of(row.contenders.begin(), row.contenders.end(),
@@ -36,42 +31,11 @@ bool passes(const options& o, const planned_row& row) {
 std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& here, workspace& arrays) {
   std::vector<planned_row> rows;
   for (const problem& p : problems_of(o.what)) {
-    planned_row row{p, rotated_copies(p.bytes(), here.cache_bytes, o.effort), contenders_of(ctx, p, o.rows, arrays)};
-    for (const contender& c : row.contenders) row.scratch_bytes = std::max(row.scratch_bytes, c.scratch_bytes);
+    planned_row row =
+        planned(p, rotated_copies(p.bytes(), here.cache_bytes, o.effort), contenders_of(ctx, p, o.rows, arrays));
     if (passes(o, row)) rows.push_back(std::move(row));
   }
   return rows;
-}
-
-// Why a row cannot be measured here, or empty.
-std::string obstacle(const planned_row& row, const platform& here) {
-  const std::uint64_t needed = workspace_bytes(row.problem, row.copies) + row.scratch_bytes;
-  if (needed > here.memory_bytes) {
-    return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, here.memory_bytes >> 20);
-  }
-  if (bytes(row.problem.index) == 4 && row.problem.count - 1 > 0xffffffffU) return "index type is too narrow";
-  if (row.contenders.empty()) return "no variant can run it";
-  return {};
-}
-
-std::vector<result> run_row(const options& o, const planned_row& row, backend_kind backend, workspace& arrays,
-                            queue_clock* clock) {
-  arrays.prepare(row.problem, row.copies);
-  const std::vector<timing> timings = measure(row.contenders, row.copies, clock, o.effort);
-  const bool has_peer = row.contenders.back().variant.empty();
-  std::vector<result> results;
-  for (std::size_t c = 0; c < row.contenders.size(); ++c) {
-    const contender& who = row.contenders[c];
-    result r{row.problem, backend, who.who, who.variant, timings[c], who.predicted_seconds, 0, false};
-    if (has_peer && !who.variant.empty()) r.peer_ratio = timings.back().median_seconds / timings[c].median_seconds;
-    arrays.wipe_target();
-    who.queue(0);
-    who.wait();
-    r.verified = arrays.count_mismatches() == 0;
-    print_result(r);
-    results.push_back(std::move(r));
-  }
-  return results;
 }
 
 void run_backend(const options& o, const context& ctx, const platform& here, std::vector<result>& results) {
@@ -93,7 +57,10 @@ void run_backend(const options& o, const context& ctx, const platform& here, std
       fmt::print("{} skipped: {}\n", name(row.problem), why_not);
       continue;
     }
-    for (result& r : run_row(o, row, ctx.backend(), arrays, clock.get())) results.push_back(std::move(r));
+    for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.effort)) {
+      print_result(r);
+      results.push_back(std::move(r));
+    }
   }
 }
 
@@ -108,7 +75,29 @@ std::optional<context> make_context(const options& o, backend_kind backend) {
   }
 }
 
+int write_and_judge(const options& o, const std::vector<result>& results, const platform& cpu, const platform& cuda) {
+  if (!o.json_path.empty()) write_json(o.json_path, results, cpu, cuda);
+  const bool all_right = std::all_of(results.begin(), results.end(), [](const result& r) { return r.verified; });
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int run_papers(const options& o) {
+  papers::sessions on;
+  platform platforms[2];
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (!ctx) continue;
+    on.emplace_back(*ctx, o.papers);
+    platforms[backend == backend_kind::cuda] = on.back().here;
+  }
+  const std::vector<result> results = papers::print_he2007(on, o.papers);
+  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
+  fmt::print("\n{} answers, {} wrong\n", results.size(), wrong);
+  return write_and_judge(o, results, platforms[0], platforms[1]);
+}
+
 int run(const options& o) {
+  if (o.papers.asked) return run_papers(o);
   std::vector<result> results;
   platform platforms[2];
   for (const backend_kind backend : o.backends) {
@@ -117,12 +106,11 @@ int run(const options& o) {
     platform& here = platforms[backend == backend_kind::cuda];
     here = platform_of(*ctx);
     run_backend(o, *ctx, here, results);
+    if (!o.record_path.empty()) write_record(o.record_path, results, ctx->profile(), here);
   }
   if (o.list) return exit_done;
   print_summary(results);
-  if (!o.json_path.empty()) write_json(o.json_path, results, platforms[0], platforms[1]);
-  const bool all_right = std::all_of(results.begin(), results.end(), [](const result& r) { return r.verified; });
-  return all_right ? exit_done : exit_wrong_answer;
+  return write_and_judge(o, results, platforms[0], platforms[1]);
 }
 
 int exit_code_of(error_code code) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "peers.hpp"
+#include "plan/he2007.hpp"
 #include "rows.hpp"
 
 namespace sheaf::bench {
@@ -16,7 +17,19 @@ contender ours(const context& ctx, const workspace& arrays, std::string who, con
     named.variant = variant;
     Primitive::run(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy), named);
   };
-  return {std::move(who), estimate.variant, estimate.seconds, estimate.scratch_bytes, queue, [ctx] { ctx.wait(); }};
+  return {.who = std::move(who),
+          .variant = estimate.variant,
+          .predicted_seconds = estimate.seconds,
+          .scratch_bytes = estimate.scratch_bytes,
+          .queue = queue,
+          .wait = [ctx] { ctx.wait(); }};
+}
+
+/// What the 2007 paper's model says of the row, in one pass.
+inline double he2007_prediction(const problem& p, access_pattern pattern, const machine& m) {
+  const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * sheaf::bytes(p.index)};
+  return p.primitive == primitive::gather ? plan::he2007::predict_gather(sizes, pattern, m)
+                                          : plan::he2007::predict_scatter(sizes, pattern, m);
 }
 
 template <class Primitive>
@@ -30,7 +43,9 @@ std::vector<contender> movement_contenders(const context& ctx, const problem& p,
   };
   std::vector<contender> all;
   const auto add_choice = [&](const explanation& why, const char* who) {
-    if (why.choice() != nullptr) all.push_back(ours<Primitive>(ctx, arrays, who, *why.choice(), how, false));
+    if (why.choice() == nullptr) return;
+    all.push_back(ours<Primitive>(ctx, arrays, who, *why.choice(), how, false));
+    all.back().he2007_seconds = he2007_prediction(p, how.pattern, ctx.profile());
   };
 
   const explanation why = explain();
@@ -44,11 +59,13 @@ std::vector<contender> movement_contenders(const context& ctx, const problem& p,
     how.bounds = bounds::trust;
     add_choice(explain(), "sheaf.trust");
   }
+  if (options.no_peer) return all;
   if (const peers::move_records peer = Primitive::peer(ctx.backend(), p.record_bytes, p.index)) {
     const auto queue = [ctx, &arrays, peer](std::uint64_t copy) {
       peer(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy));
     };
-    all.push_back({std::string(peers::name(ctx.backend())), "", 0, 0, queue, [ctx] { peers::wait(ctx); }});
+    all.push_back(
+        {.who = std::string(peers::name(ctx.backend())), .queue = queue, .wait = [ctx] { peers::wait(ctx); }});
   }
   return all;
 }

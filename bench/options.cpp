@@ -38,9 +38,31 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!raw.sizes.empty()) parsed.what.counts = raw.sizes;
   if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.what.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
+  if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
+    throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
+  }
   parsed.backends_named = raw.backend != "all";
   if (raw.backend != "cuda") parsed.backends.push_back(backend_kind::cpu);
   if (raw.backend != "cpu") parsed.backends.push_back(backend_kind::cuda);
+}
+
+// The sweep's options say nothing to the papers' figures, so they exclude each other.
+void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
+  CLI::App* const papers = app.add_subcommand(
+      "papers",
+      "Prints the figures of He et al. 2007 as measured here, beside what the paper found and what its model and our "
+      "plans predict.\n\nExample: sheaf-bench papers --backend cpu --figures 1,6,7");
+  papers->add_option("--figures", parsed.papers.figures, "numbers in the paper: 1, 6 to 13; all unless said")
+      ->delimiter(',');
+  papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
+  papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
+  papers->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+  papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  papers->add_option("--json", parsed.json_path, "write the rows to this file");
+  papers->callback([&parsed] { parsed.papers.asked = true; });
+  for (CLI::Option* const option : app.get_options()) {
+    if (option != app.get_help_ptr()) papers->excludes(option);
+  }
 }
 
 }  // namespace
@@ -50,7 +72,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "Times sheaf's gather and scatter beside what users call today, in turn and on the same data, and checks "
       "every answer.\n\nExample: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity");
   raw_options raw;
-  app.add_option("--set", raw.set, "predefined sweep: quick, records, small-widths, cpu")->capture_default_str();
+  app.add_option("--set", raw.set, "predefined sweep: quick, records, small-widths, model, cpu")->capture_default_str();
   app.add_option("--primitives", raw.primitives, "gather, scatter; this and the lists below replace the set's")
       ->delimiter(',');
   app.add_option("--patterns", raw.patterns, "permutation, identity, clustered:4096, ...")->delimiter(',');
@@ -61,14 +83,21 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
-  app.add_option("--seconds", parsed.effort.seconds, "time for a row, after 20 rounds (5 for calls over 20 ms)")
+  app.add_option("--seconds", parsed.effort.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--rounds", parsed.effort.least_rounds, "rounds of a row at least")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_flag("--no-peer", parsed.rows.no_peer, "leave out what users call today");
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
   app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
   app.add_flag("--list", parsed.list, "print the names of the rows and stop");
   app.add_option("--json", parsed.json_path, "write the rows to this file");
+  app.add_option("--record", parsed.record_path,
+                 "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  add_papers(app, raw, parsed);
   try {
     app.parse(argc, argv);
     interpret(raw, parsed);

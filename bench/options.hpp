@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "papers.hpp"
 #include "problem.hpp"
 #include "rows.hpp"
 #include "runner.hpp"
@@ -23,6 +24,8 @@ struct options {
   int threads = 0;
   bool list = false;
   std::string json_path;
+  std::string record_path;
+  papers::request papers;
 };
 
 /// Reads the command line; prints help or what is wrong with it, and then returns the exit code instead.

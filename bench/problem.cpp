@@ -65,6 +65,15 @@ sweep named_sweep(std::string_view set) {
   if (set == "small-widths") {
     return {both, inputs::all_patterns(), {1, 2, 4, 8, 16}, {index_type::u32}, powers_of_two(10, 28, 2), 0};
   }
+  if (set == "model") {
+    std::vector<inputs::pattern> patterns = inputs::all_patterns();
+    for (const char* more : {"partitioned:8", "partitioned:4096", "clustered:1048576"}) {
+      patterns.push_back(inputs::parse_pattern(more));
+    }
+    std::vector<std::uint64_t> counts = powers_of_two(16, 28, 2);
+    counts.push_back(std::uint64_t{1} << 29);
+    return {both, patterns, {1, 2, 4, 8, 16, 32, 64, 100, 128, 256, 1024}, {index_type::u32}, counts, 0};
+  }
   if (set == "cpu") {
     return {both,
             {inputs::parse_pattern("identity"), permutation[0], inputs::parse_pattern("clustered:4096")},
@@ -74,7 +83,7 @@ sweep named_sweep(std::string_view set) {
             0};
   }
   throw error(error_code::bad_argument,
-              fmt::format("no set is named '{}'; there are quick, records, small-widths, cpu", set));
+              fmt::format("no set is named '{}'; there are quick, records, small-widths, model, cpu", set));
 }
 
 std::vector<problem> problems_of(const sweep& s) {

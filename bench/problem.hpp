@@ -43,7 +43,7 @@ struct sweep {
   std::uint64_t table_bytes = 0;  ///< where not 0: one count, so that the table has about these bytes
 };
 
-/// "quick", "records", "small-widths" or "cpu". @throws error(bad_argument)
+/// "quick", "records", "small-widths", "model" or "cpu". @throws error(bad_argument)
 sweep named_sweep(std::string_view set);
 /// Widths outermost and patterns innermost, so that rows share their records. Scatter takes distinct patterns only:
 /// with repeats there is no one right answer to check.

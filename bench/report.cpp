@@ -14,12 +14,6 @@ namespace {
 
 constexpr double hold_ratio = 0.97;  // what any gather or scatter must reach of its peer
 
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
-}
-
 std::string row_name(const result& r) { return fmt::format("{}/{}", name(r.problem), r.who); }
 
 struct standing {
@@ -47,13 +41,45 @@ void print_standing(std::span<const result> results, backend_kind backend, primi
              row_name(*all.worst), all.below, hold_ratio);
 }
 
+// The spread of a figure over rows: mean, worst, and where that is.
+struct spread {
+  double sum = 0;
+  double worst = 0;
+  const result* where = nullptr;
+  std::uint64_t rows = 0;
+
+  void add(double value, bool is_worse, const result& r) {
+    if (where == nullptr || is_worse) {
+      worst = value;
+      where = &r;
+    }
+    sum += value;
+    ++rows;
+  }
+  double mean() const { return sum / static_cast<double>(rows); }
+};
+
+void print_accuracy(std::span<const result> results, backend_kind backend, primitive p) {
+  spread ours;
+  spread paper;
+  for (const result& r : results) {
+    if (r.backend != backend || r.problem.primitive != p || r.who != "sheaf") continue;
+    ours.add(r.accuracy(), r.accuracy() < ours.worst, r);
+    paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
+  }
+  if (ours.rows == 0) return;
+  fmt::print(
+      "{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({}); by the 2007 model {:.1f} %, worst "
+      "{:.1f} % "
+      "({})\n",
+      name(backend), name(p), ours.mean() * 100, ours.worst * 100, row_name(*ours.where), paper.mean() * 100,
+      paper.worst * 100, row_name(*paper.where));
+}
+
 // Time of the planner's choice over the time of the best variant, where variants were measured beside it. Results of
 // a row lie together, the choice first.
-void print_regret(std::span<const result> results) {
-  double log_sum = 0;
-  double worst = 0;
-  std::uint64_t rows = 0;
-  const result* worst_row = nullptr;
+void print_regret(std::span<const result> results, backend_kind backend) {
+  spread regrets;
   for (std::size_t first = 0, last; first < results.size(); first = last) {
     double best = results[first].time.median_seconds;
     bool compared = false;
@@ -62,18 +88,13 @@ void print_regret(std::span<const result> results) {
       best = std::min(best, results[last].time.median_seconds);
       compared = true;
     }
-    if (!compared || results[first].who != "sheaf") continue;
+    if (!compared || results[first].who != "sheaf" || results[first].backend != backend) continue;
     const double regret = results[first].time.median_seconds / best;
-    log_sum += std::log(regret);
-    ++rows;
-    if (regret > worst) {
-      worst = regret;
-      worst_row = &results[first];
-    }
+    regrets.add(regret, regret > regrets.worst, results[first]);
   }
-  if (rows == 0) return;
-  fmt::print("planner's choice / best variant: geometric mean {:.3f}, worst {:.3f} ({})\n",
-             std::exp(log_sum / static_cast<double>(rows)), worst, name(worst_row->problem));
+  if (regrets.rows == 0) return;
+  fmt::print("{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({})\n", name(backend),
+             regrets.rows, regrets.mean(), regrets.worst, name(regrets.where->problem));
 }
 
 nlohmann::json json_of(const result& r, const platform& p) {
@@ -91,6 +112,7 @@ nlohmann::json json_of(const result& r, const platform& p) {
                         {"least_seconds", r.time.least_seconds},
                         {"most_seconds", r.time.most_seconds},
                         {"predicted_seconds", nullptr},
+                        {"he2007_seconds", nullptr},
                         {"peer_ratio", nullptr},
                         {"bytes_per_second", r.bytes_per_second()},
                         {"verified", r.verified},
@@ -98,21 +120,29 @@ nlohmann::json json_of(const result& r, const platform& p) {
                         {"versions", p.versions},
                         {"commit", SHEAF_BENCH_COMMIT}};
   if (r.predicted_seconds > 0) row["predicted_seconds"] = r.predicted_seconds;
+  if (r.he2007_seconds > 0) row["he2007_seconds"] = r.he2007_seconds;
   if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
+  if (!r.figure.empty()) row["figure"] = r.figure;
   return row;
 }
 
 }  // namespace
 
-double result::accuracy() const noexcept {
-  return 1 - std::abs(time.median_seconds - predicted_seconds) / time.median_seconds;
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+double result::accuracy_of(double predicted) const noexcept {
+  return 1 - std::abs(time.median_seconds - predicted) / time.median_seconds;
 }
 
 void print_header(const platform& p) {
   fmt::print("# {}, last cache {} MB", p.machine, p.cache_bytes >> 20);
   for (const auto& [what, version] : p.versions) fmt::print(", {} {}", what, version);
   fmt::print(", commit {}\n# {:<58} {:>11} {:>25} {:>12} {:>9} {:>20}\n", SHEAF_BENCH_COMMIT, "row", "median",
-             "least..most", "bandwidth", "peer/this", "predicted");
+             "least..most", "bandwidth", "peer/this", "predicted, accuracy");
 }
 
 void print_result(const result& r) {
@@ -122,6 +152,9 @@ void print_result(const result& r) {
   if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x", r.peer_ratio);
   if (r.predicted_seconds > 0) {
     line += fmt::format(" {:>12} {:>6.0f}%", time_text(r.predicted_seconds), r.accuracy() * 100);
+  }
+  if (r.he2007_seconds > 0) {
+    line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(r.he2007_seconds), r.he2007_accuracy() * 100);
   }
   if (r.who != r.variant && !r.variant.empty()) line += fmt::format("  took {}", r.variant);
   if (!r.verified) line += "  WRONG ANSWER";
@@ -133,8 +166,9 @@ void print_summary(std::span<const result> results) {
   fmt::print("\n");
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     for (const primitive p : {primitive::gather, primitive::scatter}) print_standing(results, backend, p);
+    for (const primitive p : {primitive::gather, primitive::scatter}) print_accuracy(results, backend, p);
+    print_regret(results, backend);
   }
-  print_regret(results);
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);
 }

@@ -7,7 +7,9 @@
 #include <sheaf/context.hpp>
 #include <sheaf/plan.hpp>
 
+#include "platform.hpp"
 #include "problem.hpp"
+#include "report.hpp"
 #include "runner.hpp"
 #include "workspace.hpp"
 
@@ -16,6 +18,7 @@ namespace sheaf::bench {
 struct row_options {
   bool hint = false;      ///< tell the planner the pattern
   bool trust = false;     ///< add "sheaf.trust", which takes every index at its word
+  bool no_peer = false;   ///< leave the peer out
   bool variants = false;  ///< add every variant that can run, not only the planner's choice
 };
 
@@ -27,7 +30,22 @@ std::vector<contender> scatter_contenders(const context& ctx, const problem& p, 
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays);
 
-/// Variants to measure by name: those that can run, less the serial reference, which would take minutes.
+/// Variants to measure by name: those that the planner could have taken.
 std::vector<const variant_estimate*> measurable(const explanation& why);
+
+/// A row that waits for its turn.
+struct planned_row {
+  bench::problem problem;
+  std::uint64_t copies = 1;
+  std::vector<contender> contenders;
+  std::uint64_t scratch_bytes = 0;
+};
+
+planned_row planned(const problem& p, std::uint64_t copies, std::vector<contender> contenders);
+/// Why a row cannot be measured here, or empty.
+std::string obstacle(const planned_row& row, const platform& here);
+/// Prepares the workspace, times the contenders, and checks an answer of each. A result for each, in their order.
+std::vector<result> run_row(const planned_row& row, backend_kind backend, workspace& arrays, queue_clock* clock,
+                            const effort& limits);
 
 }  // namespace sheaf::bench

@@ -13,8 +13,9 @@ namespace sheaf::bench {
 /// One way to do a row's work: ours, a variant of ours, or the peer.
 struct contender {
   std::string who;               ///< "sheaf", "cuda.direct", "thrust"
-  std::string variant;           ///< what ours runs; empty for a peer
+  std::string variant = {};      ///< what ours runs; empty for a peer
   double predicted_seconds = 0;  ///< 0: nobody predicts it
+  double he2007_seconds = 0;     ///< the same from the model of the 2007 paper
   std::uint64_t scratch_bytes = 0;
   std::function<void(std::uint64_t copy)> queue;  ///< the call, on this copy of the row's arrays
   std::function<void()> wait;                     ///< until the work is done

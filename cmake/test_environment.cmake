@@ -1,7 +1,7 @@
 # SHEAF_TEST_ENVIRONMENT: what every test that starts threads runs with.
 
-# Five threads on two cores: threads that wait must not spin.
-set(SHEAF_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive)
+# Five threads on two cores: threads that wait must not spin. And no profile that this user's calibration stored.
+set(SHEAF_TEST_ENVIRONMENT OMP_WAIT_POLICY=passive XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/test-cache)
 if(SHEAF_SANITIZE MATCHES "thread")
   # libomp tells ThreadSanitizer what its barriers order through this tool; without it every parallel region is a race.
   get_filename_component(openmp_folder "${OpenMP_omp_LIBRARY}" REALPATH)

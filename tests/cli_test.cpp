@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sheaf/version.hpp>
 
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 #include "support/run_program.hpp"
+#include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace sheaf::tests {
@@ -267,6 +269,7 @@ TEST_F(Cli, PlanExplainsEveryVariant) {
 }
 
 TEST_F(Cli, MachineSaysWhereItsProfileComesFrom) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
   const program_result shipped = run_sheaf(folder, "machine --backend cpu --save mine.json");
   EXPECT_EQ(shipped.code, 0) << shipped.err;
   EXPECT_NE(shipped.out.find("shipped with sheaf"), std::string::npos) << shipped.out;
@@ -280,6 +283,83 @@ TEST_F(Cli, MachineSaysWhereItsProfileComesFrom) {
   EXPECT_NE(read.out.find("read from mine.json"), std::string::npos) << read.out;
   EXPECT_EQ(broken.code, 3);
   EXPECT_EQ(broken.err, "sheaf machine: mine.json: schema_version is missing\n");
+}
+
+// In little memory for a little while. A busy machine can measure what is refused then; not time after time.
+program_result run_calibration(const temporary_folder& folder, const std::string& arguments) {
+  std::string line = "machine --calibrate --seconds 1 " + arguments;
+  if (under_thread_sanitizer) line += " --threads 1";  // random writes race, as they may
+  program_result result;
+  for (int attempt = 0; attempt < 5 && result.code != 0; ++attempt) {
+    result = run_sheaf(folder, line);
+  }
+  return result;
+}
+
+TEST_F(Cli, MachineKeepsWhatItMeasures) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const program_result measured = run_calibration(folder, "--backend cpu");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  EXPECT_EQ(measured.err, "") << "progress is for terminals";
+  EXPECT_NE(measured.out.find("measured just now"), std::string::npos) << measured.out;
+  const auto stored = measured.out.find(" stored as " + folder.path() + "/cache/sheaf/cpu-");
+  ASSERT_NE(stored, std::string::npos) << measured.out;
+  const std::string file = measured.out.substr(stored + 11, measured.out.size() - stored - 12);
+
+  const auto later = nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0];
+  EXPECT_EQ(later["source"], file);
+  EXPECT_FALSE(later.contains("ignored"));
+  for (const char* curve : {"streams", "latencies", "random_read", "random_write", "atomic_add", "cache_levels"}) {
+    EXPECT_GT(later[curve].size(), 0U) << curve;
+  }
+  EXPECT_TRUE(later["versions"].contains("compiler"));
+  const auto plan = run_sheaf(folder, "plan gather --count 9 --table 9 --bytes 4 --backend cpu");
+  EXPECT_NE(plan.out.find("profile " + file), std::string::npos) << plan.out;
+
+  folder.write(file.substr(folder.path().size() + 1), "{\"schema_version\": 1}");
+  const program_result stale = run_sheaf(folder, "machine --backend cpu");
+  EXPECT_EQ(stale.code, 0) << stale.err;
+  EXPECT_NE(stale.out.find("shipped with sheaf"), std::string::npos) << stale.out;
+  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, this sheaf reads 2"), std::string::npos)
+      << stale.out;
+  EXPECT_TRUE(
+      nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0].contains("ignored"));
+}
+
+TEST_F(Cli, MachineSavesWhatItMeasuresWhereItIsTold) {
+  const scoped_environment no_cache("XDG_CACHE_HOME", "");
+  const scoped_environment no_home("HOME", "");
+  expect_failure("machine --calibrate --backend cpu", 2,
+                 "sheaf machine: there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; take "
+                 "--save FILE, and SHEAF_PROFILE=FILE to use it");
+  const program_result measured = run_calibration(folder, "--backend cpu --save mine.json --json");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const auto document = nlohmann::json::parse(measured.out)["machines"][0];
+  const auto saved = nlohmann::json::parse(folder.read("mine.json"));
+  EXPECT_EQ(document["source"], "measured");
+  EXPECT_EQ(document["random_read"], saved["random_read"]);
+  const scoped_environment profile("SHEAF_PROFILE", "mine.json");
+  EXPECT_NE(run_sheaf(folder, "machine --backend cpu").out.find("read from mine.json"), std::string::npos);
+}
+
+TEST_F(Cli, MachineRefusesBudgetsThatAreNone) {
+  for (const char* seconds : {"0", "-1", "1.5", "soon", "3601"}) {
+    const program_result result = run_sheaf(folder, "machine --calibrate --seconds " + std::string(seconds));
+    EXPECT_EQ(result.code, 2) << seconds;
+    EXPECT_NE(result.err.find("--seconds: '" + std::string(seconds) + "' is not a whole number from 1 to 3600"),
+              std::string::npos)
+        << result.err;
+  }
+}
+
+TEST_F(Cli, MachineDrawsItsCurves) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const std::string out = run_sheaf(folder, "machine --backend cpu").out;
+  for (const char* title : {"copies, GB/s", "one read that waits for another, ns", "random reads, millions a second",
+                            "random writes, millions a second", "atomic adds, millions a second"}) {
+    EXPECT_NE(out.find(title), std::string::npos) << title << "\n" << out;
+  }
+  EXPECT_NE(out.find("###"), std::string::npos);
 }
 
 TEST_F(Cli, VersionNamesWhatIsBuiltIn) {

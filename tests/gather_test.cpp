@@ -98,7 +98,7 @@ TEST_P(EveryGatherVariant, TrustsGoodIndices) {
       }
     }
   }
-  EXPECT_GE(runs, 12U);  // cuda.direct moves three of the widths
+  EXPECT_GE(runs, 8U);  // cuda.sampled moves two of the widths
 }
 
 TEST(Gather, IsReadyAfterWaitWhenManyCallsAreQueued) {

@@ -122,7 +122,10 @@ TEST(Patterns, ThatAreNoneAreRefused) {
 
 TEST(Patterns, TellThePlannerWhatTheyAre) {
   EXPECT_EQ(hint(inputs::parse_pattern("identity")), access_pattern::sequential());
-  EXPECT_EQ(hint(inputs::parse_pattern("zipf")), access_pattern::random());
+  EXPECT_EQ(hint(inputs::parse_pattern("uniform")), access_pattern::random());
+  EXPECT_EQ(hint(inputs::parse_pattern("zipf")), access_pattern::skewed());
+  EXPECT_EQ(hint(inputs::parse_pattern("same")), access_pattern::repeated(1));
+  EXPECT_EQ(hint(inputs::parse_pattern("strided:9")), access_pattern::strided(9));
   EXPECT_EQ(hint(inputs::parse_pattern("partitioned:9")), access_pattern::partitioned(9));
   EXPECT_EQ(hint(inputs::parse_pattern("clustered:9")), access_pattern::clustered(9));
 }

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sheaf/machine.hpp>
 
 #include "support/expect_error.hpp"
@@ -15,6 +17,13 @@ const std::string good = format_machine(shipped_machines().front());
 std::string with(const std::string& field, const std::string& value) {
   const auto begin = good.find("\"" + field + "\": ") + field.size() + 4;
   return good.substr(0, begin) + value + good.substr(good.find_first_of(",\n", begin));
+}
+
+// A list or object replaced, of whatever lines.
+std::string with_list(const std::string& field, const std::string& value) {
+  nlohmann::json document = nlohmann::json::parse(good);
+  document[field] = nlohmann::json::parse(value);
+  return document.dump();
 }
 
 void expect_refused(const std::string& text, std::string_view message) {
@@ -41,12 +50,13 @@ TEST(MachineJson, SavedProfilesAreLoaded) {
 
 TEST(MachineJson, MissingFieldsAreNamed) {
   expect_refused("{}", "m.json: schema_version is missing");
-  expect_refused("{\"schema_version\": 1}", "m.json: name is missing");
+  expect_refused("{\"schema_version\": 2}", "m.json: name is missing");
   expect_refused("[]", "m.json: is not an object");
 }
 
 TEST(MachineJson, WrongValuesAreNamed) {
-  expect_refused(with("schema_version", "2"), "m.json: schema_version is 2, not a whole number from 1 to 1");
+  expect_refused(with("schema_version", "\"2\""),
+                 "m.json: schema_version is \"2\", not a whole number from 1 to 1000000");
   expect_refused(with("name", "7"), "m.json: name is 7, not a string");
   expect_refused(with("name", "\"\""), "m.json: name is \"\", not 1 to 200 printable bytes");
   expect_refused(with("name", "\"a\\u001b[2J\""), "m.json: name is \"a\\u001b[2J\", not 1 to 200 printable bytes");
@@ -61,6 +71,84 @@ TEST(MachineJson, WrongValuesAreNamed) {
                  "m.json: copy_bytes_per_second is \"fast\", not a number from 1 to 1e+18");
   expect_refused(with("copy_bytes_per_second", "null"),
                  "m.json: copy_bytes_per_second is null, not a number from 1 to 1e+18");
+}
+
+TEST(MachineJson, ProfilesOfAnotherSchemaAreRefusedWithAWayOut) {
+  for (const char* version : {"1", "3"}) {
+    expect_refused(with("schema_version", version),
+                   "m.json: has schema " + std::string(version) +
+                       ", this sheaf reads 2; sheaf machine --calibrate measures a new "
+                       "profile");
+  }
+}
+
+TEST(MachineJson, WrongSizesAndVersionsAreNamed) {
+  const std::string range = "not a whole number from ";
+  expect_refused(with_list("cache_levels", "[]"), "m.json: cache_levels is not a list of sizes");
+  expect_refused(with_list("cache_levels", "4"), "m.json: cache_levels is not a list of sizes");
+  expect_refused(with_list("cache_levels", "[0]"),
+                 "m.json: cache_levels[0] is 0, " + range + "1 to 1152921504606846976");
+  expect_refused(with_list("cache_levels", "[8, 8]"),
+                 "m.json: cache_levels[1] is 8, " + range + "9 to 1152921504606846976");
+  expect_refused(with_list("versions", "[]"), "m.json: versions: is not an object");
+  expect_refused(with_list("versions", R"({"sheaf": 1})"), "m.json: versions: sheaf is 1, not a string");
+  expect_refused(with_list("versions", R"({"a\u0007": "1"})"),
+                 "m.json: versions names \"a\\u0007\", not 1 to 200 printable bytes");
+  expect_refused(with_list("versions", R"({"sheaf": "\u0000"})"),
+                 "m.json: versions: sheaf is \"\\u0000\", not 1 to 200 printable bytes");
+}
+
+TEST(MachineJson, WrongStreamsAndLatenciesAreNamedByPlace) {
+  expect_refused(with_list("streams", "[]"), "m.json: streams is not a list of rates");
+  expect_refused(with_list("streams", R"([{"footprint_bytes": 4}])"),
+                 "m.json: streams[0]: bytes_per_second is missing");
+  expect_refused(with_list("streams", R"([{"footprint_bytes": 8, "bytes_per_second": 1},
+                                          {"footprint_bytes": 4, "bytes_per_second": 1}])"),
+                 "m.json: streams[1]: is out of order: by footprint_bytes, each once");
+  expect_refused(with_list("latencies", "{}"), "m.json: latencies is not a list of latencies");
+  expect_refused(with_list("latencies", R"([{"footprint_bytes": 4, "seconds": 0}])"),
+                 "m.json: latencies[0]: seconds is 0, not a number from 1e-12 to 1000");
+  expect_refused(with_list("latencies", R"([{"footprint_bytes": 4, "seconds": 1},
+                                            {"footprint_bytes": 4, "seconds": 1}])"),
+                 "m.json: latencies[1]: is out of order: by footprint_bytes, each once");
+  expect_refused(with_list("atomic_add", "[]"), "m.json: atomic_add is not a list of rates");
+}
+
+TEST(MachineJson, EveryFieldComesBack) {
+  machine m = shipped_machines().front();
+  m.versions = {{"sheaf", "1.2.3"}, {"cuda driver", "13.0"}};
+  m.cache_levels = {1, 22, 333};
+  m.step_seconds = 0.125;
+  m.barrier_seconds = 0.25;
+  m.streams = {{1, 2}, {3, 4}};
+  m.latencies = {{5, 0.5}, {6, 0.25}};
+  m.atomic_add = {{7, 4, 8}, {9, 8, 10}};
+  const machine back = parse_machine(format_machine(m), "m.json");
+  EXPECT_EQ(back.versions, m.versions);
+  EXPECT_EQ(back.cache_levels, m.cache_levels);
+  EXPECT_EQ(back.step_seconds, 0.125);
+  EXPECT_EQ(back.barrier_seconds, 0.25);
+  ASSERT_EQ(back.streams.size(), 2U);
+  EXPECT_EQ(back.streams[1].footprint_bytes, 3U);
+  EXPECT_EQ(back.streams[1].bytes_per_second, 4);
+  ASSERT_EQ(back.latencies.size(), 2U);
+  EXPECT_EQ(back.latencies[0].footprint_bytes, 5U);
+  EXPECT_EQ(back.latencies[0].seconds, 0.5);
+  ASSERT_EQ(back.atomic_add.size(), 2U);
+  EXPECT_EQ(back.atomic_add[1].record_bytes, 8U);
+  EXPECT_EQ(back.atomic_add[1].records_per_second, 10);
+}
+
+TEST(MachineJson, IsOneLinePerFieldAndPoint) {
+  machine m = shipped_machines().front();
+  const auto lines = [&] {
+    const std::string text = format_machine(m);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  const auto before = lines();
+  m.streams.push_back({std::uint64_t{1} << 50, 1});
+  m.random_read.push_back({1, 1 << 20, 1});
+  EXPECT_EQ(lines(), before + 2);
 }
 
 // The rates replaced: what follows random_read in the text.

@@ -19,11 +19,26 @@ machine round_machine() {
   m.access_seconds = 0.25;
   m.random_read = {{1024, 16, 400}, {4096, 16, 200}, {65536, 16, 100}, {1024, 64, 80}, {4096, 64, 40}};
   m.random_write = {{1024, 16, 40}, {4096, 16, 20}};
+  m.atomic_add = {{1024, 4, 8}, {4096, 4, 4}};
+  m.streams = {{1 << 18, 4000}, {1 << 30, 1000}};
+  m.latencies = {{1024, 0.125}, {4096, 0.25}};
+  m.step_seconds = 0.125;
+  m.barrier_seconds = 0.0625;
   return m;
 }
 
-TEST(Machine, StreamsFromTheCacheWhereTwoOfTheFootprintFit) {
+TEST(Machine, StreamsAtTheRateOfTheNextMeasuredFootprint) {
   const machine m = round_machine();
+  EXPECT_DOUBLE_EQ(m.streamed(8000, 1), 2);
+  EXPECT_DOUBLE_EQ(m.streamed(8000, 1 << 18), 2);
+  EXPECT_DOUBLE_EQ(m.streamed(8000, (1 << 18) + 1), 8);
+  EXPECT_DOUBLE_EQ(m.streamed(8000, std::uint64_t{1} << 40), 8);
+  EXPECT_DOUBLE_EQ(m.streamed(0, 1 << 30), 0);
+}
+
+TEST(Machine, StreamsFromTheCacheWhereTwoOfTheFootprintFitIfNothingElseIsKnown) {
+  machine m = round_machine();
+  m.streams.clear();
   EXPECT_DOUBLE_EQ(m.streamed(8000, 1 << 19), 2);
   EXPECT_DOUBLE_EQ(m.streamed(8000, (1 << 19) + 1), 8);
   EXPECT_DOUBLE_EQ(m.streamed(0, 1 << 30), 0);
@@ -51,10 +66,12 @@ TEST(Machine, KeepsTheNearestRateOutsideTheMeasuredFootprints) {
   EXPECT_DOUBLE_EQ(m.random_reads(400, 16, std::uint64_t{1} << 50), 4);
 }
 
-TEST(Machine, TakesTheRateOfTheNextMeasuredWidth) {
+TEST(Machine, DrawsStraightLinesBetweenMeasuredWidths) {
   const machine m = round_machine();
   EXPECT_DOUBLE_EQ(m.random_reads(400, 1, 1024), 1) << "narrower than any measured";
-  EXPECT_DOUBLE_EQ(m.random_reads(80, 17, 1024), 1);
+  EXPECT_DOUBLE_EQ(m.random_reads(480, 16, 1024), 1.2);
+  EXPECT_DOUBLE_EQ(m.random_reads(480, 40, 1024), 3.6) << "half way from 1.2 to 6";
+  EXPECT_DOUBLE_EQ(m.random_reads(480, 64, 1024), 6);
   EXPECT_DOUBLE_EQ(m.random_reads(40, 128, 1024), 1) << "twice the widest takes twice as long";
   EXPECT_DOUBLE_EQ(m.random_writes(40, 64, 1024), 4);
 }
@@ -68,6 +85,11 @@ TEST(Machine, WorksWithAShareOfItsThreads) {
   EXPECT_DOUBLE_EQ(half.random_writes(800, 16, 1024), 40);
   EXPECT_DOUBLE_EQ(half.launch_seconds, 0.5);
   EXPECT_DOUBLE_EQ(half.access_seconds, 0.25);
+  EXPECT_DOUBLE_EQ(half.step_seconds, 0.125);
+  EXPECT_DOUBLE_EQ(half.barrier_seconds, 0.0625);
+  EXPECT_DOUBLE_EQ(half.streams.back().bytes_per_second, 500);
+  EXPECT_DOUBLE_EQ(half.atomic_add.front().records_per_second, 4);
+  EXPECT_DOUBLE_EQ(half.latencies.front().seconds, 0.125);
 }
 
 TEST(Machine, IsNotFasterWithMoreThreadsThanItWasMeasuredWith) {
@@ -75,6 +97,8 @@ TEST(Machine, IsNotFasterWithMoreThreadsThanItWasMeasuredWith) {
   EXPECT_EQ(more.parallelism, 64U);
   EXPECT_DOUBLE_EQ(more.copy_bytes_per_second, 1000);
   EXPECT_DOUBLE_EQ(more.random_reads(800, 16, 1024), 2);
+  EXPECT_DOUBLE_EQ(more.streams.back().bytes_per_second, 1000);
+  EXPECT_DOUBLE_EQ(more.atomic_add.front().records_per_second, 8);
 }
 
 TEST(ShippedMachines, CoverBothBackendsAndMakeSense) {
@@ -85,13 +109,15 @@ TEST(ShippedMachines, CoverBothBackendsAndMakeSense) {
     EXPECT_EQ(m.source, "shipped");
     EXPECT_GE(m.cached_bytes_per_second, m.copy_bytes_per_second);
     EXPECT_LT(m.cache_bytes, m.memory_bytes);
-    for (const auto* rates : {&m.random_read, &m.random_write}) {
+    EXPECT_EQ(m.cache_levels.back(), m.cache_bytes);
+    for (const auto* rates : {&m.random_read, &m.random_write, &m.atomic_add}) {
       for (std::size_t i = 1; i < rates->size(); ++i) {
         const access_rate& a = (*rates)[i - 1];
         const access_rate& b = (*rates)[i];
         if (a.record_bytes == b.record_bytes) {
           EXPECT_LT(a.footprint_bytes, b.footprint_bytes);
-          EXPECT_GE(a.records_per_second, b.records_per_second) << "faster from more memory, " << b.footprint_bytes;
+          EXPECT_LT(b.records_per_second, 20 * a.records_per_second) << "of " << b.footprint_bytes << " bytes";
+          EXPECT_LT(a.records_per_second, 20 * b.records_per_second) << "of " << b.footprint_bytes << " bytes";
         } else {
           EXPECT_LT(a.record_bytes, b.record_bytes);
         }

@@ -110,7 +110,7 @@ TEST_P(EveryScatterVariant, TrustsGoodIndices) {
       }
     }
   }
-  EXPECT_GE(runs, 12U);  // cuda.direct moves three of the widths
+  EXPECT_GE(runs, 8U);  // cuda.sampled moves two of the widths
 }
 
 // Index lists with heavy repeats: on 100 records, on one, and with a long tail.
@@ -208,7 +208,7 @@ TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
       ++runs;
     }
   }
-  EXPECT_GE(runs, 12U);  // cuda.direct moves three of the widths
+  EXPECT_GE(runs, 8U);  // cuda.sampled moves two of the widths
 }
 
 TEST(Scatter, TakesTypedSpans) {

@@ -32,7 +32,8 @@ enum class work_status : std::uint8_t {
 /// share one state. One thread uses it at a time; any number of contexts live side by side.
 ///
 /// The environment is read when a context is made: SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces
-/// variants, SHEAF_PROFILE names a machine profile, SHEAF_THREADS the threads of context::cpu().
+/// variants, SHEAF_PROFILE names a machine profile, SHEAF_THREADS the threads of context::cpu(). Without SHEAF_PROFILE
+/// the profile that `sheaf machine --calibrate` stored for the device is used, else the shipped one nearest to it.
 class SHEAF_API context {
  public:
   /// Threads of this process; 0 takes SHEAF_THREADS, else as many as the machine has for it.

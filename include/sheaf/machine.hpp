@@ -1,7 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sheaf/context.hpp>
@@ -16,24 +20,43 @@ struct access_rate {
   double records_per_second = 0;
 };
 
+/// Measured rate of a copy, read plus written, between two arrays that take `footprint_bytes` together.
+struct stream_rate {
+  std::uint64_t footprint_bytes = 0;
+  double bytes_per_second = 0;
+};
+
+/// Measured time of one read whose address comes from the read before it, anywhere in `footprint_bytes`.
+struct latency_point {
+  std::uint64_t footprint_bytes = 0;
+  double seconds = 0;
+};
+
 /// What a machine can do, as measured: the numbers that predictions are made from.
 struct SHEAF_API machine {
-  static constexpr int schema_version = 1;
+  static constexpr int schema_version = 2;
 
-  std::string name;  ///< "NVIDIA H200"
+  std::string name;  ///< the device: "NVIDIA H200"
   backend_kind backend = backend_kind::cpu;
-  std::string source;  ///< where the profile came from: "shipped", or the file it was read from
+  std::string source;  ///< where the profile came from: "shipped", "measured", or the file it was read from
+  std::map<std::string, std::string> versions;  ///< what it was measured with: sheaf, compiler, driver
   std::uint64_t memory_bytes = 0;
-  std::uint64_t cache_bytes = 0;         ///< the last cache before memory
-  std::uint64_t sector_bytes = 0;        ///< what a write to memory moves at least
-  std::uint64_t fetch_bytes = 0;         ///< what a read from memory moves at least
-  std::uint32_t parallelism = 1;         ///< threads or multiprocessors that the rates were measured with
-  double copy_bytes_per_second = 0;      ///< streamed, read plus written
-  double cached_bytes_per_second = 0;    ///< the same, out of the last cache
-  double launch_seconds = 0;             ///< a call that does nothing, until its stream is idle
-  double access_seconds = 0;             ///< latency of one dependent access to memory
-  std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
+  std::vector<std::uint64_t> cache_levels;  ///< bytes of each cache, smallest first; on a GPU one multiprocessor's L1
+  std::uint64_t cache_bytes = 0;            ///< the last cache before memory
+  std::uint64_t sector_bytes = 0;           ///< what a write to memory moves at least
+  std::uint64_t fetch_bytes = 0;            ///< what a read from memory moves at least
+  std::uint32_t parallelism = 1;            ///< threads or multiprocessors that the rates were measured with
+  double copy_bytes_per_second = 0;         ///< streamed, read plus written, at the largest footprint
+  double cached_bytes_per_second = 0;       ///< the same in a quarter of the last cache
+  double launch_seconds = 0;                ///< a call with next to nothing to do, until its stream is idle
+  double step_seconds = 0;                  ///< one more kernel, or parallel region, behind others that it depends on
+  double barrier_seconds = 0;               ///< one barrier of all workers inside a kernel or parallel region
+  double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
+  std::vector<stream_rate> streams;         ///< ordered by footprint_bytes
+  std::vector<latency_point> latencies;     ///< ordered by footprint_bytes
+  std::vector<access_rate> random_read;     ///< ordered by record_bytes, then footprint_bytes
   std::vector<access_rate> random_write;
+  std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
 
   /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
   double streamed(std::uint64_t bytes, std::uint64_t footprint) const;
@@ -41,7 +64,7 @@ struct SHEAF_API machine {
   double random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// Seconds to write them.
   double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// This machine with `threads` of its parallelism: rates shrink in proportion.
+  /// This machine with `threads` of its parallelism: rates shrink in proportion, and never grow.
   machine with_parallelism(std::uint32_t threads) const;
 };
 
@@ -57,5 +80,33 @@ SHEAF_API void save_machine(const machine& profile, const std::string& path);
 /// The same from and to JSON text; `origin` names the text in messages.
 SHEAF_API machine parse_machine(const std::string& json, const std::string& origin);
 SHEAF_API std::string format_machine(const machine& profile);
+
+struct calibrate_options {
+  /// What measuring should take. Points settle sooner with less, and below some 30 s only smaller footprints are
+  /// measured.
+  double seconds = 60;
+  /// Told before each curve and point what is measured next, and which share of the points is done.
+  std::function<void(std::string_view what, double done_share)> progress = {};
+};
+
+/// Measures the device of a context, with memory from its resource: up to half of the device's memory, at most 2 GB on
+/// the CPU and 32 GB on a GPU, for the time of the call. Nothing else should run meanwhile. The profile is neither used
+/// nor stored: that is what context::use and store_machine are for.
+/// @throws error(device_failure) naming the point and its value where a measurement makes no sense.
+SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});
+
+/// $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or the same under $HOME/.cache: where contexts look for a profile of
+/// their device when they are made. @throws error(bad_argument) if neither is set.
+SHEAF_API std::string default_machine_path(backend_kind backend, const std::string& device_name);
+/// Writes a profile there, making folders as needed, and returns the path. @throws error(io_failure)
+SHEAF_API std::string store_machine(const machine& profile);
+
+/// What lies at default_machine_path. A file that is damaged, of another schema or of another device breaks no program:
+/// it is not used, and `ignored` says why.
+struct stored_machine {
+  std::optional<machine> profile;
+  std::string ignored;
+};
+SHEAF_API stored_machine load_stored_machine(backend_kind backend, const std::string& device_name);
 
 }  // namespace sheaf

@@ -16,6 +16,9 @@ struct access_pattern {
     random,       ///< anywhere
     partitioned,  ///< `parameter` streams, each ascending
     clustered,    ///< anywhere inside a window of `parameter` records that moves on
+    strided,      ///< every `parameter`-th record, then again from the next one
+    skewed,       ///< few records often, many rarely: the r-th most wanted 1/r as often as the first (Zipf)
+    repeated,     ///< `parameter` records over and over
   };
   kind shape = kind::unknown;
   std::uint64_t parameter = 0;
@@ -25,11 +28,14 @@ struct access_pattern {
   static constexpr access_pattern random() { return {kind::random, 0}; }
   static constexpr access_pattern partitioned(std::uint64_t streams) { return {kind::partitioned, streams}; }
   static constexpr access_pattern clustered(std::uint64_t records) { return {kind::clustered, records}; }
+  static constexpr access_pattern strided(std::uint64_t step) { return {kind::strided, step}; }
+  static constexpr access_pattern skewed() { return {kind::skewed, 0}; }
+  static constexpr access_pattern repeated(std::uint64_t records) { return {kind::repeated, records}; }
 
   friend constexpr bool operator==(const access_pattern&, const access_pattern&) = default;
 };
 
-/// One part of a predicted time.
+/// One part of a predicted time; the parts add up to it. "overlap" is what runs beside something else, below 0.
 struct cost_term {
   const char* what = "";  ///< "streamed", "random read", "latency"
   double seconds = 0;

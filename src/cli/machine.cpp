@@ -1,101 +1,169 @@
-#include <algorithm>
+#include <unistd.h>
+
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/machine.hpp>
 
 #include "cli/command.hpp"
+#include "cli/machine_table.hpp"
+#include "core/context_state.hpp"
 
 namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "Predictions are made from these numbers. SHEAF_PROFILE=FILE takes another profile.\n\n"
-    "Example: keep the profile, change it, and plan with it\n"
-    "  sheaf machine --save mine.json\n"
-    "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16";
-
-constexpr double widest_bar = 40;
+    "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device, and "
+    "stores "
+    "them\nunder $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them. SHEAF_PROFILE=FILE takes "
+    "another\nprofile.\n\n"
+    "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
+    "  sheaf machine --calibrate --backend cpu --save mine.json\n"
+    "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16 --backend cpu";
 
 struct machine_command : common_options {
   std::string save_path;
+  bool calibrate = false;
+  calibrate_options budget;
+};
+
+/// A machine and what became of the profile that is stored for it.
+struct shown_machine {
+  machine profile;
+  std::string ignored;
 };
 
 std::string origin_text(const machine& m) {
-  return m.source == "shipped" ? "shipped with sheaf, not measured on this machine" : "read from " + m.source;
+  if (m.source == "shipped") return "shipped with sheaf, not measured on this machine: sheaf machine --calibrate does";
+  return m.source == "measured" ? "measured just now" : "read from " + m.source;
 }
 
-void print_curve(const char* title, const std::vector<access_rate>& rates) {
-  const double fastest = std::max_element(rates.begin(), rates.end(), [](const access_rate& a, const access_rate& b) {
-                           return a.records_per_second < b.records_per_second;
-                         })->records_per_second;
-  std::uint64_t width = 0;
-  for (const access_rate& rate : rates) {
-    if (rate.record_bytes != width)
-      fmt::print("  {}, records of {} bytes, millions a second\n", title, rate.record_bytes);
-    width = rate.record_bytes;
-    const auto bar = static_cast<std::size_t>(1 + widest_bar * rate.records_per_second / fastest);
-    fmt::print("  {:>12}  {:>10.0f}  {}\n", bytes_text(rate.footprint_bytes), rate.records_per_second / 1e6,
-               std::string(bar, '#'));
-  }
+std::string versions_text(const machine& m) {
+  std::string text;
+  for (const auto& [what, version] : m.versions)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, version);
+  return text.empty() ? "unknown" : text;
 }
 
-void print_machine(const machine& m, bool used) {
+std::string levels_text(const machine& m) {
+  std::string text;
+  for (const std::uint64_t bytes : m.cache_levels) text += (text.empty() ? "" : ", ") + bytes_text(bytes);
+  return text;
+}
+
+void print_machine(const shown_machine& shown, bool used) {
+  const machine& m = shown.profile;
   fmt::print("{}: {}{}\n", name(m.backend), m.name, used ? ", used by --backend auto" : "");
   fmt::print("  profile           {}\n", origin_text(m));
-  fmt::print("  memory            {}, last cache {}\n", bytes_text(m.memory_bytes), bytes_text(m.cache_bytes));
+  if (!shown.ignored.empty()) fmt::print("  not used          {}\n", shown.ignored);
+  fmt::print("  measured with     {}\n", versions_text(m));
+  fmt::print("  memory            {}, caches {}\n", bytes_text(m.memory_bytes), levels_text(m));
   fmt::print("  moves at least    {} bytes reading, {} bytes writing\n", m.fetch_bytes, m.sector_bytes);
   fmt::print("  streams           {} from memory, {} from cache\n", rate_text(m.copy_bytes_per_second),
              rate_text(m.cached_bytes_per_second));
-  fmt::print("  waits             {} for memory, {} for a call\n", seconds_text(m.access_seconds),
-             seconds_text(m.launch_seconds));
+  fmt::print("  waits             {} for memory, {} for a call, {} for a step, {} for a barrier\n",
+             seconds_text(m.access_seconds), seconds_text(m.launch_seconds), seconds_text(m.step_seconds),
+             seconds_text(m.barrier_seconds));
   fmt::print("  rates are for     {} {}\n", m.parallelism,
              m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
-  print_curve("random reads", m.random_read);
-  print_curve("random writes", m.random_write);
+  fmt::print("{}", curve_tables(m));
 }
 
-std::optional<machine> cuda_machine() {
+std::optional<context> cuda_context() {
   try {
-    return context::cuda().profile();
+    return context::cuda();
   } catch (const error& e) {
     if (e.code() != error_code::backend_unavailable) throw;
     return std::nullopt;
   }
 }
 
-// The machines asked for: all that are here, or the one of a backend.
-std::vector<machine> machines(const machine_command& o) {
-  if (o.backend != "auto") return {o.make_context().profile()};
-  std::vector<machine> found = {context::cpu(o.threads).profile()};
-  if (auto gpu = cuda_machine()) found.push_back(*std::move(gpu));
+// Where the machines asked for are reached: all that are here, or the one of a backend. A GPU comes after the CPU here,
+// and before it in the choice of --backend auto.
+std::vector<context> contexts(const machine_command& o) {
+  if (o.backend != "auto") return {o.make_context()};
+  std::vector<context> found = {context::cpu(o.threads)};
+  if (auto gpu = cuda_context()) found.push_back(*std::move(gpu));
   return found;
 }
 
-nlohmann::json machine_json(const machine& m, bool used) {
-  nlohmann::json document = nlohmann::json::parse(format_machine(m));
+// One line that is written over, and gone at the end.
+class progress_line {
+ public:
+  explicit progress_line(const machine_command& o) : shown_(!o.quiet && isatty(STDERR_FILENO) != 0) {}
+  ~progress_line() {
+    if (shown_) std::fprintf(stderr, "\r%78s\r", "");
+  }
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+
+  void show(std::string_view device, std::string_view what, double share) const {
+    if (shown_) fmt::print(stderr, "\r{:78.78}", fmt::format("{}: {:3.0f} %, {}", device, share * 100, what));
+  }
+
+ private:
+  bool shown_;
+};
+
+shown_machine measured(const machine_command& o, const context& ctx) {
+  const progress_line line(o);
+  calibrate_options options = o.budget;
+  options.progress = [&](std::string_view what, double share) { line.show(name(ctx.backend()), what, share); };
+  return {calibrate(ctx, options), {}};
+}
+
+shown_machine in_use(const context& ctx) {
+  const machine& m = ctx.profile();
+  const bool may_be_ignored = m.source == "shipped";
+  return {m, may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string()};
+}
+
+nlohmann::json machine_json(const shown_machine& shown, bool used) {
+  nlohmann::json document = nlohmann::json::parse(format_machine(shown.profile));
   document.erase("schema_version");
-  document["source"] = m.source;
+  document["source"] = shown.profile.source;
   document["used"] = used;
+  if (!shown.ignored.empty()) document["ignored"] = shown.ignored;
   return document;
 }
 
-void run(const machine_command& o) {
-  const std::vector<machine> found = machines(o);
-  const machine& used = found.back();  // a GPU comes after the CPU and before it in the choice of --backend auto
-  if (!o.save_path.empty()) save_machine(used, o.save_path);
+void print_all(const machine_command& o, const std::vector<shown_machine>& found, const std::string& saved) {
   if (o.quiet) return;
+  const shown_machine& used = found.back();
   if (o.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const machine& m : found) list.push_back(machine_json(m, &m == &used));
+    for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
     print_json({{"command", "machine"}, {"machines", list}});
     return;
   }
-  for (const machine& m : found) print_machine(m, o.backend == "auto" && &m == &used);
-  if (!o.save_path.empty()) fmt::print("{} saved to {}\n", used.name, o.save_path);
+  for (const shown_machine& m : found) print_machine(m, o.backend == "auto" && &m == &used);
+  fmt::print("{}", saved);
+}
+
+void run(const machine_command& o) {
+  const std::vector<context> here = contexts(o);
+  if (o.calibrate && !o.save_path.empty() && here.size() > 1) {
+    throw error(error_code::bad_argument, "--save FILE takes one profile: add --backend cpu or --backend cuda");
+  }
+  // Minutes of measuring are not lost for want of a place.
+  if (o.calibrate && o.save_path.empty()) default_machine_path(backend_kind::cpu, "");
+  std::vector<shown_machine> found;
+  std::string saved;
+  for (const context& ctx : here) {
+    found.push_back(o.calibrate ? measured(o, ctx) : in_use(ctx));
+    const machine& m = found.back().profile;
+    if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
+  }
+  if (!o.save_path.empty()) {
+    save_machine(found.back().profile, o.save_path);
+    saved += fmt::format("{} saved to {}\n", found.back().profile.name, o.save_path);
+  }
+  print_all(o, found, saved);
 }
 
 }  // namespace
@@ -103,7 +171,15 @@ void run(const machine_command& o) {
 void add_machine(CLI::App& app) {
   const auto options = std::make_shared<machine_command>();
   CLI::App* subcommand = app.add_subcommand("machine", "The measured rates that predictions are made from");
-  subcommand->add_option("--save", options->save_path, "Write the profile in use as JSON")->type_name("FILE");
+  subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");
+  subcommand
+      ->add_option("--save", options->save_path, "Write the profile, in use or just measured, to this file as JSON")
+      ->type_name("FILE");
+  constexpr std::uint64_t most_seconds = 3600;
+  add_number(
+      *subcommand, "--seconds", 1, most_seconds,
+      [options](std::uint64_t n) { options->budget.seconds = static_cast<double>(n); },
+      "What --calibrate may take for a device, 60 unless given; few seconds measure little memory");
   options->add_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });

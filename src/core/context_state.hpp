@@ -25,7 +25,7 @@ class plan_memory {
 /// What a context is on one backend. Backends derive from it; primitives see only this.
 class context_state {
  public:
-  context_state(backend_kind backend, machine profile, memory_resource memory);
+  context_state(backend_kind backend, std::string device_name, memory_resource memory);
   virtual ~context_state() = default;
   context_state(const context_state&) = delete;
   context_state& operator=(const context_state&) = delete;
@@ -49,6 +49,7 @@ class context_state {
   std::unique_ptr<plan_memory>& remembered_plan(const void* key);
 
   const backend_kind backend;
+  const std::string device_name;  ///< what the device calls itself, whatever profile is in use
   int threads = 1;
   machine profile;
   memory_resource memory;

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/host.hpp"
 #include "core/memory_space.hpp"
 
 namespace sheaf::core {
@@ -40,6 +41,12 @@ int threads_from_environment() {
   return static_cast<int>(threads);
 }
 
+// Contexts are made often, and a table of hundreds of processors is long.
+const std::string& known_host_name() {
+  static const std::string name = host_name();
+  return name;
+}
+
 int checked_threads(int threads) {
   if (threads < 0 || threads > most_threads) {
     throw error(error_code::bad_argument, fmt::format("context::cpu: {} threads, not 0 to {}", threads, most_threads));
@@ -52,8 +59,7 @@ int checked_threads(int threads) {
 std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
 
 cpu_state::cpu_state(int thread_count)
-    : context_state(backend_kind::cpu, nearest_machine(backend_kind::cpu, ""),
-                    {allocate_host, deallocate_host, nullptr}) {
+    : context_state(backend_kind::cpu, known_host_name(), {allocate_host, deallocate_host, nullptr}) {
   threads = checked_threads(thread_count);
   profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
 }

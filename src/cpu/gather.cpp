@@ -1,4 +1,5 @@
 #include "cpu/gather_range.hpp"
+#include "cpu/traffic.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -10,12 +11,9 @@ using primitives::gather_problem;
 // which saves reading it: 1.2x on records in order, 1.1x inside windows of 4096.
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  plan::planned plan;
-  plan.parameters[gather_asks_ahead] = p.far_bytes() > prefetch_from_bytes;
+  plan::planned plan = priced(reads_of(p, m), m, false);
+  plan.parameters[gather_asks_ahead] = reads_ahead(p);
   plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
-  plan.add("random read", m.random_reads(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include "core/context_state.hpp"
 #include "cpu/gather_range.hpp"
 #include "cpu/page_order.hpp"
+#include "cpu/traffic.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -11,13 +12,12 @@ using primitives::gather_problem;
 // Tile after tile in the order of the table's pages; a tile that is not scattered, or holds a bad index, goes direct.
 plan::planned plan_by_page(const gather_problem& p, const machine& m) {
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
-  plan::planned plan;
+  traffic t = reads_of(p, m);
+  t.access *= ordered_share(p);
+  plan::planned plan = priced(t, m, false);
+  plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
   plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
-  plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.add("random read", ordered_share(p) * m.random_reads(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 

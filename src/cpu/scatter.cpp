@@ -1,4 +1,5 @@
 #include "cpu/scatter_range.hpp"
+#include "cpu/traffic.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -11,12 +12,9 @@ using primitives::scatter_problem;
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  plan::planned plan;
-  plan.parameters[scatter_asks_ahead] = p.far_bytes() > prefetch_from_bytes;
+  plan::planned plan = priced(writes_of(p, m), m, true);
+  plan.parameters[scatter_asks_ahead] = writes_ahead(p);
   plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
-  plan.add("random write", m.random_writes(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 
@@ -39,11 +37,9 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
 // writer wins, for index bytes read once per thread.
 plan::planned plan_owner(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  plan::planned plan;
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes() * m.parallelism,
-                                  p.near_bytes() + p.index_bytes() + p.far_bytes()));
-  plan.add("random write", m.random_writes(p.count, p.record_bytes, p.far_bytes()));
+  traffic t = writes_of(p, m);
+  t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
+  plan::planned plan = priced(t, m, true);
   return plan;
 }
 

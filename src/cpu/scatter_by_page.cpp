@@ -1,6 +1,7 @@
 #include "core/context_state.hpp"
 #include "cpu/page_order.hpp"
 #include "cpu/scatter_range.hpp"
+#include "cpu/traffic.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -12,13 +13,12 @@ using primitives::scatter_problem;
 plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
-  plan::planned plan;
+  traffic t = writes_of(p, m);
+  t.access *= ordered_share(p);
+  plan::planned plan = priced(t, m, true);
+  plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
   plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), p.near_bytes() + p.index_bytes() + p.far_bytes()));
-  plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.add("random write", ordered_share(p) * m.random_writes(p.count, p.record_bytes, p.far_bytes()));
   return plan;
 }
 

@@ -35,6 +35,9 @@ cudaMemPool_t make_pool(int device) {
   return pool;
 }
 
+constexpr std::uint32_t most_captured_verdicts = 255;
+constexpr std::size_t verdict_words = std::size_t{order_verdict::copies} * order_verdict::copy_words;
+
 }  // namespace
 
 void require(cudaError_t result, std::string_view what) {
@@ -57,19 +60,19 @@ device_scope::~device_scope() {
   if (changed_) cudaSetDevice(before_);
 }
 
-cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& device_name)
-    : context_state(backend_kind::cuda, nearest_machine(backend_kind::cuda, device_name), {}),
-      device_(device),
-      stream_(stream),
-      own_stream_(own_stream) {
+cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& own_name)
+    : context_state(backend_kind::cuda, own_name, {}), device_(device), stream_(stream), own_stream_(own_stream) {
   const device_scope here(device);
   if (own_stream) require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "context::cuda: stream");
   require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "context::cuda");
   pool_ = make_pool(device);
   memory = {allocate_from_pool, return_to_pool, pool_};
   void* slot = nullptr;
-  require(cudaMalloc(&slot, sizeof(report_slot)), "context::cuda: error slot");
-  slot_ = static_cast<report_slot*>(slot);
+  constexpr std::size_t verdict_bytes = (1 + most_captured_verdicts) * verdict_words * sizeof(unsigned long long);
+  require(cudaMalloc(&slot, verdict_bytes + sizeof(report_slot)), "context::cuda: error slot");
+  verdicts_ = static_cast<unsigned long long*>(slot);
+  slot_ = reinterpret_cast<report_slot*>(verdicts_ + (1 + most_captured_verdicts) * verdict_words);
+  require(cudaMemset(verdicts_, 0, verdict_bytes), "context::cuda: error slot");
   void* flag = nullptr;
   require(cudaHostAlloc(&flag, sizeof(std::uint32_t), cudaHostAllocDefault), "context::cuda: error flag");
   report_flag_ = new (flag) std::uint32_t{0};
@@ -82,7 +85,7 @@ cuda_state::~cuda_state() {
   cudaGetDevice(&before);
   cudaSetDevice(device_);
   cudaStreamSynchronize(stream_);  // kernels in flight still write to the slot
-  cudaFree(slot_);
+  cudaFree(verdicts_);             // and the slot behind them
   cudaFreeHost(report_flag_);
   cudaMemPoolDestroy(pool_);
   if (own_stream_) cudaStreamDestroy(stream_);
@@ -131,9 +134,22 @@ void cuda_state::require_reachable(const void* first, std::string_view call, std
               fmt::format("{}: {} is in {}, the context works on CUDA device {}", call, what, where, device_));
 }
 
+void cuda_state::release_unused() noexcept {
+  cudaStreamSynchronize(stream_);  // what was given back is unused only once the stream is there
+  cudaMemPoolTrimTo(pool_, 0);
+}
+
 index_guard cuda_state::guard(core::index_role role, index_type type, std::uint64_t records) noexcept {
   const std::uint32_t is_signed = type == index_type::i32 || type == index_type::i64;
   return {slot_, report_flag_, begin_call(), records, role, is_signed};
+}
+
+order_verdict cuda_state::new_verdict() {
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream_, &capturing), "cuda.sampled");
+  if (capturing == cudaStreamCaptureStatusNone) return {verdicts_, ++sampled_calls_};
+  if (captured_verdicts_ == most_captured_verdicts) return {};
+  return {verdicts_ + ++captured_verdicts_ * verdict_words, ++sampled_calls_};
 }
 
 }  // namespace cuda

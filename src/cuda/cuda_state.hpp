@@ -28,10 +28,19 @@ class device_scope {
   bool changed_ = false;
 };
 
+/// Where a call's blocks leave for each other what they found out about its index.
+struct order_verdict {
+  static constexpr std::uint32_t copies = 32;      ///< of the word, on lines of their own
+  static constexpr std::uint32_t copy_words = 16;  ///< from one to the next
+
+  unsigned long long* place = nullptr;
+  std::uint64_t call = 0;
+};
+
 /// A CUDA context: a device, a stream, a pool for scratch, and the slot where kernels leave the first bad index.
 class cuda_state final : public core::context_state {
  public:
-  cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& device_name);
+  cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& own_name);
   ~cuda_state() override;
 
   void wait() override;
@@ -41,9 +50,15 @@ class cuda_state final : public core::context_state {
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }
   int multiprocessors() const noexcept { return multiprocessors_; }
+  /// Gives the scratch that the context keeps warm, and nobody uses, back to the device.
+  void release_unused() noexcept;
 
   /// What the kernels of one call compare indices with and report to; a new call number.
   index_guard guard(core::index_role role, index_type type, std::uint64_t records) noexcept;
+
+  /// The calls of a stream take turns with one place; each call that is captured into a graph gets its own, because
+  /// graphs may run beside the stream. Null once captures have used them up.
+  order_verdict new_verdict();
 
  private:
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
@@ -53,7 +68,10 @@ class cuda_state final : public core::context_state {
   bool own_stream_;
   int multiprocessors_ = 0;
   cudaMemPool_t pool_ = nullptr;
-  report_slot* slot_ = nullptr;           ///< device memory
+  report_slot* slot_ = nullptr;             ///< device memory
+  unsigned long long* verdicts_ = nullptr;  ///< device memory; the first is for calls that are not captured
+  std::uint32_t captured_verdicts_ = 0;
+  std::uint64_t sampled_calls_ = 0;
   std::uint32_t* report_flag_ = nullptr;  ///< pinned: wait() looks at it without asking the device
 };
 

@@ -49,6 +49,13 @@ __device__ __forceinline__ std::uint64_t index_at(const move_arguments& a, std::
                            : __ldcs(static_cast<const std::uint32_t*>(a.index) + i);
 }
 
+/// The same where the list may be read again soon: L2 keeps it then.
+__device__ __forceinline__ std::uint64_t index_at(const move_arguments& a, std::uint64_t i, bool again) {
+  if (!again) return index_at(a, i);
+  return a.wide_index != 0 ? __ldg(static_cast<const unsigned long long*>(a.index) + i)
+                           : __ldg(static_cast<const std::uint32_t*>(a.index) + i);
+}
+
 __device__ __forceinline__ bool is_good_either(const move_arguments& a, std::uint64_t i, std::uint64_t index) {
   if (index < a.limit) return true;
   if (a.wide_index != 0) {
@@ -59,27 +66,13 @@ __device__ __forceinline__ bool is_good_either(const move_arguments& a, std::uin
   return false;
 }
 
-// Lanes share a record (Patidar 2009, section 4.1): a tile's indices are read and checked once into shared memory, then
-// neighbouring lanes move neighbouring words, so that one record costs as many sectors as it covers and the near side
-// is read or written in whole lines. With `winner`, only records that winner[] names move (scatter, last writer).
-template <direction Direction, class Word>
-__global__ void __launch_bounds__(block_threads)
-    move_collective(const __grid_constant__ move_arguments a, const tile_shape tile, const std::uint32_t* winner32,
-                    const std::uint64_t* winner64) {
+// Moves the records that far_offset lists, word by word over the block: entry r lies near_tile + near_record(r) strides
+// into the near side. Offsets inside a tile are 32 bits; it is one record where it would pass 4 GiB.
+template <direction Direction, class Word, class NearRecord>
+__device__ __forceinline__ void move_listed(const move_arguments& a, const tile_shape& tile, std::uint64_t first,
+                                            std::uint32_t records, const std::uint64_t* far_offset,
+                                            NearRecord near_record) {
   constexpr int in_flight = words_in_flight(sizeof(Word));
-  __shared__ std::uint64_t far_offset[most_tile_records];
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * tile.records;
-  const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, a.count - first));
-  for (std::uint32_t r = threadIdx.x; r < records; r += block_threads) {
-    const std::uint64_t i = first + r;
-    const std::uint64_t index = index_at(a, i);
-    bool moves = is_good_either(a, i, index);
-    if (moves && winner32 != nullptr) moves = winner32[index] == static_cast<std::uint32_t>(i + 1);
-    if (moves && winner64 != nullptr) moves = winner64[index] == i + 1;
-    far_offset[r] = moves ? index * a.far_stride : no_record;
-  }
-  __syncthreads();
-
   using near_byte = std::conditional_t<Direction == direction::gather, std::byte, const std::byte>;
   near_byte* near_tile;
   if constexpr (Direction == direction::gather) {
@@ -87,7 +80,7 @@ __global__ void __launch_bounds__(block_threads)
   } else {
     near_tile = a.from + first * a.near_stride;
   }
-  const auto near_stride = static_cast<std::uint32_t>(a.near_stride);  // one record where a tile passes 4 GiB
+  const auto near_stride = static_cast<std::uint32_t>(a.near_stride);
   const std::uint32_t words = records * tile.words_per_record;
   for (std::uint32_t w0 = threadIdx.x; w0 < words; w0 += block_threads * in_flight) {
     Word word[in_flight];
@@ -100,7 +93,7 @@ __global__ void __launch_bounds__(block_threads)
       const std::uint32_t r = tile.words_per_record == 1 ? w : __umulhi(w, tile.reciprocal);
       const std::uint32_t byte = (w - r * tile.words_per_record) * static_cast<std::uint32_t>(sizeof(Word));
       far[k] = far_offset[r];
-      near[k] = r * near_stride + byte;
+      near[k] = near_record(r) * near_stride + byte;
       if constexpr (Direction == direction::gather) {
         word[k] = far[k] != no_record ? load_word<Word>(a.from + far[k] + byte) : Word{};
       } else {
@@ -119,6 +112,28 @@ __global__ void __launch_bounds__(block_threads)
       }
     }
   }
+}
+
+// Lanes share a record (Patidar 2009, section 4.1): a tile's indices are read and checked once into shared memory, then
+// neighbouring lanes move neighbouring words, so that one record costs as many sectors as it covers and the near side
+// is read or written in whole lines. With `winner`, only records that winner[] names move (scatter, last writer).
+template <direction Direction, class Word>
+__global__ void __launch_bounds__(block_threads)
+    move_collective(const __grid_constant__ move_arguments a, const tile_shape tile, const std::uint32_t* winner32,
+                    const std::uint64_t* winner64) {
+  __shared__ std::uint64_t far_offset[most_tile_records];
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * tile.records;
+  const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, a.count - first));
+  for (std::uint32_t r = threadIdx.x; r < records; r += block_threads) {
+    const std::uint64_t i = first + r;
+    const std::uint64_t index = index_at(a, i);
+    bool moves = is_good_either(a, i, index);
+    if (moves && winner32 != nullptr) moves = winner32[index] == static_cast<std::uint32_t>(i + 1);
+    if (moves && winner64 != nullptr) moves = winner64[index] == i + 1;
+    far_offset[r] = moves ? index * a.far_stride : no_record;
+  }
+  __syncthreads();
+  move_listed<Direction, Word>(a, tile, first, records, far_offset, [](std::uint32_t r) { return r; });
 }
 
 // The form of He et al. 2007 (Fig. 3): a thread takes a record and moves all of it.
@@ -160,14 +175,17 @@ inline std::uint32_t words_per_record(const primitives::movement& p) {
   return static_cast<std::uint32_t>(p.record_bytes / p.word_bytes);
 }
 
-/// Records of a tile: what the lanes of a block keep in flight, fewer where that would leave multiprocessors idle.
-inline tile_shape shape_of(const primitives::movement& p, std::uint32_t parallelism) {
+/// Records of a tile: what the lanes of a block keep in flight, fewer where that would leave multiprocessors idle. Of a
+/// tile that is filtered only one record in `kept_of` moves; it is as much larger, while offsets and words of all of it
+/// fit their numbers.
+inline tile_shape shape_of(const primitives::movement& p, std::uint32_t parallelism, std::uint64_t kept_of = 1) {
   const std::uint32_t words = words_per_record(p);
   const auto in_flight = static_cast<std::uint32_t>(words_in_flight(p.word_bytes));
-  const std::uint64_t wanted = std::uint64_t{block_threads} * in_flight / words;
+  const std::uint64_t wanted = std::uint64_t{block_threads} * in_flight * kept_of / words;
   const std::uint64_t shared_out = ceil_div(p.count, std::uint64_t{parallelism} * 4);
   const std::uint64_t near_fits = ~std::uint32_t{0} / p.near_stride_bytes;  // offsets inside a tile are 32 bits
-  const std::uint64_t most = std::min({wanted, std::uint64_t{most_tile_records}, near_fits});
+  const std::uint64_t words_fit = (std::uint64_t{1} << 16) / words;
+  const std::uint64_t most = std::min({wanted, std::uint64_t{most_tile_records}, near_fits, words_fit});
   return {.records = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min(most, shared_out))),
           .words_per_record = words,
           .reciprocal = words == 1 ? 0 : static_cast<std::uint32_t>((std::uint64_t{1} << 32) / words + 1)};

@@ -1,5 +1,6 @@
 #include "primitives/scatter.hpp"
 
+#include "cuda/traffic.hpp"
 #include "cuda/words_movement.cuh"
 
 namespace sheaf::cuda {
@@ -14,25 +15,10 @@ const char* any_writer_rejection(const scatter_problem& p) {
   return nullptr;
 }
 
-// Index and input stream; the output is streamed if the order is, else written at random, where a partial sector is
-// read, changed and written.
-plan::planned plan_writes(const scatter_problem& p, const machine& m, double slowdown) {
-  plan::planned plan;
-  const std::uint64_t footprint = p.near_bytes() + p.index_bytes() + p.far_bytes();
-  plan.add("latency", m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + p.index_bytes(), footprint));
-  if (p.pattern.shape == access_pattern::kind::sequential) {
-    plan.add("streamed output", slowdown * m.streamed(p.count * p.record_bytes, footprint));
-  } else {
-    plan.add("random write", slowdown * m.random_writes(p.count, p.record_bytes, p.far_bytes()));
-  }
-  return plan;
-}
-
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  return plan_writes(p, m, 1.0);
+  return priced(writes_of(p, m), m, true);
 }
 
 void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
@@ -41,10 +27,12 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
   launch_words<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 
-// One word per record leaves lanes nothing to share: staging the indices in shared memory costs some 10 %.
+// One word per record leaves lanes nothing to share, and staging indices in shared memory keeps little in flight.
 plan::planned plan_collective(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  return plan_writes(p, m, words_per_record(p) == 1 ? 1.1 : 1.0);
+  traffic t = writes_of(p, m);
+  if (words_per_record(p) == 1) t.issue = single_issue_seconds(static_cast<double>(p.count), m);
+  return priced(t, m, true);
 }
 
 void run_collective(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
@@ -56,7 +44,9 @@ void run_collective(const context& ctx, const scatter_problem& p, const plan::pl
 // Lanes of a warp walk records that lie apart: sectors are written in parts.
 plan::planned plan_thread_per_record(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  return plan_writes(p, m, words_per_record(p) == 1 ? 1.05 : 2.5);
+  traffic t = writes_of(p, m);
+  t.issue = single_issue_seconds(static_cast<double>(p.count), m);
+  return priced(words_per_record(p) == 1 ? t : lanes_apart(t, p, m), m, true);
 }
 
 void run_thread_per_record(const context& ctx, const scatter_problem& p, const plan::planned&,

@@ -1,6 +1,7 @@
 #include "primitives/scatter.hpp"
 
 #include "cuda/movement.cuh"
+#include "cuda/traffic.hpp"
 
 // duplicates::last in two rounds over the index: the highest position that names a record wins its entry of a winner
 // table, then the winners alone move, whole records. Any order of blocks gives the same answer.
@@ -21,13 +22,14 @@ plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
   plan::planned plan;
   plan.scratch_bytes = p.far_count * winner_bytes(p);
   const std::uint64_t footprint = p.near_bytes() + 2 * p.index_bytes() + p.far_bytes() + plan.scratch_bytes;
-  plan.add("latency", 3 * m.launch_seconds);
-  plan.add("streamed", m.streamed(p.near_bytes() + 2 * p.index_bytes(), footprint));
+  const plan::planned writing = priced(writes_of(p, m), m, true);
+  plan.add("latency", 2 * m.step_seconds);
+  plan.add("streamed", m.streamed(p.index_bytes(), footprint));
   plan.add("clearing", clears_table(p) ? m.streamed(plan.scratch_bytes, footprint)
                                        : m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("atomics", m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("random read", m.random_reads(p.count, winner_bytes(p), plan.scratch_bytes));
-  plan.add("random write", m.random_writes(p.count, p.record_bytes, p.far_bytes()));
+  plan.add("as cuda.collective", writing.seconds);
   return plan;
 }
 

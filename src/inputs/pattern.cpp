@@ -81,12 +81,12 @@ bool is_distinct(const pattern& p) noexcept { return row(p.kind).distinct; }
 access_pattern hint(const pattern& p) noexcept {
   switch (p.kind) {
     case pattern_kind::identity:
-    case pattern_kind::reverse:
-    case pattern_kind::same: return access_pattern::sequential();
+    case pattern_kind::reverse: return access_pattern::sequential();
+    case pattern_kind::same: return access_pattern::repeated(1);
     case pattern_kind::permutation:
-    case pattern_kind::uniform:
-    case pattern_kind::zipf: return access_pattern::random();
-    case pattern_kind::strided: return access_pattern::partitioned(1);
+    case pattern_kind::uniform: return access_pattern::random();
+    case pattern_kind::zipf: return access_pattern::skewed();
+    case pattern_kind::strided: return access_pattern::strided(p.parameter);
     case pattern_kind::partitioned: return access_pattern::partitioned(p.parameter);
     case pattern_kind::clustered: return access_pattern::clustered(p.parameter);
   }

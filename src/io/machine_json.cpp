@@ -1,111 +1,24 @@
 #include <sheaf/machine.hpp>
 
-#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sheaf/error.hpp>
 
 #include "io/input_file.hpp"
+#include "io/machine_fields.hpp"
 #include "io/output_file.hpp"
 
 namespace sheaf {
 namespace {
 
+using io::field_reader;
 using nlohmann::json;
 
 constexpr std::size_t most_words = 200;  // of the JSON library's own, which quote what they read
-constexpr std::size_t most_name_bytes = 200;
 constexpr int most_depth = 8;
-
-// Reads one JSON object, naming origin and field of whatever is wrong.
-class field_reader {
- public:
-  field_reader(const json& object, std::string place) : object_(object), place_(std::move(place)) {
-    if (!object.is_object()) fail("is not an object");
-  }
-
-  std::string text(const char* field) const {
-    const json& value = at(field);
-    if (!value.is_string()) fail(fmt::format("{} is {}, not a string", field, shown(value)));
-    return value.get<std::string>();
-  }
-
-  std::uint64_t count(const char* field, std::uint64_t least, std::uint64_t most) const {
-    const json& value = at(field);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most) {
-      fail(fmt::format("{} is {}, not a whole number from {} to {}", field, shown(value), least, most));
-    }
-    return value.get<std::uint64_t>();
-  }
-
-  // A name is printed on terminals: no control characters.
-  std::string name(const char* field) const {
-    std::string value = text(field);
-    const bool printable =
-        std::none_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
-    if (value.empty() || value.size() > most_name_bytes || !printable) {
-      fail(fmt::format("{} is {}, not 1 to {} printable bytes", field, shown(at(field)), most_name_bytes));
-    }
-    return value;
-  }
-
-  // The range keeps every prediction finite.
-  double rate(const char* field) const { return number(field, 1, 1e18); }
-  double seconds(const char* field) const { return number(field, 1e-12, 1e3); }
-
-  std::vector<access_rate> rates(const char* field) const {
-    const json& list = at(field);
-    if (!list.is_array() || list.empty()) fail(fmt::format("{} is not a list of rates", field));
-    std::vector<access_rate> rates;
-    for (const json& entry : list) {
-      const field_reader row(entry, fmt::format("{}: {}[{}]", place_, field, rates.size()));
-      rates.push_back({row.count("footprint_bytes", 1, most_bytes), row.count("record_bytes", 1, most_bytes),
-                       row.rate("records_per_second")});
-      if (rates.size() < 2) continue;
-      const access_rate& a = rates[rates.size() - 2];
-      const access_rate& b = rates.back();
-      if (a.record_bytes > b.record_bytes ||
-          (a.record_bytes == b.record_bytes && a.footprint_bytes >= b.footprint_bytes)) {
-        row.fail("is out of order: by record_bytes, then footprint_bytes, each once");
-      }
-    }
-    return rates;
-  }
-
-  std::string shown(const char* field) const { return shown(at(field)); }
-
-  [[noreturn]] void fail(const std::string& what) const {
-    throw error(error_code::bad_input, fmt::format("{}: {}", place_, what));
-  }
-
-  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
-
- private:
-  const json& at(const char* field) const {
-    const auto found = object_.find(field);
-    if (found == object_.end()) fail(fmt::format("{} is missing", field));
-    return *found;
-  }
-
-  double number(const char* field, double least, double most) const {
-    const json& value = at(field);
-    if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most)) {
-      fail(fmt::format("{} is {}, not a number from {} to {}", field, shown(value), least, most));
-    }
-    return value.get<double>();
-  }
-
-  static std::string shown(const json& value) {
-    std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (text.size() > 40) text = text.substr(0, 40) + "...";
-    return text;
-  }
-
-  const json& object_;
-  std::string place_;
-};
 
 json rates_json(const std::vector<access_rate>& rates) {
   json list = json::array();
@@ -115,6 +28,39 @@ json rates_json(const std::vector<access_rate>& rates) {
                     {"records_per_second", r.records_per_second}});
   }
   return list;
+}
+
+json streams_json(const std::vector<stream_rate>& rates) {
+  json list = json::array();
+  for (const stream_rate& r : rates) {
+    list.push_back({{"footprint_bytes", r.footprint_bytes}, {"bytes_per_second", r.bytes_per_second}});
+  }
+  return list;
+}
+
+json latencies_json(const std::vector<latency_point>& latencies) {
+  json list = json::array();
+  for (const latency_point& l : latencies) {
+    list.push_back({{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}});
+  }
+  return list;
+}
+
+// One line per field and per point: a measured profile has hundreds of points, which people compare line by line.
+std::string lines_of(const json& document) {
+  const auto line = [](const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); };
+  std::string text;
+  for (const auto& [field, value] : document.items()) {
+    text += fmt::format("{}\n  {}: ", text.empty() ? "{" : ",", line(field));
+    if (!value.is_array() || value.empty() || !value.front().is_object()) {
+      text += line(value);
+      continue;
+    }
+    const char* before = "[";
+    for (const json& point : value) text += fmt::format("{}\n    {}", std::exchange(before, ","), line(point));
+    text += "\n  ]";
+  }
+  return text + "\n}\n";
 }
 
 // Depth is bounded while the text is parsed, so that no nesting exhausts the stack.
@@ -135,7 +81,10 @@ json parse_json(const std::string& text, const std::string& origin) {
 machine parse_machine(const std::string& text, const std::string& origin) {
   const json document = parse_json(text, origin);
   const field_reader in(document, origin);
-  in.count("schema_version", machine::schema_version, machine::schema_version);
+  if (const auto version = in.count("schema_version", 1, 1'000'000); version != machine::schema_version) {
+    in.fail(fmt::format("has schema {}, this sheaf reads {}; sheaf machine --calibrate measures a new profile", version,
+                        machine::schema_version));
+  }
   machine m;
   m.name = in.name("name");
   const std::string backend = in.text("backend");
@@ -144,7 +93,9 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   }
   m.backend = backend == "cpu" ? backend_kind::cpu : backend_kind::cuda;
   m.source = origin;
+  m.versions = in.names("versions");
   m.memory_bytes = in.count("memory_bytes", 1, field_reader::most_bytes);
+  m.cache_levels = in.sizes("cache_levels");
   m.cache_bytes = in.count("cache_bytes", 1, field_reader::most_bytes);
   m.sector_bytes = in.count("sector_bytes", 1, 1 << 20);
   m.fetch_bytes = in.count("fetch_bytes", 1, 1 << 20);
@@ -152,9 +103,14 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   m.copy_bytes_per_second = in.rate("copy_bytes_per_second");
   m.cached_bytes_per_second = in.rate("cached_bytes_per_second");
   m.launch_seconds = in.seconds("launch_seconds");
+  m.step_seconds = in.seconds("step_seconds");
+  m.barrier_seconds = in.seconds("barrier_seconds");
   m.access_seconds = in.seconds("access_seconds");
+  m.streams = in.stream_rates("streams");
+  m.latencies = in.latencies("latencies");
   m.random_read = in.rates("random_read");
   m.random_write = in.rates("random_write");
+  m.atomic_add = in.rates("atomic_add");
   return m;
 }
 
@@ -162,7 +118,9 @@ std::string format_machine(const machine& m) {
   const json document = {{"schema_version", machine::schema_version},
                          {"name", m.name},
                          {"backend", name(m.backend)},
+                         {"versions", m.versions},
                          {"memory_bytes", m.memory_bytes},
+                         {"cache_levels", m.cache_levels},
                          {"cache_bytes", m.cache_bytes},
                          {"sector_bytes", m.sector_bytes},
                          {"fetch_bytes", m.fetch_bytes},
@@ -170,10 +128,15 @@ std::string format_machine(const machine& m) {
                          {"copy_bytes_per_second", m.copy_bytes_per_second},
                          {"cached_bytes_per_second", m.cached_bytes_per_second},
                          {"launch_seconds", m.launch_seconds},
+                         {"step_seconds", m.step_seconds},
+                         {"barrier_seconds", m.barrier_seconds},
                          {"access_seconds", m.access_seconds},
+                         {"streams", streams_json(m.streams)},
+                         {"latencies", latencies_json(m.latencies)},
                          {"random_read", rates_json(m.random_read)},
-                         {"random_write", rates_json(m.random_write)}};
-  return document.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
+                         {"random_write", rates_json(m.random_write)},
+                         {"atomic_add", rates_json(m.atomic_add)}};
+  return lines_of(document);
 }
 
 machine load_machine(const std::string& path) {

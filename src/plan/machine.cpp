@@ -25,37 +25,45 @@ double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
   return low.records_per_second + part * (above->records_per_second - low.records_per_second);
 }
 
-// Widths between two measured ones take the slower bytes per second of the two, which errs on the safe side; wider
-// records than any measured go at the widest's bytes per second.
-double seconds_at_random(const std::vector<access_rate>& rates, std::uint64_t count, std::uint64_t bytes,
-                         std::uint64_t footprint) {
-  auto first = rates.begin();
-  while (first != rates.end()) {
-    const auto last =
-        std::find_if(first, rates.end(), [&](const access_rate& r) { return r.record_bytes != first->record_bytes; });
-    const bool widest = last == rates.end();
-    if (first->record_bytes >= bytes || widest) {
-      const double rate = rate_at({first, last}, footprint);
-      const double scale = std::max(1.0, static_cast<double>(bytes) / static_cast<double>(first->record_bytes));
-      return static_cast<double>(count) * scale / rate;
+// Seconds of one record: straight lines over the width between the measured ones; narrower records than any measured
+// cost as much as the narrowest, wider ones go at the widest's bytes per second.
+double seconds_at_random(std::span<const access_rate> rates, std::uint64_t bytes, std::uint64_t footprint) {
+  double narrower_bytes = 0;
+  double narrower_seconds = 0;
+  while (!rates.empty()) {
+    const auto end = std::find_if(rates.begin(), rates.end(),
+                                  [&](const access_rate& r) { return r.record_bytes != rates.front().record_bytes; });
+    const auto width = static_cast<double>(rates.front().record_bytes);
+    const double seconds = 1 / rate_at({rates.begin(), end}, footprint);
+    if (width >= static_cast<double>(bytes)) {
+      if (narrower_bytes == 0) return seconds;
+      const double part = (static_cast<double>(bytes) - narrower_bytes) / (width - narrower_bytes);
+      return narrower_seconds + part * (seconds - narrower_seconds);
     }
-    first = last;
+    narrower_bytes = width;
+    narrower_seconds = seconds;
+    rates = {end, rates.end()};
   }
-  return 0;
+  return narrower_bytes == 0 ? 0 : narrower_seconds * static_cast<double>(bytes) / narrower_bytes;
 }
 
 }  // namespace
 
 double machine::streamed(std::uint64_t bytes, std::uint64_t footprint) const {
+  if (!streams.empty()) {
+    const auto above = std::lower_bound(streams.begin(), streams.end(), footprint,
+                                        [](const stream_rate& s, std::uint64_t f) { return s.footprint_bytes < f; });
+    return static_cast<double>(bytes) / (above == streams.end() ? streams.back() : *above).bytes_per_second;
+  }
   return static_cast<double>(bytes) / (footprint <= cache_bytes / 2 ? cached_bytes_per_second : copy_bytes_per_second);
 }
 
 double machine::random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const {
-  return seconds_at_random(random_read, count, bytes, footprint);
+  return static_cast<double>(count) * seconds_at_random(random_read, bytes, footprint);
 }
 
 double machine::random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const {
-  return seconds_at_random(random_write, count, bytes, footprint);
+  return static_cast<double>(count) * seconds_at_random(random_write, bytes, footprint);
 }
 
 machine machine::with_parallelism(std::uint32_t threads) const {
@@ -64,8 +72,10 @@ machine machine::with_parallelism(std::uint32_t threads) const {
   scaled.parallelism = threads;
   scaled.copy_bytes_per_second *= share;
   scaled.cached_bytes_per_second *= share;
-  for (access_rate& rate : scaled.random_read) rate.records_per_second *= share;
-  for (access_rate& rate : scaled.random_write) rate.records_per_second *= share;
+  for (stream_rate& rate : scaled.streams) rate.bytes_per_second *= share;
+  for (auto* curve : {&scaled.random_read, &scaled.random_write, &scaled.atomic_add}) {
+    for (access_rate& rate : *curve) rate.records_per_second *= share;
+  }
   return scaled;
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -13,7 +16,7 @@ namespace sheaf::plan {
 
 /// What a variant would cost on a problem, and what it decided; or why it cannot run. Cheap to make: no allocation.
 struct planned {
-  static constexpr std::size_t most_terms = 6;
+  static constexpr std::size_t most_terms = 8;
 
   double seconds = 0;
   std::uint64_t scratch_bytes = 0;
@@ -28,6 +31,21 @@ struct planned {
     seconds += term_seconds;
     terms[term_count++] = {what, term_seconds};
     return *this;
+  }
+  /// Adds work of several resources that runs side by side. Sharpness 1 means one after the other, infinity that the
+  /// longest hides the rest; real machines lie between, so the sum of powers is taken.
+  planned& add_beside(double sharpness, std::initializer_list<cost_term> beside) noexcept {
+    double sum = 0;
+    double longest = 0;
+    for (const cost_term& t : beside) {
+      add(t.what, t.seconds);
+      sum += t.seconds;
+      longest = std::max(longest, t.seconds);
+    }
+    if (longest == 0) return *this;
+    double powers = 0;
+    for (const cost_term& t : beside) powers += std::pow(t.seconds / longest, sharpness);
+    return add("overlap", std::min(0.0, longest * std::pow(powers, 1 / sharpness) - sum));
   }
 };
 

@@ -11,10 +11,13 @@ std::span<const gather_variant> gather_variants() {
     reference::gather_serial,
     cpu::gather_direct,
     cpu::gather_by_page,
+    cpu::gather_multipass,
 #if SHEAF_HAS_CUDA
     cuda::gather_direct,
     cuda::gather_collective,
     cuda::gather_thread_per_record,
+    cuda::gather_multipass,
+    cuda::gather_sampled,
 #endif
   };
   return all;

@@ -12,11 +12,14 @@ std::span<const scatter_variant> scatter_variants() {
     reference::scatter_serial,
     cpu::scatter_direct,
     cpu::scatter_by_page,
+    cpu::scatter_multipass,
     cpu::scatter_owner,
 #if SHEAF_HAS_CUDA
     cuda::scatter_direct,
     cuda::scatter_collective,
     cuda::scatter_thread_per_record,
+    cuda::scatter_multipass,
+    cuda::scatter_sampled,
     cuda::scatter_last_writer,
 #endif
   };

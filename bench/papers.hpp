@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+#include "platform.hpp"
+#include "report.hpp"
+#include "rows.hpp"
+#include "runner.hpp"
+#include "workspace.hpp"
+
+// What the figures of all papers share: measuring a point, and tables that are printed while they are measured.
+namespace sheaf::bench::papers {
+
+/// `sheaf-bench papers`
+struct request {
+  bool asked = false;
+  bool quick = false;        ///< sizes that take seconds on one thread: whether it runs, not how fast
+  bool paper_sizes = false;  ///< without the sizes that are scaled to today's caches
+  std::vector<int> figures;  ///< numbers in the paper; empty for all
+};
+
+/// A backend with what measuring on it takes, for all figures of a run. Contenders keep references: it must not move.
+struct session {
+  session(const context& c, const request& asked);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  context ctx;
+  platform here;
+  effort limits;
+  workspace arrays;
+  std::unique_ptr<queue_clock> clock;
+
+  /// "NVIDIA H200, last cache 60 MB"
+  std::string title() const;
+};
+
+using sessions = std::deque<session>;
+
+/// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
+std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who);
+
+/// Rows under titles, each printed when it is there: the next may take a minute.
+class table {
+ public:
+  explicit table(const std::vector<std::string>& titles);
+  void row(const std::vector<std::string>& cells) const;
+
+ private:
+  void print(const std::vector<std::string>& cells) const;
+  std::vector<std::size_t> widths_;
+};
+
+/// A figure's caption and what the paper found.
+void print_caption(const std::string& caption, const std::string& found);
+/// Which machine the rows that follow are from, and at what size.
+void print_place(const session& s, const std::string& what);
+
+std::string bandwidth_text(double bytes_per_second);
+std::string percent_text(double share);
+/// "128 MB", "4 GB"
+std::string size_text(std::uint64_t bytes);
+/// "3.1x"
+std::string ratio_text(double ratio);
+
+/// Mean, least and most of a figure.
+class spread {
+ public:
+  void add(double value);
+  void add(const spread& other);
+  std::uint64_t count() const noexcept { return count_; }
+  double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+  double least() const noexcept { return least_; }
+  double most() const noexcept { return most_; }
+  /// "87 % (70 to 99)", or "none" of none
+  std::string percent_text() const;
+
+ private:
+  double sum_ = 0;
+  double least_ = 0;
+  double most_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1 and 6 to 13. @throws error(bad_argument) for other figures.
+std::vector<result> print_he2007(sessions& on, const request& asked);
+
+}  // namespace sheaf::bench::papers

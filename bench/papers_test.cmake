@@ -1,0 +1,48 @@
+# Runs the figures of the papers at small sizes: every figure printed, every answer right, every row with its figure.
+execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --json ${OUTPUT}
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "sheaf-bench papers exited with ${code}:\n${said}${complained}")
+endif()
+foreach(figure IN ITEMS 1 6 7 8 9 10 11 12 13)
+  if(NOT said MATCHES "\nFigure ${figure}\\. ")
+    message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
+  endif()
+endforeach()
+foreach(words IN ITEMS "B_seq by equation 1" "best measured " " answers, 0 wrong")
+  if(NOT said MATCHES "${words}")
+    message(FATAL_ERROR "'${words}' is missing:\n${said}")
+  endif()
+endforeach()
+if(said MATCHES "skipped|WRONG")
+  message(FATAL_ERROR "a row is missing or wrong:\n${said}")
+endif()
+
+file(READ ${OUTPUT} document)
+string(JSON rows LENGTH "${document}" rows)
+if(rows LESS 100)
+  message(FATAL_ERROR "${OUTPUT} has ${rows} rows, fewer than the figures")
+endif()
+foreach(row IN ITEMS 0 50 99)
+  foreach(field IN ITEMS figure problem who median_seconds he2007_seconds predicted_seconds verified)
+    string(JSON value ERROR_VARIABLE missing GET "${document}" rows ${row} ${field})
+    if(missing)
+      message(FATAL_ERROR "${OUTPUT}: ${missing}")
+    endif()
+  endforeach()
+endforeach()
+
+# On several threads, figure 12 has one thread beside them.
+execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 2 --figures 12
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0 OR NOT said MATCHES "2 threads over one" OR said MATCHES "Figure 13")
+  message(FATAL_ERROR "sheaf-bench papers --figures 12 exited with ${code}:\n${said}${complained}")
+endif()
+
+# A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
+foreach(wrong IN ITEMS "papers;--quick;--figures;99" "--widths;4;papers")
+  execute_process(COMMAND ${BENCH} ${wrong} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
+  if(NOT code EQUAL 2)
+    message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")
+  endif()
+endforeach()

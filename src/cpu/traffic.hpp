@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sheaf/machine.hpp>
+
+#include "plan/variant.hpp"
+#include "primitives/movement.hpp"
+
+// What moving records through an index costs the memory system of a CPU: the counterpart of cuda/traffic.hpp. The
+// constants were fitted to a Xeon of family 6 model 207 with a profile of its own (docs/experiments.md), and are
+// ratios; times come from the profile.
+namespace sheaf::cpu {
+
+/// Seconds that a movement keeps each resource busy.
+struct traffic {
+  double near = 0;       ///< index and near side, in order
+  double far = 0;        ///< the far side, where it is touched in order or for the first time
+  double access = 0;     ///< far accesses one by one
+  double sharpness = 1;  ///< how well these overlap, as in planned::add_beside
+};
+
+/// The traffic of a gather's or scatter's accesses, whichever variant makes them.
+traffic reads_of(const primitives::movement& p, const machine& m);
+traffic writes_of(const primitives::movement& p, const machine& m);
+
+/// Latency and traffic as a plan's terms.
+plan::planned priced(const traffic& t, const machine& m, bool writes);
+
+/// Whether asking ahead for lines that are read pays: not while the second cache holds them, nor where streams of narrow
+/// records side by side leave them there (1.2 to 1.4 times slower with 256 streams of 1 and 4 bytes).
+bool reads_ahead(const primitives::movement& p) noexcept;
+/// The same for lines that are written. They have to be had from other threads too, so it pays sooner: 1.5 to 1.7 times
+/// faster at random over 512 KB and 1 MB.
+bool writes_ahead(const primitives::movement& p) noexcept;
+
+}  // namespace sheaf::cpu

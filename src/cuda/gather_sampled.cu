@@ -1,0 +1,45 @@
+#include "primitives/gather.hpp"
+
+#include "cuda/pass_plan.hpp"
+#include "cuda/sampled.cuh"
+
+namespace sheaf::cuda {
+namespace {
+
+using primitives::gather_buffers;
+using primitives::gather_problem;
+
+constexpr std::uint64_t widest_record = 4;
+
+// Priced as the passes that a random list takes, and looking at the sample: a list in order costs less,
+// and no more than cuda.direct takes.
+plan::planned plan_sampled(const gather_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  if (const char* reason = sampling_rejection(p, widest_record)) return plan::rejected(reason);
+  plan::planned plan = plan_passes(p, m, plan::he2007::operation::gather, [&](std::uint64_t passes) {
+    return priced(reads_in_passes(p, m, passes), m, false);
+  });
+  plan.add("sampling", 0.01 * plan.seconds);
+  plan.by_name_only = p.pattern.shape != access_pattern::kind::unknown;
+  return plan;
+}
+
+void run_sampled(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+  const device_scope here(ctx.device());
+  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
+  const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
+  const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
+  // Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little.
+  constexpr auto gather = direction::gather;
+  switch (p.record_bytes) {
+    case 1: return launch_sampled_words<gather, std::uint8_t, 4, 256, 4>(ctx, p, passes, a);
+    case 2: return launch_sampled_words<gather, std::uint16_t, 4, 256, 4>(ctx, p, passes, a);
+    default: return launch_sampled_words<gather, std::uint32_t, 6, 256, 2>(ctx, p, passes, a);
+  }
+}
+
+}  // namespace
+
+constinit const primitives::gather_variant gather_sampled{"cuda.sampled", plan_sampled, run_sampled};
+
+}  // namespace sheaf::cuda

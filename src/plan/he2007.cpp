@@ -1,0 +1,141 @@
+#include "plan/he2007.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sheaf::plan::he2007 {
+namespace {
+
+constexpr double warp_threads_of_cuda = 32;
+
+double blocks_per_record(double record_bytes, const parameters& p) noexcept {
+  return std::max(1.0, std::ceil(record_bytes / p.block_bytes));
+}
+
+double bytes_of(const sizes& s) noexcept { return static_cast<double>(s.count) * static_cast<double>(s.record_bytes); }
+
+// Blocks, or groups of blocks that a record takes, under `records` records.
+double blocks_under(double records, double record_bytes, const parameters& p) noexcept {
+  return std::ceil(records * record_bytes / (blocks_per_record(record_bytes, p) * p.block_bytes));
+}
+
+}  // namespace
+
+// The cache streams whole transfers at cached_bytes_per_second, so one of them takes its bytes over that. The paper
+// takes the latency of a hit; where hundreds of accesses are in flight, throughput is what n of them wait for. B_seq is
+// the copy rate of large arrays, to which Eq. 1 gives nearly all weight.
+parameters parameters_of(const machine& m) noexcept {
+  parameters p;
+  p.block_bytes = static_cast<double>(std::max<std::uint64_t>(1, m.fetch_bytes));
+  p.transfer_bytes = static_cast<double>(std::max<std::uint64_t>(1, m.sector_bytes));
+  p.hit_seconds = p.transfer_bytes / m.cached_bytes_per_second;
+  p.cache_blocks = std::floor(static_cast<double>(m.cache_bytes) / p.block_bytes);
+  p.sequential_bytes_per_second = m.copy_bytes_per_second;
+  p.warp_threads = m.backend == backend_kind::cuda ? warp_threads_of_cuda : 1;
+  return p;
+}
+
+double sequential_bandwidth(std::span<const timed_scan> scans) noexcept {
+  double all_bytes = 0;
+  double weighted = 0;
+  for (const timed_scan& scan : scans) {
+    all_bytes += scan.bytes;
+    weighted += scan.bytes * (scan.bytes / scan.seconds);
+  }
+  return all_bytes > 0 ? weighted / all_bytes : 0;
+}
+
+double access_seconds(double accesses, double record_bytes, double hit_rate, const parameters& p) noexcept {
+  const double miss = blocks_per_record(record_bytes, p) * p.block_bytes / p.sequential_bytes_per_second;
+  const double hit = std::ceil(record_bytes / p.transfer_bytes) * p.hit_seconds;
+  return accesses * ((1 - hit_rate) * miss + hit_rate * hit);
+}
+
+double random_bandwidth(double record_bytes, double hit_rate, const parameters& p) noexcept {
+  return record_bytes / access_seconds(1, record_bytes, hit_rate, p);
+}
+
+// The power goes through logarithms that keep what is left of 1: (1 - 1/k)^n itself is 1 for all n once k passes 2^53.
+double expected_distinct(double accesses, double blocks) noexcept {
+  if (accesses <= 0 || blocks <= 0) return 0;
+  if (blocks <= 1) return std::min(accesses, 1.0);
+  return std::min({-blocks * std::expm1(accesses * std::log1p(-1 / blocks)), accesses, blocks});
+}
+
+double miss_rate(double distinct, double accesses, double cache_blocks) noexcept {
+  if (accesses <= 0) return 0;
+  if (distinct <= cache_blocks) return std::min(1.0, distinct / accesses);
+  const double capacity_misses = (1 - cache_blocks / distinct) * (accesses - distinct);
+  return std::clamp((distinct + capacity_misses) / accesses, 0.0, 1.0);
+}
+
+double random_hit_rate(double accesses, double blocks, double cache_blocks) noexcept {
+  return 1 - miss_rate(expected_distinct(accesses, blocks), accesses, cache_blocks);
+}
+
+double partitions_per_warp(double partitions, const parameters& p) noexcept {
+  return expected_distinct(p.warp_threads, std::max(1.0, partitions));
+}
+
+double warp_hit_rate(double partitions, double record_bytes, const parameters& p) noexcept {
+  const double distinct = partitions_per_warp(partitions, p);
+  const double blocks = std::ceil(p.warp_threads * record_bytes / (distinct * p.block_bytes));
+  return std::clamp(1 - distinct * blocks / p.warp_threads, 0.0, 1.0);
+}
+
+double partitioned_hit_rate(double within_warp, double between_warps) noexcept {
+  return within_warp + (1 - within_warp) * between_warps;
+}
+
+double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+  const auto record_bytes = static_cast<double>(s.record_bytes);
+  double accesses = static_cast<double>(s.count) / passes;
+  double records = static_cast<double>(s.far_count) / passes;
+  if (pattern.shape == access_pattern::kind::clustered) {
+    const auto window = static_cast<double>(std::max<std::uint64_t>(1, pattern.parameter));
+    accesses = std::min(accesses, window);
+    records = std::min(records, window);
+  }
+  const double cached = std::floor(p.cache_blocks / blocks_per_record(record_bytes, p));
+  const double at_random = random_hit_rate(accesses, blocks_under(records, record_bytes, p), cached);
+  if (pattern.shape != access_pattern::kind::partitioned) return at_random;
+  return partitioned_hit_rate(warp_hit_rate(static_cast<double>(pattern.parameter), record_bytes, p), at_random);
+}
+
+namespace {
+
+// What goes to or comes from places that the index names.
+double far_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+  if (pattern.shape == access_pattern::kind::sequential) return bytes_of(s) / p.sequential_bytes_per_second;
+  return access_seconds(static_cast<double>(s.count), static_cast<double>(s.record_bytes),
+                        hit_rate(s, pattern, passes, p), p);
+}
+
+}  // namespace
+
+double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+  const double scanned = (bytes_of(s) + static_cast<double>(s.index_bytes)) * passes;
+  return scanned / p.sequential_bytes_per_second + far_seconds(s, pattern, passes, p);
+}
+
+double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+  const double scanned = bytes_of(s) + static_cast<double>(s.index_bytes) * passes;
+  return scanned / p.sequential_bytes_per_second + far_seconds(s, pattern, passes, p);
+}
+
+double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes) noexcept {
+  return scatter_seconds(s, pattern, passes, parameters_of(m));
+}
+
+double predict_gather(const sizes& s, access_pattern pattern, const machine& m, double passes) noexcept {
+  return gather_seconds(s, pattern, passes, parameters_of(m));
+}
+
+std::uint64_t best_passes(operation what, const sizes& s, access_pattern pattern, const parameters& p,
+                          std::uint64_t most) noexcept {
+  return cheapest_passes(most, [&](double passes) {
+    return what == operation::gather ? gather_seconds(s, pattern, passes, p) : scatter_seconds(s, pattern, passes, p);
+  });
+}
+
+}  // namespace sheaf::plan::he2007

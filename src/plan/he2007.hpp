@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <sheaf/machine.hpp>
+#include <sheaf/plan.hpp>
+
+/// The cost model of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors
+/// (SC 2007), sections 3.3 and 3.4, equation by equation. Counts are doubles: a pass has n / nChunk accesses.
+///
+/// Three equations are misprinted; what stands here is mended, and says so: 1, the first branch of 6, and the sum of
+/// two hit rates that goes with 8.
+namespace sheaf::plan::he2007 {
+
+/// What the equations know of a machine, with the paper's letters.
+struct parameters {
+  double block_bytes = 1;                  ///< l: what a miss moves from memory
+  double transfer_bytes = 1;               ///< l': what a hit moves from the cache
+  double hit_seconds = 0;                  ///< delta: time of one such transfer
+  double cache_blocks = 0;                 ///< N: blocks that the cache holds
+  double sequential_bytes_per_second = 1;  ///< B_seq
+  double warp_threads = 1;                 ///< w: threads whose accesses go out together
+};
+
+/// One calibration run of section 3.3.1: a sequential scan of `bytes` took `seconds`.
+struct timed_scan {
+  double bytes = 0;
+  double seconds = 0;
+};
+
+/// A gather or scatter: `count` records of `record_bytes` move between index order and places among `far_count`.
+struct sizes {
+  std::uint64_t count = 0;
+  std::uint64_t far_count = 0;
+  std::uint64_t record_bytes = 0;
+  std::uint64_t index_bytes = 0;  ///< of the whole list
+};
+
+enum class operation : std::uint8_t { gather, scatter };
+
+/// The machine's rates as the paper's letters.
+parameters parameters_of(const machine& m) noexcept;
+
+/// Eq. 1, B_seq: the mean of the scans' bandwidths, weighted by their bytes. Misprinted: as it stands it multiplies
+/// 2^i by t_i, megabytes by seconds, and divides by n what the weights have divided already.
+double sequential_bandwidth(std::span<const timed_scan> scans) noexcept;
+
+/// Eq. 2, t: seconds of `accesses` to records of `record_bytes`, of which the share `hit_rate` is in the cache.
+double access_seconds(double accesses, double record_bytes, double hit_rate, const parameters& p) noexcept;
+
+/// Eq. 3, B_rand: bytes of records that such accesses move in a second.
+double random_bandwidth(double record_bytes, double hit_rate, const parameters& p) noexcept;
+
+/// Eq. 4 and 5, E: how many of `blocks` blocks that many accesses at random are expected to touch. The paper sums over
+/// Stirling numbers; a block is missed by all accesses with probability (1 - 1/k)^n, so the sum is
+/// k (1 - (1 - 1/k)^n). Never more than either count.
+double expected_distinct(double accesses, double blocks) noexcept;
+
+/// Eq. 6, m: share of `accesses` that miss in a cache of `cache_blocks` when they touch `distinct` blocks. Misprinted:
+/// the first branch says E / N, which grows as the cache shrinks but does not know how often a block is used; what is
+/// meant are compulsory misses, E / n, where the second branch arrives at E = N.
+double miss_rate(double distinct, double accesses, double cache_blocks) noexcept;
+
+/// Case I, h: hit rate of accesses at random over `blocks` blocks, from Eq. 5 and 6.
+double random_hit_rate(double accesses, double blocks, double cache_blocks) noexcept;
+
+/// Eq. 7, D: distinct partitions of `partitions` that the threads of a warp are expected to write to.
+double partitions_per_warp(double partitions, const parameters& p) noexcept;
+
+/// Eq. 8, 1 - m: hit rate inside a warp whose records of one partition lie side by side, at least 0: where a record
+/// takes more than a block, m passes 1.
+double warp_hit_rate(double partitions, double record_bytes, const parameters& p) noexcept;
+
+/// Case II, h: what does not hit inside the warp may hit between warps, as in case I. Misprinted: the sum of the two
+/// rates passes 1; the second rate is of those that the first leaves.
+double partitioned_hit_rate(double within_warp, double between_warps) noexcept;
+
+/// The hit rate of one of `passes` passes: case II for partitioned, case I over the blocks of the window for clustered,
+/// case I over all blocks for the others. Sequential accesses have none: they go at B_seq.
+///
+/// A pass has n / nChunk accesses, says section 3.4; they fall on the k / nChunk blocks of its chunk. The hit rate
+/// inside a warp stays: a pass leaves the warp its share of partitions along with its share of records. A window that
+/// moves on lies inside of one chunk at a time, so passes only help where a chunk is smaller than it.
+///
+/// Records wider than a block take several at once; blocks are counted in such groups then.
+double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+
+/// Eq. 9, and Eq. 11 where passes > 1: a scatter's input and index are scanned in every pass, its output is written at
+/// random, once in all.
+double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+
+/// Eq. 10, and what Eq. 11 makes of it: the index is scanned in every pass. The paper prints the multi-pass form for
+/// the scatter alone; in a gather the dual of its input is the output, but every record of that is written by one pass
+/// only, so it counts once.
+double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
+
+/// The two on a machine, in one pass unless said.
+double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
+double predict_gather(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
+
+/// Section 3.4: the number of passes up to `most` that takes the least time.
+std::uint64_t best_passes(operation what, const sizes& s, access_pattern pattern, const parameters& p,
+                          std::uint64_t most = 64) noexcept;
+
+/// The number up to `most` with the least cost(passes): the best power of two, then steps around it that halve. Some
+/// 20 calls of cost instead of 64, a microsecond where all would take five. The cost falls while a region does not fit
+/// the cache and rises with every scan after, so this finds the least or a neighbour of about its price.
+template <class Cost>
+std::uint64_t cheapest_passes(std::uint64_t most, Cost cost) noexcept {
+  std::uint64_t best = 1;
+  double least = cost(1.0);
+  const auto consider = [&](std::uint64_t passes) {
+    if (passes < 1 || passes > most) return;
+    const double seconds = cost(static_cast<double>(passes));
+    if (seconds < least) {
+      least = seconds;
+      best = passes;
+    }
+  };
+  for (std::uint64_t passes = 2; passes <= most; passes *= 2) consider(passes);
+  for (std::uint64_t step = best / 2; step >= 1; step /= 2) {
+    const std::uint64_t middle = best;
+    consider(middle - step);
+    consider(middle + step);
+  }
+  return best;
+}
+
+}  // namespace sheaf::plan::he2007

@@ -1,0 +1,160 @@
+// The planner judged by recorded times, without the machine that they were recorded on: every file
+// bench/results/*-model.json has a profile and, for each problem, the seconds of every variant (sheaf-bench --set model
+// --variants --hint --record FILE).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "inputs/pattern.hpp"
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "sheaf/machine.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+struct recorded_problem {
+  std::string name;
+  std::string primitive;
+  primitives::movement movement;
+  std::map<std::string, double> seconds;  // by variant
+
+  double best() const {
+    double least = 1e300;
+    for (const auto& [variant, s] : seconds) least = std::min(least, s);
+    return least;
+  }
+};
+
+struct record {
+  machine profile;
+  std::vector<recorded_problem> problems;
+};
+
+std::vector<std::string> parts_of(const std::string& name) {
+  std::vector<std::string> parts(1);
+  for (const char c : name) {
+    if (c == '/') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+// "gather/partitioned:256/r8/u32/n=65536"
+recorded_problem problem_of(const std::string& name, backend_kind backend) {
+  const std::vector<std::string> parts = parts_of(name);
+  recorded_problem p{name, parts.at(0), {}, {}};
+  primitives::movement& m = p.movement;
+  m.backend = backend;
+  m.pattern = inputs::hint(inputs::parse_pattern(parts.at(1)));
+  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = std::stoull(parts.at(2).substr(1));
+  m.word_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(16, m.record_bytes & (~m.record_bytes + 1)));
+  m.index = parts.at(3) == "u64" ? index_type::u64 : index_type::u32;
+  m.count = m.far_count = std::stoull(parts.at(4).substr(2));
+  return p;
+}
+
+record load(const std::string& file) {
+  std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
+  const nlohmann::json document = nlohmann::json::parse(stream);
+  record r{parse_machine(document.at("profile").dump(), file), {}};
+  for (const auto& [name, variants] : document.at("seconds").items()) {
+    recorded_problem p = problem_of(name, r.profile.backend);
+    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
+    r.problems.push_back(std::move(p));
+  }
+  return r;
+}
+
+struct prediction {
+  std::string variant;
+  double seconds = 1e300;
+};
+
+template <class Problem, class Buffers>
+prediction cheapest(std::span<const plan::variant<Problem, Buffers>> variants, const Problem& problem,
+                    const machine& profile) {
+  prediction best;
+  for (const auto& v : variants) {
+    const plan::planned plan = v.plan(problem, profile);
+    if (!plan.applicable() || plan.by_name_only || plan.seconds >= best.seconds) continue;
+    best = {std::string(v.name), plan.seconds};
+  }
+  return best;
+}
+
+prediction predict(const recorded_problem& p, const machine& profile) {
+  if (p.primitive == "gather") {
+    return cheapest(primitives::gather_variants(), primitives::gather_problem{p.movement}, profile);
+  }
+  return cheapest(primitives::scatter_variants(), primitives::scatter_problem{p.movement, duplicates::any}, profile);
+}
+
+struct verdict {
+  double accuracy_sum = 0;
+  double least_accuracy = 1;
+  double regret_sum = 0;
+  double most_regret = 1;
+  std::size_t problems = 0;
+
+  double mean_accuracy() const { return accuracy_sum / static_cast<double>(problems); }
+  double mean_regret() const { return regret_sum / static_cast<double>(problems); }
+};
+
+// Reports every problem whose choice takes more than `most_regret` of the best recorded time, or whose prediction is
+// less accurate than least_accuracy.
+verdict judge(const record& r, double most_regret, double least_accuracy) {
+  verdict all;
+  for (const recorded_problem& p : r.problems) {
+    const prediction chosen = predict(p, r.profile);
+    const auto measured = p.seconds.find(chosen.variant);
+    if (measured == p.seconds.end()) {
+      ADD_FAILURE() << p.name << ": the choice " << chosen.variant << " was not measured";
+      continue;
+    }
+    const double accuracy = 1 - std::abs(measured->second - chosen.seconds) / measured->second;
+    const double regret = measured->second / p.best();
+    EXPECT_LE(regret, most_regret) << p.name << ": chose " << chosen.variant;
+    EXPECT_GE(accuracy, least_accuracy) << p.name << ": " << chosen.variant << " took " << measured->second
+                                        << " s, predicted " << chosen.seconds;
+    all.accuracy_sum += accuracy;
+    all.least_accuracy = std::min(all.least_accuracy, accuracy);
+    all.regret_sum += regret;
+    all.most_regret = std::max(all.most_regret, regret);
+    ++all.problems;
+  }
+  ::testing::Test::RecordProperty("mean_accuracy", fmt::format("{:.3f}", all.mean_accuracy()));
+  ::testing::Test::RecordProperty("mean_regret", fmt::format("{:.3f}", all.mean_regret()));
+  fmt::print("{} problems: accuracy mean {:.3f}, least {:.3f}; regret mean {:.3f}, most {:.3f}\n", all.problems,
+             all.mean_accuracy(), all.least_accuracy, all.mean_regret(), all.most_regret);
+  return all;
+}
+
+TEST(Recorded, ChoicesOnAnH200) {
+#if SHEAF_HAS_CUDA
+  const verdict v = judge(load("h200-model.json"), 1.10, 0.60);
+  EXPECT_GE(v.problems, 1500U);
+  EXPECT_GE(v.mean_accuracy(), 0.90);
+  EXPECT_LE(v.mean_regret(), 1.03);
+#else
+  GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
+#endif
+}
+
+TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
+  const verdict v = judge(load("cpu-2-threads-model.json"), 2, -1);
+  EXPECT_GE(v.problems, 300U);
+  EXPECT_GE(v.mean_accuracy(), 0.80);
+  EXPECT_LE(v.mean_regret(), 1.10);
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "primitives/gather.hpp"
+#include "primitives/multipass.hpp"
+#include "primitives/scatter.hpp"
+#include "support/movement_cases.hpp"
+#include "support/placed.hpp"
+
+namespace sheaf::tests {
+
+/// What a gather or scatter reads and writes over: near and far as in primitives/movement.hpp.
+struct multipass_trial {
+  bool gathers;
+  bounds checking;
+  index_type type;
+  image near;
+  image index;
+  image far;
+
+  multipass_trial(bool is_gather, const movement_case& c, bounds b = bounds::check)
+      : gathers(is_gather),
+        checking(b),
+        type(c.index),
+        near(side(!is_gather, c.count, c.record_bytes, c.near_padding, c.near_misalignment)),
+        index(index_list(c.pattern, c.far_count, c.count, c.index)),
+        far(side(is_gather, c.far_count, c.record_bytes, c.far_padding, c.far_misalignment)) {}
+
+  static image side(bool is_read, std::uint64_t count, std::uint64_t width, std::uint64_t padding,
+                    std::uint64_t misalignment) {
+    return is_read ? filled(count, width, width + padding, misalignment, 7)
+                   : poisoned(count, width, width + padding, misalignment);
+  }
+  const image& written() const { return gathers ? near : far; }
+
+  // What the reference makes of it; it leaves the first bad index with ctx.
+  image expected(const context& ctx) const {
+    image n = near;
+    image f = far;
+    if (gathers) {
+      gather(ctx, f.view(), index_view(index, type), n.view(), {.bounds = checking, .variant = "reference.serial"});
+      return n;
+    }
+    scatter(ctx, n.view(), index_view(index, type), f.view(), {.bounds = checking, .variant = "reference.serial"});
+    return f;
+  }
+};
+
+template <class Variant>
+const Variant& named(std::span<const Variant> all, std::string_view name) {
+  return *std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
+}
+
+/// Plans with the variant of ctx's backend, changes the plan, runs it; returns what it made of the written side.
+template <class Change>
+std::vector<std::byte> run_multipass(const context& ctx, const multipass_trial& t, Change change) {
+  const placed near(ctx, t.near);
+  const placed index(ctx, t.index);
+  const placed far(ctx, t.far);
+  const std::string name = ctx.backend() == backend_kind::cuda ? "cuda.multipass" : "cpu.multipass";
+  const primitives::movement m = primitives::describe_movement(ctx, near.view(), index.index(t.type), far.view(),
+                                                               access_pattern::unknown(), t.checking);
+  const auto run_with = [&](const auto& variant, const auto& problem, const auto& buffers) {
+    plan::planned plan = variant.plan(problem, ctx.profile());
+    ASSERT_TRUE(plan.applicable()) << plan.rejection;
+    EXPECT_GE(plan.parameters[primitives::multipass_passes], 1U);
+    EXPECT_EQ(plan.parameters[primitives::multipass_segments], 1U);
+    change(plan);
+    variant.run(ctx, problem, plan, buffers);
+  };
+  if (t.gathers) {
+    run_with(named(primitives::gather_variants(), name), primitives::gather_problem{m},
+             primitives::gather_buffers{far.view(), index.index(t.type), near.view()});
+  } else {
+    run_with(named(primitives::scatter_variants(), name), primitives::scatter_problem{m, duplicates::any},
+             primitives::scatter_buffers{near.view(), index.index(t.type), far.view()});
+  }
+  expect_bytes((t.gathers ? far : near).download(), t.gathers ? t.far : t.near, "input");
+  expect_bytes(index.download(), t.index, "index");
+  return (t.gathers ? near : far).download();
+}
+
+/// Passes and segments set by hand.
+struct forced {
+  std::uint64_t passes;
+  std::uint64_t segments;
+
+  void operator()(plan::planned& plan) const {
+    plan.parameters[primitives::multipass_passes] = passes;
+    plan.parameters[primitives::multipass_segments] = segments;
+  }
+};
+
+/// More passes than records too.
+inline std::vector<forced> every_round() {
+  std::vector<forced> all;
+  for (const std::uint64_t passes : {1, 2, 3, 7, 16, 1000}) {
+    for (const std::uint64_t segments : {1, 2, 5}) all.push_back({passes, segments});
+  }
+  return all;
+}
+
+}  // namespace sheaf::tests
