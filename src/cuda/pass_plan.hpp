@@ -6,6 +6,9 @@
 
 namespace sheaf::cuda {
 
+/// Where a list in order would take less than this, looking at a sample costs it more than some per cent.
+constexpr double least_in_order_seconds = 40e-6;
+
 /// The plan of a multi-pass variant: the number of passes that `price` finds cheapest, among them the one that the 2007
 /// model asks for. That model alone would miss: to it a cache of 60 MB is 60 MB, while what streams through an H200's
 /// L2 leaves a region some 16.

@@ -18,8 +18,13 @@ struct sampled_schedule {
   std::uint32_t asks;  ///< whether any block does
 };
 
+/// Blocks that a multiprocessor must hold, 0 for as many as come of it: words of 4 bytes in order need all eight (1.02
+/// of cuda.direct's time, 1.10 with six), though that leaves the passes too few registers (1.25 of cuda.multipass's).
+template <direction Direction, class Word, class Index>
+constexpr int least_resident = Direction == direction::scatter && sizeof(Word) == 4 && sizeof(Index) == 4 ? 8 : 0;
+
 template <direction Direction, class Word, class Index, int Items, int Step, int Rounds>
-__global__ void __launch_bounds__(sample_block)
+__global__ void __launch_bounds__(sample_block, least_resident<Direction, Word, Index>)
     move_words_by_sample(const __grid_constant__ word_arguments<Index> a, const __grid_constant__ sampled_schedule s) {
   constexpr std::uint32_t tile = sample_block * Items;
   constexpr std::uint32_t chunk = tile * Rounds;

@@ -11,8 +11,8 @@ using primitives::scatter_problem;
 
 constexpr std::uint64_t widest_record = 8;
 
-// Priced as the passes that a random list takes, and looking at the sample: a list in order costs less,
-// and no more than cuda.direct takes.
+// Priced as the passes that a list at random takes, and a tenth for what sampling may cost any list: a gain smaller
+// than that is not worth it. A list in order costs about what cuda.direct takes.
 plan::planned plan_sampled(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
@@ -20,8 +20,11 @@ plan::planned plan_sampled(const scatter_problem& p, const machine& m) {
   plan::planned plan = plan_passes(p, m, plan::he2007::operation::scatter, [&](std::uint64_t passes) {
     return priced(writes_in_passes(p, m, passes), m, true);
   });
-  plan.add("sampling", 0.01 * plan.seconds);
-  plan.by_name_only = p.pattern.shape != access_pattern::kind::unknown;
+  plan.add("sampling", 0.1 * plan.seconds);
+  primitives::movement in_order = p;
+  in_order.pattern = access_pattern::sequential();
+  const bool is_short = priced(writes_of(in_order, m), m, true).seconds < least_in_order_seconds;
+  plan.by_name_only = is_short || p.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }
 
