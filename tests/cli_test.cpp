@@ -206,10 +206,13 @@ TEST_F(Cli, UsageErrorsAreNamed) {
                  "sheaf gather: --threads: '0x2' is not a whole number from 1 to 4096\nTry: sheaf gather --help");
   expect_failure("gather table.npy index.npy -o out --index-type f32", 2,
                  "sheaf gather: 'f32' is not an index type: u32, u64, i32, i64");
-  for (const char* pattern : {"zigzag", "clustered", "clustered:0", "clustered:x", "random:3"}) {
-    expect_failure("gather table.npy index.npy -o out --pattern-hint " + std::string(pattern), 2,
-                   "sheaf gather: '" + std::string(pattern) +
-                       "' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N");
+  for (const char* pattern :
+       {"zigzag", "clustered", "clustered:0", "clustered:x", "random:3", "skewed:2", "repeated"}) {
+    expect_failure(
+        "gather table.npy index.npy -o out --pattern-hint " + std::string(pattern), 2,
+        "sheaf gather: '" + std::string(pattern) +
+            "' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N, strided:N, "
+            "skewed, repeated:N");
   }
   expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2,
                  "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
@@ -249,10 +252,10 @@ TEST_F(Cli, AMissingBackendIsNamed) {
 TEST_F(Cli, PlanExplainsEveryVariant) {
   const program_result result = run_sheaf(folder,
                                           "plan scatter --count 1000000 --table 1000000 --bytes 16 --duplicates last "
-                                          "--backend cpu --pattern clustered:64 --json");
+                                          "--backend cpu --pattern strided:64 --json");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto plan = nlohmann::json::parse(result.out);
-  EXPECT_EQ(plan["pattern"], "clustered:64");
+  EXPECT_EQ(plan["pattern"], "strided:64");
   std::size_t chosen = 0;
   for (const auto& variant : plan["variants"]) {
     chosen += variant["chosen"].get<bool>() ? 1 : 0;

@@ -25,11 +25,11 @@ struct pattern_row {
   access_pattern::kind shape;
   bool takes_number;
 };
-constexpr pattern_row patterns[] = {{"unknown", access_pattern::kind::unknown, false},
-                                    {"sequential", access_pattern::kind::sequential, false},
-                                    {"random", access_pattern::kind::random, false},
-                                    {"partitioned", access_pattern::kind::partitioned, true},
-                                    {"clustered", access_pattern::kind::clustered, true}};
+constexpr pattern_row patterns[] = {
+    {"unknown", access_pattern::kind::unknown, false},    {"sequential", access_pattern::kind::sequential, false},
+    {"random", access_pattern::kind::random, false},      {"partitioned", access_pattern::kind::partitioned, true},
+    {"clustered", access_pattern::kind::clustered, true}, {"strided", access_pattern::kind::strided, true},
+    {"skewed", access_pattern::kind::skewed, false},      {"repeated", access_pattern::kind::repeated, true}};
 
 std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::uint64_t record_bytes,
                            std::uint64_t header) {
@@ -86,7 +86,9 @@ access_pattern parse_access_pattern(std::string_view text) {
   }
   throw error(
       error_code::bad_argument,
-      fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N", text));
+      fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N, strided:N, "
+                  "skewed, repeated:N",
+                  text));
 }
 
 std::string name(const access_pattern& pattern) {
@@ -106,8 +108,8 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
   subcommand
       .add_option_function<std::string>(
           option, [&pattern](const std::string& text) { pattern = parse_access_pattern(text); },
-          "What is known of the places that INDEX names: unknown, sequential, random, partitioned:STREAMS or "
-          "clustered:RECORDS")
+          "What is known of the places that INDEX names: unknown, sequential, random, partitioned:STREAMS, "
+          "clustered:RECORDS, strided:STEP, skewed, repeated:RECORDS")
       ->type_name("PATTERN");
 }
 
