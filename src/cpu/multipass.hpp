@@ -4,6 +4,7 @@
 
 #include "cpu/parallel.hpp"
 #include "cpu/record_copy.hpp"
+#include "cpu/traffic.hpp"
 #include "primitives/multipass.hpp"
 
 namespace sheaf::cpu {
@@ -17,6 +18,29 @@ inline double region_check_seconds(const primitives::movement& m, const machine&
   if (passes == 1) return 0;
   return static_cast<double>(m.count) * (seconds_per_wrong_guess + seconds_per_check * static_cast<double>(passes)) /
          on.parallelism;
+}
+
+/// The plan of a multi-pass variant: as many passes as the paper's model asks for.
+inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation what) {
+  namespace he2007 = plan::he2007;
+  const bool writes = what == he2007::operation::scatter;
+  const auto traffic_of = [&](const primitives::movement& q) { return writes ? writes_of(q, m) : reads_of(q, m); };
+  const std::uint64_t passes = he2007::best_passes(what, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
+  traffic t = traffic_of(p);
+  t.near += static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes()) / m.copy_bytes_per_second;
+  if (passes > 1) {
+    primitives::movement region = p;
+    region.far_count /= passes;
+    t.access = traffic_of(region).access;
+  }
+  plan::planned plan = priced(t, m, writes);
+  plan.add("region checks", region_check_seconds(p, m, passes));
+  // One pass does what cpu.direct does and asks for no line ahead.
+  if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);
+  plan.parameters[primitives::multipass_passes] = passes;
+  plan.parameters[primitives::multipass_segments] = 1;
+  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
+  return plan;
 }
 
 /// Calls pass(first, count, region_begin, region_count, is_first) -> first_bad for every pass over every segment of

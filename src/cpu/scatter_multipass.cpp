@@ -1,5 +1,4 @@
 #include "cpu/multipass.hpp"
-#include "cpu/traffic.hpp"
 #include "primitives/scatter.hpp"
 
 namespace sheaf::cpu {
@@ -8,30 +7,11 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-// As many passes as the paper's model asks for.
 plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (p.far_count == 0) return plan::rejected("there is no record that an index could name");
-  namespace he2007 = plan::he2007;
-  const std::uint64_t passes =
-      he2007::best_passes(he2007::operation::scatter, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
-  traffic t = writes_of(p, m);
-  const double extra = static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes());
-  t.near += extra / m.copy_bytes_per_second;
-  if (passes > 1) {
-    primitives::movement region = p;
-    region.far_count /= passes;
-    t.access = writes_of(region, m).access;
-  }
-  plan::planned plan = priced(t, m, true);
-  plan.add("region checks", region_check_seconds(p, m, passes));
-  // One pass does what cpu.direct does and asks for no line ahead.
-  if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);
-  plan.parameters[primitives::multipass_passes] = passes;
-  plan.parameters[primitives::multipass_segments] = 1;
-  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
-  return plan;
+  return plan_passes(p, m, plan::he2007::operation::scatter);
 }
 
 // One pass over a part of the index. A bad index is nobody's region; the first pass reports it.

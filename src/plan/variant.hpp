@@ -24,7 +24,7 @@ struct planned {
   std::uint32_t term_count = 0;
   std::array<std::uint64_t, 4> parameters{};  ///< passes, bits, items: what run() gets from plan()
   const char* rejection = nullptr;            ///< why it cannot run; null if it can
-  bool by_name_only = false;                  ///< runs only when forced: the oracle
+  bool by_name_only = false;                  ///< runs only when forced: the oracle, or what the pattern rules out
 
   bool applicable() const noexcept { return rejection == nullptr; }
   planned& add(const char* what, double term_seconds) noexcept {
