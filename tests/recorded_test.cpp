@@ -104,6 +104,7 @@ struct verdict {
   double regret_sum = 0;
   double most_regret = 1;
   std::size_t problems = 0;
+  std::size_t within_a_tenth = 0;  ///< of the best variant's time
 
   double mean_accuracy() const { return accuracy_sum / static_cast<double>(problems); }
   double mean_regret() const { return regret_sum / static_cast<double>(problems); }
@@ -129,12 +130,14 @@ verdict judge(const record& r, double most_regret, double least_accuracy) {
     all.least_accuracy = std::min(all.least_accuracy, accuracy);
     all.regret_sum += regret;
     all.most_regret = std::max(all.most_regret, regret);
+    all.within_a_tenth += regret <= 1.10;
     ++all.problems;
   }
   ::testing::Test::RecordProperty("mean_accuracy", fmt::format("{:.3f}", all.mean_accuracy()));
   ::testing::Test::RecordProperty("mean_regret", fmt::format("{:.3f}", all.mean_regret()));
-  fmt::print("{} problems: accuracy mean {:.3f}, least {:.3f}; regret mean {:.3f}, most {:.3f}\n", all.problems,
-             all.mean_accuracy(), all.least_accuracy, all.mean_regret(), all.most_regret);
+  fmt::print("{} problems: accuracy mean {:.3f}, least {:.3f}; regret mean {:.3f}, most {:.3f}, {} within 1.10\n",
+             all.problems, all.mean_accuracy(), all.least_accuracy, all.mean_regret(), all.most_regret,
+             all.within_a_tenth);
   return all;
 }
 
@@ -150,7 +153,10 @@ TEST(Recorded, ChoicesOnAnH200) {
 }
 
 TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
-  const verdict v = judge(load("cpu-2-threads-model.json"), 2, -1);
+  // Where two variants run the same code for a problem, times of a shared machine differ by more than a tenth; hence
+  // the weaker promise for single problems.
+  const verdict v = judge(load("cpu-2-threads-model.json"), 1.5, -1);
+  EXPECT_GE(static_cast<double>(v.within_a_tenth), 0.90 * static_cast<double>(v.problems));
   EXPECT_GE(v.problems, 300U);
   EXPECT_GE(v.mean_accuracy(), 0.80);
   EXPECT_LE(v.mean_regret(), 1.10);
