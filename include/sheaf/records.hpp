@@ -83,6 +83,22 @@ struct index_span {
   }
 };
 
+/// Where a list of record numbers is written; see index_span.
+struct index_output {
+  void* data = nullptr;
+  std::uint64_t count = 0;
+  index_type type = index_type::u32;
+
+  constexpr index_output() = default;
+  constexpr index_output(void* first, std::uint64_t index_count, index_type t)
+      : data(first), count(index_count), type(t) {}
+  template <index_range Range>
+  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>) index_output(Range&& list)
+      : index_output(std::ranges::data(list), std::ranges::size(list), index_span(list).type) {}
+
+  operator index_span() const { return {data, count, type}; }
+};
+
 /// What happens to an index that names no record.
 enum class bounds : std::uint8_t {
   check,  ///< it is skipped, and the first one is thrown by context::wait()

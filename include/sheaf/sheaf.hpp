@@ -9,4 +9,6 @@
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
+#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/split.hpp>
 #include <sheaf/version.hpp>

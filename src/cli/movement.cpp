@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "primitives/movement.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/movement.hpp"
 #include "cli/verify.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {

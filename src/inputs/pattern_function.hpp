@@ -3,13 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/host_device.hpp"
 #include "inputs/pattern.hpp"
-
-#if defined(__CUDACC__)
-#define SHEAF_HOST_DEVICE __host__ __device__
-#else
-#define SHEAF_HOST_DEVICE
-#endif
 
 namespace sheaf::inputs {
 

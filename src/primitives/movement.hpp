@@ -9,8 +9,6 @@
 
 namespace sheaf::primitives {
 
-constexpr std::uint64_t most_record_bytes = 64 * 1024;
-
 /// What decides how records move through an index: sizes and layout, never data. `far` is the side that the index
 /// reaches (a gather's table, a scatter's output), `near` the side in index order.
 struct movement {

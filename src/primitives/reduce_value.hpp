@@ -1,0 +1,39 @@
+#pragma once
+
+#include <type_traits>
+
+#include <sheaf/scatter_reduce.hpp>
+
+#include "core/host_device.hpp"
+
+// How two values of a slot are put together, the same on host and device.
+namespace sheaf::primitives {
+
+template <class T>
+SHEAF_HOST_DEVICE inline T quiet_nan() {
+  if constexpr (sizeof(T) == 4) return __builtin_nanf("");
+  return static_cast<T>(__builtin_nan(""));
+}
+
+/// Whether b comes before a in the order of minima: -0 before +0. Neither is NaN.
+template <class T>
+SHEAF_HOST_DEVICE inline bool is_below(T b, T a) {
+  if constexpr (std::is_floating_point_v<T>) return b < a || (b == a && __builtin_signbit(b) && !__builtin_signbit(a));
+  return b < a;
+}
+
+template <reduction Op, class T>
+SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
+  if constexpr (Op == reduction::add) {
+    if constexpr (std::is_floating_point_v<T>) return a + b;
+    using bits = std::make_unsigned_t<std::conditional_t<std::is_floating_point_v<T>, int, T>>;
+    return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
+  } else {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (a != a || b != b) return quiet_nan<T>();
+    }
+    return (Op == reduction::min ? is_below(b, a) : is_below(a, b)) ? b : a;
+  }
+}
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,63 @@
+#include "primitives/scatter_reduce.hpp"
+
+#include <sheaf/scatter_reduce.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+
+std::span<const scatter_reduce_variant> scatter_reduce_variants() {
+  static const scatter_reduce_variant all[] = {
+      reference::scatter_reduce_serial,
+  };
+  return all;
+}
+
+namespace {
+
+constexpr std::string_view call = "scatter_reduce";
+
+const_records as_records(const_values v) { return {v.data, v.count, bytes(v.type)}; }
+
+void require_values(const_values in, values out) {
+  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
+  if (in.type != out.type) {
+    refuse("{}: in has values of type {}, out of {}", call, names[static_cast<int>(in.type)],
+           names[static_cast<int>(out.type)]);
+  }
+  require_aligned(call, in.data, bytes(in.type), "in");
+  require_aligned(call, out.data, bytes(out.type), "out");
+}
+
+scatter_reduce_problem describe(const context& ctx, const_values in, index_span index, values out, reduction op,
+                                const scatter_reduce_options& options) {
+  return {describe_movement(ctx, as_records(in), index, as_records(out), options.pattern, options.bounds), in.type, op,
+          options.order};
+}
+
+}  // namespace
+}  // namespace primitives
+
+void scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
+                    const scatter_reduce_options& options) {
+  using namespace primitives;
+  require_values(in, out);
+  require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_near=*/false);
+  if (index.count == 0) return;
+  const auto problem = describe(ctx, in, index, out, op, options);
+  const auto [variant, plan] = plan::choose(call, scatter_reduce_variants(), problem, ctx, options.variant);
+  variant->run(ctx, problem, plan, {in, index, out});
+}
+
+explanation explain_scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
+                                   const scatter_reduce_options& options) {
+  using namespace primitives;
+  require_values(in, out);
+  require_shapes(call, as_records(in), "in", index, as_records(out), "out");
+  const auto problem = describe(ctx, in, index, out, op, options);
+  return plan::explain(call, scatter_reduce_variants(), problem, ctx, options.variant);
+}
+
+}  // namespace sheaf

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+
+#include <sheaf/records.hpp>
+#include <sheaf/scatter_reduce.hpp>
+
+#include "plan/variant.hpp"
+#include "primitives/movement.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// near is the input, far the output.
+struct scatter_reduce_problem : movement {
+  value_type type = value_type::f32;
+  reduction op = reduction::add;
+  reduction_order order = reduction_order::deterministic;
+
+  /// Whether the order in which values are put together shows in the result.
+  bool order_matters() const noexcept {
+    return op == reduction::add && (type == value_type::f32 || type == value_type::f64);
+  }
+  friend bool operator==(const scatter_reduce_problem&, const scatter_reduce_problem&) = default;
+};
+
+struct scatter_reduce_buffers {
+  const_values in;
+  index_span index;
+  values out;
+};
+
+using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
+
+/// Every way to scatter and reduce that this build has.
+std::span<const scatter_reduce_variant> scatter_reduce_variants();
+
+}  // namespace primitives
+
+// What the backends define.
+namespace reference {
+extern const primitives::scatter_reduce_variant scatter_reduce_serial;
+}
+
+}  // namespace sheaf

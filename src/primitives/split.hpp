@@ -1,0 +1,83 @@
+#pragma once
+
+#include <span>
+
+#include <sheaf/records.hpp>
+#include <sheaf/split.hpp>
+
+#include "plan/variant.hpp"
+#include "primitives/category.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+enum class split_product : std::uint8_t { records, gather_index, scatter_index };
+
+/// What decides how a split is done: sizes and layout, never data. Keys are the records themselves for record_bits.
+struct split_problem {
+  backend_kind backend = backend_kind::cpu;
+  split_product product = split_product::records;
+  bool stable = true;
+  std::uint64_t count = 0;
+  std::uint64_t categories = 0;
+
+  std::uint64_t record_bytes = 0;  ///< of what is written: an index's bytes for the index forms
+  std::uint64_t in_stride_bytes = 0;
+  std::uint64_t out_stride_bytes = 0;
+  std::uint32_t word_bytes = 1;  ///< as in movement
+  index_type index = index_type::u32;
+
+  split_key::kind key_from = split_key::kind::record_bits;
+  bit_field bits;                      ///< of the key; all of its bits for kind::category
+  std::uint64_t key_bytes = 0;         ///< width of a key
+  std::uint64_t key_stride_bytes = 0;
+  std::uint32_t key_word_bytes = 1;  ///< widest power of two up to 16 that divides the keys' address, stride and width
+
+  bool checks_category() const noexcept {
+    return key_from == split_key::kind::category && categories < std::uint64_t{1} << bits.count;
+  }
+  bool key_is_apart() const noexcept { return key_from != split_key::kind::record_bits; }
+
+  friend bool operator==(const split_problem&, const split_problem&) = default;
+};
+
+struct split_buffers {
+  const_records in;    ///< product records
+  const_records keys;  ///< in, for record_bits
+  records out;         ///< product records
+  index_output index;  ///< the other products
+  std::uint64_t* offsets = nullptr;
+};
+
+using split_variant = plan::variant<split_problem, split_buffers>;
+
+/// Every way to split that this build has.
+std::span<const split_variant> split_variants();
+
+/// Record numbers of a membership's entries: out[e] = r for first[r] <= e < first[r + 1].
+struct expand_problem {
+  backend_kind backend = backend_kind::cpu;
+  std::uint64_t rows = 0;
+  std::uint64_t entries = 0;
+  index_type index = index_type::u32;
+  friend bool operator==(const expand_problem&, const expand_problem&) = default;
+};
+
+struct expand_buffers {
+  const std::uint64_t* first;
+  void* row_of_entry;
+};
+
+using expand_variant = plan::variant<expand_problem, expand_buffers>;
+std::span<const expand_variant> expand_variants();
+
+}  // namespace primitives
+
+// What the backends define.
+namespace reference {
+extern const primitives::split_variant split_serial;
+extern const primitives::expand_variant expand_serial;
+}  // namespace reference
+
+}  // namespace sheaf

@@ -1,0 +1,54 @@
+#include "primitives/views.hpp"
+
+#include <limits>
+
+#include "core/context_state.hpp"
+
+namespace sheaf::primitives {
+
+void require_shape(std::string_view call, const_records r, std::string_view what) {
+  if (r.record_bytes == 0 || r.record_bytes > most_record_bytes) {
+    refuse("{}: {} has records of {} bytes, not 1 to {}", call, what, r.record_bytes, most_record_bytes);
+  }
+  if (r.stride_bytes < r.record_bytes) {
+    refuse("{}: {} has a stride of {} bytes, less than its records' {}", call, what, r.stride_bytes, r.record_bytes);
+  }
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (r.stride_bytes > most || (r.count > 0 && r.count - 1 > (most - r.record_bytes) / r.stride_bytes)) {
+    refuse("{}: {} has {} records {} bytes apart, more than memory can hold", call, what, r.count, r.stride_bytes);
+  }
+}
+
+void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,
+                    std::string_view what) {
+  if (byte_count == 0) return;
+  if (data == nullptr) refuse("{}: {} is null", call, what);
+  ctx.state().require_reachable(data, call, what);
+}
+
+void require_aligned(std::string_view call, const void* data, std::uint64_t alignment, std::string_view what) {
+  if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) {
+    refuse("{}: {} is not aligned to its {} bytes", call, what, alignment);
+  }
+}
+
+void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
+                          std::uint64_t records) {
+  const std::uint64_t most = index.type == index_type::u32   ? std::uint64_t{1} << 32
+                             : index.type == index_type::i32 ? std::uint64_t{1} << 31
+                                                             : std::numeric_limits<std::uint64_t>::max();
+  if (records > most) refuse("{}: {} has 4-byte entries, too narrow for {} records", call, what, records);
+  require_memory(call, ctx, index.data, index.count * bytes(index.type), what);
+  require_aligned(call, index.data, bytes(index.type), what);
+}
+
+void require_apart(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name, const void* b,
+                   std::uint64_t b_bytes, std::string_view b_name) {
+  const auto a_first = reinterpret_cast<std::uintptr_t>(a);
+  const auto b_first = reinterpret_cast<std::uintptr_t>(b);
+  if (a_bytes > 0 && b_bytes > 0 && a_first < b_first + b_bytes && b_first < a_first + a_bytes) {
+    refuse("{}: {} overlaps {}", call, a_name, b_name);
+  }
+}
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <sheaf/scatter_reduce.hpp>
+
+namespace sheaf::primitives {
+
+/// Calls body with a value of the type that `type` names.
+template <class Body>
+void with_value(value_type type, Body body) {
+  switch (type) {
+    case value_type::i32: return body(std::int32_t{});
+    case value_type::u32: return body(std::uint32_t{});
+    case value_type::i64: return body(std::int64_t{});
+    case value_type::u64: return body(std::uint64_t{});
+    case value_type::f32: return body(float{});
+    case value_type::f64: return body(double{});
+  }
+}
+
+/// The same, and with the operation as a constant: reduced<op()>(a, b).
+template <class Body>
+void with_value_and_op(value_type type, reduction op, Body body) {
+  with_value(type, [&](auto value) {
+    switch (op) {
+      case reduction::add: return body(value, std::integral_constant<reduction, reduction::add>{});
+      case reduction::min: return body(value, std::integral_constant<reduction, reduction::min>{});
+      case reduction::max: return body(value, std::integral_constant<reduction, reduction::max>{});
+    }
+  });
+}
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,47 @@
+#include "primitives/scatter_reduce.hpp"
+
+#include "core/cpu_state.hpp"
+#include "primitives/reduce_value.hpp"
+#include "primitives/with_value.hpp"
+#include "reference/index_reader.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+// One value after another, in the order of the positions.
+plan::planned plan_serial(const scatter_reduce_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
+  return plan;
+}
+
+void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
+                const scatter_reduce_buffers& b) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const index_reader index(b.index, p.far_count);
+  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+    using T = decltype(value);
+    const T* const in = static_cast<const T*>(b.in.data);
+    T* const out = static_cast<T*>(b.out.data);
+    for (std::uint64_t i = 0; i < p.count; ++i) {
+      if (index.in_range(i)) {
+        T& slot = out[index.bits(i)];
+        slot = primitives::reduced<op()>(slot, in[i]);
+      } else {
+        state.keep_first(index.report(call, i, core::index_role::scatter_index));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", plan_serial, run_serial};
+
+}  // namespace sheaf::reference

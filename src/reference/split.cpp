@@ -1,0 +1,84 @@
+#include "primitives/split.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include "core/cpu_state.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::expand_buffers;
+using primitives::expand_problem;
+using primitives::split_buffers;
+using primitives::split_problem;
+using primitives::split_product;
+
+// A list of record numbers for each category, filled in the order of the records, then written out one after another.
+plan::planned plan_serial(const split_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", 2 * static_cast<double>(p.count) * m.access_seconds);
+  return plan;
+}
+
+void write_index(const split_problem& p, const split_buffers& b, std::uint64_t at, std::uint64_t value) {
+  std::memcpy(static_cast<std::byte*>(b.index.data) + at * p.record_bytes, &value, p.record_bytes);
+}
+
+void place(const split_problem& p, const split_buffers& b, std::uint64_t from, std::uint64_t to) {
+  switch (p.product) {
+    case split_product::gather_index: return write_index(p, b, to, from);
+    case split_product::scatter_index: return write_index(p, b, from, to);
+    default:
+      std::memcpy(b.out.data + to * p.out_stride_bytes, b.in.data + from * p.in_stride_bytes, p.record_bytes);
+  }
+}
+
+void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  std::vector<std::uint64_t> next(p.categories + 1);
+  const auto category_of = [&](std::uint64_t i) {
+    return primitives::field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
+  };
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t category = category_of(i);
+    if (category < p.categories) {
+      ++next[category + 1];
+    } else {
+      state.keep_first({call, i, category, p.categories, core::index_role::category, 0});
+    }
+  }
+  for (std::uint64_t c = 0; c < p.categories; ++c) next[c + 1] += next[c];
+  if (b.offsets != nullptr) std::copy(next.begin(), next.end(), b.offsets);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t category = category_of(i);
+    if (category < p.categories) place(p, b, i, next[category]++);
+  }
+}
+
+plan::planned plan_expand(const expand_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.rows + p.entries) * m.access_seconds);
+  return plan;
+}
+
+void run_expand(const context&, const expand_problem& p, const plan::planned&, const expand_buffers& b) {
+  const std::uint64_t width = bytes(p.index);
+  for (std::uint64_t row = 0; row < p.rows; ++row) {
+    for (std::uint64_t e = b.first[row]; e < b.first[row + 1] && e < p.entries; ++e) {
+      std::memcpy(static_cast<std::byte*>(b.row_of_entry) + e * width, &row, width);
+    }
+  }
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_serial{"reference.serial", plan_serial, run_serial};
+constinit const primitives::expand_variant expand_serial{"reference.serial", plan_expand, run_expand};
+
+}  // namespace sheaf::reference
