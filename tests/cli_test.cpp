@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sheaf/version.hpp>
 
+#include "support/cli_test.hpp"
 #include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 #include "support/run_program.hpp"
@@ -18,11 +19,10 @@
 namespace sheaf::tests {
 namespace {
 
-/// Runs the command in a folder that holds a table of ten rows of three floats and an index of three entries.
-class Cli : public testing::Test {
+/// A folder that holds a table of ten rows of three floats and an index of three entries.
+class Cli : public cli_test {
  protected:
-  void SetUp() override {
-    if (sheaf_program().empty()) GTEST_SKIP() << "the sheaf program is neither beside the tests nor where it was built";
+  void fill_folder() override {
     std::vector<float> values(30);
     std::iota(values.begin(), values.end(), 0.0F);
     table = bytes_of(values);
@@ -33,23 +33,6 @@ class Cli : public testing::Test {
   std::string row(std::size_t i) const { return table.substr(12 * i, 12); }
   std::string rows_file() const { return npy_file("'<f4'", "(3, 3)", row(7) + row(0) + row(7)); }
 
-  /// Runs, and expects the exit code and exactly these words on stderr. What fails leaves no file behind.
-  void expect_failure(std::string_view arguments, int code, const std::string& words) {
-    const std::size_t files = folder.count();
-    const program_result result = run_sheaf(folder, arguments);
-    EXPECT_EQ(result.code, code) << arguments;
-    EXPECT_EQ(result.err, words + "\n") << arguments;
-    EXPECT_EQ(result.out, "") << arguments;
-    EXPECT_EQ(folder.count(), files) << arguments;
-  }
-
-  void expect_success(std::string_view arguments) {
-    const program_result result = run_sheaf(folder, arguments);
-    EXPECT_EQ(result.code, 0) << arguments << "\n" << result.err;
-    EXPECT_EQ(result.err, "") << arguments;
-  }
-
-  temporary_folder folder;
   std::string table;
 };
 
@@ -374,7 +357,8 @@ TEST_F(Cli, VersionNamesWhatIsBuiltIn) {
 }
 
 TEST_F(Cli, EveryHelpEndsWithAnExample) {
-  for (const std::string subcommand : {"", "gather", "scatter", "plan", "machine", "version", "demo", "spatter"}) {
+  for (const std::string subcommand :
+       {"", "gather", "scatter", "split", "plan", "machine", "version", "demo", "spatter"}) {
     const program_result help = run_sheaf(folder, subcommand + " --help");
     EXPECT_EQ(help.code, 0) << subcommand;
     EXPECT_NE(help.out.rfind("\n  sheaf "), std::string::npos) << help.out;

@@ -1,6 +1,4 @@
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "inputs/pattern.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
+#include "support/large.hpp"
 #include "support/movement_cases.hpp"
 
 // Past 2^31 and 2^32 records and past 4 GiB. Minutes and tens of gigabytes, so only where SHEAF_LARGE=1.
@@ -52,22 +51,10 @@ constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
 constexpr backend_kind backends[] = {backend_kind::cpu};
 #endif
 
-std::uint64_t available_host_bytes() {
-  std::ifstream in("/proc/meminfo");
-  std::string word;
-  std::uint64_t kib = 0;
-  while (in >> word) {
-    if (word == "MemAvailable:" && in >> kib) return kib * 1024;
-  }
-  return 0;
-}
-
 class Large : public testing::TestWithParam<std::tuple<large_case, backend_kind>> {
  protected:
   void SetUp() override {
-    const char* asked = std::getenv("SHEAF_LARGE");
-    if (asked == nullptr || std::string_view(asked) != "1")
-      GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking minutes and much memory";
+    if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking minutes and much memory";
     const auto& [c, backend] = GetParam();
     if (backend == backend_kind::cuda) {
       ctx = cuda_context();

@@ -64,6 +64,8 @@ struct SHEAF_API machine {
   double random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// Seconds to write them.
   double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
+  /// Seconds to add to `count` words of `bytes` there, atomically; as writes where the profile does not know.
+  double atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// This machine with `threads` of its parallelism: rates shrink in proportion, and never grow.
   machine with_parallelism(std::uint32_t threads) const;
 };

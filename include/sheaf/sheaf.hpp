@@ -7,6 +7,7 @@
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 #include <sheaf/plan.hpp>
+#include <sheaf/prepared.hpp>
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>

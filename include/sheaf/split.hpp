@@ -39,12 +39,15 @@ struct split_key {
   bit_field bits{};
   std::uint64_t categories = 0;  ///< 2^bits.count, or the caller's number, 1 to 2^32
 
-  static split_key of_record(bit_field bits) { return {kind::record_bits, {}, bits, std::uint64_t{1} << bits.count}; }
-  static split_key of(const_records keys, bit_field bits) {
-    return {kind::key_bits, keys, bits, std::uint64_t{1} << bits.count};
-  }
+  static split_key of_record(bit_field bits) { return {kind::record_bits, {}, bits, numbers(bits)}; }
+  static split_key of(const_records keys, bit_field bits) { return {kind::key_bits, keys, bits, numbers(bits)}; }
   static split_key category(const_records category_of_record, std::uint64_t categories) {
     return {kind::category, category_of_record, {}, categories};
+  }
+
+ private:
+  static constexpr std::uint64_t numbers(bit_field bits) {
+    return bits.count > 32 ? 0 : std::uint64_t{1} << bits.count;
   }
 };
 

@@ -90,13 +90,14 @@ constexpr const char* footer =
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
   std::signal(SIGBUS, input_shrank);
-  CLI::App app("Irregular memory access at memory speed: gather, scatter and what is built on them.", "sheaf");
+  CLI::App app("Irregular memory access at memory speed: gather, scatter, split and what is built on them.", "sheaf");
   app.require_subcommand(1);
   app.set_version_flag("--version", "sheaf " SHEAF_VERSION);
   app.footer(footer);
   add_demo(app);
   add_gather(app);
   add_scatter(app);
+  add_split(app);
   add_spatter(app);
   add_plan(app);
   add_machine(app);

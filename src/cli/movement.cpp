@@ -113,12 +113,13 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
       ->type_name("PATTERN");
 }
 
-void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs) {
+void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
+                          std::string_view option) {
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
       throw error(error_code::bad_argument,
-                  fmt::format("-o {} is the input {}; inputs are never written", output, input));
+                  fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
     }
   }
 }
@@ -153,14 +154,14 @@ std::string output_header(const io::record_file& like, std::span<const std::uint
   return io::format_npy_header(like.type(), shape);
 }
 
-void print_report(const movement_options& options, const context& ctx, const explanation& plan, std::uint64_t count,
-                  std::uint64_t record_bytes, double seconds) {
-  if (options.common.quiet) return;
+void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
+                  std::uint64_t count, std::uint64_t record_bytes, double seconds) {
+  if (common.quiet) return;
   const variant_estimate nothing{"nothing", {}, {}, {}, {}, {}, {}};  // runs where no variant would, on an empty index
   const variant_estimate& choice = plan.choice() != nullptr ? *plan.choice() : nothing;
   const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
   const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());
-  if (options.common.json) {
+  if (common.json) {
     print_json({{"command", plan.primitive},
                 {"backend", name(ctx.backend())},
                 {"threads", ctx.threads()},
@@ -171,13 +172,13 @@ void print_report(const movement_options& options, const context& ctx, const exp
                 {"seconds", seconds},
                 {"bytes_per_second", rate},
                 {"predicted_seconds", choice.seconds},
-                {"verified", options.common.verify},
-                {"output", options.output}});
+                {"verified", common.verify},
+                {"output", output}});
     return;
   }
   fmt::print("{}: {} records of {} bytes with {} in {}, {}; predicted {}{}\n", plan.primitive, count, record_bytes,
              choice.variant, seconds_text(seconds), rate_text(rate), seconds_text(choice.seconds),
-             options.common.verify ? "; verified" : "");
+             common.verify ? "; verified" : "");
 }
 
 }  // namespace sheaf::cli

@@ -16,7 +16,7 @@
 #include "io/output_file.hpp"
 #include "io/record_file.hpp"
 
-// What gather and scatter share: arguments, memory, the output file and the report.
+// What gather, scatter and split share: arguments, memory, the output file and the report.
 namespace sheaf::cli {
 
 struct movement_options {
@@ -41,7 +41,8 @@ void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const
 void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
 
 /// @throws error(bad_argument) if the output is one of the inputs, by whatever name.
-void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs);
+void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
+                          std::string_view option = "-o");
 
 /// Host bytes where a context can reach them: themselves, or a copy.
 class resident {
@@ -91,7 +92,7 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void print_report(const movement_options& options, const context& ctx, const explanation& plan, std::uint64_t count,
-                  std::uint64_t record_bytes, double seconds);
+void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
+                  std::uint64_t count, std::uint64_t record_bytes, double seconds);
 
 }  // namespace sheaf::cli

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <fmt/format.h>
-#include <sheaf/gather.hpp>
 #include <sheaf/machine.hpp>
-#include <sheaf/scatter.hpp>
+#include <sheaf/plan.hpp>
 
+#include "cli/command.hpp"
 #include "cli/movement.hpp"
+#include "cli/plan_problem.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -17,31 +17,14 @@ constexpr const char* footer =
     "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
     "machine).\n\n"
     "Example: a scatter of a hundred million records of 16 bytes at random places of a table of the same size\n"
-    "  sheaf plan scatter --count 100000000 --table 100000000 --bytes 16 --pattern random";
+    "  sheaf plan scatter --count 100000000 --table 100000000 --bytes 16 --pattern random\n"
+    "A split of as many records by the 11 bits from bit 5 on\n"
+    "  sheaf plan split --count 100000000 --bytes 16 --key 5:11";
 
 struct plan_command {
   common_options common;
-  std::string primitive;
-  std::uint64_t count = 0;
-  std::uint64_t table = 0;
-  std::uint64_t record_bytes = 0;
-  std::optional<index_type> index_kind;
-  access_pattern pattern;
-  std::optional<sheaf::duplicates> repeats;
+  plan_problem problem;
 };
-
-explanation explain(const plan_command& o, const context& ctx) {
-  const index_span index(nullptr, o.count, o.index_kind.value_or(index_type::u32));
-  const records near(nullptr, o.count, o.record_bytes);
-  const records far(nullptr, o.table, o.record_bytes);
-  if (o.primitive == "scatter") {
-    return explain_scatter(
-        ctx, near, index, far,
-        {.pattern = o.pattern, .duplicates = o.repeats.value_or(duplicates::any), .variant = o.common.variant()});
-  }
-  if (o.repeats) throw error(error_code::bad_argument, "--duplicates is for scatter");
-  return explain_gather(ctx, far, index, near, {.pattern = o.pattern, .variant = o.common.variant()});
-}
 
 nlohmann::json variant_json(const variant_estimate& v) {
   nlohmann::json terms = nlohmann::json::array();
@@ -56,19 +39,24 @@ void print_document(const plan_command& o, const context& ctx, const explanation
   nlohmann::json variants = nlohmann::json::array();
   for (const variant_estimate& v : why.variants) variants.push_back(variant_json(v));
   const variant_estimate* choice = why.choice();
-  print_json({{"command", "plan"},
-              {"primitive", why.primitive},
-              {"backend", name(ctx.backend())},
-              {"threads", ctx.threads()},
-              {"machine", why.machine},
-              {"profile", ctx.profile().source},
-              {"count", o.count},
-              {"table", o.table},
-              {"record_bytes", o.record_bytes},
-              {"index_type", name(o.index_kind.value_or(index_type::u32))},
-              {"pattern", name(o.pattern)},
-              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
-              {"variants", variants}});
+  nlohmann::json document = {{"command", "plan"},
+                             {"primitive", why.primitive},
+                             {"backend", name(ctx.backend())},
+                             {"threads", ctx.threads()},
+                             {"machine", why.machine},
+                             {"profile", ctx.profile().source},
+                             {"count", o.problem.count},
+                             {"record_bytes", o.problem.width()},
+                             {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
+                             {"variants", variants}};
+  if (o.problem.has_index()) document["index_type"] = name(o.problem.index());
+  if (o.problem.has_far_side()) {
+    document["table"] = o.problem.table.value_or(0);
+    document["pattern"] = name(o.problem.pattern);
+  } else {
+    document["categories"] = o.problem.key().categories;
+  }
+  print_json(document);
 }
 
 std::string terms_text(const variant_estimate& v) {
@@ -80,9 +68,7 @@ std::string terms_text(const variant_estimate& v) {
 }
 
 void print_table(const plan_command& o, const context& ctx, const explanation& why) {
-  fmt::print("{}: {} records of {} bytes, table of {} ({}), {} index, pattern {}\n", why.primitive, o.count,
-             o.record_bytes, o.table, bytes_text(o.table * o.record_bytes),
-             name(o.index_kind.value_or(index_type::u32)), name(o.pattern));
+  fmt::print("{}: {}\n", why.primitive, o.problem.text());
   fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
   std::size_t width = 0;
   for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
@@ -98,8 +84,9 @@ void print_table(const plan_command& o, const context& ctx, const explanation& w
 }
 
 void run(const plan_command& o) {
+  o.problem.require_options();
   const context ctx = o.common.make_context();
-  const explanation why = explain(o, ctx);
+  const explanation why = o.problem.explain(ctx, o.common.variant());
   if (o.common.quiet) return;
   if (o.common.json) {
     print_document(o, ctx, why);
@@ -114,31 +101,7 @@ void add_plan(CLI::App& app) {
   const auto options = std::make_shared<plan_command>();
   CLI::App* subcommand =
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
-  constexpr auto most = ~std::uint64_t{0};
-  subcommand->add_option("PRIMITIVE", options->primitive, "gather or scatter")
-      ->required()
-      ->type_name("")
-      ->check(CLI::IsMember({"gather", "scatter"}));
-  add_number(
-      *subcommand, "--count", 0, most, [options](std::uint64_t n) { options->count = n; }, "Records that move")
-      ->required();
-  add_number(
-      *subcommand, "--table", 0, most, [options](std::uint64_t n) { options->table = n; },
-      "Records that INDEX may name: gather's table, scatter's output")
-      ->required();
-  add_number(
-      *subcommand, "--bytes", 1, most, [options](std::uint64_t n) { options->record_bytes = n; }, "Bytes of a record")
-      ->required();
-  add_index_type(*subcommand, options->index_kind, "Type of the index; u32 unless given");
-  add_pattern(*subcommand, "--pattern", options->pattern);
-  subcommand
-      ->add_option_function<std::string>(
-          "--duplicates",
-          [options](const std::string& which) {
-            options->repeats = which == "last" ? duplicates::last : duplicates::any;
-          },
-          "Which writer of a scatter wins: any or last")
-      ->check(CLI::IsMember({"any", "last"}));
+  options->problem.add_to(*subcommand);
   options->common.add_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });

@@ -97,7 +97,7 @@ void run(const scatter_command& o) {
     }
   }
   out.commit();
-  print_report(o, ctx, plan, indices.count, rows.record_bytes, seconds);
+  print_report(o.common, o.output, ctx, plan, indices.count, rows.record_bytes, seconds);
 }
 
 }  // namespace

@@ -18,18 +18,7 @@ plan::planned plan_direct(const gather_problem& p, const machine& m) {
 }
 
 void run_direct(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
-  with_index(b.index, [&](const auto* index) {
-    with_layout(p, [&](auto layout) {
-      for_each_chunk(
-          ctx, p, p.count, b.index, core::index_role::gather_index,
-          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-            gather_range range(layout, index + begin, b.table.data, b.out.data + layout.near(begin), p.index_limit());
-            first_bad bad = range.run(end - begin, plan.parameters[gather_asks_ahead], plan.parameters[gather_streams]);
-            if (bad.found()) bad.position += begin;
-            return bad;
-          });
-    });
-  });
+  gather_in_order(ctx, p, b, plan.parameters[gather_asks_ahead], plan.parameters[gather_streams]);
 }
 
 }  // namespace

@@ -110,4 +110,21 @@ class gather_range {
   first_bad bad_;
 };
 
+/// Gathers all of the output in its order: cpu.direct, and what others do with a list that is in order already.
+inline void gather_in_order(const context& ctx, const primitives::gather_problem& p,
+                            const primitives::gather_buffers& b, bool asks_ahead, bool streams) {
+  with_index(b.index, [&](const auto* index) {
+    with_layout(p, [&](auto layout) {
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::gather_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                       gather_range range(layout, index + begin, b.table.data, b.out.data + layout.near(begin),
+                                          p.index_limit());
+                       first_bad bad = range.run(end - begin, asks_ahead, streams);
+                       if (bad.found()) bad.position += begin;
+                       return bad;
+                     });
+    });
+  });
+}
+
 }  // namespace sheaf::cpu

@@ -19,18 +19,7 @@ plan::planned plan_direct(const scatter_problem& p, const machine& m) {
 }
 
 void run_direct(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
-  with_index(b.index, [&](const auto* index) {
-    with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                       first_bad bad = scatter_range(layout, index + begin, b.in.data + layout.near(begin), b.out.data,
-                                                     end - begin, p.index_limit(), plan.parameters[scatter_asks_ahead],
-                                                     plan.parameters[scatter_streams]);
-                       if (bad.found()) bad.position += begin;
-                       return bad;
-                     });
-    });
-  });
+  scatter_in_order(ctx, p, b, plan.parameters[scatter_asks_ahead], plan.parameters[scatter_streams]);
 }
 
 // Each thread owns a range of the output and reads the whole index list: order inside the range is kept, so the last

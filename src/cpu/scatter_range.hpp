@@ -45,4 +45,20 @@ first_bad scatter_range(Layout layout, const Index* index, const std::byte* in, 
   return bad;
 }
 
+/// Scatters all of the input in its order: cpu.direct, and what others do with a list that is in order already.
+inline void scatter_in_order(const context& ctx, const primitives::scatter_problem& p,
+                             const primitives::scatter_buffers& b, bool asks_ahead, bool streams) {
+  with_index(b.index, [&](const auto* index) {
+    with_layout(p, [&](auto layout) {
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                       first_bad bad = scatter_range(layout, index + begin, b.in.data + layout.near(begin), b.out.data,
+                                                     end - begin, p.index_limit(), asks_ahead, streams);
+                       if (bad.found()) bad.position += begin;
+                       return bad;
+                     });
+    });
+  });
+}
+
 }  // namespace sheaf::cpu

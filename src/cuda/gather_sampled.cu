@@ -34,16 +34,25 @@ void run_sampled(const context& ctx, const gather_problem& p, const plan::planne
   const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
   const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
   const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
-  // Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little.
-  constexpr auto gather = direction::gather;
-  switch (p.record_bytes) {
-    case 1: return launch_sampled_words<gather, std::uint8_t, 4, 256, 4>(ctx, p, passes, a);
-    case 2: return launch_sampled_words<gather, std::uint16_t, 4, 256, 4>(ctx, p, passes, a);
-    default: return launch_sampled_words<gather, std::uint32_t, 6, 256, 2>(ctx, p, passes, a);
-  }
+  launch_sampled_gather(ctx, "cuda.sampled", p, passes, a);
 }
 
 }  // namespace
+
+// Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little, and
+// more where all that is scattered is left: then blocks that leave are few.
+sampled_launch launch_sampled_gather(const context& ctx, const char* what, const primitives::movement& p,
+                                     std::uint32_t passes, const move_arguments& a) {
+  constexpr auto way = direction::gather;
+  const std::uint32_t more = passes == 0 ? 4 : 1;
+  switch (p.record_bytes) {
+    case 1: return launch_sampled_words<way, std::uint8_t, 4, 256>(ctx, what, p, 4 * more, passes, a);
+    case 2: return launch_sampled_words<way, std::uint16_t, 4, 256>(ctx, what, p, 4 * more, passes, a);
+    case 4: return launch_sampled_words<way, std::uint32_t, 6, 256>(ctx, what, p, 2 * more, passes, a);
+    case 8: return launch_sampled_words<way, uint2, 2, 256>(ctx, what, p, 4 * more, passes, a);
+    default: return launch_sampled_words<way, uint4, 2, 256>(ctx, what, p, 4 * more, passes, a);
+  }
+}
 
 constinit const primitives::gather_variant gather_sampled{"cuda.sampled", plan_sampled, run_sampled};
 

@@ -21,6 +21,24 @@ void launch_blocks(const context& ctx, const char* what, void (*kernel)(Paramete
   require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
 }
 
+/// The same with dynamic shared memory, past the 48 KiB that a kernel has unasked too, counting what it declares.
+template <class... Parameters, class... Arguments>
+void launch_shared(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
+                   unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
+  constexpr std::size_t unasked = 16 * 1024;
+  if (shared_bytes > unasked) {
+    require(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_bytes)),
+            what);
+  }
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(blocks));
+  configuration.blockDim = dim3(threads);
+  configuration.dynamicSmemBytes = shared_bytes;
+  configuration.stream = ctx.stream();
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+}
+
 /// The same with block_threads threads.
 template <class... Parameters, class... Arguments>
 void launch(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,

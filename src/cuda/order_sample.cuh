@@ -94,4 +94,10 @@ __device__ __forceinline__ void give_verdict(const Index* index, const order_sam
   }
 }
 
+/// The verdict for kernels that come after the one that gave it.
+__device__ __forceinline__ bool was_scattered(const order_sample& s) {
+  return *static_cast<volatile unsigned long long*>(s.verdict + blockIdx.x % order_verdict::copies *
+                                                                    order_verdict::copy_words) == (s.call << 1 | 1);
+}
+
 }  // namespace sheaf::cuda

@@ -285,6 +285,17 @@ traffic writes_in_passes(const primitives::movement& p, const machine& m, std::u
   return in_passes(p, m, passes, true);
 }
 
+traffic atomics_of(const primitives::movement& p, const machine& m) {
+  traffic t = writes_of(p, m);
+  std::uint64_t window = p.far_bytes();
+  if (p.pattern.shape == kind::clustered) window = std::min(window, p.pattern.parameter * p.far_stride_bytes);
+  if (p.pattern.shape == kind::repeated) window = std::min(window, p.pattern.parameter * p.far_stride_bytes);
+  if (p.pattern.shape == kind::sequential || p.pattern.shape == kind::skewed)
+    window = std::min<std::uint64_t>(window, in_l2);
+  t.access = m.atomic_adds(p.count, p.record_bytes, window);
+  return t;
+}
+
 traffic lanes_apart(traffic t, const primitives::movement& p, const machine& m) {
   const double words = static_cast<double>(p.count) * static_cast<double>(p.record_bytes / p.word_bytes);
   const double both = words * (m.random_reads(1, p.word_bytes, in_l2) + m.random_writes(1, p.word_bytes, in_l2));

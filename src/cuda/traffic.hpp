@@ -23,6 +23,9 @@ struct traffic {
 traffic reads_of(const primitives::movement& p, const machine& m);
 traffic writes_of(const primitives::movement& p, const machine& m);
 
+/// The same for atomic additions to words of the far side.
+traffic atomics_of(const primitives::movement& p, const machine& m);
+
 /// Whether accesses of this order fall anywhere: at random, or as far as one knows.
 inline bool is_scattered(access_pattern order) {
   return order.shape == access_pattern::kind::random || order.shape == access_pattern::kind::unknown;

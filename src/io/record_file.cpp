@@ -51,13 +51,13 @@ std::uint64_t product(std::span<const std::uint64_t> extents) {
 
 }  // namespace
 
-record_file::record_file(const std::string& path, std::uint64_t record_bytes)
+record_file::record_file(const std::string& path, std::uint64_t record_bytes, const char* option)
     : file_(path), is_npy_(record_bytes == 0) {
   if (is_npy_) {
-    array_ = read_array(file_, "--record-bytes");
+    array_ = read_array(file_, option);
     return;
   }
-  array_.shape = {raw_count(file_, record_bytes, "--record-bytes")};
+  array_.shape = {raw_count(file_, record_bytes, option)};
   array_.type.descr = fmt::format("'|V{}'", record_bytes);
   array_.type.item_bytes = record_bytes;
   array_.data = file_.data();

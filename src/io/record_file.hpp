@@ -18,8 +18,9 @@ namespace sheaf::io {
 class record_file {
  public:
   /// @param record_bytes  of a raw file; 0 for an .npy file.
+  /// @param option        what gives the caller's user a raw file's width, for messages.
   /// @throws error(bad_input) if the file is not what it should be or no whole number of records.
-  record_file(const std::string& path, std::uint64_t record_bytes);
+  record_file(const std::string& path, std::uint64_t record_bytes, const char* option = "--record-bytes");
 
   const std::string& path() const noexcept { return file_.path(); }
   bool is_npy() const noexcept { return is_npy_; }

@@ -66,6 +66,11 @@ double machine::random_writes(std::uint64_t count, std::uint64_t bytes, std::uin
   return static_cast<double>(count) * seconds_at_random(random_write, bytes, footprint);
 }
 
+double machine::atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const {
+  if (atomic_add.empty()) return random_writes(count, bytes, footprint);
+  return static_cast<double>(count) * seconds_at_random(atomic_add, bytes, footprint);
+}
+
 machine machine::with_parallelism(std::uint32_t threads) const {
   machine scaled = *this;
   const double share = std::min(1.0, static_cast<double>(threads) / static_cast<double>(std::max(1U, parallelism)));

@@ -11,6 +11,7 @@ std::span<const gather_variant> gather_variants() {
     reference::gather_serial,
     cpu::gather_direct,
     cpu::gather_by_page,
+    cpu::gather_clustered,
     cpu::gather_multipass,
 #if SHEAF_HAS_CUDA
     cuda::gather_direct,
@@ -18,6 +19,7 @@ std::span<const gather_variant> gather_variants() {
     cuda::gather_thread_per_record,
     cuda::gather_multipass,
     cuda::gather_sampled,
+    cuda::gather_clustered,
 #endif
   };
   return all;

@@ -36,6 +36,7 @@ extern const primitives::gather_variant gather_serial;
 namespace cpu {
 extern const primitives::gather_variant gather_direct;
 extern const primitives::gather_variant gather_by_page;
+extern const primitives::gather_variant gather_clustered;
 extern const primitives::gather_variant gather_multipass;
 }  // namespace cpu
 namespace cuda {
@@ -44,6 +45,7 @@ extern const primitives::gather_variant gather_direct;
 extern const primitives::gather_variant gather_collective;
 extern const primitives::gather_variant gather_thread_per_record;
 extern const primitives::gather_variant gather_multipass;
+extern const primitives::gather_variant gather_clustered;
 }  // namespace cuda
 
 }  // namespace sheaf

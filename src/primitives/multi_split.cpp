@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
 
 #include <sheaf/gather.hpp>
 #include <sheaf/split.hpp>
@@ -16,14 +18,41 @@ namespace {
 
 constexpr std::string_view call = "multi_split";
 
-void require_membership(const context& ctx, const membership& of, std::uint64_t records) {
+struct part {
+  const void* data;
+  std::uint64_t bytes;
+  std::string_view name;
+};
+
+void require_apart(std::initializer_list<part> written, std::initializer_list<part> read) {
+  for (const part& w : written) {
+    for (const part& r : read) primitives::require_apart(call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
+    for (const part& other : written) {
+      if (&other == &w) break;
+      primitives::require_apart(call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
+    }
+  }
+}
+
+part part_of(const membership& of) { return {of.first.data(), of.first.size_bytes(), "first"}; }
+part part_of(const_records r, std::string_view name) { return {r.data, extent(r), name}; }
+part part_of(index_output i) { return {i.data, i.count * bytes(i.type), "sources"}; }
+part part_of(std::span<std::uint64_t> offsets) { return {offsets.data(), offsets.size_bytes(), "offsets"}; }
+
+void require_membership(const context& ctx, const membership& of, std::uint64_t records,
+                        std::span<std::uint64_t> offsets) {
   if (of.first.size() != records + 1) {
     refuse("{}: first has {} values, not {} for {} records", call, of.first.size(), records + 1, records);
   }
+  if (of.first.size() > std::numeric_limits<std::uint64_t>::max() / 16) {
+    refuse("{}: first has {} values, more than memory can hold", call, of.first.size());
+  }
   require_shape(call, of.category, "category");
+  require_categories(call, of.category, of.categories);
   require_memory(call, ctx, of.first.data(), of.first.size_bytes(), "first");
   require_aligned(call, of.first.data(), 8, "first");
   require_memory(call, ctx, of.category.data, extent(of.category), "category");
+  require_offsets(call, ctx, of.categories, offsets);
 }
 
 void expand(const context& ctx, const membership& of, index_type type, void* owners) {
@@ -53,12 +82,13 @@ void require_sources(const context& ctx, const membership& of, index_output sour
 }  // namespace
 }  // namespace primitives
 
-void multi_split_index(const context& ctx, const membership& of, index_output sources,
-                       std::span<std::uint64_t> offsets, const split_options& options) {
+void multi_split_index(const context& ctx, const membership& of, index_output sources, std::span<std::uint64_t> offsets,
+                       const split_options& options) {
   using namespace primitives;
   if (of.first.empty()) refuse("{}: first is empty; it has one value more than there are records", call);
-  require_membership(ctx, of, of.first.size() - 1);
+  require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
+  require_apart({part_of(sources), part_of(offsets)}, {part_of(of), part_of(of.category, "category")});
   split_sources(ctx, of, sources, offsets, options);
 }
 
@@ -67,15 +97,19 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   using namespace primitives;
   require_shape(call, in, "in");
   require_shape(call, out, "out");
-  require_membership(ctx, of, in.count);
+  require_membership(ctx, of, in.count, offsets);
   if (in.record_bytes != out.record_bytes) {
     refuse("{}: in has records of {} bytes, out of {}", call, in.record_bytes, out.record_bytes);
   }
   if (out.count != of.category.count) {
     refuse("{}: out has {} records, but there are {} memberships", call, out.count, of.category.count);
   }
-  const bool wants_sources = sources.count != 0 || sources.data != nullptr;
+  const bool wants_sources = sources.count != 0;
   if (wants_sources) require_sources(ctx, of, sources);
+  require_memory(call, ctx, in.data, extent(in), "in");
+  require_memory(call, ctx, out.data, extent(out), "out");
+  require_apart({part_of(out, "out"), part_of(sources), part_of(offsets)},
+                {part_of(in, "in"), part_of(of), part_of(of.category, "category")});
   const index_type type = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
   const std::uint64_t own_bytes = wants_sources ? 0 : out.count * bytes(type);
   const core::scratch own(ctx.state(), std::max<std::uint64_t>(1, own_bytes));

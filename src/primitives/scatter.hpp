@@ -39,6 +39,7 @@ extern const primitives::scatter_variant scatter_serial;
 namespace cpu {
 extern const primitives::scatter_variant scatter_direct;
 extern const primitives::scatter_variant scatter_by_page;
+extern const primitives::scatter_variant scatter_clustered;
 extern const primitives::scatter_variant scatter_multipass;
 extern const primitives::scatter_variant scatter_owner;
 }  // namespace cpu
@@ -48,6 +49,7 @@ extern const primitives::scatter_variant scatter_direct;
 extern const primitives::scatter_variant scatter_collective;
 extern const primitives::scatter_variant scatter_thread_per_record;
 extern const primitives::scatter_variant scatter_multipass;
+extern const primitives::scatter_variant scatter_clustered;
 extern const primitives::scatter_variant scatter_last_writer;
 }  // namespace cuda
 

@@ -10,7 +10,14 @@ namespace primitives {
 
 std::span<const scatter_reduce_variant> scatter_reduce_variants() {
   static const scatter_reduce_variant all[] = {
-      reference::scatter_reduce_serial,
+    reference::scatter_reduce_serial,
+    cpu::scatter_reduce_owner,
+    cpu::scatter_reduce_split,
+    cpu::scatter_reduce_private,
+#if SHEAF_HAS_CUDA
+    cuda::scatter_reduce_atomic,
+    cuda::scatter_reduce_sorted,
+#endif
   };
   return all;
 }

@@ -42,5 +42,14 @@ std::span<const scatter_reduce_variant> scatter_reduce_variants();
 namespace reference {
 extern const primitives::scatter_reduce_variant scatter_reduce_serial;
 }
+namespace cpu {
+extern const primitives::scatter_reduce_variant scatter_reduce_owner;
+extern const primitives::scatter_reduce_variant scatter_reduce_split;
+extern const primitives::scatter_reduce_variant scatter_reduce_private;
+}  // namespace cpu
+namespace cuda {
+extern const primitives::scatter_reduce_variant scatter_reduce_atomic;
+extern const primitives::scatter_reduce_variant scatter_reduce_sorted;
+}  // namespace cuda
 
 }  // namespace sheaf

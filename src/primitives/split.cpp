@@ -1,8 +1,5 @@
 #include "primitives/split.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include <sheaf/split.hpp>
 
 #include "plan/choose.hpp"
@@ -13,14 +10,24 @@ namespace primitives {
 
 std::span<const split_variant> split_variants() {
   static const split_variant all[] = {
-      reference::split_serial,
+    reference::split_serial,
+    cpu::split_buffered,
+#if SHEAF_HAS_CUDA
+    cuda::split_tiles_stable,
+    cuda::split_unordered,
+    cuda::split_by_index,
+#endif
   };
   return all;
 }
 
 std::span<const expand_variant> expand_variants() {
   static const expand_variant all[] = {
-      reference::expand_serial,
+    reference::expand_serial,
+    cpu::expand_rows,
+#if SHEAF_HAS_CUDA
+    cuda::expand_rows,
+#endif
   };
   return all;
 }
@@ -28,6 +35,28 @@ std::span<const expand_variant> expand_variants() {
 namespace {
 
 constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
+
+}  // namespace
+
+void require_categories(std::string_view call, const_records category_of_record, std::uint64_t categories) {
+  const std::uint64_t width = category_of_record.record_bytes;
+  if (width != 1 && width != 2 && width != 4) {
+    refuse("{}: categories are numbers of {} bytes, not 1, 2 or 4", call, width);
+  }
+  if (categories == 0 || categories > most_categories) refuse("{}: {} categories, not 1 to 2^32", call, categories);
+}
+
+void require_offsets(std::string_view call, const context& ctx, std::uint64_t categories,
+                     std::span<const std::uint64_t> offsets) {
+  if (offsets.empty()) return;
+  if (offsets.size() != categories + 1) {
+    refuse("{}: offsets has {} values, not {} for {} categories", call, offsets.size(), categories + 1, categories);
+  }
+  require_memory(call, ctx, offsets.data(), offsets.size_bytes(), "offsets");
+  require_aligned(call, offsets.data(), 8, "offsets");
+}
+
+namespace {
 
 constexpr std::string_view name_of(split_product product, bool stable) {
   switch (product) {
@@ -37,18 +66,15 @@ constexpr std::string_view name_of(split_product product, bool stable) {
   }
 }
 
+// What the kind says, whatever a key that was put together by hand says of its categories. After require_key.
+std::uint64_t categories_of(const split_key& key) {
+  return key.from == split_key::kind::category ? key.categories : std::uint64_t{1} << key.bits.count;
+}
+
 void require_key(std::string_view call, const split_key& key, const_records in) {
   const const_records& keys = key.from == split_key::kind::record_bits ? in : key.keys;
   require_shape(call, keys, key.from == split_key::kind::record_bits ? "in" : "keys");
-  if (key.from == split_key::kind::category) {
-    if (keys.record_bytes != 1 && keys.record_bytes != 2 && keys.record_bytes != 4) {
-      refuse("{}: categories are numbers of {} bytes, not 1, 2 or 4", call, keys.record_bytes);
-    }
-    if (key.categories == 0 || key.categories > most_categories) {
-      refuse("{}: {} categories, not 1 to 2^32", call, key.categories);
-    }
-    return;
-  }
+  if (key.from == split_key::kind::category) return require_categories(call, keys, key.categories);
   if (key.bits.count == 0 || key.bits.count > 32) {
     refuse("{}: a key of {} bits, not 1 to 32", call, key.bits.count);
   }
@@ -58,15 +84,11 @@ void require_key(std::string_view call, const split_key& key, const_records in) 
   }
 }
 
-void require_offsets(std::string_view call, const context& ctx, const split_key& key,
-                     std::span<std::uint64_t> offsets) {
-  if (offsets.empty()) return;
-  if (offsets.size() != key.categories + 1) {
-    refuse("{}: offsets has {} values, not {} for {} categories", call, offsets.size(), key.categories + 1,
-           key.categories);
+void require_key_of_each(std::string_view call, const split_key& key, const_records in) {
+  require_key(call, key, in);
+  if (key.from != split_key::kind::record_bits && key.keys.count != in.count) {
+    refuse("{}: in has {} records, but there are {} keys", call, in.count, key.keys.count);
   }
-  require_memory(call, ctx, offsets.data(), offsets.size_bytes(), "offsets");
-  require_aligned(call, offsets.data(), 8, "offsets");
 }
 
 // What the key alone decides; keys are in's records for record_bits.
@@ -74,7 +96,7 @@ split_problem describe_key(const context& ctx, const split_key& key, const_recor
   split_problem p;
   p.backend = ctx.backend();
   p.count = keys.count;
-  p.categories = key.from == split_key::kind::category ? key.categories : std::uint64_t{1} << key.bits.count;
+  p.categories = categories_of(key);
   p.key_from = key.from;
   p.bits = key.from == split_key::kind::category
                ? bit_field{0, static_cast<std::uint32_t>(keys.record_bytes * 8), bit_order::little_endian}
@@ -105,6 +127,9 @@ split_problem describe(const context& ctx, const split_key& key, index_type type
   return p;
 }
 
+// An empty span may have an address.
+std::uint64_t* values_of(std::span<std::uint64_t> offsets) { return offsets.empty() ? nullptr : offsets.data(); }
+
 void run(const context& ctx, const split_problem& p, const split_buffers& b, std::string_view forced) {
   const auto [variant, plan] = plan::choose(name_of(p.product, p.stable), split_variants(), p, ctx, forced);
   variant->run(ctx, p, plan, b);
@@ -119,22 +144,21 @@ void split_records(const context& ctx, const_records in, const split_key& key, r
     refuse("{}: in has records of {} bytes, out of {}", call, in.record_bytes, out.record_bytes);
   }
   if (in.count != out.count) refuse("{}: in has {} records, out has {}", call, in.count, out.count);
-  require_key(call, key, in);
-  if (key.from != split_key::kind::record_bits && key.keys.count != in.count) {
-    refuse("{}: in has {} records, but there are {} keys", call, in.count, key.keys.count);
-  }
-  require_offsets(call, ctx, key, offsets);
+  require_key_of_each(call, key, in);
+  require_offsets(call, ctx, categories_of(key), offsets);
   require_memory(call, ctx, in.data, extent(in), "in");
   require_memory(call, ctx, out.data, extent(out), "out");
   require_apart(call, in.data, extent(in), "in", out.data, extent(out), "out");
+  require_apart(call, in.data, extent(in), "in", offsets.data(), offsets.size_bytes(), "offsets");
   require_apart(call, out.data, extent(out), "out", offsets.data(), offsets.size_bytes(), "offsets");
   if (key.from != split_key::kind::record_bits) {
     require_memory(call, ctx, key.keys.data, extent(key.keys), "keys");
     require_apart(call, key.keys.data, extent(key.keys), "keys", out.data, extent(out), "out");
+    require_apart(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
   }
   if (in.count == 0 && offsets.empty()) return;
   const const_records keys = key.from == split_key::kind::record_bits ? in : key.keys;
-  run(ctx, describe(ctx, in, key, out, stable), {in, keys, out, {}, offsets.data()}, options.variant);
+  run(ctx, describe(ctx, in, key, out, stable), {in, keys, out, {}, values_of(offsets)}, options.variant);
 }
 
 void split_index(const context& ctx, const split_key& key, index_output index, std::span<std::uint64_t> offsets,
@@ -146,13 +170,14 @@ void split_index(const context& ctx, const split_key& key, index_output index, s
     refuse("{}: the index has {} entries, but there are {} keys", call, index.count, key.keys.count);
   }
   require_index_output(call, ctx, index, "the index", index.count);
-  require_offsets(call, ctx, key, offsets);
+  require_offsets(call, ctx, categories_of(key), offsets);
   require_memory(call, ctx, key.keys.data, extent(key.keys), "keys");
   const std::uint64_t index_bytes = index.count * bytes(index.type);
   require_apart(call, key.keys.data, extent(key.keys), "keys", index.data, index_bytes, "the index");
+  require_apart(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
   require_apart(call, offsets.data(), offsets.size_bytes(), "offsets", index.data, index_bytes, "the index");
   if (index.count == 0 && offsets.empty()) return;
-  run(ctx, describe(ctx, key, index.type, product), {{}, key.keys, {}, index, offsets.data()}, options.variant);
+  run(ctx, describe(ctx, key, index.type, product), {{}, key.keys, {}, index, values_of(offsets)}, options.variant);
 }
 
 }  // namespace
@@ -183,7 +208,7 @@ explanation explain_split(const context& ctx, const_records in, const split_key&
   using namespace primitives;
   const std::string_view call = name_of(split_product::records, stable);
   require_shape(call, in, "in");
-  require_key(call, key, in);
+  require_key_of_each(call, key, in);
   const records out(nullptr, in.count, in.record_bytes);
   return plan::explain(call, split_variants(), describe(ctx, in, key, out, stable), ctx, options.variant);
 }

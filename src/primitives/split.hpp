@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include <sheaf/records.hpp>
 #include <sheaf/split.hpp>
@@ -29,8 +30,8 @@ struct split_problem {
   index_type index = index_type::u32;
 
   split_key::kind key_from = split_key::kind::record_bits;
-  bit_field bits;                      ///< of the key; all of its bits for kind::category
-  std::uint64_t key_bytes = 0;         ///< width of a key
+  bit_field bits;               ///< of the key; all of its bits for kind::category
+  std::uint64_t key_bytes = 0;  ///< width of a key
   std::uint64_t key_stride_bytes = 0;
   std::uint32_t key_word_bytes = 1;  ///< widest power of two up to 16 that divides the keys' address, stride and width
 
@@ -72,6 +73,11 @@ struct expand_buffers {
 using expand_variant = plan::variant<expand_problem, expand_buffers>;
 std::span<const expand_variant> expand_variants();
 
+/// What split and multi_split check alike; they throw bad_argument, naming the call.
+void require_categories(std::string_view call, const_records category_of_record, std::uint64_t categories);
+void require_offsets(std::string_view call, const context& ctx, std::uint64_t categories,
+                     std::span<const std::uint64_t> offsets);
+
 }  // namespace primitives
 
 // What the backends define.
@@ -79,5 +85,15 @@ namespace reference {
 extern const primitives::split_variant split_serial;
 extern const primitives::expand_variant expand_serial;
 }  // namespace reference
+namespace cpu {
+extern const primitives::split_variant split_buffered;
+extern const primitives::expand_variant expand_rows;
+}  // namespace cpu
+namespace cuda {
+extern const primitives::split_variant split_tiles_stable;
+extern const primitives::split_variant split_unordered;
+extern const primitives::split_variant split_by_index;
+extern const primitives::expand_variant expand_rows;
+}  // namespace cuda
 
 }  // namespace sheaf

@@ -37,7 +37,10 @@ void require_index_output(std::string_view call, const context& ctx, index_outpu
   const std::uint64_t most = index.type == index_type::u32   ? std::uint64_t{1} << 32
                              : index.type == index_type::i32 ? std::uint64_t{1} << 31
                                                              : std::numeric_limits<std::uint64_t>::max();
-  if (records > most) refuse("{}: {} has 4-byte entries, too narrow for {} records", call, what, records);
+  if (index.count > std::numeric_limits<std::uint64_t>::max() / 16) {
+    refuse("{}: {} has {} entries, more than memory can hold", call, what, index.count);
+  }
+  if (records >= most) refuse("{}: {} has 4-byte entries, too narrow for {} records", call, what, records);
   require_memory(call, ctx, index.data, index.count * bytes(index.type), what);
   require_aligned(call, index.data, bytes(index.type), what);
 }

@@ -1,5 +1,6 @@
 #include "primitives/split.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -14,7 +15,8 @@ using primitives::split_buffers;
 using primitives::split_problem;
 using primitives::split_product;
 
-// A list of record numbers for each category, filled in the order of the records, then written out one after another.
+// The numbers of the good records, sorted by category without changing the order of equals. Takes no memory for each
+// category, of which there may be 2^32.
 plan::planned plan_serial(const split_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;
@@ -31,31 +33,33 @@ void place(const split_problem& p, const split_buffers& b, std::uint64_t from, s
   switch (p.product) {
     case split_product::gather_index: return write_index(p, b, to, from);
     case split_product::scatter_index: return write_index(p, b, from, to);
-    default:
-      std::memcpy(b.out.data + to * p.out_stride_bytes, b.in.data + from * p.in_stride_bytes, p.record_bytes);
+    default: std::memcpy(b.out.data + to * p.out_stride_bytes, b.in.data + from * p.in_stride_bytes, p.record_bytes);
   }
 }
 
 void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  std::vector<std::uint64_t> next(p.categories + 1);
-  const auto category_of = [&](std::uint64_t i) {
+  const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
     return primitives::field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
   };
+  std::vector<std::uint64_t> order;
+  order.reserve(p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) {
-    const std::uint64_t category = category_of(i);
-    if (category < p.categories) {
-      ++next[category + 1];
+    if (category_of(i) < p.categories) {
+      order.push_back(i);
     } else {
-      state.keep_first({call, i, category, p.categories, core::index_role::category, 0});
+      state.keep_first({call, i, category_of(i), p.categories, core::index_role::category, 0});
     }
   }
-  for (std::uint64_t c = 0; c < p.categories; ++c) next[c + 1] += next[c];
-  if (b.offsets != nullptr) std::copy(next.begin(), next.end(), b.offsets);
-  for (std::uint64_t i = 0; i < p.count; ++i) {
-    const std::uint64_t category = category_of(i);
-    if (category < p.categories) place(p, b, i, next[category]++);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
+  for (std::uint64_t to = 0; to < order.size(); ++to) place(p, b, order[to], to);
+  if (b.offsets == nullptr) return;
+  std::uint64_t to = 0;
+  for (std::uint64_t category = 0; category <= p.categories; ++category) {
+    while (to < order.size() && category_of(order[to]) < category) ++to;
+    b.offsets[category] = to;
   }
 }
 

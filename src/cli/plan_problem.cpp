@@ -1,0 +1,171 @@
+#include "cli/plan_problem.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sheaf/error.hpp>
+#include <sheaf/gather.hpp>
+
+#include "cli/command.hpp"
+#include "cli/key.hpp"
+#include "cli/movement.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+// Which primitives an option says something to, and whether they must have it.
+struct option_use {
+  const char* option;
+  bool given;
+  std::vector<std::string_view> primitives;
+  bool required;
+};
+
+template <class Value>
+void add_choice(CLI::App& subcommand, const char* option, std::optional<Value>& chosen,
+                const std::vector<std::pair<std::string, Value>>& choices, const char* description) {
+  std::vector<std::string> words;
+  for (const auto& choice : choices) words.push_back(choice.first);
+  subcommand
+      .add_option_function<std::string>(
+          option,
+          [&chosen, choices](const std::string& word) {
+            for (const auto& choice : choices) {
+              if (choice.first == word) chosen = choice.second;
+            }
+          },
+          description)
+      ->check(CLI::IsMember(words));
+}
+
+void add_sizes(CLI::App& subcommand, plan_problem& o) {
+  constexpr auto most = ~std::uint64_t{0};
+  add_number(
+      subcommand, "--count", 0, most, [&o](std::uint64_t n) { o.count = n; }, "Records that move")
+      ->required();
+  add_number(
+      subcommand, "--table", 0, most, [&o](std::uint64_t n) { o.table = n; },
+      "Records that INDEX may name: gather's table, the output of scatter and scatter_reduce");
+  add_number(
+      subcommand, "--bytes", 1, most, [&o](std::uint64_t n) { o.record_bytes = n; }, "Bytes of a record");
+  add_index_type(subcommand, o.index_kind, "Type of the index; u32 unless given");
+}
+
+void add_split_options(CLI::App& subcommand, plan_problem& o) {
+  add_key(subcommand, o.bits, o.order)->description("Splits: the bits that are a record's category; 0:8 unless given");
+  add_number(
+      subcommand, "--key-bytes", 1, primitives::most_record_bytes, [&o](std::uint64_t n) { o.key_bytes = n; },
+      "Splits: width of keys apart; without it they are the records, 4 bytes where an index or --categories need some");
+  add_number(
+      subcommand, "--categories", 1, std::uint64_t{1} << 32, [&o](std::uint64_t n) { o.categories = n; },
+      "Splits: keys are categories, of which there are N");
+}
+
+}  // namespace
+
+void plan_problem::require_options() const {
+  const std::vector<std::string_view> splits{"split", "split_unstable", "split_gather_index", "split_scatter_index"};
+  const option_use uses[] = {
+      {"--table", table.has_value(), {"gather", "scatter", "scatter_reduce"}, true},
+      {"--bytes", record_bytes.has_value(), {"gather", "scatter", "split", "split_unstable"}, true},
+      {"--index-type",
+       index_kind.has_value(),
+       {"gather", "scatter", "split_gather_index", "split_scatter_index", "scatter_reduce"},
+       false},
+      {"--pattern", pattern != access_pattern::unknown(), {"gather", "scatter", "scatter_reduce"}, false},
+      {"--duplicates", repeats.has_value(), {"scatter"}, false},
+      {"--key", bits.has_value(), splits, false},
+      {"--key-bytes", key_bytes.has_value(), splits, false},
+      {"--categories", categories.has_value(), splits, false},
+      {"--type", type.has_value(), {"scatter_reduce"}, false},
+      {"--op", op.has_value(), {"scatter_reduce"}, false},
+      {"--order", adding.has_value(), {"scatter_reduce"}, false},
+  };
+  for (const option_use& use : uses) {
+    const bool fits = std::find(use.primitives.begin(), use.primitives.end(), primitive) != use.primitives.end();
+    if (use.given && !fits) {
+      throw error(error_code::bad_argument, fmt::format("{} is for {}", use.option, fmt::join(use.primitives, ", ")));
+    }
+    if (!use.given && fits && use.required) throw CLI::RequiredError(use.option);
+  }
+  if (categories && bits) throw error(error_code::bad_argument, "give --key or --categories, not both");
+}
+
+split_key plan_problem::key() const {
+  bit_field field = bits.value_or(bit_field{});
+  field.order = order;
+  const const_records keys(nullptr, count, key_bytes.value_or(4));
+  if (categories) return split_key::category(keys, *categories);
+  return key_bytes || has_index() ? split_key::of(keys, field) : split_key::of_record(field);
+}
+
+explanation plan_problem::explain(const context& ctx, std::string_view variant) const {
+  const index_span through(nullptr, count, index());
+  const records near(nullptr, count, width());
+  const records far(nullptr, table.value_or(0), width());
+  if (primitive == "gather") return explain_gather(ctx, far, through, near, {.pattern = pattern, .variant = variant});
+  if (primitive == "scatter") {
+    return explain_scatter(ctx, near, through, far,
+                           {.pattern = pattern, .duplicates = repeats.value_or(duplicates::any), .variant = variant});
+  }
+  if (primitive == "scatter_reduce") {
+    const value_type kind = type.value_or(value_type::f32);
+    return explain_scatter_reduce(
+        ctx, {nullptr, count, kind}, through, {nullptr, far.count, kind}, op.value_or(reduction::add),
+        {.pattern = pattern, .order = adding.value_or(reduction_order::deterministic), .variant = variant});
+  }
+  if (primitive == "split_gather_index") return explain_split_gather_index(ctx, key(), index(), {variant});
+  if (primitive == "split_scatter_index") return explain_split_scatter_index(ctx, key(), index(), {variant});
+  return explain_split(ctx, near, key(), primitive == "split", {variant});
+}
+
+std::string plan_problem::text() const {
+  std::string text = fmt::format("{} records of {} bytes", count, width());
+  if (has_far_side()) {
+    const std::uint64_t far = table.value_or(0);
+    return text + fmt::format(", table of {} ({}), {} index, pattern {}", far, bytes_text(far * width()), name(index()),
+                              name(pattern));
+  }
+  const split_key by = key();
+  text += fmt::format(", {} categories", by.categories);
+  if (by.from != split_key::kind::category)
+    text += fmt::format(" by {} bits from bit {}", by.bits.count, by.bits.first);
+  if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", by.keys.record_bytes);
+  return text;
+}
+
+void plan_problem::add_to(CLI::App& subcommand) {
+  const std::vector<std::string> primitives{
+      "gather", "scatter", "split", "split_unstable", "split_gather_index", "split_scatter_index", "scatter_reduce"};
+  subcommand.add_option("PRIMITIVE", primitive, fmt::format("{}", fmt::join(primitives, ", ")))
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember(primitives));
+  add_sizes(subcommand, *this);
+  add_pattern(subcommand, "--pattern", pattern);
+  add_choice<sheaf::duplicates>(subcommand, "--duplicates", repeats,
+                                {{"any", duplicates::any}, {"last", duplicates::last}},
+                                "Which writer of a scatter wins: any or last");
+  add_split_options(subcommand, *this);
+  add_choice<value_type>(subcommand, "--type", type,
+                         {{"i32", value_type::i32},
+                          {"u32", value_type::u32},
+                          {"i64", value_type::i64},
+                          {"u64", value_type::u64},
+                          {"f32", value_type::f32},
+                          {"f64", value_type::f64}},
+                         "scatter_reduce: what is put together; f32 unless given");
+  add_choice<reduction>(subcommand, "--op", op,
+                        {{"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}},
+                        "scatter_reduce: how; add unless given");
+  add_choice<reduction_order>(
+      subcommand, "--order", adding,
+      {{"deterministic", reduction_order::deterministic}, {"unordered", reduction_order::unordered}},
+      "scatter_reduce: what may decide the order of additions; deterministic unless given");
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,246 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+#include <sheaf/split.hpp>
+
+#include "cli/key.hpp"
+#include "cli/movement.hpp"
+#include "cli/split_check.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. A "
+    "record's\n"
+    "category is a number that lies in the record (--key) or in a row of KEYS (--keys and --key), or that CATEGORIES\n"
+    "says. Records of category 0 come first, each category in the order of IN unless --unstable. An index is .npy "
+    "where\n"
+    "IN or its keys are, else raw; IN may be left out where KEYS or CATEGORIES are all that an index needs.\n\n"
+    "Example: records of two letters, by the second\n"
+    "  printf 'a2b1c2d0e1' > in.bin\n"
+    "  sheaf split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify\n"
+    "Rows of a table by categories 0 to 3, and where each category begins\n"
+    "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
+    "  python3 -c \"import numpy as np; np.save('of.npy', (np.arange(10) % 4).astype('u1'))\"\n"
+    "  sheaf split table.npy --categories of.npy --count 4 -o sorted.npy --offsets offsets.npy --verify";
+
+struct split_command {
+  common_options common;
+  std::string in;
+  std::string keys;
+  std::string categories;
+  std::string output;
+  std::string offsets;
+  std::string index;  ///< gather, scatter, or empty for records
+  std::uint64_t record_bytes = 0;
+  std::uint64_t key_bytes = 0;
+  std::optional<std::uint64_t> count;
+  std::optional<bit_field> bits;
+  bit_order order = bit_order::little_endian;
+  std::optional<index_type> index_kind;
+  bool unstable = false;
+
+  const std::string& key_path() const { return categories.empty() ? keys : categories; }
+};
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+void require_options(const split_command& o) {
+  const bool apart = !o.key_path().empty();
+  if (!o.categories.empty() && !o.count) refuse(error_code::bad_argument, "--categories needs --count N, how many");
+  if (o.categories.empty() && !o.bits) {
+    refuse(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
+  }
+  if (o.in.empty() && !(apart && !o.index.empty())) {
+    refuse(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
+  }
+  if (o.index.empty() && o.index_kind) refuse(error_code::bad_argument, "--index-type is for --index");
+  if (!o.index.empty() && o.unstable) refuse(error_code::bad_argument, "--unstable is for records, not for an index");
+}
+
+void require_outputs_apart(const split_command& o) {
+  require_not_an_input(o.output, {o.in, o.key_path()});
+  if (o.offsets.empty()) return;
+  require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
+  std::error_code ignored;
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  if (place(o.output) == place(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
+    refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
+  }
+}
+
+// One unsigned number for each record.
+void require_category_type(const io::record_file& file) {
+  const io::npy_type& type = file.type();
+  const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4 && type.order != '>');
+  if (!known) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(), type.descr));
+  }
+  if (file.shape().size() != 1) {
+    refuse(error_code::bad_input, fmt::format("{}: shape is {}; categories are one number a record", file.path(),
+                                              io::shape_text(file.shape())));
+  }
+}
+
+// Host memory of an output file and the place where the context writes it.
+class written_there {
+ public:
+  written_there(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
+    if (ctx.backend() != backend_kind::cpu) there_ = buffer(ctx, out.bytes());
+  }
+  std::byte* data() const { return there_.size() > 0 ? there_.data() : out_.rows().data; }
+  void fetch() const {
+    if (there_.size() > 0) copy_bytes(ctx_, out_.rows().data, there_.data(), out_.bytes());
+  }
+
+ private:
+  context ctx_;
+  const record_output& out_;
+  buffer there_;
+};
+
+std::string numbers_header(const char* descr, std::uint64_t count) {
+  return io::format_npy_header(io::parse_npy_type(descr, "sheaf"), std::span(&count, 1));
+}
+
+std::string index_header(const io::record_file& like, index_type type, std::uint64_t count) {
+  constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};
+  return like.is_npy() ? numbers_header(descrs[static_cast<int>(type)], count) : "";
+}
+
+std::optional<io::record_file> opened(const std::string& path, std::uint64_t raw_bytes, const char* option) {
+  std::optional<io::record_file> file;
+  if (!path.empty()) file.emplace(path, raw_bytes, option);
+  return file;
+}
+
+// Views of the inputs, all in the same memory: the host's or a context's.
+struct split_views {
+  const_records in;
+  split_key key;
+};
+
+split_views views_of(const split_command& o, const_records in, const_records keys) {
+  bit_field bits = o.bits.value_or(bit_field{});
+  bits.order = o.order;
+  if (!o.categories.empty()) return {in, split_key::category(keys, *o.count)};
+  if (!o.keys.empty()) return {in, split_key::of(keys, bits)};
+  return {in, o.index.empty() ? split_key::of_record(bits) : split_key::of(in, bits)};
+}
+
+void require_as_many(const split_command& o, const_records in, const_records keys) {
+  if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
+  refuse(error_code::bad_input,
+         fmt::format("{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in, in.count));
+}
+
+void run(const split_command& o) {
+  require_options(o);
+  const context ctx = o.common.make_context();
+  const auto in_file = opened(o.in, o.record_bytes, "--record-bytes");
+  const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
+  if (!o.categories.empty()) require_category_type(*key_file);
+  require_outputs_apart(o);
+  const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
+  const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
+  require_as_many(o, in, keys);
+  const split_views here = views_of(o, in, keys);
+  const bool gathers = o.index == "gather";
+  const std::uint64_t count = in_file ? in.count : keys.count;
+  const index_type type = o.index_kind.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
+
+  const resident in_there(ctx, in.data, in.count * in.record_bytes);
+  const resident keys_there(ctx, keys.data, keys.count * keys.record_bytes);
+  const split_views there =
+      views_of(o, {in_there.data(), in.count, in.record_bytes}, {keys_there.data(), keys.count, keys.record_bytes});
+  const split_options options{o.common.variant()};
+  // Before any output, so that a key that does not fit is found first.
+  const explanation plan = o.index.empty() ? explain_split(ctx, there.in, there.key, !o.unstable, options)
+                           : gathers       ? explain_split_gather_index(ctx, there.key, type, options)
+                                           : explain_split_scatter_index(ctx, there.key, type, options);
+
+  record_output out =
+      o.index.empty()
+          ? record_output(o.output, output_header(*in_file, std::span(&count, 1), in_file->row_shape()), count,
+                          in.record_bytes)
+          : record_output(o.output, index_header(in_file ? *in_file : *key_file, type, count), count, bytes(type));
+  std::optional<record_output> bounds;
+  const std::uint64_t bound_count = here.key.categories + 1;
+  if (!o.offsets.empty()) bounds.emplace(o.offsets, numbers_header("'<u8'", bound_count), bound_count, 8);
+  const written_there out_there(ctx, out);
+  const auto bounds_there = bounds ? std::make_unique<written_there>(ctx, *bounds) : nullptr;
+  const auto values_of = [&](std::byte* data) {
+    return std::span(reinterpret_cast<std::uint64_t*>(data), bounds ? bound_count : 0);
+  };
+  const std::span<std::uint64_t> offsets = values_of(bounds ? bounds_there->data() : nullptr);
+  const double seconds = timed(ctx, o.key_path(), [&] {
+    const records to(out_there.data(), count, in.record_bytes);
+    const index_output index(out_there.data(), count, type);
+    if (!o.index.empty()) {
+      return (gathers ? split_gather_index : split_scatter_index)(ctx, there.key, index, offsets, options);
+    }
+    (o.unstable ? split_unstable : split)(ctx, there.in, there.key, to, offsets, options);
+  });
+  out_there.fetch();
+  if (bounds) bounds_there->fetch();
+  if (o.common.verify) {
+    const auto found = values_of(bounds ? bounds->rows().data : nullptr);
+    const auto mistake = o.index.empty()
+                             ? split_mistake(here.in, here.key, !o.unstable, out.rows(), found)
+                             : split_index_mistake(here.key, gathers, {out.rows().data, count, type}, found);
+    if (mistake) throw verification_failed(*mistake);
+  }
+  out.commit();
+  if (bounds) bounds->commit();
+  print_report(o.common, o.output, ctx, plan, count, o.index.empty() ? in.record_bytes : bytes(type), seconds);
+}
+
+}  // namespace
+
+void add_split(CLI::App& app) {
+  const auto o = std::make_shared<split_command>();
+  CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
+  subcommand->add_option("IN", o->in, "Records: .npy, or raw with --record-bytes")->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* key = add_key(*subcommand, o->bits, o->order);
+  CLI::Option* keys =
+      subcommand->add_option("--keys", o->keys, "Keys apart, one row for each record, which --key reads")
+          ->type_name("KEYS")
+          ->needs(key);
+  CLI::Option* categories =
+      subcommand->add_option("--categories", o->categories, "The category of each record: '|u1', '<u2' or '<u4'")
+          ->type_name("CATEGORIES")
+          ->excludes(key)
+          ->excludes(keys);
+  add_number(
+      *subcommand, "--count", 1, std::uint64_t{1} << 32, [o](std::uint64_t n) { o->count = n; },
+      "Categories that there are, numbered from 0")
+      ->needs(categories);
+  subcommand->add_flag("--unstable", o->unstable, "Records of a category in any order, which is faster");
+  subcommand->add_option("--index", o->index, "Write where records come from (gather) or go (scatter) instead of them")
+      ->check(CLI::IsMember({"gather", "scatter"}));
+  add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
+  subcommand->add_option("--offsets", o->offsets, "Also write where each category begins, and where the last ends: u8")
+      ->type_name("FILE.npy");
+  add_number(
+      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
+      "Width of raw records; .npy files know their own");
+  add_number(
+      *subcommand, "--key-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->key_bytes = n; },
+      "Width of raw keys or categories; .npy files know their own");
+  o->common.add_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "primitives/reduce_value.hpp"
+#include "primitives/scatter_reduce.hpp"
+#include "primitives/with_value.hpp"
+
+namespace sheaf::cpu {
+
+/// Calls body(in, out, op) with the arrays as their type and op(slot, value).
+template <class Body>
+void with_values_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
+                        Body body) {
+  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+    using T = decltype(value);
+    body(static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
+         [](T slot, T other) { return primitives::reduced<decltype(op)::value>(slot, other); });
+  });
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/block/rank.cuh"
+#include "cuda/index_guard.cuh"
+#include "primitives/category.hpp"
+
+// A record's category on the device: from a word that is in a register, or from a key in memory.
+namespace sheaf::cuda {
+
+/// A bit field of a word of up to 16 bytes: where it lies in the 32-bit parts of the word, whose bytes are turned round
+/// first if bits are numbered from the left.
+struct word_field {
+  std::uint32_t part = 0;       ///< that its lowest bit lies in
+  std::uint32_t next_part = 0;  ///< that it goes on in, if it does
+  std::uint32_t shift = 0;
+  std::uint32_t mask = 0;
+  std::uint32_t byte_order = 0x3210;  ///< a selector of __byte_perm
+};
+
+inline word_field word_field_of(const bit_field& f, std::uint32_t word_bytes) {
+  word_field w;
+  w.mask = static_cast<std::uint32_t>((std::uint64_t{1} << f.count) - 1);
+  const std::uint32_t parts = (word_bytes + 3) / 4;
+  if (f.order == bit_order::little_endian) {
+    w.part = static_cast<std::uint32_t>(f.first / 32);
+    w.next_part = std::min(w.part + 1, parts - 1);
+    w.shift = static_cast<std::uint32_t>(f.first % 32);
+    return w;
+  }
+  // Counted from the lowest bit of the word turned round, whose parts come the other way; narrow words lie in the upper
+  // bytes then.
+  const auto low = static_cast<std::uint32_t>(parts * 32 - f.first - f.count);
+  w.part = parts - 1 - low / 32;
+  w.next_part = w.part == 0 ? 0 : w.part - 1;
+  w.shift = low % 32;
+  w.byte_order = 0x0123;
+  return w;
+}
+
+template <class Word>
+__device__ __forceinline__ std::uint32_t category_of(const Word& word, const word_field& f) {
+  std::uint32_t low;
+  std::uint32_t high;
+  if constexpr (sizeof(Word) == 16) {
+    low = f.part < 2 ? (f.part == 0 ? word.x : word.y) : (f.part == 2 ? word.z : word.w);
+    high = f.next_part < 2 ? (f.next_part == 0 ? word.x : word.y) : (f.next_part == 2 ? word.z : word.w);
+  } else if constexpr (sizeof(Word) == 8) {
+    low = f.part == 0 ? word.x : word.y;
+    high = f.next_part == 0 ? word.x : word.y;
+  } else {
+    low = high = word;
+  }
+  low = __byte_perm(low, 0, f.byte_order);
+  high = __byte_perm(high, 0, f.byte_order);
+  return __funnelshift_r(low, high, f.shift) & f.mask;
+}
+
+/// Where categories are read from. Narrow words are loaded whole; other keys byte by byte.
+struct key_arguments {
+  const std::byte* data = nullptr;
+  std::uint64_t stride = 0;
+  std::uint32_t word_bytes = 0;  ///< 1, 2, 4 or 8; 0: byte by byte
+  word_field field;
+  bit_field bits;
+  std::uint64_t categories = 0;  ///< categories from here on are bad
+  index_guard guard;
+};
+
+/// The category of record i, or a number past every category if it is bad.
+__device__ __forceinline__ std::uint64_t category_at(const key_arguments& key, std::uint64_t i) {
+  const std::byte* const at = key.data + i * key.stride;
+  switch (key.word_bytes) {
+    case 1: return category_of(__ldcs(reinterpret_cast<const unsigned char*>(at)), key.field);
+    case 2: return category_of(__ldcs(reinterpret_cast<const unsigned short*>(at)), key.field);
+    case 4: return category_of(__ldcs(reinterpret_cast<const unsigned*>(at)), key.field);
+    case 8: return category_of(__ldcs(reinterpret_cast<const uint2*>(at)), key.field);
+    default: return primitives::field_of(at, key.bits);
+  }
+}
+
+template <class Word, int Items>
+__device__ __forceinline__ void load_bins_as(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
+                                             std::uint32_t step, std::uint32_t left, std::uint32_t (&bin)[Items]) {
+  Word word[Items];
+  const std::byte* const keys = key.data + tile * key.stride;
+  const auto stride = static_cast<std::uint32_t>(key.stride);
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t s = min(first + k * step, left - 1);
+    word[k] = __ldcs(reinterpret_cast<const Word*>(keys + std::uint64_t{s} * stride));
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) bin[k] = category_of(word[k], key.field);
+}
+
+/// The bins of the thread's records at tile + first, tile + first + step, and so on below tile + left (more than 0):
+/// their categories, no_bin past the end and for bad ones, which are reported.
+template <int Items>
+__device__ __forceinline__ void load_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
+                                          std::uint32_t step, std::uint32_t left, packed_numbers<Items>& bins) {
+  std::uint32_t bin[Items];
+  switch (key.word_bytes) {
+    case 1: load_bins_as<unsigned char>(key, tile, first, step, left, bin); break;
+    case 2: load_bins_as<unsigned short>(key, tile, first, step, left, bin); break;
+    case 4: load_bins_as<unsigned>(key, tile, first, step, left, bin); break;
+    case 8: load_bins_as<uint2>(key, tile, first, step, left, bin); break;
+    default:
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+        bin[k] = primitives::field_of(key.data + (tile + min(first + k * step, left - 1)) * key.stride, key.bits);
+      }
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const bool here = first + k * step < left;
+    const bool good = bin[k] < key.categories;
+    if (here && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
+    bins.set(k, here && good ? bin[k] : no_bin);
+  }
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+
+// Where a block's records go among those of their bin: the heart of every split. A thread has Items records; bins are
+// numbers below Bins, and a record whose bin is not is left out.
+namespace sheaf::cuda {
+
+constexpr std::uint32_t no_bin = 0xffff;
+
+/// Items numbers of 16 bits, two to a register; k must be a constant once loops are unrolled.
+template <int Items>
+class packed_numbers {
+ public:
+  __device__ __forceinline__ void set(int k, std::uint32_t value) {
+    if (k % 2 == 0) {
+      pairs_[k / 2] = value;
+    } else {
+      pairs_[k / 2] |= value << 16;  // set in order
+    }
+  }
+  __device__ __forceinline__ std::uint32_t get(int k) const {
+    return k % 2 == 0 ? pairs_[k / 2] & 0xffff : pairs_[k / 2] >> 16;
+  }
+  /// Sums stay below 2^16.
+  __device__ __forceinline__ void add(int k, std::uint32_t value) { pairs_[k / 2] += value << (k % 2 * 16); }
+
+ private:
+  std::uint32_t pairs_[(Items + 1) / 2];
+};
+
+/// Whether all records of a warp have one bin, as where the list is sorted or all the same; then nobody needs to meet.
+template <int Items, class Bin>
+__device__ __forceinline__ bool is_one_bin(Bin bin) {
+  const std::uint32_t first = __shfl_sync(~0U, bin(0), 0);
+  bool same = true;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) same = same && bin(k) == first;
+  return __all_sync(~0U, same);
+}
+
+/// Any order inside a bin: one atomic a record on the block's histogram, which counts the bins at the same time and
+/// must be zero before. bin(k) is the bin of the thread's k-th record.
+template <int Items, int Bins, class Bin>
+__device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram, packed_numbers<Items>& rank) {
+  if (is_one_bin<Items>(bin)) {
+    std::uint32_t first = 0;
+    if (threadIdx.x % 32 == 0 && bin(0) < Bins) first = atomicAdd(&histogram[bin(0)], 32U * Items);
+    first = __shfl_sync(~0U, first, 0) + threadIdx.x % 32;
+#pragma unroll
+    for (int k = 0; k < Items; ++k) rank.set(k, first + k * 32);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t b = bin(k);
+    rank.set(k, b < Bins ? atomicAdd(&histogram[b], 1U) : 0);
+  }
+}
+
+/// What a warp knows of a bin: the lanes that have it in this step, and how many had it before.
+struct warp_bin {
+  std::uint32_t lanes;
+  std::uint32_t count;
+};
+
+/// The order of lanes and steps inside a bin of one warp, whose k-th step is the k-th record of each lane: lanes of one
+/// bin find each other by or-ing their bits (what the 2009 paper's Appendix A does by taking turns). `bins` are the
+/// warp's own and zero before; their counts are those of the warp afterwards.
+template <int Items, int Bins, class Bin>
+__device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_numbers<Items>& rank) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t lanes_before = (1U << lane) - 1;
+  if (is_one_bin<Items>(bin)) {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) rank.set(k, k * 32 + lane);
+    if (lane == 0 && bin(0) < Bins) bins[bin(0)].count = 32 * Items;
+    __syncwarp();
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const std::uint32_t b = bin(k);
+    warp_bin met{};
+    if (b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
+    __syncwarp();
+    if (b < Bins) met = bins[b];
+    __syncwarp();
+    if (b < Bins && (met.lanes & lanes_before) == 0) bins[b] = {0, met.count + __popc(met.lanes)};
+    __syncwarp();
+    rank.set(k, met.count + __popc(met.lanes & lanes_before));
+  }
+}
+
+}  // namespace sheaf::cuda

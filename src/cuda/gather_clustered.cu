@@ -1,0 +1,154 @@
+#include "cuda/gather_clustered.hpp"
+
+#include "cuda/routes.cuh"
+#include "cuda/sampled.cuh"
+#include "cuda/traffic.hpp"
+#include "primitives/gather.hpp"
+
+namespace sheaf::cuda {
+
+route_layout layout_of_routes(const primitives::movement& p, list_layout lists) {
+  route_layout l{};
+  const std::uint32_t far_bits = bits_for(p.far_count);
+  // 256 windows leave runs of 32 records; more where a window would not stay in L2.
+  constexpr std::uint32_t most_window_bits = 24;  // of bytes
+  std::uint32_t window_bits = std::min(8U, far_bits);
+  while (window_bits < bits_for(most_clusters) &&
+         far_bits - window_bits + bits_for(p.record_bytes) > most_window_bits) {
+    ++window_bits;
+  }
+  l.shift = far_bits - window_bits;
+  l.windows =
+      static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.far_count), std::uint64_t{1} << l.shift));
+  l.room = cluster_capacity(p.count, p.far_count, std::uint64_t{1} << l.shift);
+  const std::uint64_t tiles = ceil_div(p.count, cluster_tile);
+  const std::uint64_t entries = lists == list_layout::fixed_room ? l.room * l.windows : p.count;
+  std::uint64_t at = 0;
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t begin = at;
+    at += ceil_div(bytes, 256) * 256;
+    return begin;
+  };
+  l.fill = take((l.windows + most_tickets) * sizeof(std::uint32_t));
+  l.ticket = l.fill + l.windows * sizeof(std::uint32_t);
+  l.window_begin = take(lists == list_layout::fixed_room ? 0 : (2 * most_clusters + 1) * sizeof(std::uint64_t));
+  l.window_index = take(entries * sizeof(std::uint32_t));
+  l.place = take(p.count * sizeof(std::uint16_t));
+  l.run = take(tiles * l.windows * sizeof(std::uint32_t));
+  l.run_begin = take(tiles * l.windows * sizeof(std::uint16_t));
+  l.word = at;
+  l.end = at + entries * p.record_bytes;
+  return l;
+}
+
+const char* routes_rejection(const primitives::movement& p) {
+  if (p.backend != backend_kind::cuda) return "works on CUDA memory";
+  if (const char* reason = words_rejection(p)) return reason;
+  if (p.count >= ~std::uint32_t{0} - cluster_tile) return "counts pass 32 bits";
+  if (layout_of_routes(p, list_layout::fixed_room).shift > 32) return "windows hold more than 2^32 records";
+  return nullptr;
+}
+
+namespace {
+
+using primitives::gather_buffers;
+using primitives::gather_problem;
+
+/// Shares of copy bandwidth that finding and collecting reach; reading windows goes at the rate of reads in L2.
+constexpr double find_share = 0.60;
+constexpr double collect_share = 0.68;
+
+plan::planned plan_clustered(const gather_problem& p, const machine& m) {
+  if (const char* reason = routes_rejection(p)) return plan::rejected(reason);
+  const route_layout l = layout_of_routes(p, list_layout::fixed_room);
+  const auto count = static_cast<double>(p.count);
+  const auto width = static_cast<double>(p.record_bytes);
+  const double bus = m.copy_bytes_per_second;
+  const std::uint64_t window_bytes = p.far_stride_bytes << l.shift;
+  plan::planned plan;
+  plan.scratch_bytes = l.end;
+  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  plan.add("routes", count * (static_cast<double>(bytes(p.index)) + 4 + 2) / bus / find_share);
+  plan.add_beside(3, {{"windows", (count * (4 + width) + static_cast<double>(p.far_bytes())) / bus},
+                      {"random read", m.random_reads(p.count, p.record_bytes, window_bytes)}});
+  plan.add("collecting", count * (2 * width + 2) / bus / collect_share);
+  if (p.pattern.shape == access_pattern::kind::unknown) {
+    plan.add("sampling", 0.03 * plan.seconds);
+    primitives::movement in_order = p;
+    in_order.pattern = access_pattern::sequential();
+    constexpr double least_in_order = 250e-6;
+    plan.by_name_only = priced(reads_of(in_order, m), m, false).seconds < least_in_order;
+  } else {
+    plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
+  }
+  return plan;
+}
+
+// Where blocks may have to leave they are as many as run at once, and walk.
+std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks, std::uint32_t resident) {
+  const auto few = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
+  constexpr std::uint64_t most = (std::uint64_t{1} << 31) - 1;
+  return std::max<std::uint64_t>(1, std::min(tiles, asks ? few : most));
+}
+
+void run_clustered(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+  constexpr const char* what = "cuda.clustered";
+  const device_scope here(ctx.device());
+  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
+  sampled_launch before;
+  if (p.pattern.shape == access_pattern::kind::unknown) {
+    before = launch_sampled_gather(ctx, what, p, 0, arguments_of(p, b.table.data, b.out.data, b.index, guard));
+    if (!before.asks) return;
+  }
+  const core::scratch memory(ctx.state(), plan.scratch_bytes);
+  auto* const scratch = memory.as<std::byte>();
+  const route_layout l = layout_of_routes(p, list_layout::fixed_room);
+  const routes r{.window_index = reinterpret_cast<std::uint32_t*>(scratch + l.window_index),
+                 .fill = reinterpret_cast<std::uint32_t*>(scratch + l.fill),
+                 .window_begin = nullptr,
+                 .room = l.room,
+                 .place = reinterpret_cast<std::uint16_t*>(scratch + l.place),
+                 .run = reinterpret_cast<std::uint32_t*>(scratch + l.run),
+                 .run_begin = reinterpret_cast<std::uint16_t*>(scratch + l.run_begin),
+                 .count = p.count - before.moved,
+                 .first = before.moved,
+                 .windows = l.windows,
+                 .shift = l.shift};
+  auto* const tickets = before.asks ? reinterpret_cast<std::uint32_t*>(scratch + l.ticket) : nullptr;
+  const auto ticket = [&](std::uint32_t kernel) { return tickets == nullptr ? nullptr : tickets + kernel; };
+  const std::uint64_t tiles = ceil_div(r.count, cluster_tile);
+  const std::byte* const index = static_cast<const std::byte*>(b.index.data) + before.moved * bytes(p.index);
+  require(cudaMemsetAsync(r.fill, 0, (l.windows + most_tickets) * sizeof(std::uint32_t), ctx.stream()), what);
+  const auto find = [&](auto value) {
+    using index_value = decltype(value);
+    const std::uint64_t last = std::min(p.index_limit(), p.far_count) - 1;
+    const route_arguments<index_value> a{
+        reinterpret_cast<const index_value*>(index),
+        static_cast<index_value>(std::min<std::uint64_t>(last, static_cast<index_value>(~index_value{0}))), guard,
+        before.sample, ticket(0)};
+    launch_shared(ctx, what, find_routes<index_value>, blocks_for(ctx, tiles, before.asks, 2), cluster_threads,
+                  routes_shared<index_value>, r, a);
+  };
+  bytes(p.index) == 8 ? find(std::uint64_t{}) : find(std::uint32_t{});
+  with_word(p.word_bytes, [&](auto value) {
+    using word = decltype(value);
+    constexpr int items = sizeof(word) == 16 ? 4 : 8;
+    auto* const words = reinterpret_cast<word*>(scratch + l.word);
+    const auto tiles_per_window = static_cast<std::uint32_t>(ceil_div(l.room, std::uint64_t{block_threads} * items));
+    launch_blocks(ctx, what, read_windows<word, items>,
+                  blocks_for(ctx, std::uint64_t{tiles_per_window} * l.windows, before.asks, 8), block_threads, r,
+                  b.table.data, static_cast<std::uint32_t>(p.far_stride_bytes), words, tiles_per_window, before.sample,
+                  ticket(1));
+    const leftovers rest{index, bytes(p.index) == 8 ? 1U : 0U, b.table.data, p.far_stride_bytes};
+    launch_shared(ctx, what, collect_tiles<word>, blocks_for(ctx, tiles, before.asks, 3), cluster_threads,
+                  cluster_tile * sizeof(word), r, static_cast<const word*>(words),
+                  b.out.data + before.moved * p.near_stride_bytes, p.near_stride_bytes, rest, 0U, before.sample,
+                  ticket(2));
+  });
+}
+
+}  // namespace
+
+constinit const primitives::gather_variant gather_clustered{"cuda.clustered", plan_clustered, run_clustered};
+
+}  // namespace sheaf::cuda

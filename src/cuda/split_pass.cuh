@@ -1,0 +1,299 @@
+#pragma once
+
+#include "cuda/block/category.cuh"
+#include "cuda/block/scan.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/words.cuh"
+
+// One pass of a split: a block ranks a tile of records by bin, brings them into that order in shared memory, and writes
+// each bin's run of the tile where it belongs in whole lines (Patidar and Narayanan 2009, Algorithm 2, with the local
+// list in shared instead of global memory).
+namespace sheaf::cuda {
+
+/// What moves: words of the records, or the records' numbers, which are not read from anywhere.
+enum class payload { records, numbers };
+
+/// Where a record's bin comes from: the word that moves, or a key apart from it.
+enum class bin_source { own_word, key };
+
+struct split_pass_arguments {
+  const std::byte* in;
+  std::byte* out;
+  std::uint64_t in_stride;
+  std::uint64_t out_stride;
+  std::uint64_t count;
+  word_field field;   ///< of the word that moves
+  key_arguments key;  ///< for bin_source::key
+  /// Where runs begin. Stable passes have a table: in tile t of chunk c the run of a bin begins at
+  /// bin_begin[bin] + chunk_begin[c][bin] + tile_begin[t][bin]. Others take places from bin_begin[bin], counting it up.
+  /// A single tile needs none of them.
+  unsigned long long* bin_begin;
+  const unsigned long long* chunk_begin;
+  const std::uint32_t* tile_begin;
+  std::uint32_t tiles_per_chunk;
+  std::uint64_t* offsets;  ///< a single tile writes them, if there are any
+  std::uint32_t categories;
+  void* scatter_index;  ///< numbers do not move then: each record's place is written to its entry
+};
+
+/// How a pass is cut. Tiles are long, so that runs are: 8192 records in 256 bins are runs of 32.
+template <class Word, int Bins>
+struct split_shape {
+  static constexpr int threads = Bins > 256 ? 1024 : 512;
+  static constexpr int items = sizeof(Word) == 16 ? 8 : 16;
+  static constexpr std::uint32_t tile = threads * items;
+};
+
+/// What a thread needs to find its records' bins again. Past the end of the list a word that is its own key is all
+/// ones: in order it comes last in the last bin, past all that is written.
+template <class Word, bin_source Source, int Items, bool Stable>
+struct tile_bins {
+  word_field field;
+  Word word[Source == bin_source::own_word ? Items : 1];
+  packed_numbers<Source == bin_source::key ? Items : 1> bins;
+  std::uint32_t here = 0;  ///< bit k: record k is inside the tile; where no order brings what is not to the end
+
+  __device__ __forceinline__ std::uint32_t bin(int k) const {
+    if constexpr (Source == bin_source::key) {
+      return bins.get(k);
+    } else if constexpr (Stable) {
+      return category_of(word[k], field);
+    } else {
+      return (here >> k & 1) != 0 ? category_of(word[k], field) : no_bin;
+    }
+  }
+};
+
+template <class Word>
+__device__ __forceinline__ Word all_ones() {
+  if constexpr (sizeof(Word) == 16) {
+    return {~0U, ~0U, ~0U, ~0U};
+  } else if constexpr (sizeof(Word) == 8) {
+    return {~0U, ~0U};
+  } else {
+    return static_cast<Word>(~Word{0});
+  }
+}
+
+/// Record s of the tile that begins at `tile`, whose bytes begin at `from`.
+template <class Word, payload Payload>
+__device__ __forceinline__ Word payload_at(const std::byte* from, std::uint32_t stride, std::uint64_t tile,
+                                           std::uint32_t s) {
+  const std::uint64_t i = tile + s;
+  if constexpr (Payload == payload::records) {
+    return __ldcs(reinterpret_cast<const Word*>(from + std::uint64_t{s} * stride));
+  } else if constexpr (sizeof(Word) == 8) {
+    return Word{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)};
+  } else {
+    return static_cast<Word>(i);
+  }
+}
+
+/// Exclusive places of a warp's bins inside the block's tile, in bins[].lanes, from the counts of all warps; the count
+/// of the thread's bin and where its run begins come back.
+template <int Bins, int Warps>
+__device__ __forceinline__ void place_warp_bins(warp_bin* bins, std::uint32_t (&count)[1], std::uint32_t (&start)[1],
+                                                std::uint32_t* warp_sums) {
+  std::uint32_t total = 0;
+  if (threadIdx.x < Bins) {
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) {
+      warp_bin& of = bins[w * Bins + threadIdx.x];
+      of.lanes = total;
+      total += of.count;
+    }
+  }
+  count[0] = start[0] = total;
+  scan_bins<Bins, Warps * 32>(start, warp_sums);
+  if (threadIdx.x < Bins) {
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) bins[w * Bins + threadIdx.x].lanes += start[0];
+  }
+}
+
+// Bytes of shared memory that the tile takes: records and, for keys apart, their bins; counters lie in the same place
+// before.
+template <class Word, bin_source Source, int Bins, bool Stable>
+constexpr std::size_t split_shared_bytes() {
+  using shape = split_shape<Word, Bins>;
+  using narrow_bin = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
+  const std::size_t staged = shape::tile * (sizeof(Word) + (Source == bin_source::key ? sizeof(narrow_bin) : 0));
+  const std::size_t counters = Stable ? shape::threads / 32 * Bins * sizeof(warp_bin) : 0;
+  return staged > counters ? staged : counters;
+}
+
+template <class Word, payload Payload, bin_source Source, int Bins, bool Stable>
+__global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
+    split_tiles(const __grid_constant__ split_pass_arguments a) {
+  using shape = split_shape<Word, Bins>;
+  using narrow_bin = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
+  constexpr int items = shape::items;
+  constexpr int warps = shape::threads / 32;
+  constexpr int per_thread = bins_per_thread<Bins, shape::threads>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Word* const staged = reinterpret_cast<Word*>(shared);
+  narrow_bin* const staged_bin = reinterpret_cast<narrow_bin*>(shared + shape::tile * sizeof(Word));
+  warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(shared);
+  __shared__ std::uint32_t histogram[Stable ? 1 : Bins];
+  __shared__ std::uint64_t place[Bins];  // of a bin's run, less where it begins in the tile; in bytes of the output
+  __shared__ std::uint32_t warp_sums[32];
+
+  const std::uint64_t tile = std::uint64_t{blockIdx.x} * shape::tile;
+  const auto left = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{shape::tile}));
+  // A warp's records lie side by side, a lane's 32 apart: the order of steps and lanes is that of the records.
+  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+
+  const std::byte* const from = a.in + tile * a.in_stride;
+  const auto stride = static_cast<std::uint32_t>(a.in_stride);
+  tile_bins<Word, Source, items, Stable> mine;
+  if constexpr (Source == bin_source::own_word) {
+    mine.field = a.field;
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t s = first + k * 32;
+      if (s < left) mine.here |= 1U << k;
+      mine.word[k] = s < left ? payload_at<Word, Payload>(from, stride, tile, s) : all_ones<Word>();
+    }
+  } else {
+    load_bins<items>(a.key, tile, first, 32, left, mine.bins);
+  }
+  if constexpr (Stable) {
+    for (int i = threadIdx.x; i < warps * Bins; i += shape::threads) warp_bins[i] = {0, 0};
+  } else {
+    for (int i = threadIdx.x; i < Bins; i += shape::threads) histogram[i] = 0;
+  }
+  __syncthreads();
+
+  constexpr bool always_good = Stable && Source == bin_source::own_word;
+  const auto bin = [&](int k) { return mine.bin(k); };
+  packed_numbers<items> rank;
+  warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * Bins;
+  if constexpr (Stable) {
+    rank_in_warp<items, Bins>(bin, own_bins, rank);
+  } else {
+    rank_unordered<items, Bins>(bin, histogram, rank);
+  }
+  __syncthreads();
+
+  // Where each bin's run begins in the tile, and in the output.
+  const int first_bin = threadIdx.x * per_thread;
+  std::uint64_t run[per_thread] = {};
+  std::uint32_t count[per_thread] = {};
+  std::uint32_t start[per_thread] = {};
+  if constexpr (Stable) {
+    if (threadIdx.x < Bins && a.bin_begin != nullptr) {
+      run[0] = a.bin_begin[threadIdx.x] + a.chunk_begin[blockIdx.x / a.tiles_per_chunk * Bins + threadIdx.x] +
+               a.tile_begin[std::uint64_t{blockIdx.x} * Bins + threadIdx.x];
+    }
+    place_warp_bins<Bins, warps>(warp_bins, count, start, warp_sums);
+  } else {
+    if (first_bin < Bins) {
+#pragma unroll
+      for (int j = 0; j < per_thread; ++j) {
+        count[j] = start[j] = histogram[first_bin + j];
+        if (count[j] > 0 && a.bin_begin != nullptr) {
+          run[j] = atomicAdd(a.bin_begin + first_bin + j, static_cast<unsigned long long>(count[j]));
+        }
+      }
+    }
+    scan_bins<Bins, shape::threads>(start, warp_sums);
+    if (first_bin < Bins) {
+#pragma unroll
+      for (int j = 0; j < per_thread; ++j) histogram[first_bin + j] = start[j];
+    }
+  }
+  if (first_bin < Bins) {
+#pragma unroll
+    for (int j = 0; j < per_thread; ++j) {
+      const std::uint64_t records = a.bin_begin != nullptr ? run[j] - start[j] : 0;
+      place[first_bin + j] = records * a.out_stride;
+      if (a.offsets == nullptr || static_cast<std::uint32_t>(first_bin + j) >= a.categories) continue;
+      a.offsets[first_bin + j] = start[j];
+      if (static_cast<std::uint32_t>(first_bin + j) + 1 == a.categories) {
+        a.offsets[a.categories] = min(start[j] + count[j], left);
+      }
+    }
+  }
+  __syncthreads();
+
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t b = bin(k);
+    if (always_good || b < Bins) rank.add(k, Stable ? own_bins[b].lanes : histogram[b]);
+  }
+  if constexpr (Payload == payload::numbers) {
+    if (a.scatter_index != nullptr) {
+#pragma unroll
+      for (int k = 0; k < items; ++k) {
+        const std::uint32_t b = bin(k);
+        if (b >= Bins) continue;
+        const std::uint64_t to = place[b] + rank.get(k);  // out_stride is 1
+        if constexpr (sizeof(Word) == 8) {
+          static_cast<std::uint64_t*>(a.scatter_index)[tile + first + k * 32] = to;
+        } else {
+          static_cast<std::uint32_t*>(a.scatter_index)[tile + first + k * 32] = static_cast<std::uint32_t>(to);
+        }
+      }
+      return;
+    }
+  }
+  __syncthreads();
+  Word late[Source == bin_source::key ? items : 1];
+  if constexpr (Source == bin_source::key) {
+#pragma unroll
+    for (int k = 0; k < items; ++k)
+      late[k] = payload_at<Word, Payload>(from, stride, tile, min(first + k * 32, left - 1));
+  }
+  std::uint32_t kept = 0;
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t b = always_good ? 0 : bin(k);
+    if (b >= Bins) continue;
+    const std::uint32_t s = rank.get(k);
+    if constexpr (Source == bin_source::key) {
+      staged[s] = late[k];
+      staged_bin[s] = static_cast<narrow_bin>(b);
+    } else {
+      staged[s] = mine.word[k];
+    }
+  }
+  // Bad categories leave a tile shorter.
+  if constexpr (Source == bin_source::key) {
+#pragma unroll
+    for (int k = 0; k < items; ++k) kept += bin(k) < Bins ? 1 : 0;
+    kept = __reduce_add_sync(~0U, kept);
+    if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = kept;
+  }
+  __syncthreads();
+  if constexpr (Source == bin_source::key) {
+    kept = 0;
+#pragma unroll
+    for (int w = 0; w < warps; ++w) kept += warp_sums[w];
+  } else {
+    kept = left;
+  }
+  const auto out_stride = static_cast<std::uint32_t>(a.out_stride);
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t s = k * shape::threads + threadIdx.x;
+    if (s >= kept) continue;
+    const Word word = staged[s];
+    std::uint32_t b;
+    if constexpr (Source == bin_source::key) {
+      b = staged_bin[s];
+    } else {
+      b = category_of(word, a.field);
+    }
+    store_word(a.out + place[b] + std::uint64_t{s} * out_stride, word);
+  }
+}
+
+/// Queues split_tiles; the instantiations are in split_stable.cu and split_unordered.cu.
+template <class Word, payload Payload, bin_source Source, int Bins, bool Stable>
+void launch_split_tiles(const context& ctx, const char* what, const split_pass_arguments& a) {
+  using shape = split_shape<Word, Bins>;
+  launch_shared(ctx, what, split_tiles<Word, Payload, Source, Bins, Stable>, ceil_div(a.count, shape::tile),
+                shape::threads, split_shared_bytes<Word, Source, Bins, Stable>(), a);
+}
+
+}  // namespace sheaf::cuda

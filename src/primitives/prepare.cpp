@@ -1,0 +1,205 @@
+#include "primitives/prepare.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <sheaf/gather.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+namespace {
+
+// ---- the list itself, kept
+
+/// Seconds of the best that the planner may take for a call of this shape.
+template <class Problem, class Buffers>
+double cheapest(std::span<const plan::variant<Problem, Buffers>> list, const Problem& problem, const machine& m) {
+  double least = 1e300;
+  for (const auto& v : list) {
+    const plan::planned plan = v.plan(problem, m);
+    if (plan.applicable() && !plan.by_name_only) least = std::min(least, plan.seconds);
+  }
+  return least;
+}
+
+double unprepared_seconds(const prepare_problem& p, const machine& m) {
+  const movement& each = p;
+  if (p.direction == prepared_direction::gather) return cheapest(gather_variants(), gather_problem{each}, m);
+  return cheapest(scatter_variants(), scatter_problem{each, p.duplicates}, m);
+}
+
+class kept_list final : public prepared_movement {
+ public:
+  kept_list(const context& ctx, const prepare_problem& p, index_span index)
+      : problem_(p), memory_(ctx, std::max<std::uint64_t>(1, p.index_bytes())) {
+    copy_bytes(ctx, memory_.data(), index.data, p.index_bytes());
+  }
+  void run(const context& ctx, const_records from, records to) override {
+    const index_span index(memory_.data(), problem_.count, problem_.index);
+    if (problem_.direction == prepared_direction::gather) {
+      gather(ctx, from, index, to, {.pattern = problem_.pattern, .bounds = problem_.bounds});
+    } else {
+      scatter(ctx, from, index, to,
+              {.pattern = problem_.pattern, .bounds = problem_.bounds, .duplicates = problem_.duplicates});
+    }
+  }
+  std::uint64_t kept_bytes() const override { return problem_.index_bytes(); }
+
+ private:
+  prepare_problem problem_;
+  buffer memory_;
+};
+
+plan::planned plan_kept(const prepare_problem& p, const machine& m) {
+  const double each = unprepared_seconds(p, m);
+  plan::planned plan;
+  plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
+  plan.add("runs", static_cast<double>(p.expected_runs) * each);
+  plan.parameters[run_nanoseconds] = static_cast<std::uint64_t>(each * 1e9);
+  return plan;
+}
+
+void run_kept(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b) {
+  *b.made = std::make_shared<kept_list>(ctx, p, b.index);
+}
+
+constexpr prepare_variant kept{"kept", plan_kept, run_kept};
+
+}  // namespace
+
+std::span<const prepare_variant> prepare_variants() {
+  static const prepare_variant all[] = {
+    kept,
+#if SHEAF_HAS_CUDA
+    cuda::prepare_routes,
+#endif
+  };
+  return all;
+}
+
+namespace {
+
+prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t far_count,
+                         std::uint64_t record_bytes, std::uint64_t expected_runs, const prepare_options& options,
+                         prepared_direction direction) {
+  const const_records near(nullptr, index.count, record_bytes);
+  const const_records far(nullptr, far_count, record_bytes);
+  require_shapes(call, near, "a run's near side", index, far, "a run's far side");
+  require_aligned(call, index.data, bytes(index.type), "index");
+  require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
+  return {describe_movement(ctx, near, index, far, options.pattern, options.bounds), direction, options.duplicates,
+          std::max<std::uint64_t>(1, expected_runs)};
+}
+
+struct made_movement {
+  std::shared_ptr<prepared_movement> work;
+  preparation report;
+};
+
+made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& p, index_span index,
+                      std::string_view forced) {
+  ctx.wait();  // so that what is thrown and timed below is this call's
+  const auto begin = std::chrono::steady_clock::now();
+  const auto [variant, plan] = plan::choose(call, prepare_variants(), p, ctx, forced);
+  made_movement made;
+  variant->run(ctx, p, plan, {index, &made.work});
+  ctx.wait();
+  preparation& r = made.report;
+  r.variant = variant->name;
+  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  r.run_seconds = static_cast<double>(plan.parameters[run_nanoseconds]) * 1e-9;
+  r.unprepared_seconds = unprepared_seconds(p, ctx.profile());
+  r.kept_bytes = made.work->kept_bytes();
+  const double saved = r.unprepared_seconds - r.run_seconds;
+  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  return made;
+}
+
+// What a run is given must be what was prepared for.
+void require_prepared(std::string_view call, const context& ctx, const_records near, std::string_view near_name,
+                      const_records far, std::string_view far_name, const prepare_problem& p) {
+  const const_records views[] = {near, far};
+  const std::string_view names[] = {near_name, far_name};
+  const std::uint64_t counts[] = {p.count, p.far_count};
+  for (int i = 0; i < 2; ++i) {
+    require_shape(call, views[i], names[i]);
+    if (views[i].record_bytes != p.record_bytes) {
+      refuse("{}: {} has records of {} bytes, prepared for {}", call, names[i], views[i].record_bytes, p.record_bytes);
+    }
+    if (views[i].count != counts[i]) {
+      refuse("{}: {} has {} records, prepared for {}", call, names[i], views[i].count, counts[i]);
+    }
+    require_memory(call, ctx, views[i].data, extent(views[i]), names[i]);
+    const std::uint64_t place = reinterpret_cast<std::uintptr_t>(views[i].data) | views[i].stride_bytes;
+    if (widest_word(place) < p.word_bytes) {
+      refuse("{}: {} is not aligned to words of {} bytes", call, names[i], p.word_bytes);
+    }
+  }
+  require_apart(call, near.data, extent(near), near_name, far.data, extent(far), far_name);
+}
+
+/// Remembers what a run's arguments are compared with.
+class checked_movement final : public prepared_movement {
+ public:
+  checked_movement(std::shared_ptr<prepared_movement> work, const prepare_problem& p) : work_(std::move(work)), p_(p) {}
+  void run(const context& ctx, const_records from, records to) override {
+    if (p_.direction == prepared_direction::gather) {
+      require_prepared("prepared_gather", ctx, to, "out", from, "table", p_);
+    } else {
+      require_prepared("prepared_scatter", ctx, from, "in", to, "out", p_);
+    }
+    if (p_.count > 0) work_->run(ctx, from, to);
+  }
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+ private:
+  std::shared_ptr<prepared_movement> work_;
+  prepare_problem p_;
+};
+
+}  // namespace
+}  // namespace primitives
+
+prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
+                                 preparation report)
+    : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
+
+void prepared_gather::run(const_records table, records out) const { work_->run(ctx_, table, out); }
+
+prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
+                                   preparation report)
+    : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
+
+void prepared_scatter::run(const_records in, records out) const { work_->run(ctx_, in, out); }
+
+prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
+                               std::uint64_t record_bytes, std::uint64_t expected_runs,
+                               const prepare_options& options) {
+  using namespace primitives;
+  constexpr std::string_view call = "prepare_gather";
+  const prepare_problem p =
+      describe(ctx, call, index, table_count, record_bytes, expected_runs, options, prepared_direction::gather);
+  made_movement made = prepare(ctx, call, p, index, options.variant);
+  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+}
+
+prepared_scatter prepare_scatter(const context& ctx, index_span index, std::uint64_t out_count,
+                                 std::uint64_t record_bytes, std::uint64_t expected_runs,
+                                 const prepare_options& options) {
+  using namespace primitives;
+  constexpr std::string_view call = "prepare_scatter";
+  const prepare_problem p =
+      describe(ctx, call, index, out_count, record_bytes, expected_runs, options, prepared_direction::scatter);
+  made_movement made = prepare(ctx, call, p, index, options.variant);
+  return {ctx, std::make_shared<checked_movement>(std::move(made.work), p), std::move(made.report)};
+}
+
+}  // namespace sheaf

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sheaf/split.hpp>
+
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+#include "support/split_runs.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+// Categories past all in some places; `places` in the order given. Complete apart from those.
+split_case bad_case(std::uint64_t key_bytes, std::uint64_t categories, const std::vector<std::uint64_t>& places) {
+  split_case c;
+  c.from = split_key::kind::category;
+  c.count = 9001;
+  c.key_bytes = key_bytes;
+  c.categories = categories;
+  c.layout = {0, 3, 0, 0, 0, 0};
+  std::uint64_t bad = categories;
+  for (const std::uint64_t place : places) c.bad.emplace_back(place, bad++);
+  return c;
+}
+
+std::string complaint(const split_trial& t) {
+  const auto first = std::min_element(t.c.bad.begin(), t.c.bad.end());
+  return fmt::format("split: category[{}] is {}, past the {} categories", first->first, first->second, t.c.categories);
+}
+
+class BadCategory : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  }
+  // Compares what was written; the complaint stays with ctx.
+  bool run(const context& ctx, const split_trial& t, product what) {
+    split_result got;
+    if (!run_variant(ctx, t, what, GetParam(), got)) return false;
+    expect_result(std::move(got), t, what);
+    return true;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Split, BadCategory, testing::ValuesIn(split_variant_names()), test_name_of);
+
+TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
+  const auto contexts = every_context();
+  const std::vector<std::vector<std::uint64_t>> all_places{{0}, {9000}, {4095, 4096, 4097}, {8000, 3, 5000}};
+  for (const auto& [key_bytes, categories] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+           {1, 200}, {1, 1}, {2, 256}, {2, 1000}, {4, 257}, {4, 65536}, {4, 70000}}) {
+    for (const auto& places : all_places) {
+      const split_trial t(bad_case(key_bytes, categories, places));
+      SCOPED_TRACE(t.c.description());
+      for (const named_context& where : contexts) {
+        for (const product what : products) {
+          SCOPED_TRACE(fmt::format("{}, product {}", where.name, static_cast<int>(what)));
+          if (!run(where.ctx, t, what)) continue;
+          EXPECT_EQ(where.ctx.status(), work_status::failed);
+          expect_error(error_code::bad_index, complaint(t), [&] { where.ctx.wait(); });
+          EXPECT_EQ(where.ctx.status(), work_status::done);
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_P(BadCategory, HasTheValueOfAllItsBits) {
+  split_case c = bad_case(4, 100, {});
+  c.bad = {{77, 0xffffffff}, {4000, 100}};
+  const split_trial t(c);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    if (!run(where.ctx, t, product::stable)) continue;
+    expect_error(error_code::bad_index, "split: category[77] is 4294967295, past the 100 categories",
+                 [&] { where.ctx.wait(); });
+  }
+}
+
+TEST_P(BadCategory, EverywhereIsSurvived) {
+  split_case c = bad_case(2, 300, {});
+  for (std::uint64_t i = 0; i < c.count; ++i) c.bad.emplace_back(i, 65535 - i);
+  const split_trial t(c);
+  for (const named_context& where : every_context()) {
+    for (const product what : products) {
+      SCOPED_TRACE(fmt::format("{}, product {}", where.name, static_cast<int>(what)));
+      if (!run(where.ctx, t, what)) continue;
+      expect_error(error_code::bad_index, "split: category[0] is 65535, past the 300 categories",
+                   [&] { where.ctx.wait(); });
+    }
+  }
+}
+
+TEST_P(BadCategory, OfTheFirstCallWinsAndTheContextGoesOnWorking) {
+  const split_trial good(bad_case(2, 500, {}));
+  const split_trial late(bad_case(2, 500, {7000}));
+  const split_trial early(bad_case(1, 200, {2}));
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    if (!run(where.ctx, good, product::stable)) continue;
+    EXPECT_NO_THROW(where.ctx.wait());
+    run(where.ctx, late, product::stable);
+    run(where.ctx, early, product::stable);
+    run(where.ctx, good, product::stable);
+    expect_error(error_code::bad_index, complaint(late), [&] { where.ctx.wait(); });
+    EXPECT_NO_THROW(where.ctx.wait());
+    run(where.ctx, good, product::stable);
+    EXPECT_NO_THROW(where.ctx.wait());
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests

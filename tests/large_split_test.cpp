@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sheaf/split.hpp>
+
+#include "inputs/pattern.hpp"
+#include "inputs/pattern_function.hpp"
+#include "support/contexts.hpp"
+#include "support/large.hpp"
+
+// Past 2^32 records. Only where SHEAF_LARGE=1, as in large_test.cpp.
+namespace sheaf::tests {
+namespace {
+
+constexpr std::uint64_t record_count = (std::uint64_t{1} << 32) + 5;
+constexpr std::uint64_t seed = 23;
+constexpr bit_field keys[] = {{0, 8}, {4, 3}};  // with the second one, order inside a category shows
+
+class SplitLarge : public testing::TestWithParam<backend_kind> {
+ protected:
+  void SetUp() override {
+    if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking minutes and much memory";
+    ctx = GetParam() == backend_kind::cuda ? cuda_context() : context::cpu();
+    if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  // Memory of the context, or nothing where that would take what the host has not to spare; the copies that the checks
+  // make on the host are counted.
+  std::optional<buffer> memory(std::uint64_t bytes, std::uint64_t host_bytes) const {
+    const std::uint64_t on_host = host_bytes + (ctx->backend() == backend_kind::cpu ? bytes : 0);
+    if (available_host_bytes() < on_host + (std::uint64_t{2} << 30)) return std::nullopt;
+    try {
+      return buffer(*ctx, bytes);
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      return std::nullopt;
+    }
+  }
+
+  std::vector<std::uint64_t> counts_of(const bit_field& bits) const {
+    std::vector<std::uint64_t> counts(std::size_t{1} << bits.count, 0);
+    for (std::uint64_t i = 0; i < record_count; ++i) ++counts[category(i, bits)];
+    return counts;
+  }
+  static std::uint64_t category(std::uint64_t i, const bit_field& bits) {
+    return inputs::record_byte(seed, i, 0) >> bits.first & ((1U << bits.count) - 1);
+  }
+
+  std::optional<context> ctx;
+};
+
+#if SHEAF_HAS_CUDA
+constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
+#else
+constexpr backend_kind backends[] = {backend_kind::cpu};
+#endif
+INSTANTIATE_TEST_SUITE_P(EveryBackend, SplitLarge, testing::ValuesIn(backends),
+                         [](const auto& tested) { return std::string(name(tested.param)); });
+
+// Runs each variant but the reference that takes the problem; the others may need more scratch than there is.
+template <class Run>
+void for_each_variant(const explanation& why, Run run) {
+  std::size_t runs = 0;
+  for (const variant_estimate& v : why.variants) {
+    if (!v.applicable || v.variant.starts_with("reference.")) continue;
+    SCOPED_TRACE(v.variant);
+    try {
+      run(v.variant);
+      ++runs;
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;
+      fmt::print("{}: {}\n", v.variant, e.what());
+    }
+  }
+  EXPECT_GE(runs, 1U) << "no variant had the memory";
+}
+
+TEST_P(SplitLarge, RecordsPastTwoTo32AreInOrder) {
+  const bool copies = GetParam() == backend_kind::cuda;
+  const auto in = memory(2 * record_count, copies ? record_count : 0);
+  if (!in) GTEST_SKIP() << "not enough memory";
+  const records from(in->data(), record_count, 1);
+  const records to(in->data() + record_count, record_count, 1);
+  inputs::fill_records(*ctx, from, seed);
+  std::vector<unsigned char> copied(copies ? record_count : 0);
+  for (const bit_field& bits : keys) {
+    SCOPED_TRACE(fmt::format("bits {}+{}", bits.first, bits.count));
+    const split_key key = split_key::of_record(bits);
+    const buffer bounds(*ctx, (key.categories + 1) * 8);
+    const std::span<std::uint64_t> offsets(bounds.as<std::uint64_t>(), key.categories + 1);
+    const std::vector<std::uint64_t> counts = counts_of(bits);
+    for_each_variant(explain_split(*ctx, from, key), [&](const std::string& variant) {
+      split(*ctx, from, key, to, offsets, {variant});
+      ctx->wait();
+      std::vector<std::uint64_t> next(key.categories + 1);
+      copy_bytes(*ctx, next.data(), offsets.data(), offsets.size_bytes());
+      for (std::uint64_t c = 0; c < key.categories; ++c) ASSERT_EQ(next[c + 1] - next[c], counts[c]) << c;
+      ASSERT_EQ(next.back(), record_count);
+      if (copies) copy_bytes(*ctx, copied.data(), to.data, record_count);
+      const auto* out = copies ? copied.data() : reinterpret_cast<const unsigned char*>(to.data);
+      for (std::uint64_t i = 0; i < record_count; ++i) {
+        const std::uint64_t at = next[category(i, bits)]++;
+        if (out[at] != inputs::record_byte(seed, i, 0)) FAIL() << "record " << i << " is not at " << at;
+      }
+    });
+  }
+}
+
+// Entries of a category ascend and are of records of that category, and there are as many: then they are all of them.
+TEST_P(SplitLarge, GatherIndexNamesRecordsPastTwoTo32) {
+  constexpr std::uint64_t chunk = std::uint64_t{8} << 20;
+  const auto there = memory(9 * record_count + 8, 0);
+  if (!there) GTEST_SKIP() << "not enough memory";
+  const records from(there->data() + 8 * record_count, record_count, 1);
+  inputs::fill_records(*ctx, from, seed);
+  const index_output index(there->data(), record_count, index_type::u64);
+  for (const bit_field& bits : keys) {
+    SCOPED_TRACE(fmt::format("bits {}+{}", bits.first, bits.count));
+    const split_key key = split_key::of(from, bits);
+    const std::vector<std::uint64_t> counts = counts_of(bits);
+    for_each_variant(explain_split_gather_index(*ctx, key, index.type), [&](const std::string& variant) {
+      split_gather_index(*ctx, key, index, {}, {variant});
+      ctx->wait();
+      std::vector<std::uint64_t> found(counts.size(), 0);
+      std::vector<std::uint64_t> part(chunk);
+      std::uint64_t last_category = 0, last = 0;
+      for (std::uint64_t first = 0; first < record_count; first += chunk) {
+        const std::uint64_t here = std::min(chunk, record_count - first);
+        copy_bytes(*ctx, part.data(), there->data() + 8 * first, 8 * here);
+        for (std::uint64_t i = 0; i < here; ++i) {
+          ASSERT_LT(part[i], record_count) << first + i;
+          const std::uint64_t c = category(part[i], bits);
+          const bool follows =
+              found[c] == 0 ? first + i == 0 || c > last_category : c == last_category && part[i] > last;
+          ASSERT_TRUE(follows) << "entry " << first + i << " is " << part[i] << ", of category " << c;
+          ++found[c];
+          last_category = c;
+          last = part[i];
+        }
+      }
+      EXPECT_EQ(found, counts);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,200 @@
+// Prepared gathers and scatters against the reference: every variant, pattern, width and index type, several runs with
+// different data, bad indices, and what runs refuse.
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/prepared.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "primitives/prepare.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+#include "support/movement_cases.hpp"
+#include "support/placed.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+struct trial {
+  inputs::pattern pattern;
+  index_type index = index_type::u32;
+  std::uint64_t count = 0;
+  std::uint64_t far_count = 0;
+  std::uint64_t record_bytes = 1;
+
+  std::string description() const {
+    return fmt::format("{} r{} {} n={} far={}", inputs::name(pattern), record_bytes, name(index), count, far_count);
+  }
+};
+
+std::vector<trial> trials(bool distinct) {
+  std::vector<trial> all;
+  rotation<std::uint64_t> widths({8, 4, 1, 16, 2, 12, 100});
+  rotation<index_type> types({std::begin(index_types), std::end(index_types)});
+  for (const inputs::pattern& p : test_patterns(distinct)) {
+    all.push_back({p, types.next(), 9001, 10007, widths.next()});
+    if (!distinct) all.push_back({p, types.next(), 20000, 300, widths.next()});
+  }
+  for (const std::uint64_t n : {0, 1, 2, 8191, 8192, 8193, 16385, 1 << 20}) {
+    all.push_back({inputs::parse_pattern("permutation"), types.next(), n, n, widths.next()});
+    all.push_back({inputs::parse_pattern("permutation"), types.next(), n, n + 70000, 8});
+  }
+  return all;
+}
+
+std::vector<std::string> variants() {
+  std::vector<std::string> names{""};
+  for (const auto& v : primitives::prepare_variants()) names.emplace_back(v.name);
+  return names;
+}
+
+bool refuses(const error& e) { return e.code() == error_code::no_variant; }
+
+class Prepared : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryVariant, Prepared, testing::ValuesIn(variants()), test_name_of);
+
+TEST_P(Prepared, GathersAsGatherDoes) {
+  std::size_t runs = 0;
+  for (const trial& t : trials(false)) {
+    SCOPED_TRACE(t.description());
+    const image index = index_list(t.pattern, t.far_count, t.count, t.index);
+    for (const named_context& where : every_context()) {
+      SCOPED_TRACE(where.name);
+      const placed index_at(where.ctx, index);
+      std::optional<prepared_gather> prepared;
+      try {
+        prepared = prepare_gather(where.ctx, index_at.index(t.index), t.far_count, t.record_bytes, 1000,
+                                  {.pattern = access_pattern::random(), .variant = GetParam()});
+      } catch (const error& e) {
+        ASSERT_TRUE(refuses(e) && !GetParam().empty()) << e.what();
+        continue;
+      }
+      EXPECT_GE(prepared->report().preparation_seconds, 0);
+      for (const std::uint64_t seed : {3, 4}) {
+        const image table = filled(t.far_count, t.record_bytes, t.record_bytes, 0, seed);
+        image expected = poisoned(t.count, t.record_bytes, t.record_bytes);
+        const placed table_at(where.ctx, table);
+        const placed out_at(where.ctx, expected);
+        gather(context::cpu(1), table.view(), index_view(index, t.index), expected.view(),
+               {.variant = "reference.serial"});
+        prepared->run(table_at.view(), out_at.view());
+        where.ctx.wait();
+        expect_bytes(out_at.download(), expected, "output");
+        ++runs;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(runs, can_run_here(GetParam()) ? 20U : 0U);
+}
+
+TEST_P(Prepared, ScattersAsScatterDoes) {
+  std::size_t runs = 0;
+  for (const trial& t : trials(true)) {
+    SCOPED_TRACE(t.description());
+    const image index = index_list(t.pattern, t.far_count, t.count, t.index);
+    for (const named_context& where : every_context()) {
+      SCOPED_TRACE(where.name);
+      const placed index_at(where.ctx, index);
+      std::optional<prepared_scatter> prepared;
+      try {
+        prepared = prepare_scatter(where.ctx, index_at.index(t.index), t.far_count, t.record_bytes, 1000,
+                                   {.pattern = access_pattern::random(), .variant = GetParam()});
+      } catch (const error& e) {
+        ASSERT_TRUE(refuses(e) && !GetParam().empty()) << e.what();
+        continue;
+      }
+      for (const std::uint64_t seed : {5, 6}) {
+        const image in = filled(t.count, t.record_bytes, t.record_bytes, 0, seed);
+        image expected = poisoned(t.far_count, t.record_bytes, t.record_bytes);
+        const placed in_at(where.ctx, in);
+        const placed out_at(where.ctx, expected);
+        scatter(context::cpu(1), in.view(), index_view(index, t.index), expected.view(),
+                {.variant = "reference.serial"});
+        prepared->run(in_at.view(), out_at.view());
+        where.ctx.wait();
+        expect_bytes(out_at.download(), expected, "output");
+        ++runs;
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(runs, can_run_here(GetParam()) ? 20U : 0U);
+}
+
+TEST_P(Prepared, LastWritersWinWhereAsked) {
+  const image index = index_list(inputs::parse_pattern("uniform"), 3000, 20000, index_type::u32);
+  const image in = filled(20000, 8, 8, 0, 1);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const placed index_at(where.ctx, index);
+    const placed in_at(where.ctx, in);
+    image expected = poisoned(3000, 8, 8);
+    const placed out_at(where.ctx, expected);
+    try {
+      const prepared_scatter prepared =
+          prepare_scatter(where.ctx, index_at.index(index_type::u32), 3000, 8, 1000,
+                          {.pattern = access_pattern::random(), .duplicates = duplicates::last, .variant = GetParam()});
+      prepared.run(in_at.view(), out_at.view());
+    } catch (const error& e) {
+      ASSERT_TRUE(refuses(e) && !GetParam().empty()) << e.what();
+      continue;
+    }
+    where.ctx.wait();
+    scatter(context::cpu(1), in.view(), index_view(index, index_type::u32), expected.view(),
+            {.duplicates = duplicates::last, .variant = "reference.serial"});
+    expect_bytes(out_at.download(), expected, "output");
+  }
+}
+
+TEST_P(Prepared, BadIndicesAreReportedOnceTheyAreMet) {
+  image index = index_list(inputs::parse_pattern("permutation"), 9001, 9001, index_type::i32);
+  set_entry(index, 4000, 9001);
+  set_entry(index, 7000, static_cast<std::uint64_t>(-3));
+  const image table = filled(9001, 4, 4, 0, 2);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const placed index_at(where.ctx, index);
+    const placed table_at(where.ctx, table);
+    const image before = poisoned(9001, 4, 4);
+    const placed out_at(where.ctx, before);
+    bool refused = false;
+    expect_error(error_code::bad_index, "gather: index[4000] is 9001, past the table's 9001 records", [&] {
+      try {
+        const prepared_gather prepared = prepare_gather(where.ctx, index_at.index(index_type::i32), 9001, 4, 1000,
+                                                        {.pattern = access_pattern::random(), .variant = GetParam()});
+        prepared.run(table_at.view(), out_at.view());
+        where.ctx.wait();
+      } catch (const error& e) {
+        refused = refuses(e);
+        if (refused) throw error(error_code::bad_index, "gather: index[4000] is 9001, past the table's 9001 records");
+        throw;
+      }
+    });
+    EXPECT_TRUE(!refused || !GetParam().empty());
+    EXPECT_NO_THROW(where.ctx.wait());
+  }
+}
+
+TEST(PreparedArguments, RunsRefuseWhatTheyWereNotPreparedFor) {
+  const context ctx = context::cpu(1);
+  const std::vector<std::uint32_t> index{2, 0, 1};
+  const std::vector<std::uint64_t> table{5, 6, 7};
+  std::vector<std::uint64_t> out(3);
+  const prepared_gather prepared = prepare_gather(ctx, index, 3, 8, 10);
+  prepared.run(table, out);
+  EXPECT_EQ(out, (std::vector<std::uint64_t>{7, 5, 6}));
+  const std::vector<std::uint64_t> longer(4);
+  expect_error(error_code::bad_argument, "prepared_gather: table has 4 records, prepared for 3",
+               [&] { prepared.run(longer, out); });
+  const std::vector<std::uint32_t> narrow(3);
+  expect_error(error_code::bad_argument, "prepared_gather: table has records of 4 bytes, prepared for 8",
+               [&] { prepared.run(narrow, out); });
+}
+
+}  // namespace
+}  // namespace sheaf::tests

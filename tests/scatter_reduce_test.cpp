@@ -1,0 +1,264 @@
+#include <sheaf/scatter_reduce.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "primitives/scatter_reduce.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+#include "support/scatter_reduce_trial.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+// Every type with every operation and pattern; sizes around the edges of warps, blocks, tiles and thread shares.
+std::vector<reduce_case> reduce_cases() {
+  std::vector<reduce_case> cases;
+  rotation<index_type> indices({std::begin(index_types), std::end(index_types)});
+  rotation<int> shifts({0, 0, 1});
+  struct shape {
+    const char* pattern;
+    std::uint64_t count;
+    std::uint64_t slots;
+  };
+  constexpr shape shapes[] = {{"permutation", 9001, 9001}, {"permutation", 5000, 12345}, {"uniform", 9001, 5000},
+                              {"same", 4097, 100},         {"zipf", 20011, 30011},       {"sorted", 9001, 1500},
+                              {"sorted", 9001, 12345},     {"uniform", 20011, 7},        {"uniform", 5000, 1},
+                              {"identity", 4096, 4096},    {"uniform", 3000, 50000}};
+  for (const shape& s : shapes) {
+    for (const value_type type : value_types) {
+      for (const reduction op : reductions) {
+        cases.push_back({s.pattern, s.count, s.slots, type, op, indices.next(), shifts.next() == 1});
+      }
+    }
+    indices.next();
+  }
+  rotation<value_type> types({std::begin(value_types), std::end(value_types)});
+  rotation<reduction> ops({reduction::add, reduction::max, reduction::add, reduction::min, reduction::add});
+  rotation<const char*> patterns({"uniform", "sorted", "same", "zipf"});
+  for (const std::uint64_t count : {0, 1, 2, 31, 33, 255, 257, 1023, 1025, 4095, 4096, 4097, 8191, 8193}) {
+    for (int repeat = 0; repeat < 7; ++repeat) {
+      cases.push_back({patterns.next(), count, count / 3 + 1, types.next(), ops.next(), indices.next(), false});
+    }
+  }
+  constexpr std::uint64_t million = 1 << 20;
+  cases.push_back({"permutation", million, million, value_type::f64, reduction::add, index_type::i64, false});
+  cases.push_back({"uniform", million, 1000, value_type::f32, reduction::add, index_type::u32, true});
+  cases.push_back({"uniform", million, million / 2, value_type::i32, reduction::min, index_type::i32, false});
+  return cases;
+}
+
+const std::vector<reduce_trial>& trials() {
+  static const std::vector<reduce_trial> all = [] {
+    std::vector<reduce_trial> made;
+    for (const reduce_case& c : reduce_cases()) made.emplace_back(c);
+    return made;
+  }();
+  return all;
+}
+
+std::vector<std::string> variant_names() {
+  std::vector<std::string> names{""};
+  for (const auto& v : primitives::scatter_reduce_variants()) names.emplace_back(v.name);
+  return names;
+}
+
+class EveryScatterReduceVariant : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  // Every case on every context, `repeats` times; the planner finds a variant for each. All repeats give the same bits
+  // where the order is deterministic.
+  void expect_slots_of_all(reduction_order order, int repeats) {
+    const auto contexts = every_context();
+    bool hinted = false;
+    std::size_t runs = 0;
+    for (const reduce_trial& t : trials()) {
+      if ((order == reduction_order::unordered || repeats > 1) && !t.c.rounds()) continue;
+      SCOPED_TRACE(t.c.description());
+      hinted = !hinted && t.c.pattern != "sorted";
+      const access_pattern pattern = hinted ? hint(inputs::parse_pattern(t.c.pattern)) : access_pattern::unknown();
+      for (const named_context& where : contexts) {
+        SCOPED_TRACE(where.name);
+        std::vector<std::byte> first, got;
+        for (int repeat = 0; repeat < repeats; ++repeat) {
+          const bool ran = run_variant(where.ctx, t, {.pattern = pattern, .order = order, .variant = GetParam()}, got);
+          EXPECT_TRUE(ran || !GetParam().empty()) << "no variant runs this";
+          if (!ran) break;
+          ++runs;
+          EXPECT_NO_THROW(where.ctx.wait());
+          expect_slots(got, t);
+          if (repeat == 0) first = got;
+          EXPECT_TRUE(first == got) << "run " << repeat << " gives other bits than run 0";
+        }
+      }
+      if (HasFailure()) break;
+    }
+    RecordProperty("runs", static_cast<int>(runs));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(ScatterReduce, EveryScatterReduceVariant, testing::ValuesIn(variant_names()), test_name_of);
+
+TEST_P(EveryScatterReduceVariant, PutsTogetherWhatTheIndexSays) {
+  expect_slots_of_all(reduction_order::deterministic, 1);
+}
+TEST_P(EveryScatterReduceVariant, GivesTheSameSumsInEveryRun) {
+  expect_slots_of_all(reduction_order::deterministic, 3);
+}
+TEST_P(EveryScatterReduceVariant, RoundsAsItLikesWhereTheOrderIsFree) {
+  expect_slots_of_all(reduction_order::unordered, 1);
+}
+
+TEST_P(EveryScatterReduceVariant, TrustsGoodIndices) {
+  for (const value_type type : value_types) {
+    for (const reduction op : reductions) {
+      const reduce_trial t({"uniform", 9001, 3000, type, op, index_type::i32, false});
+      SCOPED_TRACE(t.c.description());
+      for (const named_context& where : every_context()) {
+        SCOPED_TRACE(where.name);
+        std::vector<std::byte> got;
+        if (run_variant(where.ctx, t, {.bounds = bounds::trust, .variant = GetParam()}, got)) expect_slots(got, t);
+      }
+    }
+  }
+}
+
+TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
+  struct bad_entry {
+    index_type type;
+    std::uint64_t bits;
+    const char* complaint;
+  };
+  constexpr bad_entry entries[] = {{index_type::u32, 3000, "3000, past"},
+                                   {index_type::u32, 0xffffffff, "4294967295, past"},
+                                   {index_type::i32, ~std::uint64_t{0}, "-1, outside"},
+                                   {index_type::i32, std::uint64_t{1} << 31, "-2147483648, outside"},
+                                   {index_type::u64, std::uint64_t{1} << 32, "4294967296, past"},
+                                   {index_type::u64, ~std::uint64_t{0}, "18446744073709551615, past"},
+                                   {index_type::i64, ~std::uint64_t{0}, "-1, outside"},
+                                   {index_type::i64, std::uint64_t{1} << 32, "4294967296, past"}};
+  rotation<value_type> types({std::begin(value_types), std::end(value_types)});
+  rotation<reduction> ops({std::begin(reductions), std::end(reductions)});
+  const auto contexts = every_context();
+  for (const bad_entry& entry : entries) {
+    for (const std::uint64_t position : {0, 4500, 9000}) {
+      const reduce_case c{"uniform", 9001, 3000, types.next(), ops.next(), entry.type, false};
+      // Behind the first bad entry there are others.
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> bad{{position, entry.bits}};
+      if (position < 9000) bad.emplace_back(9000, 3001);
+      const reduce_trial t(c, bad);
+      SCOPED_TRACE(fmt::format("{}: {} at {}", c.description(), entry.complaint, position));
+      for (const named_context& where : contexts) {
+        for (const auto order : {reduction_order::deterministic, reduction_order::unordered}) {
+          SCOPED_TRACE(where.name);
+          std::vector<std::byte> got;
+          if (!run_variant(where.ctx, t, {.order = order, .variant = GetParam()}, got)) continue;
+          expect_slots(got, t);
+          EXPECT_EQ(where.ctx.status(), work_status::failed);
+          expect_error(error_code::bad_index,
+                       fmt::format("scatter: index[{}] is {} the output's 3000 records", position, entry.complaint),
+                       [&] { where.ctx.wait(); });
+          EXPECT_NO_THROW(where.ctx.wait());
+        }
+      }
+    }
+    ops.next();
+  }
+}
+
+TEST_P(EveryScatterReduceVariant, SurvivesNothingButBadIndices) {
+  reduce_case c{"same", 9001, 40, value_type::f32, reduction::add, index_type::i32, false};
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;
+  for (std::uint64_t i = 0; i < c.count; ++i) bad.emplace_back(i, ~i);
+  const reduce_trial t(c, bad);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    std::vector<std::byte> got;
+    if (!run_variant(where.ctx, t, {.variant = GetParam()}, got)) continue;
+    expect_bytes(got, t.before, "out");
+    expect_error(error_code::bad_index, "scatter: index[0] is -1, outside the output's 40 records",
+                 [&] { where.ctx.wait(); });
+  }
+}
+
+TEST(ScatterReduce, EveryVariantTakesSomething) {
+  const reduce_trial integers({"uniform", 1000, 100, value_type::i32, reduction::add, index_type::u32, false});
+  const reduce_trial floats({"uniform", 1000, 100, value_type::f32, reduction::add, index_type::u32, false});
+  for (const auto& v : primitives::scatter_reduce_variants()) {
+    if (!can_run_here(v.name)) continue;
+    std::size_t runs = 0;
+    for (const named_context& where : every_context()) {
+      std::vector<std::byte> got;
+      if (run_variant(where.ctx, integers, {.variant = v.name}, got)) ++runs;
+      if (run_variant(where.ctx, floats, {.variant = v.name}, got)) ++runs;
+    }
+    EXPECT_GE(runs, 1U) << v.name << " refused everything, so it was tested by nothing";
+  }
+}
+
+TEST(ScatterReduce, TakesTypedRanges) {
+  const context ctx = context::cpu(2);
+  const std::vector<float> in{1, 2, 3, 4};
+  const std::vector<std::int64_t> index{2, 0, 2, 2};
+  std::vector<float> out{10, 20, 30};
+  scatter_reduce(ctx, in, index, out, reduction::add, {.variant = "reference.serial"});
+  EXPECT_EQ(out, (std::vector<float>{12, 20, 38}));
+  scatter_reduce(ctx, in, index, std::span(out), reduction::min, {.variant = "reference.serial"});
+  EXPECT_EQ(out, (std::vector<float>{2, 20, 1}));
+  ctx.wait();
+}
+
+TEST(ScatterReduce, AddsInfinitiesAndNotANumbers) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> in{infinity, 1, infinity, -infinity, std::nan(""), 1, -0.0};
+  const std::vector<std::uint32_t> index{0, 0, 1, 1, 2, 3, 4};
+  const std::vector<double> before{5, 5, 5, infinity, -0.0};
+  for (const auto& v : primitives::scatter_reduce_variants()) {
+    if (!can_run_here(v.name)) continue;
+    for (const named_context& where : every_context()) {
+      SCOPED_TRACE(fmt::format("{} on {}", v.name, where.name));
+      const buffer memory(where.ctx, 1024);
+      std::byte* const at = memory.data();
+      copy_bytes(where.ctx, at, in.data(), 8 * in.size());
+      copy_bytes(where.ctx, at + 256, index.data(), 4 * index.size());
+      copy_bytes(where.ctx, at + 512, before.data(), 8 * before.size());
+      try {
+        scatter_reduce(where.ctx, const_values(at, in.size(), value_type::f64),
+                       index_span(at + 256, index.size(), index_type::u32),
+                       values(at + 512, before.size(), value_type::f64), reduction::add, {.variant = v.name});
+      } catch (const error& e) {
+        EXPECT_EQ(e.code(), error_code::no_variant);
+        continue;
+      }
+      where.ctx.wait();
+      std::vector<double> out(before.size());
+      copy_bytes(where.ctx, out.data(), at + 512, 8 * out.size());
+      EXPECT_EQ(out[0], infinity);
+      EXPECT_TRUE(std::isnan(out[1]));
+      EXPECT_TRUE(std::isnan(out[2]));
+      EXPECT_EQ(out[3], infinity);
+      EXPECT_EQ(out[4], 0.0);
+    }
+  }
+}
+
+TEST(ScatterReduce, DoesNothingForNoIndices) {
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const image kept = poisoned(100, 8, 8);
+    const placed out(where.ctx, kept);
+    scatter_reduce(where.ctx, const_values(nullptr, 0, value_type::f64), index_span(nullptr, 0, index_type::i32),
+                   values(out.view().data, 100, value_type::f64), reduction::add);
+    where.ctx.wait();
+    expect_bytes(out.download(), kept, "out");
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
