@@ -19,6 +19,12 @@ struct raw_options {
   std::vector<std::string> patterns;
   std::vector<std::string> indices;
   std::vector<std::string> primitives;
+  std::vector<std::string> keys;
+  std::vector<std::string> key_types;
+  std::vector<std::uint32_t> bits;
+  std::vector<std::string> values;
+  std::vector<std::uint64_t> slots;
+  std::vector<std::string> orders;
 };
 
 template <class T, class Parse>
@@ -33,6 +39,12 @@ void interpret(const raw_options& raw, options& parsed) {
   replace(parsed.what.primitives, raw.primitives, parse_primitive);
   replace(parsed.what.patterns, raw.patterns, inputs::parse_pattern);
   replace(parsed.what.indices, raw.indices, parse_index_type);
+  replace(parsed.what.keys, raw.keys, parse_key_shape);
+  replace(parsed.what.key_bytes, raw.key_types, parse_key_type);
+  replace(parsed.what.values, raw.values, parse_value_type);
+  replace(parsed.what.orders, raw.orders, parse_reduction_order);
+  if (!raw.bits.empty()) parsed.what.bits = raw.bits;
+  if (!raw.slots.empty()) parsed.what.slots = raw.slots;
   if (!raw.widths.empty()) parsed.what.record_bytes = raw.widths;
   if (!raw.log2_sizes.empty()) parsed.what.counts = parse_log2_sizes(raw.log2_sizes);
   if (!raw.sizes.empty()) parsed.what.counts = raw.sizes;
@@ -46,13 +58,31 @@ void interpret(const raw_options& raw, options& parsed) {
   if (raw.backend != "cpu") parsed.backends.push_back(backend_kind::cuda);
 }
 
+void add_splits(CLI::App& app, raw_options& raw, options& parsed) {
+  app.add_option("--keys", raw.keys, "of splits: uniform, equal, two, sorted, zipf")->delimiter(',');
+  app.add_option("--key-types", raw.key_types, "of splits: own (in the record), k32, k64 (apart)")->delimiter(',');
+  app.add_option("--bits", raw.bits, "of splits: bits of the key")->delimiter(',')->check(CLI::Range(1, 32));
+  app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
+  app.add_option("--values", raw.values, "of scatter_reduce: f32, u32, f64, u64")->delimiter(',');
+  app.add_option("--slots", raw.slots, "of scatter_reduce: values that are added to")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--orders", raw.orders, "of scatter_reduce: deterministic, unordered")->delimiter(',');
+}
+
 // The sweep's options say nothing to the papers' figures, so they exclude each other.
 void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::App* const papers = app.add_subcommand(
       "papers",
-      "Prints the figures of He et al. 2007 as measured here, beside what the paper found and what its model and our "
-      "plans predict.\n\nExample: sheaf-bench papers --backend cpu --figures 1,6,7");
-  papers->add_option("--figures", parsed.papers.figures, "numbers in the paper: 1, 6 to 13; all unless said")
+      "Prints the figures of He et al. 2007 and of Patidar and Narayanan 2009 as measured here, beside what the paper "
+      "found and, for the first, what its model and our plans predict.\n\n"
+      "Example: sheaf-bench papers --paper he2007 --backend cpu --figures 1,6,7");
+  papers->add_option("--paper", parsed.papers.papers, "he2007, patidar2009; both unless said")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"he2007", "patidar2009"}));
+  papers
+      ->add_option("--figures", parsed.papers.figures,
+                   "numbers in the papers: 1, 6 to 13 of 2007, 2, 4 to 6, 8 to 12 of 2009; all unless said")
       ->delimiter(',');
   papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
@@ -69,14 +99,21 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
 
 std::optional<int> parse(int argc, char** argv, options& parsed) {
   CLI::App app(
-      "Times sheaf's gather and scatter beside what users call today, in turn and on the same data, and checks "
-      "every answer.\n\nExample: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity");
+      "Times sheaf's primitives beside what users call today, in turn and on the same data, and checks every answer."
+      "\n\nExamples: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity\n"
+      "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
+      "          sheaf-bench --set reduce --values f32 --slots 1048576");
   raw_options raw;
-  app.add_option("--set", raw.set, "predefined sweep: quick, records, small-widths, model, cpu")->capture_default_str();
-  app.add_option("--primitives", raw.primitives, "gather, scatter; this and the lists below replace the set's")
+  app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
+  app.add_option(
+         "--primitives", raw.primitives,
+         "gather, scatter, split, split_unstable, split_gather_index, split_scatter_index, scatter_reduce; this "
+         "and the lists below replace the set's")
       ->delimiter(',');
-  app.add_option("--patterns", raw.patterns, "permutation, identity, clustered:4096, ...")->delimiter(',');
+  app.add_option("--patterns", raw.patterns, "of index lists: permutation, identity, clustered:4096, ...")
+      ->delimiter(',');
   app.add_option("--widths", raw.widths, "bytes of a record")->delimiter(',')->check(CLI::Range(1, 65536));
+  add_splits(app, raw, parsed);
   app.add_option("--index-types", raw.indices, "u32, u64, i32, i64")->delimiter(',');
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
@@ -93,6 +130,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
   app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
+  app.add_flag("--warm", parsed.warm, "let data stay in cache: quick, to see that rows run");
   app.add_flag("--list", parsed.list, "print the names of the rows and stop");
   app.add_option("--json", parsed.json_path, "write the rows to this file");
   app.add_option("--record", parsed.record_path,

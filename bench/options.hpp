@@ -11,6 +11,7 @@
 #include "problem.hpp"
 #include "rows.hpp"
 #include "runner.hpp"
+#include "sweep.hpp"
 
 namespace sheaf::bench {
 
@@ -23,6 +24,7 @@ struct options {
   bool backends_named = false;  ///< a backend that is not there is an error then, else it is left out
   int threads = 0;
   bool list = false;
+  bool warm = false;  ///< let data stay in cache
   std::string json_path;
   std::string record_path;
   papers::request papers;

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <sheaf/error.hpp>
 
 namespace sheaf::bench::papers {
 namespace {
@@ -20,7 +21,53 @@ platform describe(const context& ctx, const request& asked) {
   return p;
 }
 
+struct paper {
+  std::string_view name;
+  std::vector<int> figures;
+  std::vector<result> (*print)(sessions&, const request&);
+};
+
+std::vector<paper> papers_asked_for(const request& asked) {
+  std::vector<paper> all{{"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13}, print_he2007},
+                         {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12}, print_patidar2009}};
+  std::erase_if(all, [&](const paper& p) {
+    return !asked.papers.empty() && std::find(asked.papers.begin(), asked.papers.end(), p.name) == asked.papers.end();
+  });
+  return all;
+}
+
+bool has(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+void require_known(const std::vector<int>& figures, const std::vector<paper>& papers) {
+  for (const int number : figures) {
+    if (std::any_of(papers.begin(), papers.end(), [&](const paper& p) { return has(p.figures, number); })) continue;
+    std::string known;
+    for (const paper& p : papers) {
+      known += known.empty() ? "" : "; ";
+      for (const int figure : p.figures) known += fmt::format("{} ", figure);
+      known += fmt::format("of {}", p.name);
+    }
+    throw error(error_code::bad_argument, fmt::format("there is no figure {}; there are {}", number, known));
+  }
+}
+
 }  // namespace
+
+bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
+
+std::vector<result> print_papers(sessions& on, const request& asked) {
+  const std::vector<paper> papers = papers_asked_for(asked);
+  require_known(asked.figures, papers);
+  std::vector<result> results;
+  for (const paper& p : papers) {
+    const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return asked.wants_figure(f); });
+    if (!wanted) continue;
+    for (result& r : p.print(on, asked)) results.push_back(std::move(r));
+  }
+  return results;
+}
 
 session::session(const context& c, const request& asked)
     : ctx(c),

@@ -21,9 +21,12 @@ namespace sheaf::bench::papers {
 /// `sheaf-bench papers`
 struct request {
   bool asked = false;
-  bool quick = false;        ///< sizes that take seconds on one thread: whether it runs, not how fast
-  bool paper_sizes = false;  ///< without the sizes that are scaled to today's caches
-  std::vector<int> figures;  ///< numbers in the paper; empty for all
+  bool quick = false;                    ///< sizes that take seconds on one thread: whether it runs, not how fast
+  bool paper_sizes = false;              ///< without the sizes that are scaled to today's caches
+  std::vector<int> figures;              ///< numbers in the papers; empty for all
+  std::vector<std::string> papers = {};  ///< "he2007", "patidar2009"; empty for all
+
+  bool wants_figure(int number) const;
 };
 
 /// A backend with what measuring on it takes, for all figures of a run. Contenders keep references: it must not move.
@@ -89,7 +92,18 @@ class spread {
   std::uint64_t count_ = 0;
 };
 
-/// He, Govindaraju, Luo, Smith (SC 2007): figures 1 and 6 to 13. @throws error(bad_argument) for other figures.
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1 and 6 to 13.
 std::vector<result> print_he2007(sessions& on, const request& asked);
+/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 12.
+std::vector<result> print_patidar2009(sessions& on, const request& asked);
+/// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
+std::vector<result> print_papers(sessions& on, const request& asked);
+
+/// A figure by its number in the paper, as print_... does them.
+template <class Study>
+struct figure {
+  int number;
+  void (*print)(Study&);
+};
 
 }  // namespace sheaf::bench::papers

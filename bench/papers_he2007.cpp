@@ -4,7 +4,6 @@
 #include <bit>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "plan/he2007.hpp"
 #include "primitives/gather.hpp"
@@ -190,21 +189,8 @@ std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::
 
 namespace {
 
-struct figure {
-  int number;
-  void (*print)(study&);
-};
-
-constexpr figure figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},  {9, figure_9},
-                              {10, figure_10}, {11, figure_11}, {12, figure_12}, {13, figure_13}};
-
-void require_known(const std::vector<int>& wanted) {
-  for (const int number : wanted) {
-    if (std::any_of(std::begin(figures), std::end(figures), [&](const figure& f) { return f.number == number; }))
-      continue;
-    throw error(error_code::bad_argument, fmt::format("there is no figure {}; there are 1 and 6 to 13", number));
-  }
-}
+constexpr figure<study> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},  {9, figure_9},
+                                     {10, figure_10}, {11, figure_11}, {12, figure_12}, {13, figure_13}};
 
 void print_conclusion(const study& all) {
   if (all.paper_accuracy.count() == 0) return;
@@ -222,17 +208,14 @@ void print_conclusion(const study& all) {
 }  // namespace he2007
 
 std::vector<result> print_he2007(sessions& on, const request& asked) {
-  he2007::require_known(asked.figures);
   he2007::study all{.on = on, .asked = asked};
   fmt::print("He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors, SC 2007\n");
   fmt::print(
       "  Accuracy is 1 - |measured - predicted| / measured, below 0 where a prediction is over twice the time.\n");
   if (asked.quick)
     fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
-  for (const he2007::figure& f : he2007::figures) {
-    const bool wanted =
-        asked.figures.empty() || std::find(asked.figures.begin(), asked.figures.end(), f.number) != asked.figures.end();
-    if (wanted) f.print(all);
+  for (const auto& f : he2007::figures) {
+    if (asked.wants_figure(f.number)) f.print(all);
   }
   he2007::print_conclusion(all);
   return std::move(all.results);

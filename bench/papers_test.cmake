@@ -4,7 +4,7 @@ execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --json
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "sheaf-bench papers exited with ${code}:\n${said}${complained}")
 endif()
-foreach(figure IN ITEMS 1 6 7 8 9 10 11 12 13)
+foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13)
   if(NOT said MATCHES "\nFigure ${figure}\\. ")
     message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
   endif()
@@ -39,8 +39,15 @@ if(NOT code EQUAL 0 OR NOT said MATCHES "2 threads over one" OR said MATCHES "Fi
   message(FATAL_ERROR "sheaf-bench papers --figures 12 exited with ${code}:\n${said}${complained}")
 endif()
 
+# One paper alone has its own figures, and no others.
+execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --paper patidar2009 --figures 2,8
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 8\\. Splits" OR said MATCHES "He, Govindaraju|Figure 4|skipped|WRONG")
+  message(FATAL_ERROR "sheaf-bench papers --paper patidar2009 exited with ${code}:\n${said}${complained}")
+endif()
+
 # A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
-foreach(wrong IN ITEMS "papers;--quick;--figures;99" "--widths;4;papers")
+foreach(wrong IN ITEMS "papers;--quick;--figures;99" "papers;--quick;--paper;he2007;--figures;2" "--widths;4;papers")
   execute_process(COMMAND ${BENCH} ${wrong} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
   if(NOT code EQUAL 2)
     message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")

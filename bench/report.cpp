@@ -68,12 +68,13 @@ void print_accuracy(std::span<const result> results, backend_kind backend, primi
     paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
   }
   if (ours.rows == 0) return;
-  fmt::print(
-      "{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({}); by the 2007 model {:.1f} %, worst "
-      "{:.1f} % "
-      "({})\n",
-      name(backend), name(p), ours.mean() * 100, ours.worst * 100, row_name(*ours.where), paper.mean() * 100,
-      paper.worst * 100, row_name(*paper.where));
+  fmt::print("{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), name(p),
+             ours.mean() * 100, ours.worst * 100, row_name(*ours.where));
+  if (moves_by_index(p)) {
+    fmt::print("; by the 2007 model {:.1f} %, worst {:.1f} % ({})", paper.mean() * 100, paper.worst * 100,
+               row_name(*paper.where));
+  }
+  fmt::print("\n");
 }
 
 // Time of the planner's choice over the time of the best variant, where variants were measured beside it. Results of
@@ -101,9 +102,9 @@ nlohmann::json json_of(const result& r, const platform& p) {
   nlohmann::json row = {{"problem", name(r.problem)},
                         {"primitive", name(r.problem.primitive)},
                         {"backend", name(r.backend)},
-                        {"pattern", inputs::name(r.problem.pattern)},
+                        {"pattern", pattern_name(r.problem)},
                         {"record_bytes", r.problem.record_bytes},
-                        {"index_type", name(r.problem.index)},
+                        {"index_type", type_name(r.problem)},
                         {"count", r.problem.count},
                         {"who", r.who},
                         {"variant", r.variant},
@@ -165,8 +166,8 @@ void print_result(const result& r) {
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
-    for (const primitive p : {primitive::gather, primitive::scatter}) print_standing(results, backend, p);
-    for (const primitive p : {primitive::gather, primitive::scatter}) print_accuracy(results, backend, p);
+    for (const primitive p : all_primitives()) print_standing(results, backend, p);
+    for (const primitive p : all_primitives()) print_accuracy(results, backend, p);
     print_regret(results, backend);
   }
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });

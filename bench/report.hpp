@@ -19,7 +19,7 @@ struct result {
   timing time;
   double predicted_seconds = 0;
   double he2007_seconds = 0;  ///< predicted by the model of the 2007 paper
-  double peer_ratio = 0;      ///< the peer's median over this one; 0 for the peer itself and where there is none
+  double peer_ratio = 0;      ///< the fastest peer's median over this one; 0 for peers and where there is none
   bool verified = false;
   std::string figure = {};  ///< of a paper: "he2007/9"; empty for rows of a sweep
 

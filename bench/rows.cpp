@@ -4,12 +4,18 @@
 
 #include <fmt/format.h>
 
+#include "contents.hpp"
+
 namespace sheaf::bench {
 
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays) {
-  return p.primitive == primitive::gather ? gather_contenders(ctx, p, options, arrays)
-                                          : scatter_contenders(ctx, p, options, arrays);
+  if (splits(p.primitive)) return split_contenders(ctx, p, options, arrays);
+  switch (p.primitive) {
+    case primitive::gather: return gather_contenders(ctx, p, options, arrays);
+    case primitive::scatter_reduce: return reduce_contenders(ctx, p, options, arrays);
+    default: return scatter_contenders(ctx, p, options, arrays);
+  }
 }
 
 std::vector<const variant_estimate*> measurable(const explanation& why) {
@@ -31,7 +37,11 @@ std::string obstacle(const planned_row& row, const platform& here) {
   if (needed > here.memory_bytes) {
     return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, here.memory_bytes >> 20);
   }
-  if (bytes(row.problem.index) == 4 && row.problem.count - 1 > 0xffffffffU) return "index type is too narrow";
+  const problem& p = row.problem;
+  if (std::string why_not = unchecked(p); !why_not.empty()) return why_not;
+  const std::uint64_t most_indexed = std::max(p.count, p.slots);
+  const bool has_index = !splits(p.primitive) || splits_index(p.primitive);
+  if (has_index && bytes(p.index) == 4 && most_indexed - 1 > 0xffffffffU) return "index type is too narrow";
   if (row.contenders.empty()) return "no variant can run it";
   return {};
 }
@@ -40,7 +50,11 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
                             const effort& limits) {
   arrays.prepare(row.problem, row.copies);
   const std::vector<timing> timings = measure(row.contenders, row.copies, clock, limits);
-  const bool has_peer = row.contenders.back().variant.empty();
+  double fastest_peer = 0;
+  for (std::size_t c = 0; c < row.contenders.size(); ++c) {
+    const double seconds = timings[c].median_seconds;
+    if (row.contenders[c].variant.empty() && (fastest_peer == 0 || seconds < fastest_peer)) fastest_peer = seconds;
+  }
   std::vector<result> results;
   for (std::size_t c = 0; c < row.contenders.size(); ++c) {
     const contender& who = row.contenders[c];
@@ -51,11 +65,12 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
              .time = timings[c],
              .predicted_seconds = who.predicted_seconds,
              .he2007_seconds = who.he2007_seconds};
-    if (has_peer && !who.variant.empty()) r.peer_ratio = timings.back().median_seconds / timings[c].median_seconds;
+    if (!who.variant.empty()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
     arrays.wipe_target();
-    who.queue(0);
+    const bool with_offsets = static_cast<bool>(who.queue_with_offsets);
+    with_offsets ? who.queue_with_offsets() : who.queue(0);
     who.wait();
-    r.verified = arrays.count_mismatches() == 0;
+    r.verified = arrays.count_mismatches(with_offsets) == 0;
     results.push_back(std::move(r));
   }
   return results;

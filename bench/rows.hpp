@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +21,21 @@ struct row_options {
   bool trust = false;     ///< add "sheaf.trust", which takes every index at its word
   bool no_peer = false;   ///< leave the peer out
   bool variants = false;  ///< add every variant that can run, not only the planner's choice
+  bool offsets = false;   ///< splits say where categories begin while they are timed, not only when checked
 };
 
-/// Everybody who takes part in a row: ours first, the peer last. Queueing needs the workspace prepared for the row.
+/// Everybody who takes part in a row: ours first, peers last. Queueing needs the workspace prepared for the row.
 std::vector<contender> gather_contenders(const context& ctx, const problem& p, const row_options& options,
                                          const workspace& arrays);
 std::vector<contender> scatter_contenders(const context& ctx, const problem& p, const row_options& options,
                                           const workspace& arrays);
+std::vector<contender> split_contenders(const context& ctx, const problem& p, const row_options& options,
+                                        const workspace& arrays);
+/// The variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
+std::optional<contender> split_by_name(const context& ctx, const problem& p, const workspace& arrays,
+                                       std::string_view variant);
+std::vector<contender> reduce_contenders(const context& ctx, const problem& p, const row_options& options,
+                                         const workspace& arrays);
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays);
 

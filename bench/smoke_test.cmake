@@ -16,3 +16,14 @@ foreach(field IN ITEMS problem primitive pattern record_bytes index_type count w
     message(FATAL_ERROR "${OUTPUT}: ${missing}")
   endif()
 endforeach()
+
+# Splits and sums by index: every way to do them at sizes that are no multiple of anything, every answer right.
+foreach(sweep IN ITEMS
+    "--set;split;--sizes;1,4097,70001;--keys;uniform,equal,two,sorted,zipf;--widths;4,8,12;--bits;1,8,11,16,32"
+    "--set;reduce;--sizes;1,70001;--slots;1,1000,100000;--patterns;uniform,zipf,same")
+  execute_process(COMMAND ${BENCH} ${sweep} --backend cpu --variants --seconds 0 --rounds 1 --threads 2 --warm
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT code EQUAL 0 OR NOT said MATCHES "[1-9][0-9][0-9]+ answers, 0 wrong" OR said MATCHES "skipped")
+    message(FATAL_ERROR "sheaf-bench ${sweep} exited with ${code}:\n${said}")
+  endif()
+endforeach()

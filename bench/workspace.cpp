@@ -2,28 +2,34 @@
 
 #include <algorithm>
 
-#include "inputs/pattern.hpp"
+#include <fmt/format.h>
+
+#include "contents.hpp"
 
 namespace sheaf::bench {
 namespace {
 
-constexpr std::uint64_t records_seed = 20070715;
-
 constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-inputs::pattern seeded(inputs::pattern pattern, std::uint64_t copy) {
-  pattern.seed += copy;
-  return pattern;
+constexpr std::uint32_t most_bits_with_offsets = 20;
+
+std::uint64_t offset_count(const problem& p) noexcept {
+  return splits(p.primitive) && p.bits <= most_bits_with_offsets ? (std::uint64_t{1} << p.bits) + 1 : 0;
 }
+
+records shaped(std::byte* data, const array_shape& shape) { return {data, shape.count, shape.item_bytes}; }
 
 }  // namespace
 
 workspace::sizes workspace::sizes_of(const problem& p) noexcept {
-  return {aligned(p.count * p.record_bytes), aligned(p.count * bytes(p.index)), aligned(p.count * p.record_bytes)};
+  const array_shapes shapes = shapes_of(p);
+  return {aligned(shapes.source.bytes()), aligned(shapes.index.bytes()), aligned(shapes.target.bytes())};
 }
 
 std::uint64_t workspace_bytes(const problem& p, std::uint64_t copies) noexcept {
-  return copies * (2 * aligned(p.count * p.record_bytes) + aligned(p.count * bytes(p.index)));
+  const array_shapes shapes = shapes_of(p);
+  return copies * (aligned(shapes.source.bytes()) + aligned(shapes.index.bytes()) + aligned(shapes.target.bytes())) +
+         8 * offset_count(p);
 }
 
 void workspace::reserve(const problem& p, std::uint64_t copies) {
@@ -40,34 +46,34 @@ void workspace::allocate() {
   sources_ = buffer(ctx_, most_.source);
   indices_ = buffer(ctx_, most_.index);
   targets_ = buffer(ctx_, most_.target);
-  copies_ = 0;
+  source_contents_.clear();
+  index_contents_.clear();
 }
 
 void workspace::prepare(const problem& p, std::uint64_t copies) {
   reserve(p, copies);
   allocate();
-  const bool same_size = copies_ == copies && problem_.count == p.count && problem_.record_bytes == p.record_bytes;
-  const bool same_index = copies_ == copies && problem_.count == p.count && problem_.index == p.index &&
-                          inputs::name(problem_.pattern) == inputs::name(p.pattern);
   problem_ = p;
-  copies_ = copies;
-  if (!same_size) fill_sources(p, copies);
-  if (!same_index) fill_indices(p, copies);
+  fill(p, copies);
+  if (offsets_.size() < 8 * offset_count(p)) offsets_ = buffer(ctx_, 8 * offset_count(p));
   if (workspace_bytes(p, copies) < 3 * cache_bytes_) evict();
   ctx_.wait();
 }
 
-void workspace::fill_sources(const problem& p, std::uint64_t copies) {
+void workspace::fill(const problem& p, std::uint64_t copies) {
+  const std::string sources = fmt::format("{} copies of {}", copies, bench::source_contents(p));
+  const std::string indices = fmt::format("{} copies of {}", copies, bench::index_contents(p));
   for (std::uint64_t copy = 0; copy < copies; ++copy) {
-    inputs::fill_records(ctx_, {sources_.data() + copy * sizes_of(p).source, p.count, p.record_bytes}, records_seed);
-    inputs::fill_records(ctx_, target(copy), records_seed + 1);  // first touch
+    if (sources != source_contents_) bench::fill_source(ctx_, p, copy, source(copy));
+    if (indices != index_contents_) {
+      bench::fill_index(ctx_, p, copy, shaped(index_data(copy), shapes_of(p).index));
+    }
+    if (sources != source_contents_ || p.primitive == primitive::scatter_reduce) {
+      bench::wipe_target(ctx_, p, target(copy));  // first touch; a float's sums that went on would lose their last bits
+    }
   }
-}
-
-void workspace::fill_indices(const problem& p, std::uint64_t copies) {
-  for (std::uint64_t copy = 0; copy < copies; ++copy) {
-    inputs::fill_index(ctx_, seeded(p.pattern, copy), p.count, index(copy));
-  }
+  source_contents_ = splits_index(p.primitive) ? std::string{} : sources;
+  index_contents_ = indices;
 }
 
 void workspace::evict() {
@@ -75,25 +81,46 @@ void workspace::evict() {
   inputs::fill_records(ctx_, {evicting_.data(), evicting_.size() / 4096, 4096}, 0);
 }
 
-const_records workspace::source(std::uint64_t copy) const {
-  return {sources_.data() + copy * sizes_of(problem_).source, problem_.count, problem_.record_bytes};
+records workspace::source(std::uint64_t copy) const {
+  return shaped(sources_.data() + copy * sizes_of(problem_).source, shapes_of(problem_).source);
 }
 
-index_span workspace::index(std::uint64_t copy) const {
-  return {indices_.data() + copy * sizes_of(problem_).index, problem_.count, problem_.index};
-}
+index_span workspace::index(std::uint64_t copy) const { return {index_data(copy), problem_.count, problem_.index}; }
+
+const_records workspace::keys(std::uint64_t copy) const { return shaped(index_data(copy), shapes_of(problem_).index); }
 
 records workspace::target(std::uint64_t copy) const {
-  return {targets_.data() + copy * sizes_of(problem_).target, problem_.count, problem_.record_bytes};
+  return shaped(targets_.data() + copy * sizes_of(problem_).target, shapes_of(problem_).target);
 }
 
-void workspace::wipe_target() const { inputs::fill_records(ctx_, target(0), records_seed + 1); }
+index_output workspace::target_index(std::uint64_t copy) const {
+  return {target(copy).data, problem_.count, problem_.index};
+}
 
-std::uint64_t workspace::count_mismatches() const {
-  const inputs::pattern pattern = seeded(problem_.pattern, 0);
-  return problem_.primitive == primitive::gather
-             ? inputs::count_gather_mismatches(ctx_, target(0), pattern, problem_.count, records_seed)
-             : inputs::count_scatter_mismatches(ctx_, target(0), pattern, problem_.count, records_seed);
+const_values workspace::source_values(std::uint64_t copy) const {
+  return {source(copy).data, problem_.count, problem_.value};
+}
+
+values workspace::target_values(std::uint64_t copy) const {
+  return {target(copy).data, problem_.slots, problem_.value};
+}
+
+std::span<std::uint64_t> workspace::offsets() const { return {offsets_.as<std::uint64_t>(), offset_count(problem_)}; }
+
+std::byte* workspace::scratch(std::uint64_t bytes) const {
+  if (scratch_.size() < bytes) {
+    scratch_ = {};
+    scratch_ = buffer(ctx_, bytes);
+  }
+  return scratch_.data();
+}
+
+void workspace::wipe_target() const { bench::wipe_target(ctx_, problem_, target(0)); }
+
+std::uint64_t workspace::count_mismatches(bool with_offsets) const {
+  const std::uint64_t* const offsets_to_check =
+      with_offsets && offset_count(problem_) != 0 ? offsets().data() : nullptr;
+  return bench::count_mismatches(ctx_, problem_, source(0), target(0), offsets_to_check);
 }
 
 }  // namespace sheaf::bench

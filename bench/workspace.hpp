@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include <sheaf/context.hpp>
 #include <sheaf/memory.hpp>
 #include <sheaf/records.hpp>
+#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/split.hpp>
 
 #include "problem.hpp"
 
@@ -18,17 +22,25 @@ class workspace {
 
   /// Makes room for `copies` of the row's arrays. Call it for every row before the first prepare().
   void reserve(const problem& p, std::uint64_t copies);
-  /// Fills index lists and sources, and drives them out of the cache where rotation alone does not.
+  /// Fills sources, index lists and keys, and drives them out of the cache where rotation alone does not.
   void prepare(const problem& p, std::uint64_t copies);
 
-  const_records source(std::uint64_t copy) const;  ///< a gather's table, a scatter's input
-  index_span index(std::uint64_t copy) const;
+  records source(std::uint64_t copy) const;    ///< a gather's table, a scatter's or split's input, values
+  index_span index(std::uint64_t copy) const;  ///< of a gather, scatter or scatter_reduce
+  const_records keys(std::uint64_t copy) const;
   records target(std::uint64_t copy) const;
+  index_output target_index(std::uint64_t copy) const;  ///< of a split of numbers
+  const_values source_values(std::uint64_t copy) const;
+  values target_values(std::uint64_t copy) const;
+  /// Room for where categories begin; empty where they are too many to be asked for.
+  std::span<std::uint64_t> offsets() const;
+  /// Memory for a call's own use, valid until more is asked for; calls of a context share it.
+  std::byte* scratch(std::uint64_t bytes) const;
 
   /// Wipes the target of copy 0, so that no answer is taken for another's.
   void wipe_target() const;
-  /// Wrong records in the target of copy 0.
-  std::uint64_t count_mismatches() const;
+  /// Mistakes in the target of copy 0 and, where they are the row's, in the offsets.
+  std::uint64_t count_mismatches(bool with_offsets) const;
 
  private:
   struct sizes {
@@ -38,8 +50,8 @@ class workspace {
   };
   static sizes sizes_of(const problem& p) noexcept;
   void allocate();
-  void fill_sources(const problem& p, std::uint64_t copies);
-  void fill_indices(const problem& p, std::uint64_t copies);
+  std::byte* index_data(std::uint64_t copy) const { return indices_.data() + copy * sizes_of(problem_).index; }
+  void fill(const problem& p, std::uint64_t copies);
   void evict();
 
   context ctx_;
@@ -48,9 +60,12 @@ class workspace {
   buffer sources_;
   buffer indices_;
   buffer targets_;
+  buffer offsets_;
   buffer evicting_;
+  mutable buffer scratch_;
   problem problem_;
-  std::uint64_t copies_ = 0;
+  std::string source_contents_;  ///< what the arenas hold
+  std::string index_contents_;
 };
 
 /// What reserve() and prepare() take of memory for a row.

@@ -16,7 +16,7 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   plan_clusters(p, m, cached_window_records(p, m), plan);
   plan.scratch_bytes = cluster_room(p, plan, clustered_bytes(p)).bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
-  plan.by_name_only = !may_be_scattered(p);
+  plan.by_name_only = !may_pay_to_cluster(p);
   // Index counted and moved, pairs written and read, the output's lines read and written.
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + clustered_bytes(p));
   price_clusters(p, m,

@@ -51,27 +51,55 @@ const char* routes_rejection(const primitives::movement& p) {
 
 namespace {
 
-using primitives::gather_buffers;
-using primitives::gather_problem;
+/// Seconds of a stream over `bytes` that ranks or places `count` records on the way.
+double beside(double bytes, double share, double count, double per_second, const machine& m) {
+  plan::planned part;
+  part.add_beside(3, {{"streamed", bytes / m.copy_bytes_per_second / share},
+                      {"ranked", count / (per_second * std::max(1.0, static_cast<double>(m.parallelism)))}});
+  return part.seconds;
+}
 
-/// Shares of copy bandwidth that finding and collecting reach; reading windows goes at the rate of reads in L2.
+/// Shares of copy bandwidth and records a second and multiprocessor.
 constexpr double find_share = 0.60;
+constexpr double find_per_second = 2.0e9;
 constexpr double collect_share = 0.68;
+constexpr double collect_per_second = 2.0e9;
+/// Reads of a window while others stream through L2, over those of a probe that has it to itself.
+constexpr double crowded = 1.2;
+/// Tiles of 16-byte words leave a multiprocessor one block.
+constexpr double lonely = 1.35;
 
-plan::planned plan_clustered(const gather_problem& p, const machine& m) {
-  if (const char* reason = routes_rejection(p)) return plan::rejected(reason);
+}  // namespace
+
+double finding_seconds(const primitives::movement& p, const machine& m) {
+  const auto count = static_cast<double>(p.count);
+  return beside(count * (static_cast<double>(bytes(p.index)) + 4 + 2), find_share, count, find_per_second, m);
+}
+
+double going_seconds(const primitives::movement& p, const machine& m) {
   const route_layout l = layout_of_routes(p, list_layout::fixed_room);
   const auto count = static_cast<double>(p.count);
   const auto width = static_cast<double>(p.record_bytes);
-  const double bus = m.copy_bytes_per_second;
-  const std::uint64_t window_bytes = p.far_stride_bytes << l.shift;
+  plan::planned reading;
+  reading.add_beside(
+      3, {{"windows", (count * (4 + width) + static_cast<double>(p.far_bytes())) / m.copy_bytes_per_second},
+          {"random read", crowded * m.random_reads(p.count, p.record_bytes, p.far_stride_bytes << l.shift)}});
+  const double collecting = beside(count * (2 * width + 2), collect_share, count, collect_per_second, m);
+  return (reading.seconds + collecting) * (p.record_bytes == 16 ? lonely : 1.0);
+}
+
+namespace {
+
+using primitives::gather_buffers;
+using primitives::gather_problem;
+
+plan::planned plan_clustered(const gather_problem& p, const machine& m) {
+  if (const char* reason = routes_rejection(p)) return plan::rejected(reason);
   plan::planned plan;
-  plan.scratch_bytes = l.end;
+  plan.scratch_bytes = layout_of_routes(p, list_layout::fixed_room).end;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  plan.add("routes", count * (static_cast<double>(bytes(p.index)) + 4 + 2) / bus / find_share);
-  plan.add_beside(3, {{"windows", (count * (4 + width) + static_cast<double>(p.far_bytes())) / bus},
-                      {"random read", m.random_reads(p.count, p.record_bytes, window_bytes)}});
-  plan.add("collecting", count * (2 * width + 2) / bus / collect_share);
+  plan.add("routes", finding_seconds(p, m));
+  plan.add("windows and tiles", going_seconds(p, m));
   if (p.pattern.shape == access_pattern::kind::unknown) {
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;

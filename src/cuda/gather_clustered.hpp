@@ -1,9 +1,9 @@
 #pragma once
 
+#include <sheaf/machine.hpp>
+
 #include "cuda/clusters.hpp"
 #include "primitives/movement.hpp"
-
-struct CUstream_st;
 
 // How a clustered gather is cut, and where its routes lie in one block of memory.
 namespace sheaf::cuda {
@@ -20,6 +20,9 @@ struct route_layout {
 enum class list_layout { fixed_room, side_by_side };
 
 route_layout layout_of_routes(const primitives::movement& p, list_layout lists);
+/// Seconds to find the routes of a list, and to go them with one table.
+double finding_seconds(const primitives::movement& p, const machine& m);
+double going_seconds(const primitives::movement& p, const machine& m);
 /// Why a gather cannot go routes, or null.
 const char* routes_rejection(const primitives::movement& p);
 

@@ -42,30 +42,15 @@ const char* rejection(const prepare_problem& p) {
   return nullptr;
 }
 
-constexpr double collect_share = 0.68;
-
-double run_seconds(const movement& g, const machine& m) {
-  const route_layout l = layout_of_routes(g, list_layout::side_by_side);
-  const auto count = static_cast<double>(g.count);
-  const auto width = static_cast<double>(g.record_bytes);
-  plan::planned plan;
-  plan.add("latency", m.launch_seconds + m.step_seconds);
-  plan.add_beside(3, {{"windows", (count * (4 + width) + static_cast<double>(g.far_bytes())) / m.copy_bytes_per_second},
-                      {"random read", m.random_reads(g.count, g.record_bytes, g.far_stride_bytes << l.shift)}});
-  plan.add("collecting", count * (2 * width + 2) / m.copy_bytes_per_second / collect_share);
-  return plan.seconds;
-}
-
 plan::planned plan_routes(const prepare_problem& p, const machine& m) {
   if (const char* reason = rejection(p)) return plan::rejected(reason);
   const movement g = gather_of(p);
-  const double each = run_seconds(g, m);
-  const auto count = static_cast<double>(g.count);
+  const double each = m.launch_seconds + m.step_seconds + going_seconds(g, m);
   plan::planned plan;
-  plan.add("routes", 4 * m.launch_seconds +
-                         count * (2 * static_cast<double>(bytes(g.index)) + 6) / m.copy_bytes_per_second / 0.6);
+  const double reading_list = static_cast<double>(g.index_bytes()) / m.copy_bytes_per_second;
+  plan.add("routes", 4 * m.launch_seconds + reading_list + finding_seconds(g, m));
   if (p.direction == prepared_direction::scatter) {
-    plan.add("inverse", m.random_writes(p.count, 4, p.far_count * 4) + count * 8 / m.copy_bytes_per_second);
+    plan.add("inverse", m.random_writes(p.count, 4, p.far_count * 4) + 2 * reading_list);
   }
   plan.add("runs", static_cast<double>(p.expected_runs) * each);
   plan.parameters[primitives::run_nanoseconds] = static_cast<std::uint64_t>(each * 1e9);

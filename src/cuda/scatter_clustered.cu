@@ -93,9 +93,12 @@ const char* clustered_rejection(const scatter_problem& p) {
   return nullptr;
 }
 
-/// Shares of copy bandwidth that the levels and the placing reach.
-constexpr double level_share = 0.62;
+/// Shares of copy bandwidth that the levels and the placing reach, and records that a multiprocessor takes through them
+/// a second where words are narrow.
+constexpr double level_share = 0.67;
+constexpr double level_per_second = 2.2e9;
 constexpr double place_share = 0.90;
+constexpr double place_per_second = 3.5e9;
 
 plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   if (const char* reason = clustered_rejection(p)) return plan::rejected(reason);
@@ -108,15 +111,20 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   plan::planned plan;
   plan.scratch_bytes = layout_of(p, c).end;
   plan.add("latency", m.launch_seconds + (c.levels + 1) * m.step_seconds);
+  const auto stream = [&](const char* name, double bytes, double share, double per_second) {
+    plan::planned part;
+    part.add_beside(3, {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
+    plan.add(name, part.seconds);
+  };
   if (c.levels == 2) {
-    plan.add("regions", (in + count * (width + 4)) / bus / level_share);
-    plan.add("windows", count * (2 * width + 4 + 2) / bus / level_share);
+    stream("regions", in + count * (width + 4), level_share, level_per_second);
+    stream("windows", count * (2 * width + 4 + 2), level_share, level_per_second);
   } else {
-    plan.add("windows", (in + count * (width + 2)) / bus / level_share);
+    stream("windows", in + count * (width + 2), level_share, level_per_second);
   }
-  plan.add("placing",
-           (count * (width + 2) + std::min(count, static_cast<double>(p.far_count)) * width) / bus / place_share +
-               static_cast<double>(c.windows) * 1e-9);
+  stream("placing", count * (width + 2) + std::min(count, static_cast<double>(p.far_count)) * width, place_share,
+         place_per_second);
+  plan.add("empty windows", static_cast<double>(c.windows) * 1e-9);
   if (p.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that leave at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);

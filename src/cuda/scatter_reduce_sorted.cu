@@ -86,7 +86,7 @@ void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter
          static_cast<const T*>(b.in.data), bad_slot, reinterpret_cast<pair*>(from));
   split_pass pass;
   pass.count = p.count;
-  pass.in_stride = pass.out_stride = pass.word_bytes = sizeof(pair);
+  pass.word_bytes = sizeof(pair);
   for (std::uint32_t i = 0; i < passes; ++i) {
     const std::uint32_t low = slot_bits(p) * i / passes;
     const std::uint32_t high = slot_bits(p) * (i + 1) / passes;

@@ -40,8 +40,8 @@ const char* words_rejection(const split_problem& p) {
   if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (is_apart(p) && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
-  constexpr std::uint64_t most_stride = ~std::uint32_t{0};
-  if (std::max({p.in_stride_bytes, p.out_stride_bytes, p.key_stride_bytes}) > most_stride) return "strides pass 4 GiB";
+  if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records lie apart";
+  if (p.key_stride_bytes > ~std::uint32_t{0}) return "keys lie 4 GiB apart";
   return nullptr;
 }
 
@@ -53,12 +53,9 @@ split_pass pass_of(const split_problem& p, const split_buffers& b) {
   pass.offsets = b.offsets;
   if (p.product == split_product::records) {
     pass.in = b.in.data;
-    pass.in_stride = p.in_stride_bytes;
     pass.out = b.out.data;
-    pass.out_stride = p.out_stride_bytes;
   } else if (p.product == split_product::gather_index) {
     pass.out = static_cast<std::byte*>(b.index.data);
-    pass.out_stride = p.record_bytes;
   } else {
     pass.scatter_index = b.index.data;
   }
@@ -126,19 +123,19 @@ plan::planned plan_tiles(const split_problem& p, const machine& m) {
 }
 
 template <class Word>
-void queue_offsets(const context& ctx, const char* what, const std::byte* words, std::uint64_t stride,
-                   std::uint64_t count, word_field field, std::uint64_t categories, std::uint64_t* offsets) {
+void queue_offsets(const context& ctx, const char* what, const std::byte* words, std::uint64_t count, word_field field,
+                   std::uint64_t categories, std::uint64_t* offsets) {
   if (offsets == nullptr) return;
   const std::uint64_t blocks = std::min<std::uint64_t>(ceil_div(categories + 1, block_threads), 1 << 16);
-  launch(ctx, what, find_offsets<Word>, blocks, words, stride, count, field, categories, offsets);
+  launch(ctx, what, find_offsets<Word>, blocks, reinterpret_cast<const Word*>(words), count, field, categories,
+         offsets);
 }
 
-void offsets_of_words(const context& ctx, const char* what, const std::byte* words, std::uint64_t stride,
-                      std::uint64_t count, std::uint32_t word_bytes, const bit_field& bits, std::uint64_t categories,
+void offsets_of_words(const context& ctx, const char* what, const std::byte* words, std::uint64_t count,
+                      std::uint32_t word_bytes, const bit_field& bits, std::uint64_t categories,
                       std::uint64_t* offsets) {
   with_word(word_bytes, [&](auto word) {
-    queue_offsets<decltype(word)>(ctx, what, words, stride, count, word_field_of(bits, word_bytes), categories,
-                                  offsets);
+    queue_offsets<decltype(word)>(ctx, what, words, count, word_field_of(bits, word_bytes), categories, offsets);
   });
 }
 
@@ -149,7 +146,6 @@ void run_digits(const context& ctx, const char* what, split_pass pass, std::byte
   const bit_field key = pass.bits;
   const std::uint32_t passes = static_cast<std::uint32_t>(ceil_div(key.count, digit_bits));
   std::byte* const out = pass.out;
-  const std::uint64_t out_stride = pass.out_stride;
   pass.offsets = nullptr;
   for (std::uint32_t i = 0; i < passes; ++i) {
     const std::uint32_t low = key.count * i / passes;
@@ -158,12 +154,10 @@ void run_digits(const context& ctx, const char* what, split_pass pass, std::byte
     pass.bits = primitives::part_of(key, low, high - low);
     pass.categories = std::uint64_t{1} << (high - low);
     pass.out = to_out ? out : spare;
-    pass.out_stride = to_out ? out_stride : pass.word_bytes;
     run_stable_pass(ctx, what, pass, tables);
     pass.in = pass.out;
-    pass.in_stride = pass.out_stride;
   }
-  offsets_of_words(ctx, what, out, out_stride, pass.count, pass.word_bytes, key, categories, offsets);
+  offsets_of_words(ctx, what, out, pass.count, pass.word_bytes, key, categories, offsets);
 }
 
 template <class Pair>
@@ -176,9 +170,7 @@ void run_pairs(const context& ctx, const char* what, const split_problem& p, con
   const bool scatters = p.product == split_product::scatter_index;
   const pair_arguments a{
       .in = pass.in,
-      .in_stride = pass.in_stride,
       .out = scatters ? static_cast<std::byte*>(pass.scatter_index) : pass.out,
-      .out_stride = scatters ? p.record_bytes : pass.out_stride,
       .count = p.count,
       .categories = p.checks_category() ? static_cast<std::uint32_t>(p.categories) : 0U,
       .scatters = scatters ? 1U : 0U,
@@ -192,7 +184,7 @@ void run_pairs(const context& ctx, const char* what, const split_problem& p, con
   split_pass digits;
   digits.in = first;
   digits.out = pairs;
-  digits.in_stride = digits.out_stride = digits.word_bytes = sizeof(Pair);
+  digits.word_bytes = sizeof(Pair);
   digits.count = p.count;
   digits.bits = {0, bits, bit_order::little_endian};
   digits.categories = p.categories;

@@ -13,12 +13,13 @@ inline key_arguments keys_of(const context& ctx, const split_pass& p) {
   const bool own = p.keys == nullptr;
   const bit_field bits = own ? p.bits : p.key_bits;
   k.data = own ? p.in : p.keys;
-  k.stride = own ? p.in_stride : p.key_stride;
+  k.stride = own ? p.word_bytes : p.key_stride;
   k.word_bytes = own ? p.word_bytes : p.key_word_bytes;
   if (k.word_bytes > 8) k.word_bytes = 0;
   k.bits = bits;
   if (k.word_bytes != 0) k.field = word_field_of(bits, k.word_bytes);
   k.categories = p.categories;
+  k.checks = p.checks ? 1 : 0;
   if (p.checks) k.guard = state_of(ctx).guard(core::index_role::category, index_type::u32, p.categories);
   return k;
 }
@@ -27,16 +28,22 @@ inline split_pass_arguments arguments_of(const split_pass& p, const key_argument
   split_pass_arguments a{};
   a.in = p.in;
   a.out = p.out;
-  a.in_stride = p.in_stride;
-  a.out_stride = p.out_stride;
   a.count = p.count;
   if (p.keys == nullptr) a.field = word_field_of(p.bits, p.word_bytes);
   a.key = key;
   a.tiles_per_chunk = tiles_per_chunk;
   a.categories = static_cast<std::uint32_t>(p.categories);
   a.scatter_index = p.scatter_index;
-  if (p.scatter_index != nullptr) a.out_stride = 1;  // places are written as numbers
   return a;
+}
+
+template <class Word, int Bins, bool Stable>
+void launch_own(const context& ctx, const char* what, const split_pass_arguments& a, bool simple) {
+  if (simple) {
+    launch_split_tiles<Word, payload::records, bin_source::own_simple_word, Bins, Stable>(ctx, what, a);
+  } else {
+    launch_split_tiles<Word, payload::records, bin_source::own_word, Bins, Stable>(ctx, what, a);
+  }
 }
 
 /// Queues the instantiation that moves what the pass says.

@@ -36,8 +36,8 @@ movement movement_of(const split_problem& p, index_type type) {
   m.far_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
   m.word_bytes = p.word_bytes;
   m.index = type;
-  // Each category is a stream that ascends.
-  m.pattern = access_pattern::partitioned(p.categories);
+  // A category's records lie some `categories` records apart, and the next category sweeps over the list again.
+  m.pattern = access_pattern::strided(p.categories);
   return m;
 }
 

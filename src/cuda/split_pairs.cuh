@@ -19,9 +19,7 @@ constexpr int pairs_per_thread = 4;
 /// What becomes of a record in pairs.
 struct pair_arguments {
   const std::byte* in;  ///< payloads; null: record numbers
-  std::uint64_t in_stride;
   std::byte* out;
-  std::uint64_t out_stride;
   std::uint64_t count;
   std::uint32_t categories;
   std::uint32_t scatters;  ///< out gets the places that records (the payloads) go to
@@ -44,10 +42,11 @@ __global__ void __launch_bounds__(block_threads)
     Pair made{};
     made.x = static_cast<std::uint32_t>(category);
     if constexpr (sizeof(Pair) == 8) {
-      made.y = a.in == nullptr ? static_cast<std::uint32_t>(i) : load_word<std::uint32_t>(a.in + i * a.in_stride);
+      made.y =
+          a.in == nullptr ? static_cast<std::uint32_t>(i) : load_word<std::uint32_t>(a.in + i * sizeof(std::uint32_t));
     } else {
       const uint2 payload = a.in == nullptr ? uint2{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)}
-                                            : load_word<uint2>(a.in + i * a.in_stride);
+                                            : load_word<uint2>(a.in + i * sizeof(uint2));
       made.z = payload.x;
       made.w = payload.y;
     }
@@ -68,17 +67,17 @@ __global__ void __launch_bounds__(block_threads)
     if (pair_category(from) >= a.categories && a.categories != 0) continue;
     if constexpr (sizeof(Pair) == 8) {
       if (a.scatters != 0) {
-        store_word(a.out + std::uint64_t{from.y} * a.out_stride, static_cast<std::uint32_t>(i));
+        store_word(a.out + std::uint64_t{from.y} * sizeof(std::uint32_t), static_cast<std::uint32_t>(i));
       } else {
-        store_word(a.out + i * a.out_stride, from.y);
+        store_word(a.out + i * sizeof(std::uint32_t), from.y);
       }
     } else {
       if (a.scatters != 0) {
         const std::uint64_t to = std::uint64_t{from.w} << 32 | from.z;
-        store_word(a.out + to * a.out_stride,
+        store_word(a.out + to * sizeof(uint2),
                    uint2{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)});
       } else {
-        store_word(a.out + i * a.out_stride, uint2{from.z, from.w});
+        store_word(a.out + i * sizeof(uint2), uint2{from.z, from.w});
       }
     }
   }
@@ -86,16 +85,15 @@ __global__ void __launch_bounds__(block_threads)
 
 /// offsets[c] = the first of `count` words in order whose category is not below c, for c up to `categories`.
 template <class Word>
-__global__ void __launch_bounds__(block_threads)
-    find_offsets(const std::byte* words, std::uint64_t stride, std::uint64_t count, word_field field,
-                 std::uint64_t categories, std::uint64_t* offsets) {
+__global__ void __launch_bounds__(block_threads) find_offsets(const Word* words, std::uint64_t count, word_field field,
+                                                              std::uint64_t categories, std::uint64_t* offsets) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t c = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; c <= categories; c += step) {
     std::uint64_t begin = 0;
     std::uint64_t end = count;
     while (begin < end) {
       const std::uint64_t middle = begin + (end - begin) / 2;
-      if (category_of(load_word<Word>(words + middle * stride), field) < c) {
+      if (category_of(__ldg(words + middle), field) < c) {
         begin = middle + 1;
       } else {
         end = middle;

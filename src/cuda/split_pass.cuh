@@ -13,14 +13,21 @@ namespace sheaf::cuda {
 /// What moves: words of the records, or the records' numbers, which are not read from anywhere.
 enum class payload { records, numbers };
 
-/// Where a record's bin comes from: the word that moves, or a key apart from it.
-enum class bin_source { own_word, key };
+/// Where a record's bin comes from: the word that moves (and lies simply in it), or a key apart from it.
+enum class bin_source { own_word, own_simple_word, key };
+
+template <bin_source Source, class Word>
+__device__ __forceinline__ std::uint32_t own_category(const Word& word, const word_field& field) {
+  if constexpr (Source == bin_source::own_simple_word) {
+    return simple_category_of(word, field);
+  } else {
+    return category_of(word, field);
+  }
+}
 
 struct split_pass_arguments {
-  const std::byte* in;
-  std::byte* out;
-  std::uint64_t in_stride;
-  std::uint64_t out_stride;
+  const void* in;  ///< words side by side, as in out: with strides, addresses would take the registers that words need
+  void* out;
   std::uint64_t count;
   word_field field;   ///< of the word that moves
   key_arguments key;  ///< for bin_source::key
@@ -44,22 +51,30 @@ struct split_shape {
   static constexpr std::uint32_t tile = threads * items;
 };
 
-/// What a thread needs to find its records' bins again. Past the end of the list a word that is its own key is all
-/// ones: in order it comes last in the last bin, past all that is written.
-template <class Word, bin_source Source, int Items, bool Stable>
+/// What a thread knows of its records' bins. Past the end of the list a word that is its own key is all ones: in order
+/// it comes last in the last bin, past all that is written; where there is no order it has no bin.
+template <class Word, bin_source Source, int Items, int Bins, bool SkipsNone>
 struct tile_bins {
+  /// Bins are kept, unless the words take the registers: what spills costs more than reading bins off again.
+  static constexpr bool is_narrow = Source != bin_source::key && Bins <= 256 && sizeof(Word) != 8;
+
   word_field field;
-  Word word[Source == bin_source::own_word ? Items : 1];
+  int room;  ///< records of the tile from the thread's first one on
+  Word word[Source != bin_source::key ? Items : 1];
+  packed_bytes<is_narrow ? Items : 1> narrow;
   packed_numbers<Source == bin_source::key ? Items : 1> bins;
-  std::uint32_t here = 0;  ///< bit k: record k is inside the tile; where no order brings what is not to the end
 
   __device__ __forceinline__ std::uint32_t bin(int k) const {
     if constexpr (Source == bin_source::key) {
       return bins.get(k);
-    } else if constexpr (Stable) {
-      return category_of(word[k], field);
     } else {
-      return (here >> k & 1) != 0 ? category_of(word[k], field) : no_bin;
+      std::uint32_t b;
+      if constexpr (is_narrow) {
+        b = narrow.get(k);
+      } else {
+        b = own_category<Source>(word[k], field);
+      }
+      return SkipsNone || k * 32 < room ? b : no_bin;
     }
   }
 };
@@ -75,17 +90,18 @@ __device__ __forceinline__ Word all_ones() {
   }
 }
 
-/// Record s of the tile that begins at `tile`, whose bytes begin at `from`.
+/// Record s of the tile that begins at record `tile`, and at `from`.
 template <class Word, payload Payload>
-__device__ __forceinline__ Word payload_at(const std::byte* from, std::uint32_t stride, std::uint64_t tile,
-                                           std::uint32_t s) {
-  const std::uint64_t i = tile + s;
+__device__ __forceinline__ Word payload_at(const Word* from, std::uint64_t tile, std::uint32_t s) {
   if constexpr (Payload == payload::records) {
-    return __ldcs(reinterpret_cast<const Word*>(from + std::uint64_t{s} * stride));
-  } else if constexpr (sizeof(Word) == 8) {
-    return Word{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)};
+    return __ldcs(from + s);
   } else {
-    return static_cast<Word>(i);
+    const std::uint64_t i = tile + s;
+    if constexpr (sizeof(Word) == 8) {
+      return Word{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32)};
+    } else {
+      return static_cast<Word>(i);
+    }
   }
 }
 
@@ -122,9 +138,19 @@ constexpr std::size_t split_shared_bytes() {
   return staged > counters ? staged : counters;
 }
 
-template <class Word, payload Payload, bin_source Source, int Bins, bool Stable>
-__global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
-    split_tiles(const __grid_constant__ split_pass_arguments a) {
+/// What a block keeps of the bins.
+template <int Bins, bool Stable>
+struct split_tables {
+  std::uint64_t place[Bins];  ///< of a bin's run, less where it begins in the tile
+  std::uint32_t histogram[Stable ? 1 : Bins];
+  std::uint32_t warp_sums[32];
+};
+
+// The kernel's work. Full tiles, that is all but the last, have a form of their own without a look at every record
+// whether it is there: instructions are what passes of narrow words wait for.
+template <class Word, payload Payload, bin_source Source, int Bins, bool Stable, bool Full>
+__device__ __forceinline__ void split_one_tile(const split_pass_arguments& a, std::uint64_t tile, std::uint32_t left,
+                                               split_tables<Bins, Stable>& tables) {
   using shape = split_shape<Word, Bins>;
   using narrow_bin = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
   constexpr int items = shape::items;
@@ -134,28 +160,40 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
   Word* const staged = reinterpret_cast<Word*>(shared);
   narrow_bin* const staged_bin = reinterpret_cast<narrow_bin*>(shared + shape::tile * sizeof(Word));
   warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(shared);
-  __shared__ std::uint32_t histogram[Stable ? 1 : Bins];
-  __shared__ std::uint64_t place[Bins];  // of a bin's run, less where it begins in the tile; in bytes of the output
-  __shared__ std::uint32_t warp_sums[32];
+  std::uint32_t* const histogram = tables.histogram;
+  std::uint64_t* const place = tables.place;
+  std::uint32_t* const warp_sums = tables.warp_sums;
 
-  const std::uint64_t tile = std::uint64_t{blockIdx.x} * shape::tile;
-  const auto left = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{shape::tile}));
   // A warp's records lie side by side, a lane's 32 apart: the order of steps and lanes is that of the records.
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
 
-  const std::byte* const from = a.in + tile * a.in_stride;
-  const auto stride = static_cast<std::uint32_t>(a.in_stride);
-  tile_bins<Word, Source, items, Stable> mine;
-  if constexpr (Source == bin_source::own_word) {
+  const Word* const from = static_cast<const Word*>(a.in) + tile;
+  constexpr bool skips_none = Full || (Stable && Source != bin_source::key);
+  tile_bins<Word, Source, items, Bins, skips_none> mine;
+  if constexpr (Source != bin_source::key) {
     mine.field = a.field;
+    mine.room = static_cast<int>(left) - static_cast<int>(first);
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = first + k * 32;
-      if (s < left) mine.here |= 1U << k;
-      mine.word[k] = s < left ? payload_at<Word, Payload>(from, stride, tile, s) : all_ones<Word>();
+      mine.word[k] =
+          Full || k * 32 < mine.room ? payload_at<Word, Payload>(from, tile, first + k * 32) : all_ones<Word>();
+    }
+    if constexpr (mine.is_narrow) {
+#pragma unroll
+      for (int k = 0; k < items; ++k) mine.narrow.set(k, own_category<Source>(mine.word[k], a.field));
     }
   } else {
-    load_bins<items>(a.key, tile, first, 32, left, mine.bins);
+    // A warp's share is a list of its own here.
+    const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
+    std::uint32_t loaded[items];
+#pragma unroll
+    for (int k = 0; k < items; ++k) loaded[k] = no_bin;
+    if (Full || begin < left) {
+      const std::uint32_t share = Full ? 32U * items : min(left - begin, 32U * items);
+      load_bins<items>(a.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
+    }
+#pragma unroll
+    for (int k = 0; k < items; ++k) mine.bins.set(k, loaded[k]);
   }
   if constexpr (Stable) {
     for (int i = threadIdx.x; i < warps * Bins; i += shape::threads) warp_bins[i] = {0, 0};
@@ -164,14 +202,13 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
   }
   __syncthreads();
 
-  constexpr bool always_good = Stable && Source == bin_source::own_word;
   const auto bin = [&](int k) { return mine.bin(k); };
   packed_numbers<items> rank;
   warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * Bins;
   if constexpr (Stable) {
-    rank_in_warp<items, Bins>(bin, own_bins, rank);
+    rank_in_warp<items, Bins, skips_none>(bin, own_bins, rank);
   } else {
-    rank_unordered<items, Bins>(bin, histogram, rank);
+    rank_unordered<items, Bins, skips_none>(bin, histogram, rank);
   }
   __syncthreads();
 
@@ -206,7 +243,7 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
 #pragma unroll
     for (int j = 0; j < per_thread; ++j) {
       const std::uint64_t records = a.bin_begin != nullptr ? run[j] - start[j] : 0;
-      place[first_bin + j] = records * a.out_stride;
+      place[first_bin + j] = records;
       if (a.offsets == nullptr || static_cast<std::uint32_t>(first_bin + j) >= a.categories) continue;
       a.offsets[first_bin + j] = start[j];
       if (static_cast<std::uint32_t>(first_bin + j) + 1 == a.categories) {
@@ -219,15 +256,15 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t b = bin(k);
-    if (always_good || b < Bins) rank.add(k, Stable ? own_bins[b].lanes : histogram[b]);
+    if (skips_none || b < Bins) rank.add(k, Stable ? own_bins[b].lanes : histogram[b]);
   }
   if constexpr (Payload == payload::numbers) {
     if (a.scatter_index != nullptr) {
 #pragma unroll
       for (int k = 0; k < items; ++k) {
         const std::uint32_t b = bin(k);
-        if (b >= Bins) continue;
-        const std::uint64_t to = place[b] + rank.get(k);  // out_stride is 1
+        if (!skips_none && b >= Bins) continue;
+        const std::uint64_t to = place[b] + rank.get(k);
         if constexpr (sizeof(Word) == 8) {
           static_cast<std::uint64_t*>(a.scatter_index)[tile + first + k * 32] = to;
         } else {
@@ -242,13 +279,13 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
   if constexpr (Source == bin_source::key) {
 #pragma unroll
     for (int k = 0; k < items; ++k)
-      late[k] = payload_at<Word, Payload>(from, stride, tile, min(first + k * 32, left - 1));
+      late[k] = payload_at<Word, Payload>(from, tile, Full ? first + k * 32 : min(first + k * 32, left - 1));
   }
   std::uint32_t kept = 0;
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    const std::uint32_t b = always_good ? 0 : bin(k);
-    if (b >= Bins) continue;
+    const std::uint32_t b = skips_none && Source != bin_source::key ? 0 : bin(k);
+    if (!skips_none && b >= Bins) continue;
     const std::uint32_t s = rank.get(k);
     if constexpr (Source == bin_source::key) {
       staged[s] = late[k];
@@ -258,33 +295,47 @@ __global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 
     }
   }
   // Bad categories leave a tile shorter.
-  if constexpr (Source == bin_source::key) {
+  if constexpr (Source == bin_source::key && !Full) {
 #pragma unroll
     for (int k = 0; k < items; ++k) kept += bin(k) < Bins ? 1 : 0;
     kept = __reduce_add_sync(~0U, kept);
     if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = kept;
   }
   __syncthreads();
-  if constexpr (Source == bin_source::key) {
+  if constexpr (Source == bin_source::key && !Full) {
     kept = 0;
 #pragma unroll
     for (int w = 0; w < warps; ++w) kept += warp_sums[w];
   } else {
     kept = left;
   }
-  const auto out_stride = static_cast<std::uint32_t>(a.out_stride);
+  Word* const out = static_cast<Word*>(a.out) + threadIdx.x;
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t s = k * shape::threads + threadIdx.x;
-    if (s >= kept) continue;
+    if (!Full && s >= kept) continue;
     const Word word = staged[s];
     std::uint32_t b;
     if constexpr (Source == bin_source::key) {
       b = staged_bin[s];
     } else {
-      b = category_of(word, a.field);
+      b = own_category<Source>(word, a.field);
     }
-    store_word(a.out + place[b] + std::uint64_t{s} * out_stride, word);
+    out[place[b] + k * shape::threads] = word;
+  }
+}
+
+template <class Word, payload Payload, bin_source Source, int Bins, bool Stable>
+__global__ void __launch_bounds__(split_shape<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
+    split_tiles(const __grid_constant__ split_pass_arguments a) {
+  constexpr std::uint32_t most = split_shape<Word, Bins>::tile;
+  __shared__ split_tables<Bins, Stable> tables;
+  const std::uint64_t tile = std::uint64_t{blockIdx.x} * most;
+  const auto left = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{most}));
+  if (left == most && a.key.checks == 0) {
+    split_one_tile<Word, Payload, Source, Bins, Stable, true>(a, tile, left, tables);
+  } else {
+    split_one_tile<Word, Payload, Source, Bins, Stable, false>(a, tile, left, tables);
   }
 }
 

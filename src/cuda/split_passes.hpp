@@ -18,13 +18,11 @@ struct key_arguments;
 constexpr std::uint32_t narrow_bins = 256;  ///< categories of one pass that keeps the order
 constexpr std::uint32_t wide_bins = 2048;   ///< of one that need not
 
-/// What is split: words of 1 to 16 bytes that hold their own category, or words (4, 8, 16 bytes) or record numbers (4,
-/// 8 bytes) with keys apart.
+/// What is split: words of 1 to 16 bytes, side by side, that hold their own category, or words (4, 8, 16 bytes) or
+/// record numbers (4, 8 bytes) with keys apart.
 struct split_pass {
   const std::byte* in = nullptr;  ///< null: record numbers
   std::byte* out = nullptr;
-  std::uint64_t in_stride = 0;
-  std::uint64_t out_stride = 0;
   std::uint32_t word_bytes = 0;
   std::uint64_t count = 0;
   bit_field bits;  ///< of the word, where there are no keys

@@ -30,7 +30,7 @@ std::uint32_t split_tile_records(std::uint32_t word_bytes, std::uint64_t categor
 std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes) {
   const std::uint64_t tiles = tiles_of(count, word_bytes);
   if (tiles <= 1) return 0;
-  return narrow_bins * ((chunks_of(tiles) + 1) * sizeof(unsigned long long) + tiles * sizeof(std::uint32_t));
+  return narrow_bins * ((chunks_of(tiles) + 2) * sizeof(unsigned long long) + tiles * sizeof(std::uint32_t));
 }
 
 void run_stable_pass(const context& ctx, const char* what, const split_pass& p, void* scratch) {
@@ -43,13 +43,15 @@ void run_stable_pass(const context& ctx, const char* what, const split_pass& p, 
   }
   const std::uint64_t chunks = chunks_of(tiles);
   auto* const bin_begin = static_cast<unsigned long long*>(scratch);
-  unsigned long long* const chunk_begin = bin_begin + narrow_bins;
+  unsigned long long* const bin_total = bin_begin + narrow_bins;
+  unsigned long long* const chunk_begin = bin_total + narrow_bins;
   auto* const tile_begin = reinterpret_cast<std::uint32_t*>(chunk_begin + chunks * narrow_bins);
   require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), what);
   count_tiles(ctx, what, p, key, tiles, tile_begin, chunk_begin);
-  launch_blocks(ctx, what, begin_chunks<narrow_bins>, 1, narrow_bins, chunk_begin, static_cast<std::uint32_t>(chunks),
-                bin_begin, p.offsets, p.categories);
-  launch_blocks(ctx, what, begin_tiles<narrow_bins>, chunks, narrow_bins, tile_begin, tiles);
+  launch_blocks(ctx, what, begin_chunks<narrow_bins>, narrow_bins / 32, column_threads, chunk_begin,
+                static_cast<std::uint32_t>(chunks), bin_total);
+  launch_blocks(ctx, what, begin_tiles<narrow_bins>, chunks, column_threads, tile_begin, tiles,
+                static_cast<const unsigned long long*>(bin_total), bin_begin, p.offsets, p.categories);
   a.key.guard = {};  // the counting has reported
   a.bin_begin = bin_begin;
   a.chunk_begin = chunk_begin;

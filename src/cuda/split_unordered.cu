@@ -16,8 +16,8 @@ void run_with(const context& ctx, const char* what, const split_pass& p, unsigne
   const auto most_blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4;
   const std::uint64_t blocks = std::min(most_blocks, ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, what, count_bins<Bins>, blocks, histogram_threads, key, p.count, total);
-  launch_blocks(ctx, what, begin_chunks<Bins>, 1, Bins < 1024 ? Bins : 1024, total, 1U, bin_begin, p.offsets,
-                p.categories);
+  launch_blocks(ctx, what, begin_bins<Bins>, 1, column_threads, static_cast<const unsigned long long*>(total),
+                bin_begin, p.offsets, p.categories);
   a.key.guard = {};  // the counting has reported
   a.bin_begin = bin_begin;
   launch_split<Bins, false>(ctx, what, p, a);

@@ -16,6 +16,8 @@ std::span<const split_variant> split_variants() {
     cuda::split_tiles_stable,
     cuda::split_unordered,
     cuda::split_by_index,
+    cuda::split_one_step,
+    cuda::split_two_step,
 #endif
   };
   return all;

@@ -93,6 +93,8 @@ namespace cuda {
 extern const primitives::split_variant split_tiles_stable;
 extern const primitives::split_variant split_unordered;
 extern const primitives::split_variant split_by_index;
+extern const primitives::split_variant split_one_step;
+extern const primitives::split_variant split_two_step;
 extern const primitives::expand_variant expand_rows;
 }  // namespace cuda
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/block/rank.cuh"
 #include "cuda/index_guard.cuh"
@@ -40,6 +41,22 @@ inline word_field word_field_of(const bit_field& f, std::uint32_t word_bytes) {
   return w;
 }
 
+/// Whether a field lies in one part of a word whose bytes stay as they are; then it is read off in half the
+/// instructions.
+inline bool is_simple(const word_field& f) {
+  const std::uint64_t past = std::uint64_t{f.mask} << f.shift;
+  return f.byte_order == 0x3210 && past <= ~std::uint32_t{0};
+}
+
+template <class Word>
+__device__ __forceinline__ std::uint32_t simple_category_of(const Word& word, const word_field& f) {
+  if constexpr (sizeof(Word) == 8) {
+    return (f.part == 0 ? word.x : word.y) >> f.shift & f.mask;
+  } else {
+    return static_cast<std::uint32_t>(word) >> f.shift & f.mask;
+  }
+}
+
 template <class Word>
 __device__ __forceinline__ std::uint32_t category_of(const Word& word, const word_field& f) {
   std::uint32_t low;
@@ -66,6 +83,7 @@ struct key_arguments {
   word_field field;
   bit_field bits;
   std::uint64_t categories = 0;  ///< categories from here on are bad
+  std::uint32_t checks = 0;      ///< whether any can be
   index_guard guard;
 };
 
@@ -85,41 +103,68 @@ template <class Word, int Items>
 __device__ __forceinline__ void load_bins_as(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
                                              std::uint32_t step, std::uint32_t left, std::uint32_t (&bin)[Items]) {
   Word word[Items];
-  const std::byte* const keys = key.data + tile * key.stride;
-  const auto stride = static_cast<std::uint32_t>(key.stride);
+  if (key.stride == sizeof(Word) && left == Items * step) {
+    const Word* const keys = reinterpret_cast<const Word*>(key.data) + tile + first;
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const std::uint32_t s = min(first + k * step, left - 1);
-    word[k] = __ldcs(reinterpret_cast<const Word*>(keys + std::uint64_t{s} * stride));
+    for (int k = 0; k < Items; ++k) word[k] = __ldcs(keys + k * step);
+  } else {
+    const std::byte* const keys = key.data + tile * key.stride;
+    const auto stride = static_cast<std::uint32_t>(key.stride);
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      const std::uint32_t s = min(first + k * step, left - 1);
+      word[k] = __ldcs(reinterpret_cast<const Word*>(keys + std::uint64_t{s} * stride));
+    }
   }
 #pragma unroll
   for (int k = 0; k < Items; ++k) bin[k] = category_of(word[k], key.field);
 }
 
-/// The bins of the thread's records at tile + first, tile + first + step, and so on below tile + left (more than 0):
-/// their categories, no_bin past the end and for bad ones, which are reported.
-template <int Items>
-__device__ __forceinline__ void load_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
-                                          std::uint32_t step, std::uint32_t left, packed_numbers<Items>& bins) {
-  std::uint32_t bin[Items];
-  switch (key.word_bytes) {
-    case 1: load_bins_as<unsigned char>(key, tile, first, step, left, bin); break;
-    case 2: load_bins_as<unsigned short>(key, tile, first, step, left, bin); break;
-    case 4: load_bins_as<unsigned>(key, tile, first, step, left, bin); break;
-    case 8: load_bins_as<uint2>(key, tile, first, step, left, bin); break;
-    default:
+/// What load_bins does for keys of one width; Word void: byte by byte.
+template <class Word>
+struct key_loader {
+  const key_arguments& key;
+
+  template <int Items>
+  __device__ __forceinline__ void operator()(std::uint64_t tile, std::uint32_t first, std::uint32_t step,
+                                             std::uint32_t left, std::uint32_t (&bin)[Items]) const {
+    if constexpr (std::is_void_v<Word>) {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         bin[k] = primitives::field_of(key.data + (tile + min(first + k * step, left - 1)) * key.stride, key.bits);
       }
-  }
+    } else {
+      load_bins_as<Word>(key, tile, first, step, left, bin);
+    }
+    if (left == Items * step && key.checks == 0) return;
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const bool here = first + k * step < left;
-    const bool good = bin[k] < key.categories;
-    if (here && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
-    bins.set(k, here && good ? bin[k] : no_bin);
+    for (int k = 0; k < Items; ++k) {
+      const bool here = first + k * step < left;
+      const bool good = bin[k] < key.categories;
+      if (here && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
+      if (!here || !good) bin[k] = no_bin;
+    }
   }
+};
+
+/// Calls body with the loader of the keys' width.
+template <class Body>
+__device__ __forceinline__ void with_key_word(const key_arguments& key, Body body) {
+  switch (key.word_bytes) {
+    case 1: return body(key_loader<unsigned char>{key});
+    case 2: return body(key_loader<unsigned short>{key});
+    case 4: return body(key_loader<unsigned>{key});
+    case 8: return body(key_loader<uint2>{key});
+    default: return body(key_loader<void>{key});
+  }
+}
+
+/// The bins of the thread's records at tile + first, tile + first + step, and so on below tile + left (more than 0, at
+/// most Items * step): their categories, no_bin past the end and for bad ones, which are reported.
+template <int Items>
+__device__ __forceinline__ void load_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
+                                          std::uint32_t step, std::uint32_t left, std::uint32_t (&bin)[Items]) {
+  with_key_word(key, [&](auto loads) { loads(tile, first, step, left, bin); });
 }
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 // Where a block's records go among those of their bin: the heart of every split. A thread has Items records; bins are
-// numbers below Bins, and a record whose bin is not is left out.
+// numbers below Bins, and a record whose bin is not is left out; SkipsNone says that there are none of these.
 namespace sheaf::cuda {
 
 constexpr std::uint32_t no_bin = 0xffff;
@@ -29,10 +29,28 @@ class packed_numbers {
   std::uint32_t pairs_[(Items + 1) / 2];
 };
 
+/// Items numbers of 8 bits, four to a register.
+template <int Items>
+class packed_bytes {
+ public:
+  __device__ __forceinline__ void set(int k, std::uint32_t value) {
+    if (k % 4 == 0) {
+      fours_[k / 4] = value;
+    } else {
+      fours_[k / 4] |= value << (k % 4 * 8);  // set in order
+    }
+  }
+  __device__ __forceinline__ std::uint32_t get(int k) const { return __byte_perm(fours_[k / 4], 0, 0x4440 + k % 4); }
+
+ private:
+  std::uint32_t fours_[(Items + 3) / 4];
+};
+
 /// Whether all records of a warp have one bin, as where the list is sorted or all the same; then nobody needs to meet.
 template <int Items, class Bin>
 __device__ __forceinline__ bool is_one_bin(Bin bin) {
   const std::uint32_t first = __shfl_sync(~0U, bin(0), 0);
+  if (!__all_sync(~0U, bin(0) == first)) return false;
   bool same = true;
 #pragma unroll
   for (int k = 0; k < Items; ++k) same = same && bin(k) == first;
@@ -41,7 +59,7 @@ __device__ __forceinline__ bool is_one_bin(Bin bin) {
 
 /// Any order inside a bin: one atomic a record on the block's histogram, which counts the bins at the same time and
 /// must be zero before. bin(k) is the bin of the thread's k-th record.
-template <int Items, int Bins, class Bin>
+template <int Items, int Bins, bool SkipsNone = false, class Bin>
 __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram, packed_numbers<Items>& rank) {
   if (is_one_bin<Items>(bin)) {
     std::uint32_t first = 0;
@@ -54,7 +72,7 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
-    rank.set(k, b < Bins ? atomicAdd(&histogram[b], 1U) : 0);
+    rank.set(k, SkipsNone || b < Bins ? atomicAdd(&histogram[b], 1U) : 0);
   }
 }
 
@@ -67,7 +85,7 @@ struct warp_bin {
 /// The order of lanes and steps inside a bin of one warp, whose k-th step is the k-th record of each lane: lanes of one
 /// bin find each other by or-ing their bits (what the 2009 paper's Appendix A does by taking turns). `bins` are the
 /// warp's own and zero before; their counts are those of the warp afterwards.
-template <int Items, int Bins, class Bin>
+template <int Items, int Bins, bool SkipsNone = false, class Bin>
 __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_numbers<Items>& rank) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t lanes_before = (1U << lane) - 1;
@@ -82,11 +100,11 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
     warp_bin met{};
-    if (b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
+    if (SkipsNone || b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
     __syncwarp();
-    if (b < Bins) met = bins[b];
+    if (SkipsNone || b < Bins) met = bins[b];
     __syncwarp();
-    if (b < Bins && (met.lanes & lanes_before) == 0) bins[b] = {0, met.count + __popc(met.lanes)};
+    if ((SkipsNone || b < Bins) && (met.lanes & lanes_before) == 0) bins[b] = {0, met.count + __popc(met.lanes)};
     __syncwarp();
     rank.set(k, met.count + __popc(met.lanes & lanes_before));
   }
