@@ -33,6 +33,8 @@ class context_state {
   virtual void wait() = 0;
   virtual work_status status() = 0;
   virtual void copy(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Sets bytes of this context's memory, in order with its work.
+  virtual void fill(void* to, unsigned char value, std::uint64_t bytes) = 0;
   /// Throws bad_argument, naming `call` and `what`, unless kernels of this context can reach the memory.
   virtual void require_reachable(const void* first, std::string_view call, std::string_view what) const = 0;
 

@@ -72,6 +72,10 @@ void cpu_state::wait() {
 
 work_status cpu_state::status() { return first_.found() ? work_status::failed : work_status::done; }
 
+void cpu_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
+  if (bytes > 0) std::memset(to, value, bytes);
+}
+
 void cpu_state::copy(void* to, const void* from, std::uint64_t bytes) { std::memcpy(to, from, bytes); }
 
 void cpu_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {

@@ -12,6 +12,7 @@ class cpu_state final : public context_state {
   void wait() override;
   work_status status() override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
+  void fill(void* to, unsigned char value, std::uint64_t bytes) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
 
   /// Keeps the report if it is the first by (call, position). Called once per thread and call, from the calling thread.

@@ -117,6 +117,11 @@ work_status cuda_state::status() {
   return result == cudaSuccess && !has_report() ? work_status::done : work_status::failed;
 }
 
+void cuda_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
+  const device_scope here(device_);
+  require(cudaMemsetAsync(to, value, bytes, stream_), "fill");
+}
+
 void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
   const device_scope here(device_);
   require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy_bytes");

@@ -66,6 +66,8 @@ constexpr double collect_share = 0.68;
 constexpr double collect_per_second = 2.0e9;
 /// Reads of a window while others stream through L2, over those of a probe that has it to itself.
 constexpr double crowded = 1.2;
+/// Blocks of a multiprocessor read from all of L2, however narrow a window.
+constexpr std::uint64_t least_window_bytes = 1 << 20;
 /// Tiles of 16-byte words leave a multiprocessor one block.
 constexpr double lonely = 1.35;
 
@@ -83,7 +85,8 @@ double going_seconds(const primitives::movement& p, const machine& m) {
   plan::planned reading;
   reading.add_beside(
       3, {{"windows", (count * (4 + width) + static_cast<double>(p.far_bytes())) / m.copy_bytes_per_second},
-          {"random read", crowded * m.random_reads(p.count, p.record_bytes, p.far_stride_bytes << l.shift)}});
+          {"random read", crowded * m.random_reads(p.count, p.record_bytes,
+                                                   std::max(least_window_bytes, p.far_stride_bytes << l.shift))}});
   const double collecting = beside(count * (2 * width + 2), collect_share, count, collect_per_second, m);
   return (reading.seconds + collecting) * (p.record_bytes == 16 ? lonely : 1.0);
 }
@@ -97,14 +100,15 @@ plan::planned plan_clustered(const gather_problem& p, const machine& m) {
   if (const char* reason = routes_rejection(p)) return plan::rejected(reason);
   plan::planned plan;
   plan.scratch_bytes = layout_of_routes(p, list_layout::fixed_room).end;
-  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  // Kernels wait for one another, and the few blocks of a short list for memory.
+  plan.add("latency", m.launch_seconds + 17 * m.step_seconds);
   plan.add("routes", finding_seconds(p, m));
   plan.add("windows and tiles", going_seconds(p, m));
   if (p.pattern.shape == access_pattern::kind::unknown) {
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
-    constexpr double least_in_order = 250e-6;
+    constexpr double least_in_order = 180e-6;
     plan.by_name_only = priced(reads_of(in_order, m), m, false).seconds < least_in_order;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;

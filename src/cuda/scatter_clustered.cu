@@ -96,6 +96,7 @@ const char* clustered_rejection(const scatter_problem& p) {
 /// Shares of copy bandwidth that the levels and the placing reach, and records that a multiprocessor takes through them
 /// a second where words are narrow.
 constexpr double level_share = 0.67;
+constexpr double wide_level_share = 0.78;  // of 16-byte words
 constexpr double level_per_second = 2.2e9;
 constexpr double place_share = 0.90;
 constexpr double place_per_second = 3.5e9;
@@ -110,17 +111,19 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   const double in = count * (static_cast<double>(p.near_stride_bytes) + index);
   plan::planned plan;
   plan.scratch_bytes = layout_of(p, c).end;
-  plan.add("latency", m.launch_seconds + (c.levels + 1) * m.step_seconds);
+  // Kernels wait for one another, and the few blocks of a short list for memory.
+  plan.add("latency", m.launch_seconds + (6 + 2 * c.levels) * m.step_seconds);
   const auto stream = [&](const char* name, double bytes, double share, double per_second) {
     plan::planned part;
     part.add_beside(3, {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
     plan.add(name, part.seconds);
   };
+  const double share = p.record_bytes == 16 ? wide_level_share : level_share;
   if (c.levels == 2) {
-    stream("regions", in + count * (width + 4), level_share, level_per_second);
-    stream("windows", count * (2 * width + 4 + 2), level_share, level_per_second);
+    stream("regions", in + count * (width + 4), share, level_per_second);
+    stream("windows", count * (2 * width + 4 + 2), share, level_per_second);
   } else {
-    stream("windows", in + count * (width + 2), level_share, level_per_second);
+    stream("windows", in + count * (width + 2), share, level_per_second);
   }
   stream("placing", count * (width + 2) + std::min(count, static_cast<double>(p.far_count)) * width, place_share,
          place_per_second);
@@ -130,7 +133,7 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
-    constexpr double least_in_order = 250e-6;
+    constexpr double least_in_order = 180e-6;
     plan.by_name_only = priced(writes_of(in_order, m), m, true).seconds < least_in_order;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;

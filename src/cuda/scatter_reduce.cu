@@ -63,8 +63,9 @@ __global__ void __launch_bounds__(block_threads)
     reduce_atomically(const __grid_constant__ move_arguments a, const T* in, T* out) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
+  const T value = __ldg(in + i);  // beside the index, not after it
   const std::uint64_t index = index_at(a, i, /*again=*/true);
-  if (is_good_either(a, i, index)) combine<Op>(out + index, __ldg(in + i));
+  if (is_good_either(a, i, index)) combine<Op>(out + index, value);
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,

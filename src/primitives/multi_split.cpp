@@ -113,7 +113,13 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   const index_type type = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
   const std::uint64_t own_bytes = wants_sources ? 0 : out.count * bytes(type);
   const core::scratch own(ctx.state(), std::max<std::uint64_t>(1, own_bytes));
-  if (!wants_sources) sources = {own.as<void>(), out.count, type};
+  if (!wants_sources) {
+    sources = {own.as<void>(), out.count, type};
+    // Entries of bad categories stay as they are and must name no record.
+    if (own_bytes > 0 && of.categories < std::uint64_t{1} << (8 * of.category.record_bytes)) {
+      ctx.state().fill(sources.data, 0xff, own_bytes);
+    }
+  }
   split_sources(ctx, of, sources, offsets, options);
   gather(ctx, in, sources, out);
 }
