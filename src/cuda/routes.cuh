@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(cluster_threads, 2)
   std::uint16_t* const staged_window = reinterpret_cast<std::uint16_t*>(shared + cluster_tile * sizeof(std::uint32_t));
   __shared__ std::uint32_t histogram[most_clusters];
   __shared__ std::uint32_t taken[most_clusters];
-  __shared__ std::uint32_t warp_sums[cluster_threads / 32];
+  __shared__ __align__(16) std::uint32_t warp_sums[cluster_threads / 32];
   __shared__ std::uint32_t kept;
   if (a.ticket != nullptr && !was_scattered(a.sample)) return;
   const std::uint64_t tiles = (r.count + cluster_tile - 1) / cluster_tile;
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(cluster_threads)
 /// Where lists that lie side by side begin, and where the last one ends. One block of most_clusters threads.
 static __global__ void __launch_bounds__(most_clusters)
     begin_windows(const unsigned long long* total, unsigned long long* begin) {
-  __shared__ unsigned long long warp_sums[most_clusters / 32];
+  __shared__ __align__(16) unsigned long long warp_sums[most_clusters / 32];
   unsigned long long sum[1] = {total[threadIdx.x]};
   const unsigned long long mine = sum[0];
   scan_bins<most_clusters, most_clusters>(sum, warp_sums);

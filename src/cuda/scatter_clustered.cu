@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(cluster_threads, sizeof(Word) < 16 ? 2 : 1)
   std::uint32_t* const staged_index = reinterpret_cast<std::uint32_t*>(shared + cluster_tile * sizeof(Word));
   __shared__ std::uint32_t histogram[most_clusters];
   __shared__ std::uint32_t place[most_clusters];
-  __shared__ std::uint32_t warp_sums[cluster_threads / 32];
+  __shared__ __align__(16) std::uint32_t warp_sums[cluster_threads / 32];
   __shared__ std::uint32_t kept;
   if (a.ticket != nullptr && !was_scattered(a.sample)) return;
   const std::uint64_t all_tiles = std::uint64_t{a.tiles} * a.regions;

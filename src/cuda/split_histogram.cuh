@@ -86,7 +86,7 @@ template <int Bins, int Threads>
 __device__ __forceinline__ void begin_bins_of(const unsigned long long* total, unsigned long long* bin_begin,
                                               std::uint64_t* offsets, std::uint64_t categories) {
   constexpr int per_thread = bins_per_thread<Bins, Threads>;
-  __shared__ unsigned long long warp_sums[Threads / 32];
+  __shared__ __align__(16) unsigned long long warp_sums[Threads / 32];
   unsigned long long count[per_thread] = {};
   unsigned long long first[per_thread] = {};
   const int first_bin = threadIdx.x * per_thread;

@@ -143,7 +143,7 @@ template <int Bins, bool Stable>
 struct split_tables {
   std::uint64_t place[Bins];  ///< of a bin's run, less where it begins in the tile
   std::uint32_t histogram[Stable ? 1 : Bins];
-  std::uint32_t warp_sums[32];
+  alignas(16) std::uint32_t warp_sums[32];
 };
 
 // The kernel's work. Full tiles, that is all but the last, have a form of their own without a look at every record

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(scan_threads)
 
 __global__ void __launch_bounds__(scan_threads) scan_rows(const std::uint32_t* table, std::uint64_t segments,
                                                           const unsigned long long* bin_begin, std::uint64_t* place) {
-  __shared__ unsigned long long warp_sums[scan_threads / 32];
+  __shared__ __align__(16) unsigned long long warp_sums[scan_threads / 32];
   unsigned long long begin = bin_begin[blockIdx.x];
   for (std::uint64_t first = 0; first < segments; first += scan_threads) {
     const std::uint64_t s = first + threadIdx.x;
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(warp_lanes)
   for (std::uint32_t j = 0; j < per_lane; ++j) {
     begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
   }
-  __shared__ std::uint32_t warp_sums[1];
+  __shared__ __align__(16) std::uint32_t warp_sums[1];
   scan_bins<bins, warp_lanes>(begin, warp_sums);
   for (std::uint32_t j = 0; j < per_lane; ++j) next[threadIdx.x * per_lane + j] = begin[j];
   __syncwarp();
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(warp_lanes)
   for (std::uint32_t j = 0; j < per_lane; ++j) {
     begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
   }
-  __shared__ std::uint32_t warp_sums[1];
+  __shared__ __align__(16) std::uint32_t warp_sums[1];
   scan_bins<bins, warp_lanes>(begin, warp_sums);
   for (std::uint32_t j = 0; j < per_lane; ++j) {
     const std::uint32_t b = threadIdx.x * per_lane + j;
