@@ -1,6 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <utility>
+#include <vector>
+
+#include <sheaf/prepared.hpp>
 
 #include "peers.hpp"
 #include "plan/he2007.hpp"
@@ -8,7 +12,7 @@
 
 namespace sheaf::bench {
 
-/// What tells gather's rows from scatter's: Primitive has options, run(), explain() and peer().
+/// What tells gather's rows from scatter's: Primitive has options, run(), explain(), prepare() and peer().
 template <class Primitive>
 contender ours(const context& ctx, const workspace& arrays, std::string who, const variant_estimate& estimate,
                const typename Primitive::options& options, bool by_name) {
@@ -23,6 +27,29 @@ contender ours(const context& ctx, const workspace& arrays, std::string who, con
           .scratch_bytes = estimate.scratch_bytes,
           .queue = queue,
           .wait = [ctx] { ctx.wait(); }};
+}
+
+/// Runs of which this many are told of when their list is studied: so many that studying it costs nothing.
+constexpr std::uint64_t expected_runs = 1000;
+/// Bytes that studying keeps and takes for an entry of the list, at most.
+constexpr std::uint64_t prepared_bytes = 48;
+
+template <class Primitive>
+contender prepared(const context& ctx, const problem& p, const workspace& arrays, access_pattern pattern) {
+  using handle = decltype(Primitive::prepare(ctx, index_span{}, 0, 0, 0, prepare_options{}));
+  const auto handles = std::make_shared<std::vector<handle>>();
+  const auto prepare = [ctx, p, &arrays, pattern, handles](std::uint64_t copies) {
+    for (std::uint64_t copy = 0; copy < copies; ++copy) {
+      handles->push_back(Primitive::prepare(ctx, arrays.index(copy), p.count, p.record_bytes, expected_runs,
+                                            {.pattern = pattern}));
+    }
+  };
+  return {.who = "sheaf.prepared",
+          .variant = "prepared",
+          .scratch_bytes = p.count * (prepared_bytes + p.record_bytes),
+          .queue = [&arrays, handles](std::uint64_t copy) { (*handles)[copy].run(arrays.source(copy), arrays.target(copy)); },
+          .wait = [ctx] { ctx.wait(); },
+          .prepare = prepare};
 }
 
 /// What the 2007 paper's model says of the row, in one pass.
@@ -59,6 +86,7 @@ std::vector<contender> movement_contenders(const context& ctx, const problem& p,
     how.bounds = bounds::trust;
     add_choice(explain(), "sheaf.trust");
   }
+  if (options.prepared) all.push_back(prepared<Primitive>(ctx, p, arrays, how.pattern));
   if (options.no_peer) return all;
   if (const peers::move_records peer = Primitive::peer(ctx.backend(), p.record_bytes, p.index)) {
     const auto queue = [ctx, &arrays, peer](std::uint64_t copy) {

@@ -130,6 +130,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
   app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
+  app.add_flag("--prepared", parsed.rows.prepared, "measure gathers and scatters whose list was studied before too");
   app.add_flag("--warm", parsed.warm, "let data stay in cache: quick, to see that rows run");
   app.add_flag("--list", parsed.list, "print the names of the rows and stop");
   app.add_option("--json", parsed.json_path, "write the rows to this file");

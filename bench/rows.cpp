@@ -49,6 +49,9 @@ std::string obstacle(const planned_row& row, const platform& here) {
 std::vector<result> run_row(const planned_row& row, backend_kind backend, workspace& arrays, queue_clock* clock,
                             const effort& limits) {
   arrays.prepare(row.problem, row.copies);
+  for (const contender& c : row.contenders) {
+    if (c.prepare) c.prepare(row.copies);
+  }
   const std::vector<timing> timings = measure(row.contenders, row.copies, clock, limits);
   double fastest_peer = 0;
   for (std::size_t c = 0; c < row.contenders.size(); ++c) {

@@ -21,6 +21,7 @@ struct row_options {
   bool trust = false;     ///< add "sheaf.trust", which takes every index at its word
   bool no_peer = false;   ///< leave the peer out
   bool variants = false;  ///< add every variant that can run, not only the planner's choice
+  bool prepared = false;  ///< add "sheaf.prepared": runs of a gather or scatter whose list was studied before
   bool offsets = false;   ///< splits say where categories begin while they are timed, not only when checked
 };
 

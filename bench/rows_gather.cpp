@@ -9,6 +9,7 @@ struct gather_rows {
   using options = gather_options;
   static constexpr auto run = &sheaf::gather;
   static constexpr auto explain = &sheaf::explain_gather;
+  static constexpr auto prepare = &sheaf::prepare_gather;
   static constexpr auto peer = &peers::gather;
 };
 

@@ -9,6 +9,7 @@ struct scatter_rows {
   using options = scatter_options;
   static constexpr auto run = &sheaf::scatter;
   static constexpr auto explain = &sheaf::explain_scatter;
+  static constexpr auto prepare = &sheaf::prepare_scatter;
   static constexpr auto peer = &peers::scatter;
 };
 

@@ -19,6 +19,8 @@ struct contender {
   std::uint64_t scratch_bytes = 0;
   std::function<void(std::uint64_t copy)> queue;  ///< the call, on this copy of the row's arrays
   std::function<void()> wait;                     ///< until the work is done
+  /// Called once, untimed, when the arrays are filled: what is done ahead of all calls.
+  std::function<void(std::uint64_t copies)> prepare = {};
   /// Queued on copy 0 in place of `queue` where an answer is checked: a split's offsets, which peers do not give.
   std::function<void()> queue_with_offsets = {};
 };

@@ -154,7 +154,7 @@ TEST_P(CpuClustered, ReductionsReportTheFirstBadIndex) {
   std::vector<std::uint32_t> expected(1000);
   scatter_reduce(ctx, in, index, expected, reduction::add, {.variant = "reference.serial"});
   const std::string words = message();
-  EXPECT_EQ(words, "scatter: index[70000] is 4000000000, past the output's 1000 records");
+  EXPECT_EQ(words, "scatter_reduce: index[70000] is 4000000000, past the output's 1000 slots");
   for (const char* variant : {"cpu.owner", "cpu.split", "cpu.private"}) {
     std::vector<std::uint32_t> got(1000);
     scatter_reduce(ctx, in, index, got, reduction::add, {.variant = variant});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,66 +14,12 @@
 #include "inputs/pattern.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
+#include "primitives/scatter_reduce.hpp"
+#include "primitives/split.hpp"
 #include "sheaf/machine.hpp"
 
 namespace sheaf::tests {
 namespace {
-
-struct recorded_problem {
-  std::string name;
-  std::string primitive;
-  primitives::movement movement;
-  std::map<std::string, double> seconds;  // by variant
-
-  double best() const {
-    double least = 1e300;
-    for (const auto& [variant, s] : seconds) least = std::min(least, s);
-    return least;
-  }
-};
-
-struct record {
-  machine profile;
-  std::vector<recorded_problem> problems;
-};
-
-std::vector<std::string> parts_of(const std::string& name) {
-  std::vector<std::string> parts(1);
-  for (const char c : name) {
-    if (c == '/') {
-      parts.emplace_back();
-    } else {
-      parts.back().push_back(c);
-    }
-  }
-  return parts;
-}
-
-// "gather/partitioned:256/r8/u32/n=65536"
-recorded_problem problem_of(const std::string& name, backend_kind backend) {
-  const std::vector<std::string> parts = parts_of(name);
-  recorded_problem p{name, parts.at(0), {}, {}};
-  primitives::movement& m = p.movement;
-  m.backend = backend;
-  m.pattern = inputs::hint(inputs::parse_pattern(parts.at(1)));
-  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = std::stoull(parts.at(2).substr(1));
-  m.word_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(16, m.record_bytes & (~m.record_bytes + 1)));
-  m.index = parts.at(3) == "u64" ? index_type::u64 : index_type::u32;
-  m.count = m.far_count = std::stoull(parts.at(4).substr(2));
-  return p;
-}
-
-record load(const std::string& file) {
-  std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
-  const nlohmann::json document = nlohmann::json::parse(stream);
-  record r{parse_machine(document.at("profile").dump(), file), {}};
-  for (const auto& [name, variants] : document.at("seconds").items()) {
-    recorded_problem p = problem_of(name, r.profile.backend);
-    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
-    r.problems.push_back(std::move(p));
-  }
-  return r;
-}
 
 struct prediction {
   std::string variant;
@@ -91,11 +38,114 @@ prediction cheapest(std::span<const plan::variant<Problem, Buffers>> variants, c
   return best;
 }
 
-prediction predict(const recorded_problem& p, const machine& profile) {
-  if (p.primitive == "gather") {
-    return cheapest(primitives::gather_variants(), primitives::gather_problem{p.movement}, profile);
+struct recorded_problem {
+  std::string name;
+  std::function<prediction(const machine&)> predict;
+  std::map<std::string, double> seconds;  // by variant
+
+  double best() const {
+    double least = 1e300;
+    for (const auto& [variant, s] : seconds) least = std::min(least, s);
+    return least;
   }
-  return cheapest(primitives::scatter_variants(), primitives::scatter_problem{p.movement, duplicates::any}, profile);
+};
+
+struct record {
+  machine profile;
+  std::vector<recorded_problem> problems;
+};
+
+std::vector<std::string> split_text(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+std::uint32_t word_of(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(16, bytes & (~bytes + 1)));
+}
+
+// "split/uniform:b8/r8/own/n=65536", "split_gather_index/zipf:b11/r4/k32/n=65536"
+primitives::split_problem split_of(const std::vector<std::string>& name, backend_kind backend) {
+  using product = primitives::split_product;
+  primitives::split_problem p;
+  p.backend = backend;
+  p.stable = name[0] != "split_unstable";
+  if (name[0] == "split_gather_index") p.product = product::gather_index;
+  if (name[0] == "split_scatter_index") p.product = product::scatter_index;
+  p.bits = {0, static_cast<std::uint32_t>(std::stoul(name[1].substr(name[1].find(":b") + 2)))};
+  p.categories = std::uint64_t{1} << p.bits.count;
+  p.record_bytes = p.in_stride_bytes = p.out_stride_bytes = std::stoull(name[2].substr(1));
+  p.word_bytes = word_of(p.record_bytes);
+  const bool own = name[3] == "own";
+  p.key_from = own ? split_key::kind::record_bits : split_key::kind::key_bits;
+  p.key_bytes = p.key_stride_bytes = own ? p.record_bytes : std::stoull(name[3].substr(1)) / 8;
+  p.key_word_bytes = word_of(p.key_bytes);
+  p.count = std::stoull(name[4].substr(2));
+  return p;
+}
+
+// "gather/partitioned:256/r8/u32/n=65536"; of a reduction, "scatter_reduce/uniform:s1024/r4/u32+f32/n=65536"
+primitives::movement movement_of(const std::vector<std::string>& name, backend_kind backend) {
+  primitives::movement m;
+  m.backend = backend;
+  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = std::stoull(name[2].substr(1));
+  m.word_bytes = word_of(m.record_bytes);
+  m.index = name[3].starts_with("u64") ? index_type::u64 : index_type::u32;
+  m.count = m.far_count = std::stoull(name[4].substr(2));
+  return m;
+}
+
+primitives::scatter_reduce_problem reduction_of(const std::vector<std::string>& name, backend_kind backend) {
+  primitives::scatter_reduce_problem p{movement_of(name, backend)};
+  p.far_count = std::stoull(name[1].substr(name[1].find(":s") + 2));
+  const std::vector<std::string> types = split_text(name[3], '+');
+  for (const auto& [text, type] : {std::pair{"u32", value_type::u32},
+                                   {"f32", value_type::f32},
+                                   {"u64", value_type::u64},
+                                   {"f64", value_type::f64}}) {
+    if (types.at(1) == text) p.type = type;
+  }
+  p.order = types.size() > 2 ? reduction_order::unordered : reduction_order::deterministic;
+  return p;
+}
+
+recorded_problem problem_of(const std::string& text, backend_kind backend) {
+  const std::vector<std::string> name = split_text(text, '/');
+  recorded_problem p{text, {}, {}};
+  if (name[0].starts_with("split")) {
+    p.predict = [s = split_of(name, backend)](const machine& m) { return cheapest(primitives::split_variants(), s, m); };
+  } else if (name[0] == "scatter_reduce") {
+    p.predict = [r = reduction_of(name, backend)](const machine& m) {
+      return cheapest(primitives::scatter_reduce_variants(), r, m);
+    };
+  } else {
+    primitives::movement moved = movement_of(name, backend);
+    moved.pattern = inputs::hint(inputs::parse_pattern(name[1]));
+    p.predict = [moved, gathers = name[0] == "gather"](const machine& m) {
+      if (gathers) return cheapest(primitives::gather_variants(), primitives::gather_problem{moved}, m);
+      return cheapest(primitives::scatter_variants(), primitives::scatter_problem{moved, duplicates::any}, m);
+    };
+  }
+  return p;
+}
+
+record load(const std::string& file) {
+  std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
+  const nlohmann::json document = nlohmann::json::parse(stream);
+  record r{parse_machine(document.at("profile").dump(), file), {}};
+  for (const auto& [name, variants] : document.at("seconds").items()) {
+    recorded_problem p = problem_of(name, r.profile.backend);
+    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
+    r.problems.push_back(std::move(p));
+  }
+  return r;
 }
 
 struct verdict {
@@ -115,7 +165,7 @@ struct verdict {
 verdict judge(const record& r, double most_regret, double least_accuracy) {
   verdict all;
   for (const recorded_problem& p : r.problems) {
-    const prediction chosen = predict(p, r.profile);
+    const prediction chosen = p.predict(r.profile);
     const auto measured = p.seconds.find(chosen.variant);
     if (measured == p.seconds.end()) {
       ADD_FAILURE() << p.name << ": the choice " << chosen.variant << " was not measured";
@@ -152,11 +202,24 @@ TEST(Recorded, ChoicesOnAnH200) {
 #endif
 }
 
+TEST(Recorded, SplitsOnAnH200) {
+#if SHEAF_HAS_CUDA
+  record r = load("h200-split-model.json");
+  const verdict all = judge(r, 1.20, -2);
+  EXPECT_GE(all.problems, 400U);
+  EXPECT_LE(all.mean_regret(), 1.03);
+  // How keys are distributed is not known to a plan, and decides up to half of a split's time.
+  std::erase_if(r.problems, [](const recorded_problem& p) { return p.name.find("/uniform:") == std::string::npos; });
+  const verdict uniform = judge(r, 1.20, 0.30);
+  EXPECT_GE(uniform.problems, 100U);
+  EXPECT_GE(uniform.mean_accuracy(), 0.90);
+#else
+  GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
+#endif
+}
+
 TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
-  // Where two variants run the same code for a problem, times of a shared machine differ by more than a tenth; hence
-  // the weaker promise for single problems.
-  const verdict v = judge(load("cpu-2-threads-model.json"), 1.5, -1);
-  EXPECT_GE(static_cast<double>(v.within_a_tenth), 0.90 * static_cast<double>(v.problems));
+  const verdict v = judge(load("cpu-2-threads-model.json"), 1.10, -1);
   EXPECT_GE(v.problems, 300U);
   EXPECT_GE(v.mean_accuracy(), 0.80);
   EXPECT_LE(v.mean_regret(), 1.10);

@@ -162,7 +162,7 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
           expect_slots(got, t);
           EXPECT_EQ(where.ctx.status(), work_status::failed);
           expect_error(error_code::bad_index,
-                       fmt::format("scatter: index[{}] is {} the output's 3000 records", position, entry.complaint),
+                       fmt::format("scatter_reduce: index[{}] is {} the output's 3000 slots", position, entry.complaint),
                        [&] { where.ctx.wait(); });
           EXPECT_NO_THROW(where.ctx.wait());
         }
@@ -182,7 +182,7 @@ TEST_P(EveryScatterReduceVariant, SurvivesNothingButBadIndices) {
     std::vector<std::byte> got;
     if (!run_variant(where.ctx, t, {.variant = GetParam()}, got)) continue;
     expect_bytes(got, t.before, "out");
-    expect_error(error_code::bad_index, "scatter: index[0] is -1, outside the output's 40 records",
+    expect_error(error_code::bad_index, "scatter_reduce: index[0] is -1, outside the output's 40 slots",
                  [&] { where.ctx.wait(); });
   }
 }

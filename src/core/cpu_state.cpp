@@ -16,16 +16,6 @@
 namespace sheaf::core {
 namespace {
 
-constexpr std::size_t block_alignment = 256;
-
-void* allocate_host(void*, std::uint64_t bytes, CUstream_st*) {
-  return ::operator new (bytes, std::align_val_t{block_alignment}, std::nothrow);
-}
-
-void deallocate_host(void*, void* block, std::uint64_t, CUstream_st*) {
-  ::operator delete (block, std::align_val_t{block_alignment});
-}
-
 constexpr int most_threads = 4096;
 
 int threads_from_environment() {
@@ -59,7 +49,7 @@ int checked_threads(int threads) {
 std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
 
 cpu_state::cpu_state(int thread_count)
-    : context_state(backend_kind::cpu, known_host_name(), {allocate_host, deallocate_host, nullptr}) {
+    : context_state(backend_kind::cpu, known_host_name(), {host_pool::allocate_from, host_pool::return_to, &pool_}) {
   threads = checked_threads(thread_count);
   profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
 }

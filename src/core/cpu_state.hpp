@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/context_state.hpp"
+#include "core/host_pool.hpp"
 
 namespace sheaf::core {
 
@@ -19,6 +20,7 @@ class cpu_state final : public context_state {
   void keep_first(const index_report& report) noexcept;
 
  private:
+  host_pool pool_;
   index_report first_;
 };
 

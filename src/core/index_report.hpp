@@ -6,7 +6,7 @@
 namespace sheaf::core {
 
 /// Which list an index came from; decides the words of the message.
-enum class index_role : std::uint32_t { gather_index, scatter_index, category };
+enum class index_role : std::uint32_t { gather_index, scatter_index, slot_index, category };
 
 /// The first bad index of the calls since the last wait. Lives where the backend's workers can write it, so it is a
 /// plain struct; ordered by (call, position).

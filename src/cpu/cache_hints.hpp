@@ -23,7 +23,7 @@ constexpr std::uint64_t prefetch_distance_of(std::uint64_t record_bytes) noexcep
   return std::clamp(most_bytes_ahead / record_bytes, least_distance, prefetch_distance);
 }
 
-/// Bytes that an index must reach before asking ahead pays: the second cache holds what is smaller.
+/// Bytes that an index must reach before asking ahead pays, where nothing else is known of it.
 constexpr std::uint64_t prefetch_from_bytes = 1 << 20;
 
 /// Bytes of a cache line, and what streaming works in.

@@ -13,8 +13,9 @@ using primitives::gather_problem;
 plan::planned plan_by_page(const gather_problem& p, const machine& m) {
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
   traffic t = reads_of(p, m);
-  t.access *= ordered_share(p);
+  t.access *= ordered_share(p, false);
   plan::planned plan = priced(t, m, false);
+  add_lines_read(p, m, false, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
   plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;

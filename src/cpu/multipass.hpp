@@ -34,6 +34,8 @@ inline plan::planned plan_passes(const primitives::movement& p, const machine& m
     t.access = traffic_of(region).access;
   }
   plan::planned plan = priced(t, m, writes);
+  if (writes) add_sharing(p, m, plan);
+  add_lines_read(p, m, writes, plan);
   plan.add("region checks", region_check_seconds(p, m, passes));
   // One pass does what cpu.direct does and asks for no line ahead.
   if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);

@@ -13,6 +13,7 @@ plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   plan::planned plan = priced(writes_of(p, m), m, true);
+  add_sharing(p, m, plan);
   plan.parameters[scatter_asks_ahead] = writes_ahead(p);
   plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
   return plan;
@@ -29,6 +30,7 @@ plan::planned plan_owner(const scatter_problem& p, const machine& m) {
   traffic t = writes_of(p, m);
   t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = priced(t, m, true);
+  add_lines_read(p, m, true, plan);
   return plan;
 }
 

@@ -14,8 +14,10 @@ plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
   traffic t = writes_of(p, m);
-  t.access *= ordered_share(p);
+  t.access *= ordered_share(p, true);
   plan::planned plan = priced(t, m, true);
+  add_sharing(p, m, plan);
+  add_lines_read(p, m, true, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
   plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;

@@ -54,7 +54,7 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
                const scatter_reduce_buffers& b) {
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::scatter_index,
+      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::slot_index,
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                        return reduce_owned(p, index, in, out, begin, end, op);
                      });

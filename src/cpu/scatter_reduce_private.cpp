@@ -74,7 +74,7 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     });
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::scatter_index));
+    state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
   }
 }
 

@@ -52,7 +52,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
       for_each_job(ordered.windows(), ordered.parts(),
                    [&](std::uint64_t window) { reduce_window(ordered, window, out, op); });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::scatter_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
       }
     });
   });

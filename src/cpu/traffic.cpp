@@ -13,9 +13,13 @@ namespace {
 using kind = access_pattern::kind;
 
 constexpr std::uint64_t in_l1 = 32 << 10;
+constexpr std::uint64_t narrow = 4;  ///< bytes below which many records share a line
 constexpr double line = line_bytes;
 /// How far work that fits the second cache overlaps with what streams past it.
 constexpr double overlap_in_cache = 2;
+
+/// Streams side by side that the second cache holds with what is asked for ahead of them.
+constexpr std::uint64_t few_streams = 1024;
 
 class accesses {
  public:
@@ -143,15 +147,58 @@ plan::planned priced(const traffic& t, const machine& m, bool writes) {
   return plan;
 }
 
+void add_sharing(const primitives::movement& p, const machine& m, plan::planned& plan) {
+  constexpr std::uint64_t shared_span = 4 * line_bytes;  // lines come with their neighbours
+  const double seconds_for_a_line = p.record_bytes < 2 * narrow ? 2e-9 : 8e-9;
+  const std::uint64_t caches = m.cache_levels.size() > 1 ? m.cache_levels[1] * m.parallelism : std::uint64_t{2} << 20;
+  if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.far_bytes() > caches) return;
+  if (p.record_bytes < narrow || p.pattern.parameter * p.far_stride_bytes > shared_span) return;
+  plan.add("shared lines", static_cast<double>(p.count) * seconds_for_a_line / m.parallelism);
+}
+
+void add_lines_read(const primitives::movement& p, const machine& m, bool writes, plan::planned& plan) {
+  const bool in_order = p.pattern.shape == kind::sequential || p.pattern.shape == kind::repeated;
+  if (in_order || p.near_bytes() <= m.cache_bytes || p.record_bytes % line_bytes != 0) return;
+  const std::uint64_t written = writes ? std::min(p.far_bytes(), p.near_bytes()) : p.near_bytes();
+  plan.add("lines read to be written", static_cast<double>(written) / m.copy_bytes_per_second);
+}
+
 bool reads_ahead(const primitives::movement& p) noexcept {
-  constexpr std::uint64_t few_streams = 1024;
-  const bool streams = p.pattern.shape == kind::partitioned && p.pattern.parameter <= few_streams;
-  return p.far_bytes() > prefetch_from_bytes && !(streams && p.record_bytes < line_bytes);
+  const bool narrower_than_line = p.record_bytes < line_bytes;
+  std::uint64_t from = p.record_bytes < narrow ? prefetch_from_bytes : prefetch_from_bytes / 4;
+  switch (p.pattern.shape) {
+    case kind::partitioned:
+      if (p.pattern.parameter <= few_streams && narrower_than_line) return false;
+      from = prefetch_from_bytes;
+      break;
+    case kind::strided:
+      if (!narrower_than_line) return false;
+      from = prefetch_from_bytes;
+      break;
+    case kind::skewed: from = prefetch_from_bytes / 8; break;
+    default: break;
+  }
+  return p.far_bytes() > from;
 }
 
 bool writes_ahead(const primitives::movement& p) noexcept {
-  constexpr std::uint64_t from_bytes = 64 << 10;
-  return p.far_bytes() > from_bytes;
+  constexpr std::uint64_t most_streamed_bytes = 32 * prefetch_from_bytes;
+  constexpr std::uint64_t seen_streams = 32;  // the machine follows them by itself
+  const bool single = p.record_bytes == 1;
+  switch (p.pattern.shape) {
+    case kind::partitioned:
+      if (p.record_bytes >= line_bytes) break;
+      if (p.pattern.parameter <= seen_streams) return false;
+      if (p.pattern.parameter > few_streams && (single || p.far_bytes() > most_streamed_bytes)) return false;
+      break;
+    case kind::sequential:
+      if (single) return false;
+      break;
+    case kind::strided:
+    case kind::clustered: return p.far_bytes() > in_l1;
+    default: break;
+  }
+  return p.far_bytes() > (single ? prefetch_from_bytes / 4 : in_l1);
 }
 
 }  // namespace sheaf::cpu

@@ -1,8 +1,8 @@
 #include "cuda/gather_clustered.hpp"
 
 #include "cuda/routes.cuh"
-#include "cuda/sampled.cuh"
 #include "cuda/traffic.hpp"
+#include "cuda/unless_scattered.cuh"
 #include "primitives/gather.hpp"
 
 namespace sheaf::cuda {
@@ -127,14 +127,16 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
   constexpr const char* what = "cuda.clustered";
   const device_scope here(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
-  sampled_launch before;
-  if (p.pattern.shape == access_pattern::kind::unknown) {
-    before = launch_sampled_gather(ctx, what, p, 0, arguments_of(p, b.table.data, b.out.data, b.index, guard));
-    if (!before.asks) return;
-  }
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
   const route_layout l = layout_of_routes(p, list_layout::fixed_room);
+  auto* const first_ticket = reinterpret_cast<std::uint32_t*>(scratch + l.ticket);
+  begun_movement before;
+  if (p.pattern.shape == access_pattern::kind::unknown) {
+    before = begin_gather(ctx, what, p, arguments_of(p, b.table.data, b.out.data, b.index, guard),
+                          first_ticket + most_walks);
+    if (!before.asks) return;
+  }
   const routes r{.window_index = reinterpret_cast<std::uint32_t*>(scratch + l.window_index),
                  .fill = reinterpret_cast<std::uint32_t*>(scratch + l.fill),
                  .window_begin = nullptr,
@@ -146,7 +148,7 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
                  .first = before.moved,
                  .windows = l.windows,
                  .shift = l.shift};
-  auto* const tickets = before.asks ? reinterpret_cast<std::uint32_t*>(scratch + l.ticket) : nullptr;
+  auto* const tickets = before.asks ? first_ticket : nullptr;
   const auto ticket = [&](std::uint32_t kernel) { return tickets == nullptr ? nullptr : tickets + kernel; };
   const std::uint64_t tiles = ceil_div(r.count, cluster_tile);
   const std::byte* const index = static_cast<const std::byte*>(b.index.data) + before.moved * bytes(p.index);

@@ -29,30 +29,22 @@ plan::planned plan_sampled(const gather_problem& p, const machine& m) {
   return plan;
 }
 
+// Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little.
 void run_sampled(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+  constexpr const char* what = "cuda.sampled";
+  constexpr auto way = direction::gather;
   const device_scope here(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
   const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
   const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
-  launch_sampled_gather(ctx, "cuda.sampled", p, passes, a);
+  switch (p.record_bytes) {
+    case 1: return launch_sampled_words<way, std::uint8_t, 4, 256>(ctx, what, p, 4, passes, a);
+    case 2: return launch_sampled_words<way, std::uint16_t, 4, 256>(ctx, what, p, 4, passes, a);
+    default: return launch_sampled_words<way, std::uint32_t, 6, 256>(ctx, what, p, 2, passes, a);
+  }
 }
 
 }  // namespace
-
-// Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little, and
-// more where all that is scattered is left: then blocks that leave are few.
-sampled_launch launch_sampled_gather(const context& ctx, const char* what, const primitives::movement& p,
-                                     std::uint32_t passes, const move_arguments& a) {
-  constexpr auto way = direction::gather;
-  const std::uint32_t more = passes == 0 ? 4 : 1;
-  switch (p.record_bytes) {
-    case 1: return launch_sampled_words<way, std::uint8_t, 4, 256>(ctx, what, p, 4 * more, passes, a);
-    case 2: return launch_sampled_words<way, std::uint16_t, 4, 256>(ctx, what, p, 4 * more, passes, a);
-    case 4: return launch_sampled_words<way, std::uint32_t, 6, 256>(ctx, what, p, 2 * more, passes, a);
-    case 8: return launch_sampled_words<way, uint2, 2, 256>(ctx, what, p, 4 * more, passes, a);
-    default: return launch_sampled_words<way, uint4, 2, 256>(ctx, what, p, 4 * more, passes, a);
-  }
-}
 
 constinit const primitives::gather_variant gather_sampled{"cuda.sampled", plan_sampled, run_sampled};
 

@@ -16,8 +16,7 @@ struct sampled_schedule {
   std::uint64_t blocks_per_pass;
   std::uint32_t rounds;  ///< tiles that a block takes of a list in order
   std::uint32_t passes;
-  std::uint32_t asks;    ///< whether any block does
-  std::uint32_t leaves;  ///< what is scattered is left to the kernels that follow
+  std::uint32_t asks;  ///< whether any block does
 };
 
 /// Blocks that a multiprocessor must hold, 0 for as many as come of it: words of 4 bytes in order need all eight (1.02
@@ -42,7 +41,6 @@ __global__ void __launch_bounds__(sample_block, least_resident<Direction, Word, 
     }
     return;
   }
-  if (s.leaves != 0) return;
   constexpr int pass_items = 4;  // as many registers as a tile in order wants
   constexpr std::uint32_t pass_tile = sample_block * pass_items;
   const std::uint64_t block = blockIdx.x - s.first_blocks;
@@ -61,17 +59,9 @@ __global__ void __launch_bounds__(sample_block, least_resident<Direction, Word, 
   }
 }
 
-/// What kernels that follow such a launch need to know.
-struct sampled_launch {
-  order_sample sample;
-  std::uint64_t moved = 0;  ///< positions that have moved whatever the verdict says
-  bool asks = false;        ///< otherwise all have
-};
-
-/// Passes 0 leaves scattered lists to the kernels that follow.
 template <direction Direction, class Word, int Items, int Step>
-sampled_launch launch_sampled_words(const context& ctx, const char* what, const primitives::movement& p,
-                                    std::uint32_t rounds, std::uint32_t passes, const move_arguments& arguments) {
+void launch_sampled_words(const context& ctx, const char* what, const primitives::movement& p, std::uint32_t rounds,
+                          std::uint32_t passes, const move_arguments& arguments) {
   const order_verdict verdict = state_of(ctx).new_verdict();  // without a place for it, all goes as if in order
   const std::uint64_t chunk = std::uint64_t{sample_block} * Items * rounds;
   // Few enough that a list at random loses little by them, enough to keep memory busy until the verdict is there.
@@ -79,33 +69,23 @@ sampled_launch launch_sampled_words(const context& ctx, const char* what, const 
   const std::uint64_t all_blocks = ceil_div(p.count, chunk);
   const std::uint64_t ahead = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
   const std::uint64_t first_blocks = verdict.place == nullptr ? all_blocks : std::min(ahead, all_blocks);
-  const std::uint64_t moved = std::min(p.count, first_blocks * chunk);
-  const std::uint64_t left = p.count - moved;
-  const std::uint64_t rows = std::max<std::uint32_t>(1, passes);
-  const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(left, chunk * rows));
+  const std::uint64_t left = p.count - std::min(p.count, first_blocks * chunk);
+  const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(left, chunk * passes));
   const sampled_schedule s{.sample = sample_of(ctx, p, verdict),
-                           .regions = {primitives::reachable_records(p), rows},
+                           .regions = {primitives::reachable_records(p), passes},
                            .first_blocks = first_blocks,
                            .blocks_per_pass = blocks_per_pass,
                            .rounds = rounds,
-                           .passes = static_cast<std::uint32_t>(rows),
-                           .asks = left > 0 ? 1U : 0U,
-                           .leaves = passes == 0 ? 1U : 0U};
+                           .passes = passes,
+                           .asks = left > 0 ? 1U : 0U};
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
     launch_blocks(ctx, what, move_words_by_sample<Direction, Word, index_value, Items, Step>,
-                  first_blocks + (left > 0 ? blocks_per_pass * rows : 0), sample_block,
+                  first_blocks + (left > 0 ? blocks_per_pass * passes : 0), sample_block,
                   word_arguments_of<index_value>(arguments), s);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
-  return {s.sample, moved, left > 0};
 }
-
-/// The same for the record's width; the instantiations are in gather_sampled.cu and scatter_sampled.cu.
-sampled_launch launch_sampled_gather(const context& ctx, const char* what, const primitives::movement& p,
-                                     std::uint32_t passes, const move_arguments& a);
-sampled_launch launch_sampled_scatter(const context& ctx, const char* what, const primitives::movement& p,
-                                      std::uint32_t passes, const move_arguments& a);
 
 /// Why a movement is not sampled, or null.
 inline const char* sampling_rejection(const primitives::movement& p, std::uint64_t widest) {

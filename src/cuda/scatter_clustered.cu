@@ -4,8 +4,8 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/block/walk.cuh"
 #include "cuda/clusters.hpp"
-#include "cuda/sampled.cuh"
 #include "cuda/traffic.hpp"
+#include "cuda/unless_scattered.cuh"
 #include "primitives/scatter.hpp"
 
 // A scatter at random in three streams: records go with their index into 2^k regions of the output, each of these again
@@ -324,12 +324,14 @@ class clustered_scatter {
       guard = state_of(ctx_).guard(core::index_role::scatter_index, p_.index, p_.far_count);
     }
     if (p_.pattern.shape == access_pattern::kind::unknown) {
-      const sampled_launch before =
-          launch_sampled_scatter(ctx_, what, p_, 0, cuda::arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard));
+      auto* const first_ticket = reinterpret_cast<std::uint32_t*>(scratch_ + at_.ticket);
+      const begun_movement before =
+          begin_scatter(ctx_, what, p_, cuda::arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard),
+                        first_ticket + most_walks);
       if (!before.asks) return;
       sample_ = before.sample;
       moved_ = before.moved;
-      tickets_ = reinterpret_cast<std::uint32_t*>(scratch_ + at_.ticket);
+      tickets_ = first_ticket;
     }
     const std::uint64_t fills = (cut_.levels == 2 ? cut_.regions : 0) + cut_.windows + most_tickets;
     require(cudaMemsetAsync(scratch_ + at_.fill, 0, fills * sizeof(std::uint32_t), ctx_.stream()), what);

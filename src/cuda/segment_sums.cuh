@@ -2,38 +2,30 @@
 
 #include "cuda/launch.cuh"
 
-// Adds up runs of one slot in a list of pairs that is in order of slots. Tiles add what lies inside them; what reaches
-// over an edge goes to a shorter list, of two pairs a tile, which is treated alike. The order of additions depends on
-// positions alone, so that sums of floats are the same in every run.
+// Adds up runs of one slot in a list of slots and values that is in order of slots. Tiles add what lies inside them;
+// what reaches over an edge goes to a shorter list, of two entries a tile, which is treated alike. The order of
+// additions depends on positions alone, so that sums of floats are the same in every run.
 namespace sheaf::cuda {
 
-template <class T>
-struct slot_pair;
-template <>
-struct alignas(8) slot_pair<float> {
-  std::uint32_t slot;
-  float value;
-};
-template <>
-struct alignas(16) slot_pair<double> {
-  std::uint32_t slot;
-  std::uint32_t unused;
-  double value;
-};
-
-constexpr int pairs_per_thread = 4;
 constexpr int segment_items = 8;
 constexpr std::uint32_t segment_tile = block_threads * segment_items;
 
 /// Scratch for the shorter lists.
-constexpr std::uint64_t segment_scratch_bytes(std::uint64_t count, std::uint64_t pair_bytes) {
+constexpr std::uint64_t segment_scratch_bytes(std::uint64_t count, std::uint64_t value_bytes) {
   std::uint64_t bytes = 0;
   while (count > segment_tile) {
     count = 2 * ceil_div(count, segment_tile);
-    bytes += count * pair_bytes;
+    bytes += count * (value_bytes + sizeof(std::uint32_t));
   }
   return bytes;
 }
+
+template <class T>
+struct slot_list {
+  const std::uint32_t* slot;
+  const T* value;
+  std::uint64_t count;
+};
 
 /// x + this is x, for -0 too.
 template <class T>
@@ -42,51 +34,52 @@ constexpr T no_sum = T(-0.0);
 /// Slots from `past` on are left out. With one tile nothing is carried.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    add_tile_segments(const slot_pair<T>* pair, std::uint64_t count, std::uint32_t past, T* out, slot_pair<T>* carry) {
-  __shared__ slot_pair<T> tile[segment_tile];
+    add_tile_segments(slot_list<T> list, std::uint32_t past, T* out, std::uint32_t* carry_slot, T* carry_value) {
+  __shared__ std::uint32_t tile_slot[segment_tile];
+  __shared__ T tile_value[segment_tile];
   __shared__ std::uint32_t last_slot[block_threads];
   __shared__ T warp_sum[block_threads / 32];
   __shared__ unsigned char warp_breaks[block_threads / 32];
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * segment_tile;
-  const auto records = static_cast<std::uint32_t>(min(count - begin, std::uint64_t{segment_tile}));
+  const auto records = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
 #pragma unroll
   for (int k = 0; k < segment_items; ++k) {
     const std::uint32_t s = k * block_threads + threadIdx.x;
     // Past the end lie values of the last slot that change nothing.
-    tile[s] = pair[begin + min(s, records - 1)];
-    if (s >= records) tile[s].value = no_sum<T>;
+    const std::uint64_t from = begin + min(s, records - 1);
+    tile_slot[s] = __ldcs(list.slot + from);
+    tile_value[s] = s < records ? __ldcs(list.value + from) : no_sum<T>;
   }
   __syncthreads();
-  const std::uint32_t edge_slots[2] = {tile[0].slot, tile[segment_tile - 1].slot};
+  const std::uint32_t edge_slots[2] = {tile_slot[0], tile_slot[segment_tile - 1]};
   const bool alone = gridDim.x == 1;
-  const auto make_pair = [](std::uint32_t slot, T value) {
-    slot_pair<T> made{};
-    made.slot = slot;
-    made.value = value;
-    return made;
+  const auto carry = [&](std::uint32_t edge, std::uint32_t slot, T sum) {
+    carry_slot[2 * std::uint64_t{blockIdx.x} + edge] = slot;
+    carry_value[2 * std::uint64_t{blockIdx.x} + edge] = sum;
   };
   const auto finish = [&](std::uint32_t slot, T sum) {
     if (!alone && slot == edge_slots[0]) {
-      carry[2 * std::uint64_t{blockIdx.x}] = make_pair(slot, sum);
-      if (slot == edge_slots[1]) carry[2 * std::uint64_t{blockIdx.x} + 1] = make_pair(slot, no_sum<T>);
+      carry(0, slot, sum);
+      if (slot == edge_slots[1]) carry(1, slot, no_sum<T>);
     } else if (!alone && slot == edge_slots[1]) {
-      carry[2 * std::uint64_t{blockIdx.x} + 1] = make_pair(slot, sum);
+      carry(1, slot, sum);
     } else if (slot < past) {
       out[slot] += sum;
     }
   };
 
   // The thread's own entries: runs that begin and end inside are done, the first and the last stay open.
-  const slot_pair<T>* const mine = tile + threadIdx.x * segment_items;
-  const std::uint32_t first_slot = mine[0].slot;
+  const std::uint32_t* const slots = tile_slot + threadIdx.x * segment_items;
+  const T* const values = tile_value + threadIdx.x * segment_items;
+  const std::uint32_t first_slot = slots[0];
   std::uint32_t slot = first_slot;
   T head = no_sum<T>;
-  T sum = mine[0].value;
+  T sum = values[0];
   bool breaks = false;
 #pragma unroll
   for (int k = 1; k < segment_items; ++k) {
-    if (mine[k].slot == slot) {
-      sum += mine[k].value;
+    if (slots[k] == slot) {
+      sum += values[k];
       continue;
     }
     if (breaks) {
@@ -95,8 +88,8 @@ __global__ void __launch_bounds__(block_threads)
       head = sum;
     }
     breaks = true;
-    slot = mine[k].slot;
-    sum = mine[k].value;
+    slot = slots[k];
+    sum = values[k];
   }
   last_slot[threadIdx.x] = slot;
   __syncthreads();
@@ -128,22 +121,22 @@ __global__ void __launch_bounds__(block_threads)
   if (lane == 0) entering = before;
 
   if (breaks) finish(first_slot, continues ? entering + head : head);
-  const bool ends = threadIdx.x == block_threads - 1 || tile[(threadIdx.x + 1) * segment_items].slot != slot;
+  const bool ends = threadIdx.x == block_threads - 1 || tile_slot[(threadIdx.x + 1) * segment_items] != slot;
   if (ends) finish(slot, open);
 }
 
 /// out[slot] += the sum of the slot's values, for each slot below `past`.
 template <class T>
-void add_segments(const context& ctx, const char* what, const slot_pair<T>* pairs, std::uint64_t count,
-                  std::uint32_t past, T* out, std::byte* scratch) {
+void add_segments(const context& ctx, const char* what, slot_list<T> list, std::uint32_t past, T* out,
+                  std::byte* scratch) {
   while (true) {
-    const std::uint64_t tiles = ceil_div(count, segment_tile);
-    auto* const carry = reinterpret_cast<slot_pair<T>*>(scratch);
-    launch(ctx, what, add_tile_segments<T>, tiles, pairs, count, past, out, carry);
+    const std::uint64_t tiles = ceil_div(list.count, segment_tile);
+    T* const carry_value = reinterpret_cast<T*>(scratch);
+    auto* const carry_slot = reinterpret_cast<std::uint32_t*>(carry_value + 2 * tiles);
+    launch(ctx, what, add_tile_segments<T>, tiles, list, past, out, carry_slot, carry_value);
     if (tiles == 1) return;
-    pairs = carry;
-    count = 2 * tiles;
-    scratch += count * sizeof(slot_pair<T>);
+    list = {carry_slot, carry_value, 2 * tiles};
+    scratch += list.count * (sizeof(T) + sizeof(std::uint32_t));
   }
 }
 

@@ -4,12 +4,12 @@
 
 #include "cuda/split_arguments.cuh"
 #include "cuda/split_cost.hpp"
-#include "cuda/split_pairs.cuh"
 #include "cuda/split_passes.hpp"
 #include "primitives/scatter.hpp"
 
 // Splits of records that are single words and of record numbers: one pass over 256 categories, or up to 2048 where the
-// order inside a category does not matter, or passes from the lowest digit on.
+// order inside a category does not matter, or passes from the lowest digit on, of which the first need not keep the
+// order where none is asked for.
 namespace sheaf::cuda {
 namespace {
 
@@ -17,7 +17,6 @@ using primitives::split_buffers;
 using primitives::split_problem;
 using primitives::split_product;
 
-constexpr std::uint32_t digit_bits = 8;
 constexpr std::uint64_t least_scratch = 256;  // so that a pointer into it is never null
 
 bool is_apart(const split_problem& p) { return p.key_is_apart(); }
@@ -31,8 +30,6 @@ std::uint32_t key_bits(const split_problem& p) {
 std::uint32_t passes_of(const split_problem& p) {
   return p.categories <= narrow_bins ? 1 : static_cast<std::uint32_t>(ceil_div(key_bits(p), digit_bits));
 }
-
-std::uint32_t pair_bytes(const split_problem& p) { return p.word_bytes == 8 ? 16 : 8; }
 
 std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, least_scratch) * least_scratch; }
 
@@ -60,11 +57,12 @@ split_pass pass_of(const split_problem& p, const split_buffers& b) {
     pass.scatter_index = b.index.data;
   }
   if (is_apart(p)) {
-    pass.keys = b.keys.data;
-    pass.key_stride = p.key_stride_bytes;
-    pass.key_word_bytes = p.key_bytes == p.key_word_bytes && p.key_bytes <= 8 ? p.key_word_bytes : 0;
-    pass.key_bits = p.bits;
-    pass.checks = p.checks_category();
+    pass.keys = {.data = b.keys.data,
+                 .stride = p.key_stride_bytes,
+                 .word_bytes = p.key_bytes == p.key_word_bytes && p.key_bytes <= 8 ? p.key_word_bytes : 0,
+                 .bits = p.bits,
+                 .categories = p.categories,
+                 .checks = p.checks_category()};
   } else {
     pass.bits = p.bits;
   }
@@ -97,120 +95,154 @@ __global__ void __launch_bounds__(block_threads) number_places(std::uint32_t* nu
   if (i < count) number[i] = static_cast<std::uint32_t>(i);
 }
 
-// ---- one pass
+/// Puts places by an order of numbers: to[number[i]] = i; numbers past the list are left out.
+template <class Number>
+__global__ void __launch_bounds__(block_threads) invert_order(const Number* number, std::uint64_t count, Number* to) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= count) return;
+  const Number n = __ldcs(number + i);
+  if (n < count) to[n] = static_cast<Number>(i);
+}
 
-plan::planned plan_tiles(const split_problem& p, const machine& m) {
-  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  const std::uint32_t passes = passes_of(p);
-  plan::planned plan;
-  if (passes <= 1) {
-    plan = stable_pass_cost(p, m);
-    plan.scratch_bytes = stable_scratch_bytes(p.count, p.word_bytes);
-    return plan;
-  }
-  if (is_apart(p) && p.word_bytes == 16) return plan::rejected("pairs of a key and 16 bytes are no word");
-  plan = passes_cost(p, m, passes, is_apart(p) ? pair_bytes(p) : p.word_bytes, is_apart(p));
-  const std::uint64_t word = is_apart(p) ? pair_bytes(p) : p.word_bytes;
-  const std::uint64_t arrays = is_apart(p) ? 2 : 1;
-  plan.scratch_bytes =
-      arrays * aligned(p.count * word) + stable_scratch_bytes(p.count, static_cast<std::uint32_t>(word));
-  if (p.product == split_product::scatter_index) {
-    const plan::planned inversion = inversion_plan(p, m);
-    plan.add("inversion", inversion.applicable() ? inversion.seconds
-                                                 : m.random_writes(p.count, p.record_bytes, p.count * p.record_bytes));
-  }
-  return plan;
+// ---- passes from the lowest digit on
+
+/// How many bits the first pass takes of words that hold their key: if it need not keep the order, it may have more.
+std::uint32_t first_digit(std::uint32_t bits, std::uint32_t word_bytes, bool stable) {
+  if (stable || (word_bytes != 4 && word_bytes != 8)) return bits / static_cast<std::uint32_t>(ceil_div(bits, digit_bits));
+  constexpr std::uint32_t wide_bits = 11;
+  const auto more = static_cast<std::uint32_t>(ceil_div(bits - std::min(bits, wide_bits), digit_bits));
+  return bits - more * digit_bits > digit_bits ? bits - more * digit_bits : bits / (more + 1);
 }
 
 template <class Word>
-void queue_offsets(const context& ctx, const char* what, const std::byte* words, std::uint64_t count, word_field field,
+void queue_offsets(const context& ctx, const char* what, const void* words, std::uint64_t count, word_field field,
                    std::uint64_t categories, std::uint64_t* offsets) {
   if (offsets == nullptr) return;
   const std::uint64_t blocks = std::min<std::uint64_t>(ceil_div(categories + 1, block_threads), 1 << 16);
-  launch(ctx, what, find_offsets<Word>, blocks, reinterpret_cast<const Word*>(words), count, field, categories,
-         offsets);
+  launch(ctx, what, find_offsets<Word>, blocks, static_cast<const Word*>(words), count, field, categories, offsets);
 }
 
-void offsets_of_words(const context& ctx, const char* what, const std::byte* words, std::uint64_t count,
-                      std::uint32_t word_bytes, const bit_field& bits, std::uint64_t categories,
-                      std::uint64_t* offsets) {
-  with_word(word_bytes, [&](auto word) {
-    queue_offsets<decltype(word)>(ctx, what, words, count, word_field_of(bits, word_bytes), categories, offsets);
-  });
-}
-
-// Words that hold their key, from the lowest digit of it on, to and fro between out and scratch.
-void run_digits(const context& ctx, const char* what, split_pass pass, std::byte* spare, std::byte* tables) {
+// Words that hold their key, to and fro between out and scratch.
+void run_digits(const context& ctx, const char* what, split_pass pass, bool stable, std::byte* spare,
+                std::byte* tables) {
   const std::uint64_t categories = pass.categories;
   std::uint64_t* const offsets = pass.offsets;
   const bit_field key = pass.bits;
-  const std::uint32_t passes = static_cast<std::uint32_t>(ceil_div(key.count, digit_bits));
+  const std::uint32_t first = first_digit(key.count, pass.word_bytes, stable);
+  const auto more = static_cast<std::uint32_t>(ceil_div(key.count - first, digit_bits));
   std::byte* const out = pass.out;
   pass.offsets = nullptr;
-  for (std::uint32_t i = 0; i < passes; ++i) {
-    const std::uint32_t low = key.count * i / passes;
-    const std::uint32_t high = key.count * (i + 1) / passes;
-    const bool to_out = (passes - i) % 2 == 1;
+  for (std::uint32_t i = 0; i <= more; ++i) {
+    const std::uint32_t low = i == 0 ? 0 : first + (key.count - first) * (i - 1) / more;
+    const std::uint32_t high = i == 0 ? first : first + (key.count - first) * i / more;
+    const bool to_out = (more - i) % 2 == 0;
     pass.bits = primitives::part_of(key, low, high - low);
     pass.categories = std::uint64_t{1} << (high - low);
     pass.out = to_out ? out : spare;
-    run_stable_pass(ctx, what, pass, tables);
+    if (i == 0 && !stable) {
+      run_unordered_pass(ctx, what, pass, tables);
+    } else {
+      run_stable_pass(ctx, what, pass, tables);
+    }
     pass.in = pass.out;
   }
-  offsets_of_words(ctx, what, out, pass.count, pass.word_bytes, key, categories, offsets);
+  with_word(pass.word_bytes, [&](auto word) {
+    queue_offsets<decltype(word)>(ctx, what, out, pass.count, word_field_of(key, pass.word_bytes), categories, offsets);
+  });
 }
 
-template <class Pair>
-void run_pairs(const context& ctx, const char* what, const split_problem& p, const split_pass& pass,
-               std::byte* scratch) {
-  std::byte* const pairs = scratch;
-  std::byte* const spare = pairs + aligned(p.count * sizeof(Pair));
-  std::byte* const tables = spare + aligned(p.count * sizeof(Pair));
-  const key_arguments key = keys_of(ctx, pass);
-  const bool scatters = p.product == split_product::scatter_index;
-  const pair_arguments a{
-      .in = pass.in,
-      .out = scatters ? static_cast<std::byte*>(pass.scatter_index) : pass.out,
-      .count = p.count,
-      .categories = p.checks_category() ? static_cast<std::uint32_t>(p.categories) : 0U,
-      .scatters = scatters ? 1U : 0U,
-  };
-  const std::uint64_t blocks = ceil_div(p.count, block_threads * pairs_per_thread);
-  // An even number of passes ends where it began.
-  const std::uint32_t bits = key_bits(p);
-  const bool even = ceil_div(bits, digit_bits) % 2 == 0;
-  std::byte* const first = even ? pairs : spare;
-  launch(ctx, what, make_pairs<Pair>, blocks, key, a, reinterpret_cast<Pair*>(first));
-  split_pass digits;
-  digits.in = first;
-  digits.out = pairs;
-  digits.word_bytes = sizeof(Pair);
-  digits.count = p.count;
-  digits.bits = {0, bits, bit_order::little_endian};
-  digits.categories = p.categories;
-  digits.offsets = pass.offsets;
-  run_digits(ctx, what, digits, spare, tables);
-  if constexpr (sizeof(Pair) == 8) {
-    const plan::planned inversion = inversion_plan(p, ctx.profile());
-    if (scatters && inversion.applicable()) {
-      auto* const numbers = reinterpret_cast<std::uint32_t*>(spare);
-      std::uint32_t* const places = numbers + p.count;
-      pair_arguments in_order = a;
-      in_order.out = spare;
-      in_order.scatters = 0;
-      if (p.checks_category()) {
-        require(cudaMemsetAsync(numbers, 0xff, p.count * sizeof(std::uint32_t), ctx.stream()), what);
-      }
-      launch(ctx, what, take_payloads<Pair>, blocks, in_order, reinterpret_cast<const Pair*>(pairs));
-      launch(ctx, what, number_places, ceil_div(p.count, block_threads), places, p.count);
-      scatter_clustered.run(
-          ctx, inversion_of(p), inversion,
-          {const_records(places, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
-           records(pass.scatter_index, p.count, sizeof(std::uint32_t))});
-      return;
-    }
+/// Keys apart: passes over keys and values. Places need the numbers in order first.
+struct apart_room {
+  pair_passes pairs;
+  std::uint64_t numbers = 0;  ///< where the numbers in order lie in scratch, past what the passes take
+  std::uint64_t more = 0;     ///< what turning them round takes
+  std::uint64_t bytes = 0;
+
+  explicit apart_room(const split_problem& p, bool with_offsets, bool stable) {
+    pairs.key_bits = key_bits(p);
+    pairs.value_bytes = p.word_bytes;
+    pairs.count = p.count;
+    pairs.drops_bad = p.checks_category();
+    pairs.keeps_keys = with_offsets;
+    pairs.stable = stable;
+    numbers = more = aligned(pair_scratch_bytes(pairs));
+    if (p.product == split_product::scatter_index) more += aligned(p.count * p.word_bytes);
+    bytes = more + (p.product == split_product::scatter_index ? aligned(p.count * p.word_bytes) : 0);
   }
-  launch(ctx, what, take_payloads<Pair>, blocks, a, reinterpret_cast<const Pair*>(pairs));
+};
+
+void run_apart(const context& ctx, const char* what, const split_problem& p, const split_pass& pass, bool stable,
+               std::byte* scratch) {
+  apart_room room(p, pass.offsets != nullptr, stable);
+  const bool inverts = p.product == split_product::scatter_index;
+  pair_passes& pairs = room.pairs;
+  pairs.keys = pass.keys;
+  pairs.values = pass.in;
+  pairs.out = inverts ? scratch + room.numbers : pass.out;
+  if (inverts && pairs.drops_bad) {  // what stays so is no number
+    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), what);
+  }
+  const std::uint32_t* const keys = run_pair_passes(ctx, what, pairs, scratch);
+  if (pass.offsets != nullptr) {
+    const word_field field = word_field_of({0, pairs.key_bits}, sizeof(std::uint32_t));
+    queue_offsets<std::uint32_t>(ctx, what, keys, p.count, field, p.categories, pass.offsets);
+  }
+  if (!inverts) return;
+  const std::uint64_t blocks = ceil_div(p.count, block_threads);
+  const plan::planned inversion = inversion_plan(p, ctx.profile());
+  if (p.word_bytes == 8) {
+    return launch(ctx, what, invert_order<unsigned long long>, blocks,
+                  reinterpret_cast<const unsigned long long*>(pairs.out), p.count,
+                  static_cast<unsigned long long*>(pass.scatter_index));
+  }
+  const auto* const numbers = reinterpret_cast<const std::uint32_t*>(pairs.out);
+  if (!inversion.applicable()) {
+    return launch(ctx, what, invert_order<std::uint32_t>, blocks, numbers, p.count,
+                  static_cast<std::uint32_t*>(pass.scatter_index));
+  }
+  auto* const places = reinterpret_cast<std::uint32_t*>(scratch + room.more);
+  launch(ctx, what, number_places, blocks, places, p.count);
+  scatter_clustered.run(ctx, inversion_of(p), inversion,
+                        {const_records(places, p.count, sizeof(std::uint32_t)),
+                         index_span(numbers, p.count, index_type::u32),
+                         records(pass.scatter_index, p.count, sizeof(std::uint32_t))});
+}
+
+/// Both for the order kept and not; offsets are not known to be wanted when a plan is made.
+plan::planned plan_passes(const split_problem& p, const machine& m, bool stable) {
+  plan::planned plan;
+  if (is_apart(p)) {
+    plan = pair_passes_cost(p, m, key_bits(p), passes_of(p), stable);
+    plan.scratch_bytes = apart_room(p, true, stable).bytes;
+    if (p.product == split_product::scatter_index) {
+      const plan::planned inversion = inversion_plan(p, m);
+      plan.add("inversion", inversion.applicable()
+                                ? inversion.seconds
+                                : m.random_writes(p.count, p.record_bytes, p.count * p.record_bytes));
+    }
+    return plan;
+  }
+  const std::uint32_t first = first_digit(p.bits.count, p.word_bytes, stable);
+  plan = passes_cost(p, m, first, static_cast<std::uint32_t>(ceil_div(p.bits.count - first, digit_bits)), stable);
+  plan.scratch_bytes = aligned(p.count * p.word_bytes) +
+                       std::max(stable_scratch_bytes(p.count, p.word_bytes), stable ? 0 : unordered_scratch_bytes);
+  return plan;
+}
+
+void run_passes(const context& ctx, const char* what, const split_problem& p, const split_pass& pass, bool stable,
+                std::byte* scratch) {
+  if (is_apart(p)) return run_apart(ctx, what, p, pass, stable, scratch);
+  run_digits(ctx, what, pass, stable, scratch, scratch + aligned(p.count * p.word_bytes));
+}
+
+// ---- the order kept
+
+plan::planned plan_tiles(const split_problem& p, const machine& m) {
+  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
+  if (passes_of(p) > 1) return plan_passes(p, m, true);
+  plan::planned plan = stable_pass_cost(p, m);
+  plan.scratch_bytes = stable_scratch_bytes(p.count, p.word_bytes);
+  return plan;
 }
 
 bool zero_offsets(const context& ctx, const char* what, const split_problem& p, const split_buffers& b) {
@@ -227,27 +259,21 @@ void run_tiles(const context& ctx, const split_problem& p, const plan::planned& 
   if (zero_offsets(ctx, what, p, b)) return;
   const core::scratch memory(ctx.state(), std::max(plan.scratch_bytes, least_scratch));
   auto* const scratch = memory.as<std::byte>();
-  const split_pass pass = pass_of(p, b);
-  if (passes_of(p) <= 1) return run_stable_pass(ctx, what, pass, scratch);
-  if (!is_apart(p)) return run_digits(ctx, what, pass, scratch, scratch + aligned(p.count * p.word_bytes));
-  if (pair_bytes(p) == 8) {
-    run_pairs<uint2>(ctx, what, p, pass, scratch);
-  } else {
-    run_pairs<uint4>(ctx, what, p, pass, scratch);
-  }
+  if (passes_of(p) > 1) return run_passes(ctx, what, p, pass_of(p, b), true, scratch);
+  run_stable_pass(ctx, what, pass_of(p, b), scratch);
 }
 
 // ---- any order inside a category
 
+bool fits_one_unordered_pass(const split_problem& p) {
+  return p.categories <= (p.word_bytes == 4 || p.word_bytes == 8 ? wide_bins : narrow_bins);
+}
+
 plan::planned plan_unordered(const split_problem& p, const machine& m) {
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   if (p.stable || p.product != split_product::records) return plan::rejected("does not keep the order in a category");
-  if (p.categories > wide_bins) return plan::rejected("takes at most 2048 categories");
-  const bool wide = p.categories > narrow_bins;
-  if (wide && p.word_bytes != 4 && p.word_bytes != 8) {
-    return plan::rejected("past 256 categories records are words of 4 or 8 bytes");
-  }
-  plan::planned plan = unordered_pass_cost(p, m, wide);
+  if (!fits_one_unordered_pass(p)) return plan_passes(p, m, false);
+  plan::planned plan = unordered_pass_cost(p, m, p.categories > narrow_bins);
   plan.scratch_bytes = unordered_scratch_bytes;
   return plan;
 }
@@ -257,7 +283,9 @@ void run_unordered(const context& ctx, const split_problem& p, const plan::plann
   const device_scope here(ctx.device());
   if (zero_offsets(ctx, what, p, b)) return;
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  run_unordered_pass(ctx, what, pass_of(p, b), memory.as<void>());
+  auto* const scratch = memory.as<std::byte>();
+  if (!fits_one_unordered_pass(p)) return run_passes(ctx, what, p, pass_of(p, b), false, scratch);
+  run_unordered_pass(ctx, what, pass_of(p, b), scratch);
 }
 
 }  // namespace

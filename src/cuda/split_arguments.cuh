@@ -7,20 +7,25 @@
 // From a pass as it is asked for to what its kernels are told; shared by the files that instantiate them.
 namespace sheaf::cuda {
 
-/// Where the categories are read by kernels that do not move words.
-inline key_arguments keys_of(const context& ctx, const split_pass& p) {
+/// How kernels that do not move words read keys; bad ones are not reported.
+inline key_arguments keys_of(const key_array& keys) {
   key_arguments k;
-  const bool own = p.keys == nullptr;
-  const bit_field bits = own ? p.bits : p.key_bits;
-  k.data = own ? p.in : p.keys;
-  k.stride = own ? p.word_bytes : p.key_stride;
-  k.word_bytes = own ? p.word_bytes : p.key_word_bytes;
-  if (k.word_bytes > 8) k.word_bytes = 0;
-  k.bits = bits;
-  if (k.word_bytes != 0) k.field = word_field_of(bits, k.word_bytes);
-  k.categories = p.categories;
-  k.checks = p.checks ? 1 : 0;
-  if (p.checks) k.guard = state_of(ctx).guard(core::index_role::category, index_type::u32, p.categories);
+  k.data = keys.data;
+  k.stride = keys.stride;
+  k.word_bytes = keys.word_bytes > 8 ? 0 : keys.word_bytes;
+  k.bits = keys.bits;
+  if (k.word_bytes != 0) k.field = word_field_of(keys.bits, k.word_bytes);
+  k.categories = keys.categories;
+  k.checks = keys.checks ? 1 : 0;
+  return k;
+}
+
+inline key_arguments keys_of(const context& ctx, const split_pass& p) {
+  if (p.keys.data == nullptr) {
+    return keys_of({.data = p.in, .stride = p.word_bytes, .word_bytes = p.word_bytes, .bits = p.bits});
+  }
+  key_arguments k = keys_of(p.keys);
+  if (p.keys.checks) k.guard = state_of(ctx).guard(p.keys.role, p.keys.type, p.keys.categories);
   return k;
 }
 
@@ -29,13 +34,19 @@ inline split_pass_arguments arguments_of(const split_pass& p, const key_argument
   a.in = p.in;
   a.out = p.out;
   a.count = p.count;
-  if (p.keys == nullptr) a.field = word_field_of(p.bits, p.word_bytes);
+  if (p.keys.data == nullptr) a.field = word_field_of(p.bits, p.word_bytes);
   a.key = key;
-  a.tiles_per_chunk = tiles_per_chunk;
-  a.categories = static_cast<std::uint32_t>(p.categories);
   a.scatter_index = p.scatter_index;
   return a;
 }
+
+/// Queue the counting of a pass in tiles of this many records, and the sums that say where runs begin. One tile is not
+/// counted: it writes the offsets itself.
+run_begins begin_stable_runs(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
+                             std::uint32_t tile, std::uint64_t* offsets, std::uint64_t categories, void* scratch);
+template <int Bins>
+run_begins begin_unordered_runs(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
+                                std::uint32_t tile, std::uint64_t* offsets, std::uint64_t categories, void* scratch);
 
 template <class Word, int Bins, bool Stable>
 void launch_own(const context& ctx, const char* what, const split_pass_arguments& a, bool simple) {
@@ -50,7 +61,7 @@ void launch_own(const context& ctx, const char* what, const split_pass_arguments
 template <int Bins, bool Stable>
 void launch_split(const context& ctx, const char* what, const split_pass& p, const split_pass_arguments& a) {
   constexpr bool wide = Bins > static_cast<int>(narrow_bins);
-  if (p.keys == nullptr) {
+  if (p.keys.data == nullptr) {
     switch (p.word_bytes) {
       case 4:
         return launch_split_tiles<std::uint32_t, payload::records, bin_source::own_word, Bins, Stable>(ctx, what, a);

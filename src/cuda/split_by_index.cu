@@ -36,8 +36,12 @@ movement movement_of(const split_problem& p, index_type type) {
   m.far_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
   m.word_bytes = p.word_bytes;
   m.index = type;
-  // A category's records lie some `categories` records apart, and the next category sweeps over the list again.
-  m.pattern = access_pattern::strided(p.categories);
+  // A category's records lie some `categories` records apart, more or less, and the next category sweeps over the list
+  // again: narrow ones share no fetch then, as at random.
+  constexpr std::uint64_t fetch_bytes = 64;
+  constexpr std::uint64_t few = 16;
+  m.pattern = p.record_bytes < fetch_bytes && p.categories > few ? access_pattern::random()
+                                                                 : access_pattern::strided(p.categories);
   return m;
 }
 

@@ -1,6 +1,9 @@
 #include "cuda/split_cost.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "cuda/split_passes.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -12,7 +15,10 @@ using primitives::split_product;
 constexpr double counted_per_second = 6.2e9;
 constexpr double stable_per_second = 1.55e9;
 constexpr double unordered_per_second = 3.0e9;
+constexpr double unordered_pairs_per_second = 1.8e9;  ///< of two categories, whose counters all threads want
 constexpr double wide_per_second = 2.0e9;
+constexpr double wide_apart_per_second = 2.8e9;
+constexpr double pairs_per_second = 1.2e9;
 /// How well ranking and streaming overlap, as in planned::add_beside.
 constexpr double sharpness = 3;
 
@@ -70,21 +76,49 @@ plan::planned stable_pass_cost(const split_problem& p, const machine& m) {
 
 plan::planned unordered_pass_cost(const split_problem& p, const machine& m, bool wide) {
   plan::planned plan;
-  add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p),
-           kind_of(false, wide, p.word_bytes));
+  pass_kind kind = kind_of(false, wide, p.word_bytes);
+  if (wide && p.key_is_apart()) kind.ranked_per_second = wide_apart_per_second;
+  if (p.categories <= 2) kind.ranked_per_second = unordered_pairs_per_second;
+  add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p), kind);
   return plan;
 }
 
-plan::planned passes_cost(const split_problem& p, const machine& m, std::uint32_t passes, std::uint32_t word_bytes,
-                          bool pairs) {
+plan::planned passes_cost(const split_problem& p, const machine& m, std::uint32_t first, std::uint32_t more,
+                          bool stable) {
   const auto count = static_cast<double>(p.count);
-  const auto word = static_cast<double>(word_bytes);
-  plan::planned one;
-  add_pass(one, m, count, 256, {count * word, 2 * count * word, word}, kind_of(true, false, word_bytes));
+  const auto word = static_cast<double>(p.word_bytes);
+  const pass_bytes bytes{count * word, 2 * count * word, word};
+  plan::planned of_first;
+  add_pass(of_first, m, count, std::exp2(first), bytes, kind_of(stable, (1U << first) > narrow_bins, p.word_bytes));
+  plan::planned of_more;
+  const std::uint32_t other_bits = (p.bits.count - first) / std::max(1U, more);
+  add_pass(of_more, m, count, std::exp2(other_bits), bytes, kind_of(true, false, p.word_bytes));
   plan::planned plan;
   plan.add("latency", m.launch_seconds);
-  plan.add("passes", (one.seconds - m.launch_seconds) * passes);
-  if (pairs) plan.add("pairs", (bytes_of(p).moved + 2 * count * word) / m.copy_bytes_per_second);
+  plan.add("first pass", of_first.seconds - m.launch_seconds);
+  plan.add("more passes", (of_more.seconds - m.launch_seconds) * more);
+  return plan;
+}
+
+plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::uint32_t key_bits, std::uint32_t passes,
+                               bool stable) {
+  const auto count = static_cast<double>(p.count);
+  const double value = static_cast<double>(p.out_stride_bytes);
+  const double given = static_cast<double>(p.key_stride_bytes);
+  const double read = p.product == split_product::records ? value : 0;
+  constexpr double key = 4;
+  const auto pass = [&](double counted, double moved, bool keeps_order) {
+    plan::planned one;
+    pass_kind kind = kind_of(keeps_order, false, p.word_bytes);
+    kind.ranked_per_second = std::min(kind.ranked_per_second, pairs_per_second);
+    add_pass(one, m, count, std::exp2(key_bits / passes), {count * counted, count * moved, value}, kind);
+    return one.seconds - m.launch_seconds;
+  };
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds);
+  plan.add("first pass", pass(given, given + read + key + value, stable));
+  if (passes > 2) plan.add("more passes", pass(key, 2 * (key + value), true) * (passes - 2));
+  plan.add("last pass", pass(key, key + 2 * value, true));
   return plan;
 }
 

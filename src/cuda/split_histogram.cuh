@@ -191,4 +191,24 @@ __global__ void __launch_bounds__(column_threads)
   if (blockIdx.x == 0) begin_bins_of<Bins, column_threads>(total, bin_begin, offsets, categories);
 }
 
+/// offsets[c] = the first of `count` words in order whose category is not below c, for c up to `categories`.
+template <class Word>
+__global__ void __launch_bounds__(block_threads) find_offsets(const Word* words, std::uint64_t count, word_field field,
+                                                              std::uint64_t categories, std::uint64_t* offsets) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  for (std::uint64_t c = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; c <= categories; c += step) {
+    std::uint64_t begin = 0;
+    std::uint64_t end = count;
+    while (begin < end) {
+      const std::uint64_t middle = begin + (end - begin) / 2;
+      if (category_of(__ldg(words + middle), field) < c) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    offsets[c] = begin;
+  }
+}
+
 }  // namespace sheaf::cuda

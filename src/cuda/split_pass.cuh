@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cuda/block/category.cuh"
-#include "cuda/block/scan.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/split_histogram.cuh"
 #include "cuda/words.cuh"
 
 // One pass of a split: a block ranks a tile of records by bin, brings them into that order in shared memory, and writes
@@ -25,21 +25,24 @@ __device__ __forceinline__ std::uint32_t own_category(const Word& word, const wo
   }
 }
 
+/// Where the runs of a tile's bins begin. Stable passes have a table: in tile t of chunk c the run of a bin begins at
+/// bin_begin[bin] + chunk_begin[c][bin] + tile_begin[t][bin]. Others take places from bin_begin[bin], counting it up.
+/// A single tile needs none of them.
+struct run_begins {
+  unsigned long long* bin_begin;
+  const unsigned long long* chunk_begin;
+  const std::uint32_t* tile_begin;
+  std::uint64_t* offsets;  ///< a single tile writes them, if there are any
+  std::uint32_t categories;
+};
+
 struct split_pass_arguments {
   const void* in;  ///< words side by side, as in out: with strides, addresses would take the registers that words need
   void* out;
   std::uint64_t count;
   word_field field;   ///< of the word that moves
   key_arguments key;  ///< for bin_source::key
-  /// Where runs begin. Stable passes have a table: in tile t of chunk c the run of a bin begins at
-  /// bin_begin[bin] + chunk_begin[c][bin] + tile_begin[t][bin]. Others take places from bin_begin[bin], counting it up.
-  /// A single tile needs none of them.
-  unsigned long long* bin_begin;
-  const unsigned long long* chunk_begin;
-  const std::uint32_t* tile_begin;
-  std::uint32_t tiles_per_chunk;
-  std::uint64_t* offsets;  ///< a single tile writes them, if there are any
-  std::uint32_t categories;
+  run_begins runs;
   void* scatter_index;  ///< numbers do not move then: each record's place is written to its entry
 };
 
@@ -146,6 +149,53 @@ struct split_tables {
   alignas(16) std::uint32_t warp_sums[32];
 };
 
+/// Where each bin's run begins in the tile and in the output, once a tile of `left` records is ranked: in tables.place,
+/// and as what is to be added to ranks in warp_bins[].lanes (stable) or tables.histogram. Every thread of the block
+/// calls it; a barrier is due before it and after.
+template <int Bins, bool Stable, int Threads>
+__device__ __forceinline__ void place_runs(const run_begins& runs, std::uint32_t left, warp_bin* warp_bins,
+                                           split_tables<Bins, Stable>& tables) {
+  constexpr int per_thread = bins_per_thread<Bins, Threads>;
+  const int first_bin = threadIdx.x * per_thread;
+  std::uint64_t run[per_thread] = {};
+  std::uint32_t count[per_thread] = {};
+  std::uint32_t start[per_thread] = {};
+  if constexpr (Stable) {
+    if (threadIdx.x < Bins && runs.bin_begin != nullptr) {
+      run[0] = runs.bin_begin[threadIdx.x] + runs.chunk_begin[blockIdx.x / tiles_per_chunk * Bins + threadIdx.x] +
+               runs.tile_begin[std::uint64_t{blockIdx.x} * Bins + threadIdx.x];
+    }
+    place_warp_bins<Bins, Threads / 32>(warp_bins, count, start, tables.warp_sums);
+  } else {
+    if (first_bin < Bins) {
+#pragma unroll
+      for (int j = 0; j < per_thread; ++j) {
+        count[j] = start[j] = tables.histogram[first_bin + j];
+        if (count[j] > 0 && runs.bin_begin != nullptr) {
+          run[j] = atomicAdd(runs.bin_begin + first_bin + j, static_cast<unsigned long long>(count[j]));
+        }
+      }
+    }
+    scan_bins<Bins, Threads>(start, tables.warp_sums);
+    if (first_bin < Bins) {
+#pragma unroll
+      for (int j = 0; j < per_thread; ++j) tables.histogram[first_bin + j] = start[j];
+    }
+  }
+  if (first_bin < Bins) {
+#pragma unroll
+    for (int j = 0; j < per_thread; ++j) {
+      const std::uint64_t records = runs.bin_begin != nullptr ? run[j] - start[j] : 0;
+      tables.place[first_bin + j] = records;
+      if (runs.offsets == nullptr || static_cast<std::uint32_t>(first_bin + j) >= runs.categories) continue;
+      runs.offsets[first_bin + j] = start[j];
+      if (static_cast<std::uint32_t>(first_bin + j) + 1 == runs.categories) {
+        runs.offsets[runs.categories] = min(start[j] + count[j], left);
+      }
+    }
+  }
+}
+
 // The kernel's work. Full tiles, that is all but the last, have a form of their own without a look at every record
 // whether it is there: instructions are what passes of narrow words wait for.
 template <class Word, payload Payload, bin_source Source, int Bins, bool Stable, bool Full>
@@ -155,7 +205,6 @@ __device__ __forceinline__ void split_one_tile(const split_pass_arguments& a, st
   using narrow_bin = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
   constexpr int items = shape::items;
   constexpr int warps = shape::threads / 32;
-  constexpr int per_thread = bins_per_thread<Bins, shape::threads>;
   extern __shared__ __align__(16) unsigned char shared[];
   Word* const staged = reinterpret_cast<Word*>(shared);
   narrow_bin* const staged_bin = reinterpret_cast<narrow_bin*>(shared + shape::tile * sizeof(Word));
@@ -212,45 +261,7 @@ __device__ __forceinline__ void split_one_tile(const split_pass_arguments& a, st
   }
   __syncthreads();
 
-  // Where each bin's run begins in the tile, and in the output.
-  const int first_bin = threadIdx.x * per_thread;
-  std::uint64_t run[per_thread] = {};
-  std::uint32_t count[per_thread] = {};
-  std::uint32_t start[per_thread] = {};
-  if constexpr (Stable) {
-    if (threadIdx.x < Bins && a.bin_begin != nullptr) {
-      run[0] = a.bin_begin[threadIdx.x] + a.chunk_begin[blockIdx.x / a.tiles_per_chunk * Bins + threadIdx.x] +
-               a.tile_begin[std::uint64_t{blockIdx.x} * Bins + threadIdx.x];
-    }
-    place_warp_bins<Bins, warps>(warp_bins, count, start, warp_sums);
-  } else {
-    if (first_bin < Bins) {
-#pragma unroll
-      for (int j = 0; j < per_thread; ++j) {
-        count[j] = start[j] = histogram[first_bin + j];
-        if (count[j] > 0 && a.bin_begin != nullptr) {
-          run[j] = atomicAdd(a.bin_begin + first_bin + j, static_cast<unsigned long long>(count[j]));
-        }
-      }
-    }
-    scan_bins<Bins, shape::threads>(start, warp_sums);
-    if (first_bin < Bins) {
-#pragma unroll
-      for (int j = 0; j < per_thread; ++j) histogram[first_bin + j] = start[j];
-    }
-  }
-  if (first_bin < Bins) {
-#pragma unroll
-    for (int j = 0; j < per_thread; ++j) {
-      const std::uint64_t records = a.bin_begin != nullptr ? run[j] - start[j] : 0;
-      place[first_bin + j] = records;
-      if (a.offsets == nullptr || static_cast<std::uint32_t>(first_bin + j) >= a.categories) continue;
-      a.offsets[first_bin + j] = start[j];
-      if (static_cast<std::uint32_t>(first_bin + j) + 1 == a.categories) {
-        a.offsets[a.categories] = min(start[j] + count[j], left);
-      }
-    }
-  }
+  place_runs<Bins, Stable, shape::threads>(a.runs, left, warp_bins, tables);
   __syncthreads();
 
 #pragma unroll

@@ -34,7 +34,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
         T& slot = out[index.bits(i)];
         slot = primitives::reduced<op()>(slot, in[i]);
       } else {
-        state.keep_first(index.report(call, i, core::index_role::scatter_index));
+        state.keep_first(index.report(call, i, core::index_role::slot_index));
       }
     }
   });

@@ -84,6 +84,8 @@ struct key_arguments {
   bit_field bits;
   std::uint64_t categories = 0;  ///< categories from here on are bad
   std::uint32_t checks = 0;      ///< whether any can be
+  std::uint32_t bad_bin = no_bin;  ///< what load_bins says of a bad one
+  std::uint32_t bin_mask = ~0U;    ///< of what it says where checks are made; elsewhere the field says it all
   index_guard guard;
 };
 
@@ -140,9 +142,9 @@ struct key_loader {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       const bool here = first + k * step < left;
-      const bool good = bin[k] < key.categories;
+      const bool good = key.checks == 0 || bin[k] < key.categories;
       if (here && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
-      if (!here || !good) bin[k] = no_bin;
+      bin[k] = here ? (good ? bin[k] : key.bad_bin) & key.bin_mask : no_bin;
     }
   }
 };
@@ -160,7 +162,7 @@ __device__ __forceinline__ void with_key_word(const key_arguments& key, Body bod
 }
 
 /// The bins of the thread's records at tile + first, tile + first + step, and so on below tile + left (more than 0, at
-/// most Items * step): their categories, no_bin past the end and for bad ones, which are reported.
+/// most Items * step): their categories, no_bin past the end, bad_bin for bad ones, which are reported.
 template <int Items>
 __device__ __forceinline__ void load_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
                                           std::uint32_t step, std::uint32_t left, std::uint32_t (&bin)[Items]) {

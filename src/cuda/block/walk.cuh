@@ -28,6 +28,12 @@ class tile_walk {
 };
 
 /// Kernels of a call that each draw tickets of their own.
-constexpr std::uint32_t most_tickets = 4;
+constexpr std::uint32_t most_walks = 4;
+
+/// Short tiles want more tickets than one counter gives, some 2.2 ns each: then there are several, which blocks draw
+/// from in turn, so that all advance alike. A counter c hands out the tiles c, c + ticket_counters, and so on.
+constexpr std::uint32_t ticket_counters = 8;
+constexpr std::uint32_t ticket_step = 32;  ///< words from one counter to the next
+constexpr std::uint32_t most_tickets = most_walks + ticket_counters * ticket_step;
 
 }  // namespace sheaf::cuda

@@ -1,0 +1,107 @@
+#include "core/host_pool.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/host.hpp"
+
+namespace sheaf::core {
+namespace {
+
+constexpr std::size_t small_alignment = 256;
+/// What large blocks are aligned to, and multiples of: a huge page, if their user asks for some.
+constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t least_large_bytes = page_bytes;
+/// A kept block may be this many times as large as what is asked for.
+constexpr std::uint64_t most_waste = 4;
+
+// Address sanitizer sees the use of a block after its end only if it really ended.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool keeps = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool keeps = false;
+#else
+constexpr bool keeps = true;
+#endif
+#else
+constexpr bool keeps = true;
+#endif
+
+std::uint64_t most_kept_bytes() {
+  static const std::uint64_t most = keeps ? host_memory_bytes() / 8 : 0;
+  return most;
+}
+
+}  // namespace
+
+host_pool::~host_pool() { free_kept(0); }
+
+void host_pool::free_kept(std::uint64_t most_bytes) noexcept {
+  auto block = kept_.begin();
+  for (; block != kept_.end() && kept_bytes_ > most_bytes; ++block) {
+    std::free(block->first);
+    kept_bytes_ -= block->bytes;
+  }
+  kept_.erase(kept_.begin(), block);
+}
+
+void* host_pool::allocate(std::uint64_t bytes) noexcept {
+  if (bytes < least_large_bytes) return ::operator new (bytes, std::align_val_t{small_alignment}, std::nothrow);
+  if (bytes > ~std::uint64_t{0} - page_bytes) return nullptr;
+  const std::uint64_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::lock_guard lock(mutex_);
+  try {
+    lent_.reserve(lent_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  auto best = kept_.end();
+  for (auto block = kept_.begin(); block != kept_.end(); ++block) {
+    if (block->bytes < whole || block->bytes / most_waste > whole) continue;
+    if (best == kept_.end() || block->bytes < best->bytes) best = block;
+  }
+  if (best != kept_.end()) {
+    const large_block found = *best;
+    kept_.erase(best);
+    kept_bytes_ -= found.bytes;
+    lent_.push_back(found);
+    return found.first;
+  }
+  void* first = std::aligned_alloc(page_bytes, whole);
+  if (first == nullptr && !kept_.empty()) {
+    free_kept(0);
+    first = std::aligned_alloc(page_bytes, whole);
+  }
+  if (first != nullptr) lent_.push_back({first, whole});
+  return first;
+}
+
+void host_pool::deallocate(void* block, std::uint64_t bytes) noexcept {
+  if (bytes < least_large_bytes) return ::operator delete (block, std::align_val_t{small_alignment});
+  const std::lock_guard lock(mutex_);
+  const auto lent = std::find_if(lent_.begin(), lent_.end(), [&](const large_block& b) { return b.first == block; });
+  const large_block back = *lent;
+  lent_.erase(lent);
+  if (back.bytes <= most_kept_bytes()) {
+    try {
+      kept_.push_back(back);
+      kept_bytes_ += back.bytes;
+      return free_kept(most_kept_bytes());
+    } catch (const std::bad_alloc&) {
+      // then it is not kept
+    }
+  }
+  std::free(back.first);
+}
+
+void* host_pool::allocate_from(void* pool, std::uint64_t bytes, CUstream_st*) {
+  return static_cast<host_pool*>(pool)->allocate(bytes);
+}
+
+void host_pool::return_to(void* pool, void* block, std::uint64_t bytes, CUstream_st*) {
+  static_cast<host_pool*>(pool)->deallocate(block, bytes);
+}
+
+}  // namespace sheaf::core
