@@ -40,14 +40,15 @@ contender prepared(const context& ctx, const problem& p, const workspace& arrays
   const auto handles = std::make_shared<std::vector<handle>>();
   const auto prepare = [ctx, p, &arrays, pattern, handles](std::uint64_t copies) {
     for (std::uint64_t copy = 0; copy < copies; ++copy) {
-      handles->push_back(Primitive::prepare(ctx, arrays.index(copy), p.count, p.record_bytes, expected_runs,
-                                            {.pattern = pattern}));
+      handles->push_back(
+          Primitive::prepare(ctx, arrays.index(copy), p.count, p.record_bytes, expected_runs, {.pattern = pattern}));
     }
   };
   return {.who = "sheaf.prepared",
           .variant = "prepared",
           .scratch_bytes = p.count * (prepared_bytes + p.record_bytes),
-          .queue = [&arrays, handles](std::uint64_t copy) { (*handles)[copy].run(arrays.source(copy), arrays.target(copy)); },
+          .queue = [&arrays,
+                    handles](std::uint64_t copy) { (*handles)[copy].run(arrays.source(copy), arrays.target(copy)); },
           .wait = [ctx] { ctx.wait(); },
           .prepare = prepare};
 }

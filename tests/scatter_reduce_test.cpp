@@ -161,9 +161,10 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
           if (!run_variant(where.ctx, t, {.order = order, .variant = GetParam()}, got)) continue;
           expect_slots(got, t);
           EXPECT_EQ(where.ctx.status(), work_status::failed);
-          expect_error(error_code::bad_index,
-                       fmt::format("scatter_reduce: index[{}] is {} the output's 3000 slots", position, entry.complaint),
-                       [&] { where.ctx.wait(); });
+          expect_error(
+              error_code::bad_index,
+              fmt::format("scatter_reduce: index[{}] is {} the output's 3000 slots", position, entry.complaint),
+              [&] { where.ctx.wait(); });
           EXPECT_NO_THROW(where.ctx.wait());
         }
       }

@@ -33,7 +33,7 @@ class host_pool {
   };
   void free_kept(std::uint64_t most_bytes) noexcept;
 
-  std::mutex mutex_;  // buffers of a context may go while it works
+  std::mutex mutex_;               // buffers of a context may go while it works
   std::vector<large_block> kept_;  // the longest unused first
   std::vector<large_block> lent_;
   std::uint64_t kept_bytes_ = 0;

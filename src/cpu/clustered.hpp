@@ -19,8 +19,8 @@ inline const char* why_not_clustered(const primitives::movement& m) noexcept {
 
 /// Whether clustering may pay: a list that is known to lie otherwise has its order already. 2^26 records over
 /// cpu.by_page, process time on two threads of a Xeon of family 6 model 207: scatter of 4 bytes 1.37x on fresh scratch
-/// and 1.62x on scratch that was kept, of 8 bytes 0.80x to 1.1x and 1.47x; gather of 4 bytes 1.20x and 1.70x, of 8 bytes
-/// 1.09x and 1.80x.
+/// and 1.62x on scratch that was kept, of 8 bytes 0.80x to 1.1x and 1.47x; gather of 4 bytes 1.20x and 1.70x, of 8
+/// bytes 1.09x and 1.80x.
 inline bool may_pay_to_cluster(const primitives::movement& m) noexcept {
   using kind = access_pattern::kind;
   constexpr std::uint64_t least_far_bytes = std::uint64_t{64} << 20;

@@ -65,7 +65,8 @@ inline std::uint64_t cached_window_records(const primitives::movement& p, const 
 }
 
 /// Prices a clustered movement that streams so many bytes beside its accesses inside the windows, on scratch that the
-/// context has kept: the first call takes 1.2 to 2.3 times as long, 2^26 records of 8 bytes, Xeon of family 6 model 207.
+/// context has kept: the first call takes 1.2 to 2.3 times as long, 2^26 records of 8 bytes, Xeon of family 6 model
+/// 207.
 inline void price_clusters(const primitives::movement& p, const machine& m, std::uint64_t streamed_bytes,
                            std::uint64_t value_bytes, bool writes, plan::planned& plan) {
   const std::uint64_t window_bytes = p.far_stride_bytes << plan.parameters[cluster_shift];

@@ -112,7 +112,8 @@ inline const char* why_not_by_page(const primitives::movement& m) noexcept {
 /// Share of the random access time that is left in page order. Ordering costs some 4 ns a record, two passes over a
 /// tile in cache; what it saves is the walks: 1.32x to 1.43x a plain gather of 2^26 8-byte records on 4 KB pages, but
 /// 0.95x where the kernel gives huge pages unasked. Small arrays are translated without walks, though writes to them
-/// wait longer for these (2^24 records: gathers 1.0x, scatters 1.25x); wide records wait for memory more than for walks.
+/// wait longer for these (2^24 records: gathers 1.0x, scatters 1.25x); wide records wait for memory more than for
+/// walks.
 inline double ordered_share(const primitives::movement& m, bool writes) {
   using kind = access_pattern::kind;
   constexpr std::uint64_t large_bytes = std::uint64_t{512} << 20;

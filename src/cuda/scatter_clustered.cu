@@ -325,9 +325,8 @@ class clustered_scatter {
     }
     if (p_.pattern.shape == access_pattern::kind::unknown) {
       auto* const first_ticket = reinterpret_cast<std::uint32_t*>(scratch_ + at_.ticket);
-      const begun_movement before =
-          begin_scatter(ctx_, what, p_, cuda::arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard),
-                        first_ticket + most_walks);
+      const begun_movement before = begin_scatter(
+          ctx_, what, p_, cuda::arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard), first_ticket + most_walks);
       if (!before.asks) return;
       sample_ = before.sample;
       moved_ = before.moved;

@@ -6,8 +6,8 @@
 #include "primitives/with_value.hpp"
 
 // One atomic a value: exact for integers, minima and maxima whatever the order, and for sums of floats as good as the
-// order that they happen to come in. Where few slots get many of the values, blocks add those up in shared memory first:
-// atomics on one slot wait for each other.
+// order that they happen to come in. Where few slots get many of the values, blocks add those up in shared memory
+// first: atomics on one slot wait for each other.
 namespace sheaf::cuda {
 namespace {
 
@@ -79,8 +79,8 @@ __global__ void __launch_bounds__(block_threads)
   if (is_good_either(a, i, index)) combine<Op>(out + index, value);
 }
 
-/// Sums of a block for slots that it came upon early, which those with many values are. A slot has one place that it may
-/// have; whoever comes first keeps it.
+/// Sums of a block for slots that it came upon early, which those with many values are. A slot has one place that it
+/// may have; whoever comes first keeps it.
 template <class T>
 struct slot_cache {
   static constexpr std::uint32_t bits = 11;
@@ -186,7 +186,8 @@ void queue_walk(const context& ctx, const scatter_reduce_problem& p, const move_
                 const scatter_reduce_buffers& b) {
   constexpr std::uint64_t blocks_each = 8;
   const std::uint64_t tiles = ceil_div(p.count, block_threads * added_at_once);
-  const std::uint64_t blocks = std::min(tiles, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each);
+  const std::uint64_t blocks =
+      std::min(tiles, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each);
   launch(ctx, "cuda.atomic", add_values<T>, blocks, a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
          crowding_of(p.pattern));
 }

@@ -32,8 +32,8 @@ pair_passes passes_for(const scatter_reduce_problem& p) {
 bool is_wide(const scatter_reduce_problem& p) { return bytes(p.index) == 8; }
 
 struct sorted_room {
-  std::uint64_t values;   ///< in order
-  std::uint64_t slots;    ///< of wide indices
+  std::uint64_t values;  ///< in order
+  std::uint64_t slots;   ///< of wide indices
   std::uint64_t carries;
   std::uint64_t bytes;
 

@@ -2,8 +2,7 @@
 
 namespace sheaf::cuda {
 
-// Step as cuda.direct has it; items a compromise between lists in order, which want many in flight, and windows, which
-// want their lines back soon.
+// Step as cuda.direct has it; items as in begin_gather.
 begun_movement begin_scatter(const context& ctx, const char* what, const primitives::movement& p,
                              const move_arguments& a, std::uint32_t* tickets) {
   constexpr auto way = direction::scatter;
@@ -12,7 +11,7 @@ begun_movement begin_scatter(const context& ctx, const char* what, const primiti
     case 2: return begin_words<way, std::uint16_t, 4, 256>(ctx, what, p, a, tickets);
     case 4: return begin_words<way, std::uint32_t, 4, 256>(ctx, what, p, a, tickets);
     case 8: return begin_words<way, uint2, 2, 32>(ctx, what, p, a, tickets);
-    default: return begin_words<way, uint4, 2, 256>(ctx, what, p, a, tickets);
+    default: return begin_words<way, uint4, 1, 256>(ctx, what, p, a, tickets);
   }
 }
 

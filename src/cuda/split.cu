@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(block_threads) invert_order(const Number* numb
 
 /// How many bits the first pass takes of words that hold their key: if it need not keep the order, it may have more.
 std::uint32_t first_digit(std::uint32_t bits, std::uint32_t word_bytes, bool stable) {
-  if (stable || (word_bytes != 4 && word_bytes != 8)) return bits / static_cast<std::uint32_t>(ceil_div(bits, digit_bits));
+  if (stable || (word_bytes != 4 && word_bytes != 8))
+    return bits / static_cast<std::uint32_t>(ceil_div(bits, digit_bits));
   constexpr std::uint32_t wide_bits = 11;
   const auto more = static_cast<std::uint32_t>(ceil_div(bits - std::min(bits, wide_bits), digit_bits));
   return bits - more * digit_bits > digit_bits ? bits - more * digit_bits : bits / (more + 1);
@@ -202,10 +203,10 @@ void run_apart(const context& ctx, const char* what, const split_problem& p, con
   }
   auto* const places = reinterpret_cast<std::uint32_t*>(scratch + room.more);
   launch(ctx, what, number_places, blocks, places, p.count);
-  scatter_clustered.run(ctx, inversion_of(p), inversion,
-                        {const_records(places, p.count, sizeof(std::uint32_t)),
-                         index_span(numbers, p.count, index_type::u32),
-                         records(pass.scatter_index, p.count, sizeof(std::uint32_t))});
+  scatter_clustered.run(
+      ctx, inversion_of(p), inversion,
+      {const_records(places, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
+       records(pass.scatter_index, p.count, sizeof(std::uint32_t))});
 }
 
 /// Both for the order kept and not; offsets are not known to be wanted when a plan is made.

@@ -73,9 +73,7 @@ key_arguments counted_keys(const context& ctx, const pair_passes& p, const pair_
 
 }  // namespace
 
-std::uint32_t passes_of(const pair_passes& p) {
-  return static_cast<std::uint32_t>(ceil_div(p.key_bits, digit_bits));
-}
+std::uint32_t passes_of(const pair_passes& p) { return static_cast<std::uint32_t>(ceil_div(p.key_bits, digit_bits)); }
 
 std::uint64_t pair_scratch_bytes(const pair_passes& p) { return pair_room(p).bytes; }
 
@@ -102,8 +100,9 @@ const std::uint32_t* run_pair_passes(const context& ctx, const char* what, const
     a.drops = last && p.drops_bad ? 1 : 0;
     a.limit = static_cast<std::uint32_t>(p.keys.categories);
     const key_arguments counted = counted_keys(ctx, p, a, digit);
-    a.runs = stable ? begin_stable_runs(ctx, what, counted, p.count, tile, nullptr, narrow_bins, tables)
-                    : begin_unordered_runs<narrow_bins>(ctx, what, counted, p.count, tile, nullptr, narrow_bins, tables);
+    a.runs = stable
+                 ? begin_stable_runs(ctx, what, counted, p.count, tile, nullptr, narrow_bins, tables)
+                 : begin_unordered_runs<narrow_bins>(ctx, what, counted, p.count, tile, nullptr, narrow_bins, tables);
     if (a.runs.bin_begin == nullptr) a.key.guard = counted.guard;  // nothing was counted: the only tile reports
     switch (p.value_bytes) {
       case 4: launch_pairs_of<std::uint32_t>(ctx, what, a, stable); break;

@@ -22,8 +22,8 @@ struct key_array {
   std::uint64_t stride = 0;
   std::uint32_t word_bytes = 0;  ///< 1, 2, 4, 8, or 0 to read the bytes that hold the bits one by one
   bit_field bits;
-  std::uint64_t categories = 0;  ///< keys from here on are bad, if there can be any
-  bool checks = false;           ///< there can be; they are reported
+  std::uint64_t categories = 0;                        ///< keys from here on are bad, if there can be any
+  bool checks = false;                                 ///< there can be; they are reported
   core::index_role role = core::index_role::category;  ///< what a report calls them
   index_type type = index_type::u32;
 };

@@ -18,7 +18,8 @@ struct unless_scattered {
 /// As many blocks as run at once draw tiles in the order of the list, so that what is worked on at any time is one
 /// stretch of it: blocks that walk by themselves drift apart, and lines leave the cache between the first record that
 /// wants them and the last (gathers inside windows of 8 MB took 2.1 times as long, scatters inside 32 KB 1.7 times).
-/// Tiles are short for the same reason; a tile is drawn two turns ahead and loaded one turn ahead, so that nobody waits.
+/// Tiles are short for the same reason; a tile is drawn two turns ahead and loaded one turn ahead, so that nobody
+/// waits.
 template <direction Direction, class Word, class Index, int Items, int Step>
 __global__ void __launch_bounds__(sample_block)
     move_words_unless_scattered(const __grid_constant__ word_arguments<Index> a,
@@ -91,8 +92,8 @@ begun_movement begin_words(const context& ctx, const char* what, const primitive
   return {s.sample, std::min(p.count, ahead * tile), ahead < tiles};
 }
 
-/// The same for the record's width; `tickets` is scratch for the counters. Instantiated in gather_unless_scattered.cu and
-/// scatter_unless_scattered.cu.
+/// The same for the record's width; `tickets` is scratch for the counters. Instantiated in gather_unless_scattered.cu
+/// and scatter_unless_scattered.cu.
 begun_movement begin_gather(const context& ctx, const char* what, const primitives::movement& p,
                             const move_arguments& a, std::uint32_t* tickets);
 begun_movement begin_scatter(const context& ctx, const char* what, const primitives::movement& p,

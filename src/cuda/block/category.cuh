@@ -82,8 +82,8 @@ struct key_arguments {
   std::uint32_t word_bytes = 0;  ///< 1, 2, 4 or 8; 0: byte by byte
   word_field field;
   bit_field bits;
-  std::uint64_t categories = 0;  ///< categories from here on are bad
-  std::uint32_t checks = 0;      ///< whether any can be
+  std::uint64_t categories = 0;    ///< categories from here on are bad
+  std::uint32_t checks = 0;        ///< whether any can be
   std::uint32_t bad_bin = no_bin;  ///< what load_bins says of a bad one
   std::uint32_t bin_mask = ~0U;    ///< of what it says where checks are made; elsewhere the field says it all
   index_guard guard;
