@@ -6,7 +6,7 @@
 // take the same places.
 namespace sheaf::cuda {
 
-/// Keys past this many values a thread has would not fit its registers.
+/// Pairs of a thread: keys and values must fit its registers.
 template <class Value>
 constexpr int pair_items = sizeof(Value) == 16 ? 8 : 16;
 constexpr int pair_threads = 512;
@@ -37,7 +37,7 @@ __device__ __forceinline__ Value value_at(const void* values, std::uint64_t i) {
   }
 }
 
-template <class Value, bool First, bool Stable>
+template <class Value, bool Stable>
 constexpr std::size_t pair_shared_bytes() {
   const std::size_t staged = pair_threads * pair_items<Value> * sizeof(Value);
   const std::size_t counters = Stable ? pair_threads / 32 * narrow_bins * sizeof(warp_bin) : 0;

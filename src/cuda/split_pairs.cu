@@ -37,7 +37,7 @@ template <class Value, bool First, bool Stable>
 void launch_pairs(const context& ctx, const char* what, const pair_pass_arguments& a) {
   launch_shared(ctx, what, split_pair_tiles<Value, First, Stable>,
                 ceil_div(a.count, std::uint64_t{pair_threads} * pair_items<Value>), pair_threads,
-                pair_shared_bytes<Value, First, Stable>(), a);
+                pair_shared_bytes<Value, Stable>(), a);
 }
 
 template <class Value>
