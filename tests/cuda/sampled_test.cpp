@@ -99,6 +99,7 @@ TEST(CudaSampled, ReportsTheFirstBadIndexOnBothWays) {
   const buffer list(*ctx, count * 4);
   const buffer from(*ctx, count * 4);
   const buffer to(*ctx, count * 4);
+  inputs::fill_records(*ctx, {from.data(), count, 4}, seed);
   for (const char* text : {"permutation", "identity"}) {
     const index_span index(list.data(), count, index_type::u32);
     for (const std::uint64_t place : {std::uint64_t{5}, count / 2, count - 1}) {
