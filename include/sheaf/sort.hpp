@@ -1,0 +1,135 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
+#include <sheaf/export.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+
+namespace sheaf {
+
+/// What the bytes of a key field say.
+enum class key_type : std::uint8_t {
+  unsigned_integer,  ///< little-endian, 1 to 32 bytes
+  signed_integer,    ///< little-endian in two's complement, 1 to 32 bytes
+  floating,          ///< IEEE 754 of 2, 4 or 8 bytes, little-endian, in the standard's total order: NaN with the sign
+                     ///< bit, -infinity, ..., -0, +0, ..., infinity, NaN without it; NaN by their bits
+  bytes,             ///< 1 to 32 bytes compared from the first to the last as memcmp does: strings, big-endian integers
+};
+
+/// One part of a key: bytes of a row, and how they compare.
+struct key_field {
+  std::uint64_t offset = 0;  ///< of its first byte in the row
+  std::uint32_t bytes = 0;
+  key_type type = key_type::unsigned_integer;
+  bool descending = false;
+  std::uint32_t first_bit = 0;  ///< sort by bits first_bit to first_bit + bit_count - 1 of the number alone; bit 0 is
+  std::uint32_t bit_count = 0;  ///< the lowest, of the last byte for bytes. 0: by all from first_bit on
+
+  friend constexpr bool operator==(const key_field&, const key_field&) = default;
+};
+
+/// What rows are compared by: 1 to 8 fields, the first deciding, of 256 bits together.
+struct sort_key {
+  static constexpr std::size_t most_fields = 8;
+  static constexpr std::uint32_t most_bits = 256;
+
+  std::array<key_field, most_fields> fields{};
+  std::size_t count = 0;
+
+  constexpr sort_key(key_field only) : fields{only}, count(1) {}
+  /// @throws error(bad_argument) for more than most_fields.
+  sort_key(std::initializer_list<key_field> in_order) {
+    if (in_order.size() > most_fields) throw error(error_code::bad_argument, "sort_key: more than 8 fields");
+    for (const key_field& f : in_order) fields[count++] = f;
+  }
+  /// A number as the C++ type has it: integers up to 128 bits, float and double, at `offset` of the row.
+  template <class T>
+  static constexpr sort_key of(bool descending = false, std::uint64_t offset = 0) {
+    return key_field{offset, sizeof(T), type_of<T>(), descending};
+  }
+
+ private:
+  template <class T>
+  static constexpr key_type type_of() {
+    if constexpr (std::is_floating_point_v<T>) {
+      static_assert(sizeof(T) <= 8, "float or double");
+      return key_type::floating;
+    } else {
+      static_assert(static_cast<T>(1) / 2 == static_cast<T>(0), "a number");
+      return static_cast<T>(-1) < static_cast<T>(0) ? key_type::signed_integer : key_type::unsigned_integer;
+    }
+  }
+};
+
+/// One array of values of sort_pairs, and where it goes.
+struct sort_column {
+  const_records in;
+  records out;
+};
+
+struct sort_options {
+  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.msd"
+};
+
+/// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order (He et al. 2007, section 4.1;
+/// Patidar and Narayanan 2009, section 4).
+/// @param in   rows of 1 byte to 64 KiB, at any stride.
+/// @param key  its fields lie inside a row.
+/// @param out  as many rows as in, as wide; may not overlap in.
+/// The result is bit-identical on every backend. Queued on ctx: returns before the work is done on CUDA, after it on
+/// the CPU. Scratch: explain_sort says how much.
+/// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
+/// can have, views overlap or are not in ctx's memory.
+SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
+                            const sort_options& options = {});
+
+/// Sorts values by keys that lie apart, stably, with any number of arrays of values up to 8.
+/// @param keys      rows that hold the keys.
+/// @param keys_out  where the rows of keys go in order; none (count 0) if they are not wanted.
+/// @param values    arrays of as many values as keys, of 1 byte to 64 KiB, with where they go.
+/// The rest as for sort_records.
+SHEAF_API void sort_pairs(const context& ctx, const_records keys, const sort_key& key, records keys_out,
+                          std::span<const sort_column> values, const sort_options& options = {});
+
+/// The order that sort_records would bring rows into, without moving them: out[i] would be in[gather_index[i]].
+/// @param gather_index  as many entries as rows; 4-byte ones for fewer than 2^32 (u32) or 2^31 (i32) rows.
+SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
+                                 const sort_options& options = {});
+
+/// Numbers in order: sort_records of rows that are their own key.
+template <class T>
+void sort_keys(const context& ctx, std::span<const T> in, std::span<T> out, bool descending = false,
+               const sort_options& options = {}) {
+  sort_records(ctx, const_records(in.data(), in.size(), sizeof(T)), sort_key::of<T>(descending),
+               records(out.data(), out.size(), sizeof(T)), options);
+}
+
+/// Numbers in order, and one array of values along with them: sort_pairs.
+template <class T, class V>
+void sort_pairs(const context& ctx, std::span<const T> keys, std::span<T> keys_out, std::span<const V> values,
+                std::span<V> values_out, bool descending = false, const sort_options& options = {}) {
+  const sort_column column{const_records(values.data(), values.size(), sizeof(V)),
+                           records(values_out.data(), values_out.size(), sizeof(V))};
+  sort_pairs(ctx, const_records(keys.data(), keys.size(), sizeof(T)), sort_key::of<T>(descending),
+             records(keys_out.data(), keys_out.size(), sizeof(T)), std::span(&column, 1), options);
+}
+
+/// What sort_records, sort_pairs and sort_gather_index would do with views of these shapes; data may be null.
+SHEAF_API explanation explain_sort(const context& ctx, const_records in, const sort_key& key,
+                                   const sort_options& options = {});
+SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool keeps_keys,
+                                         std::span<const sort_column> values, const sort_options& options = {});
+SHEAF_API explanation explain_sort_gather_index(const context& ctx, const_records in, const sort_key& key,
+                                                index_type type, const sort_options& options = {});
+
+}  // namespace sheaf

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <sheaf/sort.hpp>
+
+#include "plan/variant.hpp"
+#include "primitives/sort_key.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+constexpr std::size_t most_sort_columns = 8;
+
+/// How an array that a sort moves lies: the rows that hold the keys, or values beside them.
+struct sorted_array {
+  std::uint64_t record_bytes = 0;
+  std::uint64_t in_stride_bytes = 0;
+  std::uint64_t out_stride_bytes = 0;
+  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and width
+
+  friend bool operator==(const sorted_array&, const sorted_array&) = default;
+};
+
+enum class sort_product : std::uint8_t { records, gather_index };
+
+/// What decides how a sort is done: sizes and layout, never data.
+struct sort_problem {
+  backend_kind backend = backend_kind::cpu;
+  sort_product product = sort_product::records;
+  std::uint64_t count = 0;
+  key_layout key;
+  sorted_array rows;        ///< that hold the keys
+  bool writes_rows = true;  ///< else values alone are wanted, or an index
+  std::uint32_t column_count = 0;
+  std::array<sorted_array, most_sort_columns> columns{};
+  index_type index = index_type::u32;
+
+  friend bool operator==(const sort_problem&, const sort_problem&) = default;
+};
+
+struct sort_buffers {
+  const_records in{};
+  records out{};  ///< where rows are written
+  std::array<sort_column, most_sort_columns> columns{};
+  index_output index{};  ///< product gather_index
+};
+
+using sort_variant = plan::variant<sort_problem, sort_buffers>;
+
+/// Every way to sort that this build has.
+std::span<const sort_variant> sort_variants();
+
+}  // namespace primitives
+
+// What the backends define.
+namespace reference {
+extern const primitives::sort_variant sort_serial;
+}  // namespace reference
+
+}  // namespace sheaf
