@@ -1,0 +1,509 @@
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "cuda/block/rank.cuh"
+#include "cuda/block/scan.cuh"
+#include "cuda/sort_word.cuh"
+
+// The levels of a sort from the highest digit down. A level splits every bucket that is still too large by its next 8
+// bits: tiles are counted, places follow from the counts, tiles are moved. What became small enough is written to a
+// list of groups, neighbours together, for sort_finish.cuh; what did not is a bucket of the next level. One kernel runs
+// all levels, because the device alone knows how many there are.
+namespace sheaf::cuda {
+
+constexpr int level_bins = 256;
+constexpr int level_bits = 8;
+constexpr int level_threads = 512;
+constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
+
+/// Words of a tile of a level.
+template <int Parts>
+constexpr int level_items = Parts == 4   ? 8
+                            : Parts == 3 ? 10
+                                         : 16;
+template <int Parts>
+constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
+
+/// Words of a group at most; 9 of 8 more than 4096, so that 2^28 words at random in 65536 buckets fit.
+constexpr int finish_threads = 512;
+constexpr int finish_items = 9;
+constexpr std::uint32_t group_words = finish_threads * finish_items;
+
+/// Neighbours that have yet to be split.
+struct sort_bucket {
+  std::uint32_t begin;
+  std::uint32_t count;
+  std::uint32_t first_tile;  ///< of the level's
+  std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
+  std::uint32_t bits;        ///< above which all keys are the same
+  std::uint32_t where;       ///< the number of the buffer that holds it
+};
+constexpr std::uint32_t stays = 0x100;  ///< in `where`: this level has nothing to move
+
+/// Neighbours that are finished together: where they begin, and how many they are in the low bits.
+struct sort_group {
+  std::uint32_t begin;
+  std::uint32_t count_and_where;
+};
+constexpr std::uint32_t group_count_bits = 24;
+
+struct sort_counters {
+  std::uint32_t buckets[2];  ///< of this level and the next, in turn
+  std::uint32_t tiles[2];
+  std::uint32_t rows[2];
+  std::uint32_t groups;
+  std::uint32_t ticket;
+};
+
+/// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
+struct sort_tables {
+  sort_counters* counters;
+  sort_bucket* buckets[2];
+  std::uint32_t* tile_bucket[2];
+  std::uint32_t* row_bucket[2];  ///< ordered alone
+  std::uint32_t* rows[2];        ///< level_bins counts each, then places
+  std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
+  std::uint32_t* differing[2];   ///< of each bucket, as many as parts: the bits in which its words are not all the same
+  sort_group* groups;
+};
+
+struct level_arguments {
+  const void* buffers[3];  ///< 0: the input
+  sort_tables tables;
+  std::uint32_t count;
+  std::uint32_t key_low;
+  std::uint32_t key_high;
+};
+
+constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
+
+/// What a block needs of shared memory beside the tile.
+struct level_shared {
+  std::uint32_t place[level_bins];
+  std::uint32_t histogram[4][level_bins];
+  alignas(16) std::uint32_t warp_sums[32];
+  std::uint32_t differing[4];
+  std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
+  std::uint32_t group_begin[level_bins + 1];
+  std::uint32_t group_count[level_bins];
+  std::uint32_t first_group;
+  std::uint32_t group_total;
+};
+
+template <int Parts, bool Ordered>
+constexpr std::size_t level_shared_bytes() {
+  const std::size_t staged = level_tile<Parts> * sizeof(sort_word<Parts>);
+  const std::size_t counters = Ordered ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
+  return sizeof(level_shared) + (staged > counters ? staged : counters);
+}
+
+/// A level's work on one tile.
+template <int Parts>
+struct level_view {
+  const sort_word<Parts>* from;
+  sort_word<Parts>* to;  ///< where the bucket's buffer of the next level begins
+  std::uint32_t left;
+  std::uint32_t row;  ///< of the bucket, or of the tile's chunk
+  digit_field digit;
+};
+
+template <int Parts, bool Ordered>
+class sort_level {
+ public:
+  using word = sort_word<Parts>;
+  static constexpr int items = level_items<Parts>;
+  static constexpr std::uint32_t tile_words = level_tile<Parts>;
+  static constexpr int warps = level_threads / 32;
+
+  __device__ sort_level(const level_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
+      : a_(a), t_(a.tables), s_(s), staged_(staged), now_(turn % 2), next_(1 - turn % 2) {}
+
+  /// The first level has one bucket. Called by one block, as one of the turn before.
+  __device__ void begin_sort() {
+    if (threadIdx.x == 0) s_.first_group = add_bucket({0, a_.count, 0, 0, a_.key_high, 0});
+    __syncthreads();
+    fill_tables(s_.first_group);
+    __syncthreads();
+  }
+
+  // ---- counting
+
+  __device__ void count_tile(std::uint32_t tile) {
+    const std::uint32_t b = t_.tile_bucket[now_][tile];
+    const sort_bucket bucket = t_.buckets[now_][b];
+    const level_view<Parts> view = view_of(tile, bucket);
+    for (int i = threadIdx.x; i < 4 * level_bins; i += level_threads) s_.histogram[i / level_bins][i % level_bins] = 0;
+    if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
+    __syncthreads();
+    std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
+    const word first = load_word_of(static_cast<const word*>(a_.buffers[bucket.where]) + bucket.begin);
+    std::uint32_t differing[Parts] = {};
+    constexpr int at_once = Parts > 2 ? items / 2 : 8;
+#pragma unroll 1
+    for (int round = 0; round < items; round += at_once) {
+      const std::uint32_t begin = round * level_threads + threadIdx.x;
+      word words[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        words[k] = load_word_of(view.from + min(begin + k * level_threads, view.left - 1));
+      }
+      std::uint32_t run = 1;
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+#pragma unroll
+        for (int i = 0; i < Parts; ++i) differing[i] |= words[k].part[i] ^ first.part[i];
+        const std::uint32_t bin = digit_of(words[k], view.digit);
+        const bool here = begin + k * level_threads < view.left;
+        const bool goes_on = k + 1 < at_once && begin + (k + 1) * level_threads < view.left &&
+                             digit_of(words[min(k + 1, at_once - 1)], view.digit) == bin;
+        if (goes_on) {
+          ++run;
+          continue;
+        }
+        if (here) atomicAdd(&mine[bin], run);
+        run = 1;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) {
+      const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
+      if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&s_.differing[i], bits);
+    }
+    __syncthreads();
+    if (threadIdx.x < level_bins) {
+      const std::uint32_t bin = threadIdx.x;
+      const std::uint32_t sum =
+          s_.histogram[0][bin] + s_.histogram[1][bin] + s_.histogram[2][bin] + s_.histogram[3][bin];
+      if constexpr (Ordered) t_.tile_rows[std::uint64_t{tile} * level_bins + bin] = sum;
+      if (sum > 0) atomicAdd(t_.rows[now_] + std::uint64_t{view.row} * level_bins + bin, sum);
+    } else if (threadIdx.x - level_bins < Parts) {
+      const std::uint32_t i = threadIdx.x - level_bins;
+      std::uint32_t* const known = t_.differing[now_] + b * Parts + i;
+      if ((s_.differing[i] & ~__ldcg(known)) != 0) atomicOr(known, s_.differing[i]);
+    }
+    __syncthreads();
+  }
+
+  // ---- where runs begin, and what comes next
+
+  __device__ void begin_bucket(std::uint32_t b) {
+    const sort_bucket bucket = t_.buckets[now_][b];
+    const std::uint32_t bin = threadIdx.x;
+    const std::uint32_t bits = digit_bits(bucket);
+    std::uint32_t* const rows = t_.rows[now_] + std::uint64_t{bucket.first_row} * level_bins;
+    const std::uint32_t row_count = rows_of(bucket.count);
+    std::uint32_t count[1] = {};
+    std::uint32_t begin[1] = {};
+    if (bin < level_bins) {
+#pragma unroll 8
+      for (std::uint32_t r = 0; r < row_count; ++r) count[0] += __ldcg(rows + r * level_bins + bin);
+    }
+    if (__syncthreads_or(bin < level_bins && count[0] == bucket.count)) return keep_bucket(b, bucket);
+    begin[0] = count[0];
+    scan_bins<level_bins, level_threads>(begin, s_.warp_sums);
+    begin[0] += bucket.begin;
+    if (bin < level_bins) {
+      std::uint32_t sum = begin[0];
+#pragma unroll 8
+      for (std::uint32_t r = 0; r < row_count; ++r) {
+        const std::uint32_t here = __ldcg(rows + r * level_bins + bin);
+        rows[r * level_bins + bin] = sum;
+        sum += here;
+      }
+    }
+    const std::uint32_t to = next_buffer(bucket.where);
+    if (bucket.bits - bits <= a_.key_low) return add_pieces(bucket.begin, bucket.count, to);
+    if (bin < level_bins) {
+      s_.place[bin] = begin[0];
+      s_.histogram[0][bin] = count[0];
+      s_.child_bucket[bin] = 0;
+      if (count[0] > group_words) {
+        s_.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, bucket.bits - bits, to});
+      }
+    }
+    __syncthreads();
+    add_groups(bucket, to);
+    for (std::uint32_t child = 0; child < level_bins; ++child) {
+      if (s_.child_bucket[child] != 0) fill_tables(s_.child_bucket[child] - 1);
+    }
+    __syncthreads();
+  }
+
+  // ---- places of tiles
+
+  __device__ void begin_chunk(std::uint32_t row) {
+    static_assert(level_threads == 2 * level_bins);
+    constexpr std::uint32_t most = chunk_tiles / 2;
+    const sort_bucket bucket = t_.buckets[now_][t_.row_bucket[now_][row]];
+    if ((bucket.where & stays) != 0) return;
+    const std::uint32_t part = threadIdx.x / level_bins;
+    const std::uint32_t bin = threadIdx.x % level_bins;
+    const std::uint32_t tiles = tiles_of(bucket.count);
+    const std::uint32_t skipped = (row - bucket.first_row) * chunk_tiles + part * most;
+    std::uint32_t* const column = t_.tile_rows + (std::uint64_t{bucket.first_tile} + skipped) * level_bins + bin;
+    std::uint32_t counts[most];
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (std::uint32_t r = 0; r < most; ++r) {
+      counts[r] = skipped + r < tiles ? __ldcg(column + r * level_bins) : 0;
+      sum += counts[r];
+    }
+    if (part == 0) s_.place[bin] = sum;
+    __syncthreads();
+    sum = __ldcg(t_.rows[now_] + std::uint64_t{row} * level_bins + bin) + (part == 0 ? 0 : s_.place[bin]);
+#pragma unroll
+    for (std::uint32_t r = 0; r < most; ++r) {
+      if (skipped + r < tiles) column[r * level_bins] = sum;
+      sum += counts[r];
+    }
+    __syncthreads();
+  }
+
+  // ---- moving
+
+  __device__ void move_tile(std::uint32_t tile) {
+    const sort_bucket bucket = t_.buckets[now_][t_.tile_bucket[now_][tile]];
+    if ((bucket.where & stays) != 0) return;
+    const level_view<Parts> view = view_of(tile, bucket);
+    if (view.left == tile_words) {
+      move<true>(tile, view);
+    } else {
+      move<false>(tile, view);
+    }
+  }
+
+ private:
+  static __device__ std::uint32_t tiles_of(std::uint32_t count) { return (count - 1) / tile_words + 1; }
+  static __device__ std::uint32_t rows_of(std::uint32_t count) {
+    return Ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
+  }
+  __device__ std::uint32_t digit_bits(const sort_bucket& bucket) const {
+    return min(static_cast<std::uint32_t>(level_bits), bucket.bits - a_.key_low);
+  }
+
+  __device__ level_view<Parts> view_of(std::uint32_t tile, const sort_bucket& bucket) const {
+    const std::uint32_t of_bucket = tile - bucket.first_tile;
+    const std::uint32_t skipped = of_bucket * tile_words;
+    const std::uint32_t bits = digit_bits(bucket);
+    const std::uint32_t where = bucket.where & ~stays;
+    return {static_cast<const word*>(a_.buffers[where]) + bucket.begin + skipped,
+            static_cast<word*>(const_cast<void*>(a_.buffers[next_buffer(where)])),
+            min(bucket.count - skipped, tile_words), bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
+            digit_at<Parts>(bucket.bits - bits, bits)};
+  }
+
+  // All words have one digit: the level skips to the highest bit in which two differ, if there is one.
+  __device__ void keep_bucket(std::uint32_t b, const sort_bucket& bucket) {
+    const std::uint32_t* const known = t_.differing[now_] + b * Parts;
+    const key_mask<Parts> key(a_.key_low);
+    std::uint32_t differing[Parts];
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) differing[i] = __ldcg(known + i) & key.part[i];
+    const std::uint32_t bits = min(bit_length<Parts>(differing), bucket.bits);
+    if (threadIdx.x == 0) t_.buckets[now_][b].where |= stays;
+    if (bits <= a_.key_low) return add_pieces(bucket.begin, bucket.count, bucket.where);
+    if (threadIdx.x == 0) s_.first_group = add_bucket({bucket.begin, bucket.count, 0, 0, bits, bucket.where});
+    __syncthreads();
+    fill_tables(s_.first_group);
+    __syncthreads();
+  }
+
+  __device__ std::uint32_t add_bucket(sort_bucket bucket) {
+    const std::uint32_t b = atomicAdd(&t_.counters->buckets[next_], 1U);
+    bucket.first_tile = atomicAdd(&t_.counters->tiles[next_], tiles_of(bucket.count));
+    bucket.first_row = Ordered ? atomicAdd(&t_.counters->rows[next_], rows_of(bucket.count)) : b;
+    t_.buckets[next_][b] = bucket;
+    return b;
+  }
+
+  // Says whose the tiles and rows of a new bucket are, and clears its counts.
+  __device__ void fill_tables(std::uint32_t b) {
+    const sort_bucket bucket = t_.buckets[next_][b];
+    const std::uint32_t tiles = tiles_of(bucket.count);
+    const std::uint32_t rows = rows_of(bucket.count);
+    for (std::uint32_t i = threadIdx.x; i < tiles; i += level_threads) t_.tile_bucket[next_][bucket.first_tile + i] = b;
+    if constexpr (Ordered) {
+      for (std::uint32_t i = threadIdx.x; i < rows; i += level_threads) t_.row_bucket[next_][bucket.first_row + i] = b;
+    }
+    std::uint32_t* const counts = t_.rows[next_] + std::uint64_t{bucket.first_row} * level_bins;
+    for (std::uint32_t i = threadIdx.x; i < rows * level_bins; i += level_threads) counts[i] = 0;
+    if (threadIdx.x < Parts) t_.differing[next_][b * Parts + threadIdx.x] = 0;
+  }
+
+  // Words in their final order: groups that are only copied.
+  __device__ void add_pieces(std::uint32_t begin, std::uint32_t count, std::uint32_t where) {
+    const std::uint32_t pieces = (count - 1) / group_words + 1;
+    if (threadIdx.x == 0) s_.first_group = atomicAdd(&t_.counters->groups, pieces);
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < pieces; i += level_threads) {
+      const std::uint32_t skipped = i * group_words;
+      t_.groups[s_.first_group + i] = {begin + skipped, group(min(count - skipped, group_words), where)};
+    }
+    __syncthreads();
+  }
+
+  static __device__ std::uint32_t group(std::uint32_t count, std::uint32_t where) {
+    return count | where << group_count_bits;
+  }
+
+  // Small children, as many neighbours together as fit. Begins and counts are in place and histogram[0].
+  __device__ void add_groups(const sort_bucket& bucket, std::uint32_t to) {
+    if (threadIdx.x == 0) {
+      std::uint32_t groups = 0;
+      std::uint32_t open = 0;  // words of the group that is being made
+      std::uint32_t begin = bucket.begin;
+#pragma unroll 4
+      for (int child = 0; child < level_bins; ++child) {
+        const std::uint32_t count = s_.histogram[0][child];
+        if (open > 0 && open + count > group_words) {
+          s_.group_begin[groups] = begin;
+          s_.group_count[groups++] = open;
+          open = 0;
+        }
+        if (open == 0) begin = s_.place[child];
+        if (count <= group_words) open += count;
+      }
+      if (open > 0) {
+        s_.group_begin[groups] = begin;
+        s_.group_count[groups++] = open;
+      }
+      s_.group_total = groups;
+      s_.first_group = groups > 0 ? atomicAdd(&t_.counters->groups, groups) : 0;
+    }
+    __syncthreads();
+    if (threadIdx.x < s_.group_total) {
+      t_.groups[s_.first_group + threadIdx.x] = {s_.group_begin[threadIdx.x], group(s_.group_count[threadIdx.x], to)};
+    }
+  }
+
+  template <bool Full>
+  __device__ __forceinline__ void move(std::uint32_t tile, const level_view<Parts>& view) {
+    word* const staged = reinterpret_cast<word*>(staged_);
+    warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(staged_);
+    std::uint32_t* const histogram = s_.histogram[0];
+    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+    const int room = static_cast<int>(view.left) - static_cast<int>(first);
+    word words[items];
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      if (Full || k * 32 < room) {
+        words[k] = load_word_of(view.from + first + k * 32);
+      } else {
+#pragma unroll
+        for (int i = 0; i < Parts; ++i) words[k].part[i] = ~0U;
+      }
+    }
+    if constexpr (Ordered) {
+      for (int i = threadIdx.x; i < warps * level_bins; i += level_threads) warp_bins[i] = {0, 0};
+    } else {
+      if (threadIdx.x < level_bins) histogram[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    const auto bin = [&](int k) { return Full || k * 32 < room ? digit_of(words[k], view.digit) : no_bin; };
+    packed_numbers<items> rank;
+    warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * level_bins;
+    if constexpr (Ordered) {
+      rank_in_warp<items, level_bins, Full>(bin, own_bins, rank);
+    } else {
+      rank_unordered<items, level_bins, Full>(bin, histogram, rank);
+    }
+    __syncthreads();
+    place_bins(tile, view, warp_bins);
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t b = bin(k);
+      if (Full || b < level_bins) rank.add(k, Ordered ? own_bins[b].lanes : histogram[b]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      if (Full || k * 32 < room) staged[rank.get(k)] = words[k];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t s = k * level_threads + threadIdx.x;
+      if (!Full && s >= view.left) continue;
+      const word w = staged[s];
+      view.to[s_.place[digit_of(w, view.digit)] + s] = w;
+    }
+    __syncthreads();
+  }
+
+  // Where each bin's run begins in the tile and, less that, in the output.
+  __device__ __forceinline__ void place_bins(std::uint32_t tile, const level_view<Parts>& view, warp_bin* warp_bins) {
+    const std::uint32_t bin = threadIdx.x;
+    std::uint32_t count[1] = {};
+    std::uint32_t start[1] = {};
+    std::uint32_t run = 0;
+    if (bin < level_bins) {
+      if constexpr (Ordered) {
+        run = __ldcg(t_.tile_rows + std::uint64_t{tile} * level_bins + bin);
+#pragma unroll
+        for (int w = 0; w < warps; ++w) {
+          warp_bin& of = warp_bins[w * level_bins + bin];
+          of.lanes = count[0];
+          count[0] += of.count;
+        }
+      } else {
+        count[0] = s_.histogram[0][bin];
+        if (count[0] > 0) run = atomicAdd(t_.rows[now_] + std::uint64_t{view.row} * level_bins + bin, count[0]);
+      }
+      start[0] = count[0];
+    }
+    scan_bins<level_bins, level_threads>(start, s_.warp_sums);
+    if (bin >= level_bins) return;
+    s_.place[bin] = run - start[0];
+    if constexpr (Ordered) {
+#pragma unroll
+      for (int w = 0; w < warps; ++w) warp_bins[w * level_bins + bin].lanes += start[0];
+    } else {
+      s_.histogram[0][bin] = start[0];
+    }
+  }
+
+  const level_arguments& a_;
+  const sort_tables& t_;
+  level_shared& s_;
+  unsigned char* staged_;
+  std::uint32_t now_;
+  std::uint32_t next_;
+};
+
+template <int Parts, bool Ordered>
+__global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_constant__ level_arguments a) {
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  level_shared& shared = *reinterpret_cast<level_shared*>(dynamic);
+  const auto grid = cooperative_groups::this_grid();
+  const sort_tables& t = a.tables;
+  if (blockIdx.x == 0) {
+    sort_level<Parts, Ordered> before(a, shared, dynamic + sizeof(level_shared), 1);
+    before.begin_sort();
+  }
+  grid.sync();
+  for (std::uint32_t turn = 0;; ++turn) {
+    const std::uint32_t now = turn % 2;
+    sort_level<Parts, Ordered> level(a, shared, dynamic + sizeof(level_shared), turn);
+    const std::uint32_t buckets = __ldcg(&t.counters->buckets[now]);
+    if (buckets == 0) return;
+    const std::uint32_t tiles = __ldcg(&t.counters->tiles[now]);
+    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.count_tile(i);
+    grid.sync();
+    for (std::uint32_t i = blockIdx.x; i < buckets; i += gridDim.x) level.begin_bucket(i);
+    grid.sync();
+    if constexpr (Ordered) {
+      const std::uint32_t rows = __ldcg(&t.counters->rows[now]);
+      for (std::uint32_t i = blockIdx.x; i < rows; i += gridDim.x) level.begin_chunk(i);
+      grid.sync();
+    }
+    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.move_tile(i);
+    grid.sync();
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      t.counters->buckets[now] = t.counters->tiles[now] = t.counters->rows[now] = 0;
+    }
+  }
+}
+
+}  // namespace sheaf::cuda

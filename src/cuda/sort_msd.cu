@@ -1,0 +1,33 @@
+#include "cuda/sort_msd.cuh"
+
+namespace sheaf::cuda {
+
+__global__ void make_one_group(sort_tables t, std::uint32_t count) {
+  t.counters->groups = 1;
+  t.groups[0] = {0, count};
+}
+
+namespace {
+
+template <class Body>
+auto with_parts(std::uint32_t parts, Body body) {
+  switch (parts) {
+    case 1: return body(std::integral_constant<int, 1>{});
+    case 2: return body(std::integral_constant<int, 2>{});
+    case 3: return body(std::integral_constant<int, 3>{});
+    default: return body(std::integral_constant<int, 4>{});
+  }
+}
+
+}  // namespace
+
+std::uint64_t msd_scratch_bytes(const msd_sort& s) {
+  return with_parts(
+      s.parts, [&](auto parts) { return msd_room::of<parts()>(s.count, s.ordered, s.key_high - s.key_low).bytes(); });
+}
+
+void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+  with_parts(s.parts, [&](auto parts) { run_msd_sort_of<parts()>(ctx, what, s, scratch); });
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/cuda_state.hpp"
+#include "cuda/sort_finish.cuh"
+#include "cuda/sort_msd.hpp"
+
+// How a sort's kernels are queued; the files that include this instantiate them for a width of words.
+namespace sheaf::cuda {
+
+/// Where the tables lie in scratch, in bytes.
+class msd_room {
+ public:
+  template <int Parts>
+  static msd_room of(std::uint64_t count, bool ordered, std::uint32_t key_bits) {
+    return {count, level_tile<Parts>, Parts, ordered, key_bits};
+  }
+  msd_room(std::uint64_t count, std::uint64_t tile, std::uint32_t parts, bool ordered, std::uint32_t key_bits) {
+    const std::uint64_t levels = std::max<std::uint64_t>(1, ceil_div(key_bits, level_bits));
+    const std::uint64_t buckets = count / group_words + 2;  // of a level, each larger than a group
+    const std::uint64_t tiles = count / tile + buckets;
+    const std::uint64_t rows = ordered ? tiles / chunk_tiles + buckets : buckets;
+    counters_ = take(sizeof(sort_counters));
+    for (int i = 0; i < 2; ++i) {
+      buckets_[i] = take(buckets * sizeof(sort_bucket));
+      tile_bucket_[i] = take(tiles * sizeof(std::uint32_t));
+      row_bucket_[i] = take(ordered ? rows * sizeof(std::uint32_t) : 0);
+      rows_[i] = take(rows * level_bins * sizeof(std::uint32_t));
+      differing_[i] = take(buckets * parts * sizeof(std::uint32_t));
+    }
+    tile_rows_ = take(ordered ? tiles * level_bins * sizeof(std::uint32_t) : 0);
+    // Two groups in a row have more words than one, and a bucket that is split leaves one more group than it has
+    // buckets among its children.
+    groups_ = take((2 * buckets * (1 + levels) + 2) * sizeof(sort_group));
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  sort_tables at(std::byte* scratch) const {
+    sort_tables t{};
+    t.counters = reinterpret_cast<sort_counters*>(scratch + counters_);
+    for (int i = 0; i < 2; ++i) {
+      t.buckets[i] = reinterpret_cast<sort_bucket*>(scratch + buckets_[i]);
+      t.tile_bucket[i] = reinterpret_cast<std::uint32_t*>(scratch + tile_bucket_[i]);
+      t.row_bucket[i] = reinterpret_cast<std::uint32_t*>(scratch + row_bucket_[i]);
+      t.rows[i] = reinterpret_cast<std::uint32_t*>(scratch + rows_[i]);
+      t.differing[i] = reinterpret_cast<std::uint32_t*>(scratch + differing_[i]);
+    }
+    t.tile_rows = reinterpret_cast<std::uint32_t*>(scratch + tile_rows_);
+    t.groups = reinterpret_cast<sort_group*>(scratch + groups_);
+    return t;
+  }
+
+ private:
+  std::uint64_t take(std::uint64_t bytes) {
+    const std::uint64_t begin = bytes_;
+    bytes_ += ceil_div(bytes, 256) * 256;
+    return begin;
+  }
+
+  std::uint64_t bytes_ = 0;
+  std::uint64_t counters_, buckets_[2], tile_bucket_[2], row_bucket_[2], rows_[2], differing_[2], tile_rows_, groups_;
+};
+
+/// Words that fit one group are one.
+__global__ void make_one_group(sort_tables t, std::uint32_t count);
+
+/// Blocks of a kernel that run at once, all of which the device holds.
+template <class Kernel>
+std::uint64_t resident_blocks(const context& ctx, const char* what, Kernel kernel, int threads, std::size_t shared) {
+  require(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared)),
+          what);
+  int blocks = 0;
+  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared), what);
+  return static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+}
+
+template <int Parts, bool Ordered>
+void run_levels(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
+  const level_arguments a{
+      {s.in, s.buffers[0], s.buffers[1]}, tables, static_cast<std::uint32_t>(s.count), s.key_low, s.key_high};
+  constexpr std::size_t shared = level_shared_bytes<Parts, Ordered>();
+  const auto kernel = sort_levels<Parts, Ordered>;
+  const std::uint64_t resident = resident_blocks(ctx, what, kernel, level_threads, shared);
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(std::min(resident, ceil_div(s.count, level_tile<Parts>))));
+  configuration.blockDim = dim3(level_threads);
+  configuration.dynamicSmemBytes = shared;
+  configuration.stream = ctx.stream();
+  configuration.attrs = &cooperative;
+  configuration.numAttrs = 1;
+  require(cudaLaunchKernelEx(&configuration, kernel, a), what);
+}
+
+template <int Parts, bool Ordered, finish_way Way>
+void run_finish(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
+  const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]}, tables, s.key_low, s.target};
+  constexpr std::size_t shared = finish_shared_bytes<Parts, Ordered>();
+  const auto kernel = finish_groups<Parts, Ordered, Way>;
+  const std::uint64_t resident = resident_blocks(ctx, what, kernel, finish_threads, shared);
+  launch_shared(ctx, what, kernel, std::min(resident, ceil_div(s.count, group_words / 4)), finish_threads, shared, a);
+}
+
+template <int Parts, bool Ordered>
+void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+  const sort_tables tables = msd_room::of<Parts>(s.count, s.ordered, s.key_high - s.key_low).at(scratch);
+  require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
+  if (s.count <= group_words) {
+    launch_blocks(ctx, what, make_one_group, 1, 1, tables, static_cast<std::uint32_t>(s.count));
+  } else {
+    run_levels<Parts, Ordered>(ctx, what, s, tables);
+  }
+  if (s.bitonic) {
+    run_finish<Parts, Ordered, finish_way::bitonic>(ctx, what, s, tables);
+  } else {
+    run_finish<Parts, Ordered, finish_way::bins>(ctx, what, s, tables);
+  }
+}
+
+template <int Parts>
+void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+  if (s.ordered) {
+    run_msd_sort_of<Parts, true>(ctx, what, s, scratch);
+  } else {
+    run_msd_sort_of<Parts, false>(ctx, what, s, scratch);
+  }
+}
+
+extern template void run_msd_sort_of<1>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_msd_sort_of<2>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_msd_sort_of<3>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_msd_sort_of<4>(const context&, const char*, const msd_sort&, std::byte*);
+
+}  // namespace sheaf::cuda

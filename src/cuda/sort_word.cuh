@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/launch.cuh"
+
+// What a sort moves: words of 4 to 16 bytes whose highest bits are the key as a number, and whose lowest are what comes
+// along, values or the number of the row.
+namespace sheaf::cuda {
+
+/// A little-endian number of 32 * Parts bits; part[0] holds the lowest.
+template <int Parts>
+struct alignas(Parts == 3 ? 4 : Parts * 4) sort_word {
+  static constexpr int parts = Parts;
+  std::uint32_t part[Parts];
+};
+
+/// `bits` bits of a word, at most 12, from bit `shift` on, as the device reads them.
+struct digit_field {
+  std::uint32_t part;
+  std::uint32_t next_part;
+  std::uint32_t shift;
+  std::uint32_t mask;
+};
+
+template <int Parts>
+__device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32_t bits) {
+  const std::uint32_t part = shift / 32;
+  return {part, part + 1 < Parts ? part + 1 : part, shift % 32, (1U << bits) - 1};
+}
+
+template <int Parts>
+__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Parts>& word, const digit_field& f) {
+  std::uint32_t low = word.part[0];
+  std::uint32_t high = word.part[0];
+#pragma unroll
+  for (int i = 1; i < Parts; ++i) {
+    if (f.part == static_cast<std::uint32_t>(i)) low = word.part[i];
+    if (f.next_part == static_cast<std::uint32_t>(i)) high = word.part[i];
+  }
+  return __funnelshift_r(low, high, f.shift) & f.mask;
+}
+
+/// Streamed, of words side by side.
+template <int Parts>
+__device__ __forceinline__ sort_word<Parts> load_word_of(const sort_word<Parts>* from) {
+  sort_word<Parts> word;
+  if constexpr (Parts == 4) {
+    const uint4 v = __ldcs(reinterpret_cast<const uint4*>(from));
+    word = {v.x, v.y, v.z, v.w};
+  } else if constexpr (Parts == 2) {
+    const uint2 v = __ldcs(reinterpret_cast<const uint2*>(from));
+    word = {v.x, v.y};
+  } else {
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) word.part[i] = __ldcs(from->part + i);
+  }
+  return word;
+}
+
+/// Bits from `low` on of the parts of a word, 0 below.
+template <int Parts>
+struct key_mask {
+  std::uint32_t part[Parts];
+
+  __host__ __device__ explicit key_mask(std::uint32_t low) {
+    for (std::uint32_t i = 0; i < Parts; ++i) {
+      part[i] = low >= 32 * (i + 1) ? 0 : low <= 32 * i ? ~0U : ~0U << (low - 32 * i);
+    }
+  }
+};
+
+enum class word_order { less, equal, greater };
+
+/// The order of two words by the bits of the mask.
+template <int Parts>
+__device__ __forceinline__ word_order compare_words(const sort_word<Parts>& a, const sort_word<Parts>& b,
+                                                    const key_mask<Parts>& mask) {
+  bool less = false;
+  bool equal = true;
+#pragma unroll
+  for (int i = Parts - 1; i >= 0; --i) {
+    const std::uint32_t of_a = a.part[i] & mask.part[i];
+    const std::uint32_t of_b = b.part[i] & mask.part[i];
+    less = less || (equal && of_a < of_b);
+    equal = equal && of_a == of_b;
+  }
+  return less ? word_order::less : equal ? word_order::equal : word_order::greater;
+}
+
+/// One more than the highest bit that is set; 0 if none is.
+template <int Parts>
+__device__ __forceinline__ std::uint32_t bit_length(const std::uint32_t (&part)[Parts]) {
+  std::uint32_t length = 0;
+#pragma unroll
+  for (int i = 0; i < Parts; ++i) {
+    if (part[i] != 0) length = 32 * i + 32 - __clz(static_cast<int>(part[i]));
+  }
+  return length;
+}
+
+/// The lowest bit that is set, of a number that is not 0.
+template <int Parts>
+__device__ __forceinline__ std::uint32_t lowest_bit(const std::uint32_t (&part)[Parts]) {
+  std::uint32_t lowest = 0;
+#pragma unroll
+  for (int i = Parts - 1; i >= 0; --i) {
+    if (part[i] != 0) lowest = 32 * i + __ffs(static_cast<int>(part[i])) - 1;
+  }
+  return lowest;
+}
+
+}  // namespace sheaf::cuda
