@@ -110,7 +110,7 @@ class group_sort {
   __device__ bool sort_by_bins(const word (&words)[items], std::uint32_t count, std::uint32_t high,
                                const std::uint32_t (&differing)[Parts], const key_mask<Parts>& key) {
     const std::uint32_t shift = max(high, a_.key_low + finish_bits) - finish_bits;
-    const digit_field digit = digit_at<Parts>(shift, high - shift);
+    const digit_field digit = digit_at(shift, high - shift);
     const bool is_exact = lowest_bit<Parts>(differing) >= shift;  // a bin's words are the same
     packed_numbers<items> rank;
     std::uint32_t most = 0;
@@ -143,30 +143,34 @@ class group_sort {
     }
     if (is_exact && !Ordered) return true;
     __syncthreads();
-    packed_numbers<items> to;
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      std::uint32_t less = 0;
-      if (place(k) < count) {
-        const std::uint32_t bin = digit_of(words[k], digit);
-        const std::uint32_t begin = s_.bins[bin];
-        const std::uint32_t end = s_.bins[bin + 1];
-        const std::uint32_t own = begin + rank.get(k);
-        for (std::uint32_t j = begin; j < end; ++j) {
-          const word_order order = compare_words(staged_[j], words[k], key);
-          const bool came_before = Ordered ? numbers_[j] < place(k) : j < own;
-          less += order == word_order::less || (order == word_order::equal && came_before) ? 1 : 0;
-        }
-        less += begin;
-      }
-      to.set(k, less);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      if (place(k) < count) staged_[to.get(k)] = words[k];
+    // Threads that are neighbours order bins that are.
+#pragma unroll 1
+    for (std::uint32_t bin = threadIdx.x; bin < finish_bins; bin += finish_threads) {
+      const std::uint32_t begin = s_.bins[bin];
+      const std::uint32_t end = s_.bins[bin + 1];
+      for (std::uint32_t next = begin + 1; next < end; ++next) insert(begin, next, key);
     }
     return true;
+  }
+
+  // Moves a word before those of [begin, next) that it belongs before.
+  __device__ void insert(std::uint32_t begin, std::uint32_t next, const key_mask<Parts>& key) {
+    const word mine = staged_[next];
+    std::uint16_t number = 0;
+    if constexpr (Ordered) number = numbers_[next];
+    std::uint32_t to = next;
+    for (; to > begin; --to) {
+      const word other = staged_[to - 1];
+      const word_order order = compare_words(mine, other, key);
+      bool goes_before = order == word_order::less;
+      if constexpr (Ordered) goes_before = goes_before || (order == word_order::equal && number < numbers_[to - 1]);
+      if (!goes_before) break;
+      staged_[to] = other;
+      if constexpr (Ordered) numbers_[to] = numbers_[to - 1];
+    }
+    if (to == next) return;
+    staged_[to] = mine;
+    if constexpr (Ordered) numbers_[to] = number;
   }
 
   // Stable passes of 7 bits over what differs.
@@ -185,7 +189,7 @@ class group_sort {
     }
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
     for (std::uint32_t shift = lowest_bit<Parts>(differing); shift < high; shift += local_bits) {
-      const digit_field digit = digit_at<Parts>(shift, min(static_cast<std::uint32_t>(local_bits), high - shift));
+      const digit_field digit = digit_at(shift, min(static_cast<std::uint32_t>(local_bits), high - shift));
       if (digit_of(bits, digit) == 0) continue;
       for (int i = threadIdx.x; i < warps * local_bins; i += finish_threads) warp_bins[i] = {0, 0};
       __syncthreads();
@@ -270,19 +274,27 @@ class group_sort {
 
 /// Blocks draw groups by ticket until there are none left.
 template <int Parts, bool Ordered, finish_way Way>
-__global__ void __launch_bounds__(finish_threads, Parts > 2 ? 2 : 3)
+__global__ void __launch_bounds__(finish_threads, Parts == 1   ? 5
+                                                  : Parts == 2 ? 4
+                                                  : Parts == 3 ? 3
+                                                               : 2)
     finish_groups(const __grid_constant__ finish_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   using shared_part = finish_shared<Parts>;
   shared_part& shared = *reinterpret_cast<shared_part*>(dynamic);
   group_sort<Parts, Ordered> sort(a, shared, reinterpret_cast<sort_word<Parts>*>(dynamic + sizeof(shared_part)));
   const std::uint32_t groups = a.tables.counters->groups;
-  for (;;) {
+  std::uint32_t* const ticket = &a.tables.counters->ticket;
+  if (threadIdx.x == 0) shared.ticket = atomicAdd(ticket, 1U);
+  __syncthreads();
+  while (shared.ticket < groups) {
+    const sort_group group = a.tables.groups[shared.ticket];
+    std::uint32_t drawn = 0;  // for the next turn, so that nobody waits for it
+    if (threadIdx.x == 0) drawn = atomicAdd(ticket, 1U);
+    sort.run(group, Way);
     __syncthreads();
-    if (threadIdx.x == 0) shared.ticket = atomicAdd(&a.tables.counters->ticket, 1U);
+    if (threadIdx.x == 0) shared.ticket = drawn;
     __syncthreads();
-    if (shared.ticket >= groups) return;
-    sort.run(a.tables.groups[shared.ticket], Way);
   }
 }
 

@@ -6,8 +6,8 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/sort_word.cuh"
 
-// The levels of a sort from the highest digit down. A level splits every bucket that is still too large by its next 8
-// bits: tiles are counted, places follow from the counts, tiles are moved. What became small enough is written to a
+// The levels of a sort from the highest digit down. A level splits every bucket that is still too large by its next
+// byte: tiles are counted, places follow from the counts, tiles are moved. What became small enough is written to a
 // list of groups, neighbours together, for sort_finish.cuh; what did not is a bucket of the next level. One kernel runs
 // all levels, because the device alone knows how many there are.
 namespace sheaf::cuda {
@@ -25,7 +25,7 @@ constexpr int level_items = Parts == 4   ? 8
 template <int Parts>
 constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
 
-/// Words of a group at most; 9 of 8 more than 4096, so that 2^28 words at random in 65536 buckets fit.
+/// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
 constexpr std::uint32_t group_words = finish_threads * finish_items;
@@ -36,7 +36,7 @@ struct sort_bucket {
   std::uint32_t count;
   std::uint32_t first_tile;  ///< of the level's
   std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
-  std::uint32_t bits;        ///< above which all keys are the same
+  std::uint32_t bits;        ///< above which all keys are the same; of more than one part a multiple of 8
   std::uint32_t where;       ///< the number of the buffer that holds it
 };
 constexpr std::uint32_t stays = 0x100;  ///< in `where`: this level has nothing to move
@@ -85,10 +85,12 @@ struct level_shared {
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
   std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
-  std::uint32_t group_begin[level_bins + 1];
-  std::uint32_t group_count[level_bins];
+  std::uint32_t jump[level_bins];
+  std::uint32_t is_reached[level_bins];
   std::uint32_t first_group;
   std::uint32_t group_total;
+  std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
+  sort_bucket coming_bucket;
 };
 
 template <int Parts, bool Ordered>
@@ -98,6 +100,10 @@ constexpr std::size_t level_shared_bytes() {
   return sizeof(level_shared) + (staged > counters ? staged : counters);
 }
 
+/// Words of one part are split by any 8 bits, which takes no longer than a byte; others by a byte.
+template <int Parts>
+using level_field = std::conditional_t<Parts == 1, digit_field, byte_field>;
+
 /// A level's work on one tile.
 template <int Parts>
 struct level_view {
@@ -105,7 +111,7 @@ struct level_view {
   sort_word<Parts>* to;  ///< where the bucket's buffer of the next level begins
   std::uint32_t left;
   std::uint32_t row;  ///< of the bucket, or of the tile's chunk
-  digit_field digit;
+  level_field<Parts> digit;
 };
 
 template <int Parts, bool Ordered>
@@ -123,47 +129,35 @@ class sort_level {
   __device__ void begin_sort() {
     if (threadIdx.x == 0) s_.first_group = add_bucket({0, a_.count, 0, 0, a_.key_high, 0});
     __syncthreads();
-    fill_tables(s_.first_group);
+    fill_tables<level_threads>(s_.first_group);
     __syncthreads();
+  }
+
+  /// One thread finds out whose a coming tile is, if there is one, while the others go on; the last thread is not the
+  /// one that is waited for.
+  __device__ __forceinline__ void look_ahead(std::uint32_t tile, std::uint32_t tiles) {
+    if (threadIdx.x != level_threads - 1 || tile >= tiles) return;
+    const std::uint32_t b = t_.tile_bucket[now_][tile];
+    s_.coming = b;
+    s_.coming_bucket = t_.buckets[now_][b];
   }
 
   // ---- counting
 
-  __device__ void count_tile(std::uint32_t tile) {
-    const std::uint32_t b = t_.tile_bucket[now_][tile];
-    const sort_bucket bucket = t_.buckets[now_][b];
+  __device__ void count_tile(std::uint32_t tile, std::uint32_t tiles) {
+    const std::uint32_t b = s_.coming;
+    const sort_bucket bucket = s_.coming_bucket;
     const level_view<Parts> view = view_of(tile, bucket);
     for (int i = threadIdx.x; i < 4 * level_bins; i += level_threads) s_.histogram[i / level_bins][i % level_bins] = 0;
     if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
     __syncthreads();
-    std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
+    look_ahead(tile + gridDim.x, tiles);
     const word first = load_word_of(static_cast<const word*>(a_.buffers[bucket.where]) + bucket.begin);
     std::uint32_t differing[Parts] = {};
-    constexpr int at_once = Parts > 2 ? items / 2 : 8;
-#pragma unroll 1
-    for (int round = 0; round < items; round += at_once) {
-      const std::uint32_t begin = round * level_threads + threadIdx.x;
-      word words[at_once];
-#pragma unroll
-      for (int k = 0; k < at_once; ++k) {
-        words[k] = load_word_of(view.from + min(begin + k * level_threads, view.left - 1));
-      }
-      std::uint32_t run = 1;
-#pragma unroll
-      for (int k = 0; k < at_once; ++k) {
-#pragma unroll
-        for (int i = 0; i < Parts; ++i) differing[i] |= words[k].part[i] ^ first.part[i];
-        const std::uint32_t bin = digit_of(words[k], view.digit);
-        const bool here = begin + k * level_threads < view.left;
-        const bool goes_on = k + 1 < at_once && begin + (k + 1) * level_threads < view.left &&
-                             digit_of(words[min(k + 1, at_once - 1)], view.digit) == bin;
-        if (goes_on) {
-          ++run;
-          continue;
-        }
-        if (here) atomicAdd(&mine[bin], run);
-        run = 1;
-      }
+    if (view.left == tile_words) {
+      count_words<true>(view, first, differing);
+    } else {
+      count_words<false>(view, first, differing);
     }
 #pragma unroll
     for (int i = 0; i < Parts; ++i) {
@@ -190,7 +184,6 @@ class sort_level {
   __device__ void begin_bucket(std::uint32_t b) {
     const sort_bucket bucket = t_.buckets[now_][b];
     const std::uint32_t bin = threadIdx.x;
-    const std::uint32_t bits = digit_bits(bucket);
     std::uint32_t* const rows = t_.rows[now_] + std::uint64_t{bucket.first_row} * level_bins;
     const std::uint32_t row_count = rows_of(bucket.count);
     std::uint32_t count[1] = {};
@@ -213,19 +206,19 @@ class sort_level {
       }
     }
     const std::uint32_t to = next_buffer(bucket.where);
-    if (bucket.bits - bits <= a_.key_low) return add_pieces(bucket.begin, bucket.count, to);
+    if (low_of(bucket.bits) <= a_.key_low) return add_pieces(bucket.begin, bucket.count, to);
     if (bin < level_bins) {
       s_.place[bin] = begin[0];
       s_.histogram[0][bin] = count[0];
       s_.child_bucket[bin] = 0;
       if (count[0] > group_words) {
-        s_.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, bucket.bits - bits, to});
+        s_.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, low_of(bucket.bits), to});
       }
     }
     __syncthreads();
     add_groups(bucket, to);
-    for (std::uint32_t child = 0; child < level_bins; ++child) {
-      if (s_.child_bucket[child] != 0) fill_tables(s_.child_bucket[child] - 1);
+    for (std::uint32_t child = threadIdx.x / 32; child < level_bins; child += level_threads / 32) {
+      if (s_.child_bucket[child] != 0) fill_tables<32>(s_.child_bucket[child] - 1);
     }
     __syncthreads();
   }
@@ -262,9 +255,11 @@ class sort_level {
 
   // ---- moving
 
-  __device__ void move_tile(std::uint32_t tile) {
-    const sort_bucket bucket = t_.buckets[now_][t_.tile_bucket[now_][tile]];
-    if ((bucket.where & stays) != 0) return;
+  __device__ void move_tile(std::uint32_t tile, std::uint32_t tiles) {
+    const sort_bucket bucket = s_.coming_bucket;
+    __syncthreads();
+    look_ahead(tile + gridDim.x, tiles);
+    if ((bucket.where & stays) != 0) return __syncthreads();
     const level_view<Parts> view = view_of(tile, bucket);
     if (view.left == tile_words) {
       move<true>(tile, view);
@@ -278,19 +273,26 @@ class sort_level {
   static __device__ std::uint32_t rows_of(std::uint32_t count) {
     return Ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
   }
-  __device__ std::uint32_t digit_bits(const sort_bucket& bucket) const {
-    return min(static_cast<std::uint32_t>(level_bits), bucket.bits - a_.key_low);
+
+  /// The lowest bit of a level's digit of a bucket.
+  __device__ std::uint32_t low_of(std::uint32_t bits) const { return max(bits, a_.key_low + level_bits) - level_bits; }
+
+  __device__ level_field<Parts> digit_below(std::uint32_t bits) const {
+    if constexpr (Parts == 1) {
+      return digit_at(low_of(bits), bits - low_of(bits));
+    } else {
+      return byte_at(low_of(bits) / level_bits);
+    }
   }
 
   __device__ level_view<Parts> view_of(std::uint32_t tile, const sort_bucket& bucket) const {
     const std::uint32_t of_bucket = tile - bucket.first_tile;
     const std::uint32_t skipped = of_bucket * tile_words;
-    const std::uint32_t bits = digit_bits(bucket);
     const std::uint32_t where = bucket.where & ~stays;
     return {static_cast<const word*>(a_.buffers[where]) + bucket.begin + skipped,
             static_cast<word*>(const_cast<void*>(a_.buffers[next_buffer(where)])),
             min(bucket.count - skipped, tile_words), bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
-            digit_at<Parts>(bucket.bits - bits, bits)};
+            digit_below(bucket.bits)};
   }
 
   // All words have one digit: the level skips to the highest bit in which two differ, if there is one.
@@ -300,12 +302,13 @@ class sort_level {
     std::uint32_t differing[Parts];
 #pragma unroll
     for (int i = 0; i < Parts; ++i) differing[i] = __ldcg(known + i) & key.part[i];
-    const std::uint32_t bits = min(bit_length<Parts>(differing), bucket.bits);
+    std::uint32_t bits = bit_length<Parts>(differing);
+    if constexpr (Parts > 1) bits = (bits + level_bits - 1) / level_bits * level_bits;
     if (threadIdx.x == 0) t_.buckets[now_][b].where |= stays;
     if (bits <= a_.key_low) return add_pieces(bucket.begin, bucket.count, bucket.where);
     if (threadIdx.x == 0) s_.first_group = add_bucket({bucket.begin, bucket.count, 0, 0, bits, bucket.where});
     __syncthreads();
-    fill_tables(s_.first_group);
+    fill_tables<level_threads>(s_.first_group);
     __syncthreads();
   }
 
@@ -317,18 +320,20 @@ class sort_level {
     return b;
   }
 
-  // Says whose the tiles and rows of a new bucket are, and clears its counts.
+  // Says whose the tiles and rows of a new bucket are, and clears its counts: the work of as many neighbouring threads.
+  template <std::uint32_t Threads>
   __device__ void fill_tables(std::uint32_t b) {
     const sort_bucket bucket = t_.buckets[next_][b];
     const std::uint32_t tiles = tiles_of(bucket.count);
     const std::uint32_t rows = rows_of(bucket.count);
-    for (std::uint32_t i = threadIdx.x; i < tiles; i += level_threads) t_.tile_bucket[next_][bucket.first_tile + i] = b;
+    const std::uint32_t first = threadIdx.x % Threads;
+    for (std::uint32_t i = first; i < tiles; i += Threads) t_.tile_bucket[next_][bucket.first_tile + i] = b;
     if constexpr (Ordered) {
-      for (std::uint32_t i = threadIdx.x; i < rows; i += level_threads) t_.row_bucket[next_][bucket.first_row + i] = b;
+      for (std::uint32_t i = first; i < rows; i += Threads) t_.row_bucket[next_][bucket.first_row + i] = b;
     }
     std::uint32_t* const counts = t_.rows[next_] + std::uint64_t{bucket.first_row} * level_bins;
-    for (std::uint32_t i = threadIdx.x; i < rows * level_bins; i += level_threads) counts[i] = 0;
-    if (threadIdx.x < Parts) t_.differing[next_][b * Parts + threadIdx.x] = 0;
+    for (std::uint32_t i = first; i < rows * level_bins; i += Threads) counts[i] = 0;
+    if (first < Parts) t_.differing[next_][b * Parts + first] = 0;
   }
 
   // Words in their final order: groups that are only copied.
@@ -347,33 +352,94 @@ class sort_level {
     return count | where << group_count_bits;
   }
 
-  // Small children, as many neighbours together as fit. Begins and counts are in place and histogram[0].
+  // Small children, as many neighbours together as fit: each child looks up where the group that began with it would
+  // end, and the groups are those that are reached from the first child, in doubling steps. Begins and counts are in
+  // place and histogram[0].
   __device__ void add_groups(const sort_bucket& bucket, std::uint32_t to) {
-    if (threadIdx.x == 0) {
-      std::uint32_t groups = 0;
-      std::uint32_t open = 0;  // words of the group that is being made
-      std::uint32_t begin = bucket.begin;
-#pragma unroll 4
-      for (int child = 0; child < level_bins; ++child) {
-        const std::uint32_t count = s_.histogram[0][child];
-        if (open > 0 && open + count > group_words) {
-          s_.group_begin[groups] = begin;
-          s_.group_count[groups++] = open;
-          open = 0;
+    const std::uint32_t child = threadIdx.x;
+    const std::uint32_t past = bucket.begin + bucket.count;
+    const auto begin_of = [&](std::uint32_t c) { return c < level_bins ? s_.place[c] : past; };
+    std::uint32_t end = level_bins;  // the child after the group
+    std::uint32_t words = 0;
+    if (child < level_bins) {
+      // As many as fit have at most group_words from here on; a child that is too large is a group of its own, which is
+      // left out.
+      std::uint32_t low = child + 1;
+      std::uint32_t high = level_bins;
+      while (low < high) {
+        const std::uint32_t middle = (low + high + 1) / 2;
+        if (begin_of(middle) - s_.place[child] <= group_words) {
+          low = middle;
+        } else {
+          high = middle - 1;
         }
-        if (open == 0) begin = s_.place[child];
-        if (count <= group_words) open += count;
       }
-      if (open > 0) {
-        s_.group_begin[groups] = begin;
-        s_.group_count[groups++] = open;
-      }
-      s_.group_total = groups;
-      s_.first_group = groups > 0 ? atomicAdd(&t_.counters->groups, groups) : 0;
+      end = low;
+      words = s_.histogram[0][child] > group_words ? 0 : begin_of(end) - s_.place[child];
+      s_.jump[child] = end;
+      s_.is_reached[child] = child == 0;
     }
+    if (child == 0) s_.group_total = 0;
     __syncthreads();
-    if (threadIdx.x < s_.group_total) {
-      t_.groups[s_.first_group + threadIdx.x] = {s_.group_begin[threadIdx.x], group(s_.group_count[threadIdx.x], to)};
+    for (int step = 1; step < level_bins; step *= 2) {
+      std::uint32_t to_child = level_bins;
+      std::uint32_t farther = level_bins;
+      if (child < level_bins) {
+        to_child = s_.jump[child];
+        if (to_child < level_bins) farther = s_.jump[to_child];
+        if (s_.is_reached[child] == 0) to_child = level_bins;
+      }
+      __syncthreads();
+      if (child < level_bins) {
+        if (to_child < level_bins) s_.is_reached[to_child] = 1;
+        s_.jump[child] = farther;
+      }
+      __syncthreads();
+    }
+    const bool is_group = child < level_bins && s_.is_reached[child] != 0 && words > 0;
+    std::uint32_t number = 0;
+    if (is_group) number = atomicAdd(&s_.group_total, 1U);
+    __syncthreads();
+    if (child == 0 && s_.group_total > 0) s_.first_group = atomicAdd(&t_.counters->groups, s_.group_total);
+    __syncthreads();
+    if (is_group) t_.groups[s_.first_group + number] = {s_.place[child], group(words, to)};
+  }
+
+  template <bool Full>
+  __device__ __forceinline__ void count_words(const level_view<Parts>& view, const word& first,
+                                              std::uint32_t (&differing)[Parts]) {
+    std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
+    constexpr int at_once = Parts > 2 ? items / 2 : 8;
+#pragma unroll 1
+    for (int round = 0; round < items; round += at_once) {
+      const std::uint32_t begin = round * level_threads + threadIdx.x;
+      word words[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        const std::uint32_t place = begin + k * level_threads;
+        words[k] = load_word_of(view.from + (Full ? place : min(place, view.left - 1)));
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+#pragma unroll
+        for (int i = 0; i < Parts; ++i) differing[i] |= words[k].part[i] ^ first.part[i];
+      }
+      const auto bin = [&](int k) {
+        return Full || begin + k * level_threads < view.left ? digit_of(words[k], view.digit) : no_bin;
+      };
+      if (is_one_bin<at_once>(bin)) {
+        if (threadIdx.x % 32 == 0 && (Full || bin(0) < level_bins)) atomicAdd(&mine[bin(0)], 32U * at_once);
+        continue;
+      }
+      if (is_crowded(bin)) {
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) add_with_middle_lane<level_bins, Full>(bin(k), mine);
+        continue;
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (Full || bin(k) < level_bins) atomicAdd(&mine[bin(k)], 1U);
+      }
     }
   }
 
@@ -473,7 +539,8 @@ class sort_level {
 };
 
 template <int Parts, bool Ordered>
-__global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_constant__ level_arguments a) {
+__global__ void __launch_bounds__(level_threads, 2)
+    sort_levels(const __grid_constant__ level_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   level_shared& shared = *reinterpret_cast<level_shared*>(dynamic);
   const auto grid = cooperative_groups::this_grid();
@@ -489,7 +556,9 @@ __global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_con
     const std::uint32_t buckets = __ldcg(&t.counters->buckets[now]);
     if (buckets == 0) return;
     const std::uint32_t tiles = __ldcg(&t.counters->tiles[now]);
-    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.count_tile(i);
+    level.look_ahead(blockIdx.x, tiles);
+    __syncthreads();
+    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.count_tile(i, tiles);
     grid.sync();
     for (std::uint32_t i = blockIdx.x; i < buckets; i += gridDim.x) level.begin_bucket(i);
     grid.sync();
@@ -498,7 +567,9 @@ __global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_con
       for (std::uint32_t i = blockIdx.x; i < rows; i += gridDim.x) level.begin_chunk(i);
       grid.sync();
     }
-    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.move_tile(i);
+    level.look_ahead(blockIdx.x, tiles);
+    __syncthreads();
+    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.move_tile(i, tiles);
     grid.sync();
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       t.counters->buckets[now] = t.counters->tiles[now] = t.counters->rows[now] = 0;

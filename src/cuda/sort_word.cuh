@@ -15,30 +15,47 @@ struct alignas(Parts == 3 ? 4 : Parts * 4) sort_word {
   std::uint32_t part[Parts];
 };
 
-/// `bits` bits of a word, at most 12, from bit `shift` on, as the device reads them.
+// What is read off a word is computed from all of its parts and then chosen: an array that is indexed by what is not
+// known before the kernel runs would lie in memory.
+
+/// Up to 12 bits of a word, from any bit on.
 struct digit_field {
   std::uint32_t part;
-  std::uint32_t next_part;
   std::uint32_t shift;
   std::uint32_t mask;
 };
 
-template <int Parts>
 __device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32_t bits) {
-  const std::uint32_t part = shift / 32;
-  return {part, part + 1 < Parts ? part + 1 : part, shift % 32, (1U << bits) - 1};
+  return {shift / 32, shift % 32, (1U << bits) - 1};
 }
 
 template <int Parts>
 __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Parts>& word, const digit_field& f) {
-  std::uint32_t low = word.part[0];
-  std::uint32_t high = word.part[0];
+  std::uint32_t digit = __funnelshift_r(word.part[Parts - 1], 0, f.shift);
 #pragma unroll
-  for (int i = 1; i < Parts; ++i) {
-    if (f.part == static_cast<std::uint32_t>(i)) low = word.part[i];
-    if (f.next_part == static_cast<std::uint32_t>(i)) high = word.part[i];
+  for (int i = Parts - 2; i >= 0; --i) {
+    const std::uint32_t from_here = __funnelshift_r(word.part[i], word.part[i + 1], f.shift);
+    digit = f.part == static_cast<std::uint32_t>(i) ? from_here : digit;
   }
-  return __funnelshift_r(low, high, f.shift) & f.mask;
+  return digit & f.mask;
+}
+
+/// One byte of a word, which is a digit of its key.
+struct byte_field {
+  std::uint32_t selector;  ///< of __byte_perm, inside a pair of parts
+  bool is_upper;           ///< of the upper pair
+};
+
+__device__ __forceinline__ byte_field byte_at(std::uint32_t byte) { return {byte % 8, byte >= 8}; }
+
+template <int Parts>
+__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Parts>& word, const byte_field& f) {
+  std::uint32_t digit = __byte_perm(word.part[0], word.part[Parts > 1 ? 1 : 0], f.selector);
+  if constexpr (Parts > 2) {
+    const std::uint32_t upper = __byte_perm(word.part[2], word.part[Parts - 1], f.selector);
+    digit = f.is_upper ? upper : digit;
+  }
+  return digit & 0xff;
 }
 
 /// Streamed, of words side by side.

@@ -57,6 +57,32 @@ __device__ __forceinline__ bool is_one_bin(Bin bin) {
   return __all_sync(~0U, same);
 }
 
+/// Of sorted records at least half of a warp have the bin of this lane.
+constexpr int middle_lane = 16;
+
+/// Whether many lanes have the bin of the middle one, as far as their first records tell: sorted lists and skewed ones,
+/// whose lanes would wait for each other at one counter.
+template <class Bin>
+__device__ __forceinline__ bool is_crowded(Bin bin) {
+  constexpr int many = 6;
+  const std::uint32_t b = bin(0);
+  return __popc(__ballot_sync(~0U, b == __shfl_sync(~0U, b, middle_lane))) >= many;
+}
+
+/// Adds 1 for each lane to its bin's counter, and for the lanes of the middle lane's bin all at once; what the counter
+/// was before comes back, as if lanes had come one by one.
+template <int Bins, bool SkipsNone>
+__device__ __forceinline__ std::uint32_t add_with_middle_lane(std::uint32_t b, std::uint32_t* histogram) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  const bool meets = b == __shfl_sync(~0U, b, middle_lane);
+  const std::uint32_t met = __ballot_sync(~0U, meets);
+  std::uint32_t before = 0;
+  const bool adds = lane == middle_lane || !meets;
+  if (adds && (SkipsNone || b < Bins)) before = atomicAdd(&histogram[b], lane == middle_lane ? __popc(met) : 1U);
+  const std::uint32_t first = __shfl_sync(~0U, before, middle_lane);
+  return meets ? first + __popc(met & ((1U << lane) - 1)) : before;
+}
+
 /// Any order inside a bin: one atomic a record on the block's histogram, which counts the bins at the same time and
 /// must be zero before. bin(k) is the bin of the thread's k-th record.
 template <int Items, int Bins, bool SkipsNone = false, class Bin>
@@ -67,6 +93,13 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
     first = __shfl_sync(~0U, first, 0) + threadIdx.x % 32;
 #pragma unroll
     for (int k = 0; k < Items; ++k) rank.set(k, first + k * 32);
+    return;
+  }
+  if (is_crowded(bin)) {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      rank.set(k, add_with_middle_lane<Bins, SkipsNone>(bin(k), histogram));
+    }
     return;
   }
 #pragma unroll
