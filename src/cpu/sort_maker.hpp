@@ -80,6 +80,12 @@ class row_words final : public word_maker<Word> {
     }
     for (std::uint64_t i = 0; i < count; ++i) to[i] = order.number(load_word<Word>(from + i * in_.stride_bytes));
   }
+  /// The row of a number, as a word in memory.
+  Word row_of(Word number) const noexcept {
+    Word row;
+    store_word(reinterpret_cast<std::byte*>(&row), order_.back(number));
+    return row;
+  }
   void write(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
     const ordered_word<Word> order = order_;
     std::byte* const to = out_.data + first * out_.stride_bytes;
