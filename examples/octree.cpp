@@ -177,8 +177,9 @@ bool is_sorted_surface(const std::vector<point>& points, const std::vector<point
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const auto [count, ctx] =
-      example::read_arguments(argc, argv, "POINTS", std::uint64_t{1} << 20, 1, std::uint64_t{1} << 26);
+  const example::arguments given = example::read_arguments(argc, argv, "POINTS", 1 << 20, 1, 1 << 26);
+  const sheaf::context& ctx = given.ctx;
+  const std::uint64_t count = given.size;
   const std::vector<point> points = surface(count);
   std::vector<std::uint64_t> codes(count);
   std::ranges::transform(points, codes.begin(), morton_code);

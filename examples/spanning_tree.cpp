@@ -208,14 +208,15 @@ bool run(const sheaf::context& ctx, const graph& g) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const auto [size, ctx] = example::read_arguments(argc, argv, "VERTICES", 1 << 17, 1, 1 << 24);
-  const auto vertices = static_cast<vertex>(size);
+  const example::arguments given = example::read_arguments(argc, argv, "VERTICES", 1 << 17, 1, 1 << 24);
+  const sheaf::context& ctx = given.ctx;
+  const auto vertices = static_cast<vertex>(given.size);
   std::printf("on %s\n", std::string(sheaf::name(ctx.backend())).c_str());
   std::printf("%-15s %9s %9s %9s %6s %16s %9s\n", "graph", "vertices", "edges", "trees", "rounds", "weight", "ms");
-  bool right = run(ctx, at_random("random", vertices, 4 * size, 0xffffffff));
+  bool right = run(ctx, at_random("random", vertices, 4 * given.size, 0xffffffff));
   right &= run(ctx, square(static_cast<vertex>(std::sqrt(static_cast<double>(vertices)))));
-  right &= run(ctx, at_random("unconnected", vertices, size / 2, 100));
-  right &= run(ctx, at_random("parallel edges", 64, size, 8));
+  right &= run(ctx, at_random("unconnected", vertices, given.size / 2, 100));
+  right &= run(ctx, at_random("parallel edges", 64, given.size, 8));
   right &= run(ctx, at_random("one vertex", 1, 3, 8));
   right &= run(ctx, at_random("no edges", vertices, 0, 1));
   return right ? 0 : 1;

@@ -168,8 +168,9 @@ bool build(const sheaf::context& ctx, const std::vector<box>& boxes, const grid&
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const auto [triangles, ctx] =
-      example::read_arguments(argc, argv, "TRIANGLES", std::uint64_t{1} << 20, 1, std::uint64_t{1} << 26);
+  const example::arguments given = example::read_arguments(argc, argv, "TRIANGLES", 1 << 20, 1, 1 << 26);
+  const sheaf::context& ctx = given.ctx;
+  const std::uint64_t triangles = given.size;
   const std::vector<box> boxes = bounding_boxes(triangles);
   std::printf("%" PRIu64 " triangles on %s\n", triangles, std::string(sheaf::name(ctx.backend())).c_str());
   std::printf("%-15s %9s %9s %9s %9s %12s\n", "grid", "voxels", "filled", "entries", "ms", "M triangles/s");
