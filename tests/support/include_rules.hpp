@@ -136,7 +136,9 @@ class include_rules {
 
   void check_example(const path& file) {
     for (const include_line& at : includes_of(file)) {
-      if (at.quoted) complain(file, at, "examples include public headers only");
+      if (at.quoted && !std::filesystem::is_regular_file(file.parent_path() / at.target)) {
+        complain(file, at, "examples include public headers and each other's only");
+      }
     }
   }
 

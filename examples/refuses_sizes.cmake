@@ -1,0 +1,11 @@
+# cmake -D PROGRAM=... -P refuses_sizes.cmake: an example ends with code 2 and says how it is used.
+foreach(size IN ITEMS 0 -1 12x 1e6 18446744073709551616 many)
+  execute_process(COMMAND ${PROGRAM} ${size} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE message)
+  if(NOT code EQUAL 2 OR NOT message MATCHES "\"${size}\"\nusage: ")
+    message(FATAL_ERROR "${PROGRAM} ${size} ended with ${code} and said: ${message}")
+  endif()
+endforeach()
+execute_process(COMMAND ${PROGRAM} 1 abacus RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE message)
+if(NOT code EQUAL 2 OR NOT message MATCHES "\"abacus\"\nusage: ")
+  message(FATAL_ERROR "${PROGRAM} 1 abacus ended with ${code} and said: ${message}")
+endif()
