@@ -274,10 +274,7 @@ class group_sort {
 
 /// Blocks draw groups by ticket until there are none left.
 template <int Parts, bool Ordered, finish_way Way>
-__global__ void __launch_bounds__(finish_threads, Parts == 1   ? 5
-                                                  : Parts == 2 ? 4
-                                                  : Parts == 3 ? 3
-                                                               : 2)
+__global__ void __launch_bounds__(finish_threads, Parts > 2 ? 2 : 3)
     finish_groups(const __grid_constant__ finish_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   using shared_part = finish_shared<Parts>;

@@ -144,37 +144,31 @@ class sort_level {
 
   // ---- counting
 
-  __device__ void count_tile(std::uint32_t tile, std::uint32_t tiles) {
-    const std::uint32_t b = s_.coming;
-    const sort_bucket bucket = s_.coming_bucket;
-    const level_view<Parts> view = view_of(tile, bucket);
+  /// Counts the level's tiles. A block takes neighbours, and hands on what it counted once a bucket ends, or, where
+  /// each tile's counts are wanted, after every tile.
+  __device__ void count_tiles(std::uint32_t tiles) {
+    const std::uint32_t share = (tiles - 1) / gridDim.x + 1;
+    const std::uint32_t last = min(tiles, (blockIdx.x + 1) * share);
+    std::uint32_t tile = blockIdx.x * share;
+    look_ahead(tile, last);
     for (int i = threadIdx.x; i < 4 * level_bins; i += level_threads) s_.histogram[i / level_bins][i % level_bins] = 0;
     if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
     __syncthreads();
-    look_ahead(tile + gridDim.x, tiles);
-    const word first = load_word_of(static_cast<const word*>(a_.buffers[bucket.where]) + bucket.begin);
     std::uint32_t differing[Parts] = {};
-    if (view.left == tile_words) {
-      count_words<true>(view, first, differing);
-    } else {
-      count_words<false>(view, first, differing);
-    }
-#pragma unroll
-    for (int i = 0; i < Parts; ++i) {
-      const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
-      if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&s_.differing[i], bits);
-    }
-    __syncthreads();
-    if (threadIdx.x < level_bins) {
-      const std::uint32_t bin = threadIdx.x;
-      const std::uint32_t sum =
-          s_.histogram[0][bin] + s_.histogram[1][bin] + s_.histogram[2][bin] + s_.histogram[3][bin];
-      if constexpr (Ordered) t_.tile_rows[std::uint64_t{tile} * level_bins + bin] = sum;
-      if (sum > 0) atomicAdd(t_.rows[now_] + std::uint64_t{view.row} * level_bins + bin, sum);
-    } else if (threadIdx.x - level_bins < Parts) {
-      const std::uint32_t i = threadIdx.x - level_bins;
-      std::uint32_t* const known = t_.differing[now_] + b * Parts + i;
-      if ((s_.differing[i] & ~__ldcg(known)) != 0) atomicOr(known, s_.differing[i]);
+    for (; tile < last; ++tile) {
+      const std::uint32_t b = s_.coming;
+      const sort_bucket bucket = s_.coming_bucket;
+      const level_view<Parts> view = view_of(tile, bucket);
+      const word first = load_word_of(static_cast<const word*>(a_.buffers[bucket.where]) + bucket.begin);
+      __syncthreads();
+      look_ahead(tile + 1, last);
+      if (view.left == tile_words) {
+        count_words<true>(view, first, differing);
+      } else {
+        count_words<false>(view, first, differing);
+      }
+      __syncthreads();
+      if (Ordered || tile + 1 == last || s_.coming != b) hand_on(tile, b, view.row, differing);
     }
     __syncthreads();
   }
@@ -405,6 +399,34 @@ class sort_level {
     if (is_group) t_.groups[s_.first_group + number] = {s_.place[child], group(words, to)};
   }
 
+  // Adds what was counted to the bucket's row, and clears it.
+  __device__ void hand_on(std::uint32_t tile, std::uint32_t b, std::uint32_t row, std::uint32_t (&differing)[Parts]) {
+#pragma unroll
+    for (int i = 0; i < Parts; ++i) {
+      const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
+      if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&s_.differing[i], bits);
+      differing[i] = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x < level_bins) {
+      const std::uint32_t bin = threadIdx.x;
+      std::uint32_t sum = 0;
+#pragma unroll
+      for (int copy = 0; copy < 4; ++copy) {
+        sum += s_.histogram[copy][bin];
+        s_.histogram[copy][bin] = 0;
+      }
+      if constexpr (Ordered) t_.tile_rows[std::uint64_t{tile} * level_bins + bin] = sum;
+      if (sum > 0) atomicAdd(t_.rows[now_] + std::uint64_t{row} * level_bins + bin, sum);
+    } else if (threadIdx.x - level_bins < Parts) {
+      const std::uint32_t i = threadIdx.x - level_bins;
+      std::uint32_t* const known = t_.differing[now_] + b * Parts + i;
+      if ((s_.differing[i] & ~__ldcg(known)) != 0) atomicOr(known, s_.differing[i]);
+      s_.differing[i] = 0;
+    }
+    __syncthreads();
+  }
+
   template <bool Full>
   __device__ __forceinline__ void count_words(const level_view<Parts>& view, const word& first,
                                               std::uint32_t (&differing)[Parts]) {
@@ -539,8 +561,7 @@ class sort_level {
 };
 
 template <int Parts, bool Ordered>
-__global__ void __launch_bounds__(level_threads, 2)
-    sort_levels(const __grid_constant__ level_arguments a) {
+__global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_constant__ level_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   level_shared& shared = *reinterpret_cast<level_shared*>(dynamic);
   const auto grid = cooperative_groups::this_grid();
@@ -556,9 +577,7 @@ __global__ void __launch_bounds__(level_threads, 2)
     const std::uint32_t buckets = __ldcg(&t.counters->buckets[now]);
     if (buckets == 0) return;
     const std::uint32_t tiles = __ldcg(&t.counters->tiles[now]);
-    level.look_ahead(blockIdx.x, tiles);
-    __syncthreads();
-    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.count_tile(i, tiles);
+    level.count_tiles(tiles);
     grid.sync();
     for (std::uint32_t i = blockIdx.x; i < buckets; i += gridDim.x) level.begin_bucket(i);
     grid.sync();

@@ -16,6 +16,10 @@ std::span<const sort_variant> sort_variants() {
     cpu::sort_lsd,
     cpu::sort_counting,
 #if SHEAF_HAS_CUDA
+    cuda::sort_msd,
+    cuda::sort_lsd,
+    cuda::sort_msd_bitonic,
+    cuda::sort_bitonic,
 #endif
   };
   return all;

@@ -66,4 +66,11 @@ extern const primitives::sort_variant sort_lsd;
 extern const primitives::sort_variant sort_counting;
 }  // namespace cpu
 
+namespace cuda {
+extern const primitives::sort_variant sort_msd;
+extern const primitives::sort_variant sort_lsd;
+extern const primitives::sort_variant sort_msd_bitonic;
+extern const primitives::sort_variant sort_bitonic;
+}  // namespace cuda
+
 }  // namespace sheaf

@@ -46,14 +46,18 @@ struct key_number {
 SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_field& f) {
   const std::byte* const first = row + f.offset;
   key_number n;
-  for (std::uint32_t b = 0; b < f.bytes; ++b) {
-    const std::uint32_t at = f.type == key_type::bytes ? f.bytes - 1 - b : b;
-    n.word[b / 8] |= std::uint64_t{static_cast<unsigned char>(first[at])} << (b % 8 * 8);
+  for (std::uint32_t w = 0; w < key_number::words; ++w) {
+    for (std::uint32_t b = 8 * w; b < f.bytes && b < 8 * (w + 1); ++b) {
+      const std::uint32_t at = f.type == key_type::bytes ? f.bytes - 1 - b : b;
+      n.word[w] |= std::uint64_t{static_cast<unsigned char>(first[at])} << (b % 8 * 8);
+    }
   }
   const std::uint32_t sign_bit = f.bytes * 8 - 1;
   const std::uint64_t sign = std::uint64_t{1} << (sign_bit % 64);
   bool flips_all = f.descending;
-  if (f.type == key_type::signed_integer) n.word[sign_bit / 64] ^= sign;
+  if (f.type == key_type::signed_integer) {
+    for (std::uint32_t w = 0; w < key_number::words; ++w) n.word[w] ^= w == sign_bit / 64 ? sign : 0;
+  }
   if (f.type == key_type::floating) {
     if ((n.word[0] & sign) != 0) {
       flips_all = !flips_all;
@@ -67,26 +71,42 @@ SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_fi
   return n;
 }
 
-/// Takes `count` bits from bit `low` of a number.
-SHEAF_HOST_DEVICE inline key_number bits_from(const key_number& n, std::uint32_t low, std::uint32_t count) {
+/// The number of which bit 0 is bit `low` of this one.
+SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& n, std::uint32_t low) {
   key_number out;
-  for (std::uint32_t w = 0; w * 64 < count; ++w) {
-    const std::uint32_t from = low + w * 64;
-    std::uint64_t bits = n.word[from / 64] >> (from % 64);
-    if (from % 64 != 0 && from / 64 + 1 < key_number::words) bits |= n.word[from / 64 + 1] << (64 - from % 64);
-    const std::uint32_t left = count - w * 64;
-    out.word[w] = left < 64 ? bits & ((std::uint64_t{1} << left) - 1) : bits;
+  const std::uint32_t words = low / 64;
+  const std::uint32_t bits = low % 64;
+  // Places are compared, not computed, so that numbers stay in registers.
+  for (std::uint32_t w = 0; w < key_number::words; ++w) {
+    for (std::uint32_t from = w; from < key_number::words; ++from) {
+      if (from == w + words) out.word[w] |= n.word[from] >> bits;
+      if (from == w + words + 1 && bits != 0) out.word[w] |= n.word[from] << (64 - bits);
+    }
   }
   return out;
 }
 
-/// Puts a number's bits in at bit `low` of another, where there are zeros.
-SHEAF_HOST_DEVICE inline void put_bits(key_number& to, const key_number& n, std::uint32_t low, std::uint32_t count) {
-  for (std::uint32_t w = 0; w * 64 < count; ++w) {
-    const std::uint32_t at = low + w * 64;
-    to.word[at / 64] |= n.word[w] << (at % 64);
-    if (at % 64 != 0 && at / 64 + 1 < key_number::words) to.word[at / 64 + 1] |= n.word[w] >> (64 - at % 64);
+SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& n, std::uint32_t low) {
+  key_number out;
+  const std::uint32_t words = low / 64;
+  const std::uint32_t bits = low % 64;
+  for (std::uint32_t w = 0; w < key_number::words; ++w) {
+    for (std::uint32_t from = 0; from <= w; ++from) {
+      if (from + words == w) out.word[w] |= n.word[from] << bits;
+      if (from + words + 1 == w && bits != 0) out.word[w] |= n.word[from] >> (64 - bits);
+    }
   }
+  return out;
+}
+
+/// Takes `count` bits from bit `low` of a number.
+SHEAF_HOST_DEVICE inline key_number bits_from(const key_number& n, std::uint32_t low, std::uint32_t count) {
+  key_number out = shifted_right(n, low);
+  for (std::uint32_t w = 0; w < key_number::words; ++w) {
+    if (count < 64 * (w + 1))
+      out.word[w] = count <= 64 * w ? 0 : out.word[w] & ((std::uint64_t{1} << (count - 64 * w)) - 1);
+  }
+  return out;
 }
 
 /// The number that the row compares as.
@@ -96,7 +116,8 @@ SHEAF_HOST_DEVICE inline key_number key_of(const std::byte* row, const key_layou
   for (std::uint32_t i = key.field_count; i-- > 0;) {
     const key_field& f = key.fields[i];
     const std::uint32_t bits = bits_of(f);
-    put_bits(all, bits_from(number_of(row, f), f.first_bit, bits), low, bits);
+    const key_number part = shifted_left(bits_from(number_of(row, f), f.first_bit, bits), low);
+    for (std::uint32_t w = 0; w < key_number::words; ++w) all.word[w] |= part.word[w];
     low += bits;
   }
   return all;

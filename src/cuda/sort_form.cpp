@@ -1,0 +1,132 @@
+#include "cuda/sort_form.hpp"
+
+#include <sheaf/gather.hpp>
+
+namespace sheaf::cuda {
+namespace {
+
+using primitives::key_layout;
+using primitives::sort_buffers;
+using primitives::sort_problem;
+using primitives::sort_product;
+using primitives::sorted_array;
+
+constexpr std::uint32_t part_bytes = 4;
+
+bool is_of_parts(const sorted_array& a) { return a.word_bytes >= part_bytes; }
+
+std::uint64_t value_bytes(const sort_problem& p) {
+  std::uint64_t bytes = p.writes_rows ? p.rows.record_bytes - p.key.fields[0].bytes : 0;
+  for (std::uint32_t c = 0; c < p.column_count; ++c) bytes += p.columns[c].record_bytes;
+  return bytes;
+}
+
+bool has_simple_values(const sort_problem& p) {
+  for (std::uint32_t c = 0; c < p.column_count; ++c) {
+    if (!is_of_parts(p.columns[c])) return false;
+  }
+  return true;
+}
+
+// Rows that words can be loaded from and stored to as they are.
+bool is_plain(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  const std::uint32_t alignment = f.bytes == 12 ? 4 : f.bytes;
+  return f.bytes == p.rows.record_bytes && p.rows.in_stride_bytes == f.bytes && p.rows.out_stride_bytes == f.bytes &&
+         p.rows.word_bytes >= alignment;
+}
+
+bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_integer && !f.descending; }
+
+// The bits of the key itself in each part, for keys at the top of a word.
+std::array<std::uint32_t, 4> key_mask_of(std::uint32_t parts, std::uint32_t key_parts) {
+  std::array<std::uint32_t, 4> mask{};
+  for (std::uint32_t i = parts - key_parts; i < parts; ++i) mask[i] = ~0U;
+  return mask;
+}
+
+// Calls body(in, in_stride, out, out_stride) for each part that comes along with the key, from the lowest on.
+template <class Body>
+void for_each_value_part(const sort_problem& p, const sort_buffers& b, Body body) {
+  for (std::uint32_t c = 0; c < p.column_count; ++c) {
+    const sort_column& column = b.columns[c];
+    for (std::uint64_t at = 0; at < p.columns[c].record_bytes; at += part_bytes) {
+      body(column.in.data + at, column.in.stride_bytes, column.out.data + at, column.out.stride_bytes);
+    }
+  }
+  if (!p.writes_rows) return;
+  const key_field& f = p.key.fields[0];
+  for (std::uint64_t at = 0; at < p.rows.record_bytes; at += part_bytes) {
+    if (at >= f.offset && at < f.offset + f.bytes) continue;
+    body(b.in.data + at, b.in.stride_bytes, b.out.data + at, b.out.stride_bytes);
+  }
+}
+
+}  // namespace
+
+bool has_simple_key(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  return p.key.field_count == 1 && f.type != key_type::bytes && f.first_bit == 0 && p.key.bits == f.bytes * 8 &&
+         f.bytes % part_bytes == 0 && f.bytes <= 16 && f.offset % part_bytes == 0 && is_of_parts(p.rows) &&
+         p.rows.record_bytes % part_bytes == 0;
+}
+
+word_form form_of(const sort_problem& p) {
+  word_form form;
+  const bool is_simple = has_simple_key(p);
+  const std::uint32_t key_bytes = p.key.fields[0].bytes;
+  if (p.product == sort_product::records && is_simple && has_simple_values(p) && key_bytes + value_bytes(p) <= 16) {
+    form.parts = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
+    form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::nothing;
+    form.is_plain = form.payload == word_payload::nothing && is_plain(p) && is_as_stored(p.key.fields[0]);
+    form.key_bits = p.key.bits;
+    // Words of 16 bytes that are numbered are sorted faster than those of 12 whose order is kept.
+    if (form.parts == 3 && form.payload == word_payload::values) {
+      form.parts = 4;
+      form.is_numbered = true;
+    }
+    return form;
+  }
+  form.payload = word_payload::number;
+  form.is_numbered = true;
+  form.rounds = (p.key.bits + word_form::most_number_bits - 1) / word_form::most_number_bits;
+  form.key_bits = form.rounds > 1 ? word_form::most_number_bits : p.key.bits;
+  form.parts = 1 + (form.key_bits + 31) / 32;
+  return form;
+}
+
+word_route route_of(const sort_problem& p, const word_form& form, const sort_buffers& b) {
+  word_route route;
+  const key_field& f = p.key.fields[0];
+  const std::uint32_t key_parts = f.bytes / part_bytes;
+  const bool has_number = form.payload == word_payload::number;
+  for (std::uint32_t i = 0; i < key_parts; ++i) {
+    const std::uint32_t part = form.parts - key_parts + i;
+    route.from.parts[part] = {b.in.data + f.offset + i * part_bytes, b.in.stride_bytes};
+    if (!has_number && p.writes_rows) {
+      route.to.parts[part] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
+    }
+  }
+  route.to.key_mask = key_mask_of(form.parts, key_parts);
+  route.to.is_signed = f.type == key_type::signed_integer;
+  route.to.is_floating = f.type == key_type::floating;
+  route.to.descending = f.descending;
+  route.from.writes_number = form.is_numbered;
+  if (has_number) return route;
+  std::uint32_t part = form.is_numbered ? 1 : 0;
+  for_each_value_part(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
+    route.from.parts[part] = {in, in_stride};
+    route.to.parts[part++] = {out, stride};
+  });
+  return route;
+}
+
+void gather_by_order(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order) {
+  const gather_options trusted{.bounds = bounds::trust};
+  if (p.writes_rows) gather(ctx, b.in, order, b.out, trusted);
+  for (std::uint32_t c = 0; c < p.column_count; ++c) {
+    gather(ctx, b.columns[c].in, order, b.columns[c].out, trusted);
+  }
+}
+
+}  // namespace sheaf::cuda
