@@ -114,6 +114,14 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) { return pla
 
 // ---- runs
 
+// Words of rows: the sort's first pass makes them, if they are many.
+void give_rows(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
+               const word_route& route, msd_sort& s) {
+  s.from_rows = p.count >= least_from_rows;
+  s.rows = route.from;
+  if (!s.from_rows) make_words(ctx, what, p, form, route, const_cast<void*>(s.in));
+}
+
 // Words that hold all there is to say: rows, or keys and values.
 void sort_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
                 const sort_buffers& b, bool bitonic, std::byte* scratch) {
@@ -127,9 +135,9 @@ void sort_words(const context& ctx, const char* what, const sort_problem& p, con
     s.target.words = b.out.data;
   } else {
     const word_route route = route_of(p, form, b);
-    make_words(ctx, what, p, form, route, s.buffers[1]);
     s.in = s.buffers[1];
     s.target = route.to;
+    give_rows(ctx, what, p, form, route, s);
   }
   run_msd_sort(ctx, what, s, scratch + room.tables);
 }
@@ -154,14 +162,14 @@ void sort_numbers(const context& ctx, const char* what, const sort_problem& p, c
     const std::uint32_t bits = std::min(form.key_bits, p.key.bits - low);
     msd_sort s = sort_of(p, form, bits);
     s.bitonic = bitonic;
+    s.in = s.buffers[1] = words;
     if (form.rounds == 1 && has_simple_key(p)) {
       const word_route route = route_of(p, form, b);
-      make_words(ctx, what, p, form, route, words);
       s.target = route.to;
+      give_rows(ctx, what, p, form, route, s);
     } else {
       make_round_words(ctx, what, p, b, low, bits, form.parts, before, words);
     }
-    s.in = s.buffers[1] = words;
     s.buffers[0] = scratch + room.words[0];
     const bool is_last = round + 1 == form.rounds;
     const index_output places(numbers(room.places), p.count, index_type::u32);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/sort_levels.cuh"
-#include "cuda/sort_target.cuh"
+#include "cuda/block/scan.cuh"
+#include "cuda/sort_tables.cuh"
 
 // The end of a sort: a block takes a group of words into shared memory, sorts it there and writes it where it belongs.
 // Words are put into 4096 bins by the highest bits in which they differ, and compared with the few others of their bin.

@@ -1,4 +1,5 @@
 #include "cuda/sort_form.hpp"
+#include <cstdlib>
 
 #include <sheaf/gather.hpp>
 
@@ -81,7 +82,7 @@ word_form form_of(const sort_problem& p) {
     form.is_plain = form.payload == word_payload::nothing && is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
     // Words of 16 bytes that are numbered are sorted faster than those of 12 whose order is kept.
-    if (form.parts == 3 && form.payload == word_payload::values) {
+    if (std::getenv("SORT_NUMBERED") && form.parts == 3 && form.payload == word_payload::values) {
       form.parts = 4;
       form.is_numbered = true;
     }
@@ -107,13 +108,11 @@ word_route route_of(const sort_problem& p, const word_form& form, const sort_buf
       route.to.parts[part] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
     }
   }
-  route.to.key_mask = key_mask_of(form.parts, key_parts);
-  route.to.is_signed = f.type == key_type::signed_integer;
-  route.to.is_floating = f.type == key_type::floating;
-  route.to.descending = f.descending;
-  route.from.writes_number = form.is_numbered;
+  route.to.change = {key_mask_of(form.parts, key_parts), f.type == key_type::signed_integer,
+                     f.type == key_type::floating, f.descending};
+  if (form.is_numbered) route.from.number_part = form.parts - key_parts - 1;
   if (has_number) return route;
-  std::uint32_t part = form.is_numbered ? 1 : 0;
+  std::uint32_t part = 0;
   for_each_value_part(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
     route.from.parts[part] = {in, in_stride};
     route.to.parts[part++] = {out, stride};

@@ -21,27 +21,21 @@ struct word_form {
   std::uint32_t parts = 0;  ///< of 4 bytes; 0: there is no such form
   word_payload payload = word_payload::nothing;
   bool is_plain = false;     ///< rows are words as they lie
-  bool is_numbered = false;  ///< the lowest part is the row's number: equal keys differ, and no pass need keep an order
+  bool is_numbered = false;  ///< the part below the key is the row's number: equal keys differ, and no pass need keep
+                             ///< an order
   std::uint32_t key_bits = 0;
   std::uint32_t rounds = 1;
 
   std::uint64_t word_bytes() const { return parts * std::uint64_t{4}; }
   /// Values come along, and rows of equal keys keep their order.
   bool ordered() const { return payload == word_payload::values && !is_numbered; }
-  std::uint32_t key_low() const { return ordered() ? parts * 32 - key_bits : 0; }
+  /// The lowest bit that is sorted by.
+  std::uint32_t key_low() const {
+    return payload == word_payload::values ? parts * 32 - key_bits - (is_numbered ? 32 : 0) : 0;
+  }
 };
 
 word_form form_of(const primitives::sort_problem& p);
-
-/// Where the parts of a word come from, as word_target says where they go.
-struct word_source {
-  struct part_source {
-    const std::byte* data = nullptr;  ///< null: zeros
-    std::uint64_t stride = 0;
-  };
-  std::array<part_source, 4> parts{};
-  bool writes_number = false;  ///< part 0 is the row's number
-};
 
 /// A single field that is a number of whole parts: its parts of the word are copied. Else keys are read byte by byte.
 bool has_simple_key(const primitives::sort_problem& p);

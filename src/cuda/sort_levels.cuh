@@ -1,104 +1,13 @@
 #pragma once
 
-#include <cooperative_groups.h>
-
-#include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
-#include "cuda/sort_word.cuh"
+#include "cuda/sort_tables.cuh"
 
 // The levels of a sort from the highest digit down. A level splits every bucket that is still too large by its next
 // byte: tiles are counted, places follow from the counts, tiles are moved. What became small enough is written to a
 // list of groups, neighbours together, for sort_finish.cuh; what did not is a bucket of the next level. One kernel runs
 // all levels, because the device alone knows how many there are.
 namespace sheaf::cuda {
-
-constexpr int level_bins = 256;
-constexpr int level_bits = 8;
-constexpr int level_threads = 512;
-constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
-
-/// Words of a tile of a level.
-template <int Parts>
-constexpr int level_items = Parts == 4   ? 8
-                            : Parts == 3 ? 10
-                                         : 16;
-template <int Parts>
-constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
-
-/// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
-constexpr int finish_threads = 512;
-constexpr int finish_items = 9;
-constexpr std::uint32_t group_words = finish_threads * finish_items;
-
-/// Neighbours that have yet to be split.
-struct sort_bucket {
-  std::uint32_t begin;
-  std::uint32_t count;
-  std::uint32_t first_tile;  ///< of the level's
-  std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
-  std::uint32_t bits;        ///< above which all keys are the same; of more than one part a multiple of 8
-  std::uint32_t where;       ///< the number of the buffer that holds it
-};
-constexpr std::uint32_t stays = 0x100;  ///< in `where`: this level has nothing to move
-
-/// Neighbours that are finished together: where they begin, and how many they are in the low bits.
-struct sort_group {
-  std::uint32_t begin;
-  std::uint32_t count_and_where;
-};
-constexpr std::uint32_t group_count_bits = 24;
-
-struct sort_counters {
-  std::uint32_t buckets[2];  ///< of this level and the next, in turn
-  std::uint32_t tiles[2];
-  std::uint32_t rows[2];
-  std::uint32_t groups;
-  std::uint32_t ticket;
-};
-
-/// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
-struct sort_tables {
-  sort_counters* counters;
-  sort_bucket* buckets[2];
-  std::uint32_t* tile_bucket[2];
-  std::uint32_t* row_bucket[2];  ///< ordered alone
-  std::uint32_t* rows[2];        ///< level_bins counts each, then places
-  std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
-  std::uint32_t* differing[2];   ///< of each bucket, as many as parts: the bits in which its words are not all the same
-  sort_group* groups;
-};
-
-struct level_arguments {
-  const void* buffers[3];  ///< 0: the input
-  sort_tables tables;
-  std::uint32_t count;
-  std::uint32_t key_low;
-  std::uint32_t key_high;
-};
-
-constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
-
-/// What a block needs of shared memory beside the tile.
-struct level_shared {
-  std::uint32_t place[level_bins];
-  std::uint32_t histogram[4][level_bins];
-  alignas(16) std::uint32_t warp_sums[32];
-  std::uint32_t differing[4];
-  std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
-  std::uint32_t jump[level_bins];
-  std::uint32_t is_reached[level_bins];
-  std::uint32_t first_group;
-  std::uint32_t group_total;
-  std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
-  sort_bucket coming_bucket;
-};
-
-template <int Parts, bool Ordered>
-constexpr std::size_t level_shared_bytes() {
-  const std::size_t staged = level_tile<Parts> * sizeof(sort_word<Parts>);
-  const std::size_t counters = Ordered ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
-  return sizeof(level_shared) + (staged > counters ? staged : counters);
-}
 
 /// Words of one part are split by any 8 bits, which takes no longer than a byte; others by a byte.
 template <int Parts>
@@ -107,17 +16,19 @@ using level_field = std::conditional_t<Parts == 1, digit_field, byte_field>;
 /// A level's work on one tile.
 template <int Parts>
 struct level_view {
-  const sort_word<Parts>* from;
+  std::uint32_t first;  ///< of the tile's words in its buffer
+  std::uint32_t where;
   sort_word<Parts>* to;  ///< where the bucket's buffer of the next level begins
   std::uint32_t left;
   std::uint32_t row;  ///< of the bucket, or of the tile's chunk
   level_field<Parts> digit;
 };
 
-template <int Parts, bool Ordered>
+template <int Parts, bool Ordered, bool FromRows>
 class sort_level {
  public:
   using word = sort_word<Parts>;
+  using reader = word_reader<Parts, FromRows>;
   static constexpr int items = level_items<Parts>;
   static constexpr std::uint32_t tile_words = level_tile<Parts>;
   static constexpr int warps = level_threads / 32;
@@ -146,7 +57,12 @@ class sort_level {
 
   /// Counts the level's tiles. A block takes neighbours, and hands on what it counted once a bucket ends, or, where
   /// each tile's counts are wanted, after every tile.
-  __device__ void count_tiles(std::uint32_t tiles) {
+  __device__ void count_tiles() {
+    const std::uint32_t tiles = __ldcg(&t_.counters->tiles[now_]);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {  // nobody looks at the turn before any more
+      t_.counters->buckets[next_] = t_.counters->tiles[next_] = t_.counters->rows[next_] = 0;
+    }
+    if (tiles == 0) return;
     const std::uint32_t share = (tiles - 1) / gridDim.x + 1;
     const std::uint32_t last = min(tiles, (blockIdx.x + 1) * share);
     std::uint32_t tile = blockIdx.x * share;
@@ -159,7 +75,7 @@ class sort_level {
       const std::uint32_t b = s_.coming;
       const sort_bucket bucket = s_.coming_bucket;
       const level_view<Parts> view = view_of(tile, bucket);
-      const word first = load_word_of(static_cast<const word*>(a_.buffers[bucket.where]) + bucket.begin);
+      const word first = reader(a_, bucket.where, bucket.begin).load_key(0);
       __syncthreads();
       look_ahead(tile + 1, last);
       if (view.left == tile_words) {
@@ -175,6 +91,30 @@ class sort_level {
 
   // ---- where runs begin, and what comes next
 
+  __device__ void begin_buckets() {
+    const std::uint32_t buckets = __ldcg(&t_.counters->buckets[now_]);
+    for (std::uint32_t b = blockIdx.x; b < buckets; b += gridDim.x) begin_bucket(b);
+  }
+
+  __device__ bool is_over() const { return __ldcg(&t_.counters->buckets[now_]) == 0; }
+
+  // ---- places of tiles
+
+  __device__ void begin_chunks() {
+    const std::uint32_t rows = __ldcg(&t_.counters->rows[now_]);
+    for (std::uint32_t row = blockIdx.x; row < rows; row += gridDim.x) begin_chunk(row);
+  }
+
+  // ---- moving
+
+  __device__ void move_tiles() {
+    const std::uint32_t tiles = __ldcg(&t_.counters->tiles[now_]);
+    look_ahead(blockIdx.x, tiles);
+    __syncthreads();
+    for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) move_tile(tile, tiles);
+  }
+
+ private:
   __device__ void begin_bucket(std::uint32_t b) {
     const sort_bucket bucket = t_.buckets[now_][b];
     const std::uint32_t bin = threadIdx.x;
@@ -186,7 +126,8 @@ class sort_level {
 #pragma unroll 8
       for (std::uint32_t r = 0; r < row_count; ++r) count[0] += __ldcg(rows + r * level_bins + bin);
     }
-    if (__syncthreads_or(bin < level_bins && count[0] == bucket.count)) return keep_bucket(b, bucket);
+    // Rows move in any case, as they are words afterwards.
+    if (__syncthreads_or(!FromRows && bin < level_bins && count[0] == bucket.count)) return keep_bucket(b, bucket);
     begin[0] = count[0];
     scan_bins<level_bins, level_threads>(begin, s_.warp_sums);
     begin[0] += bucket.begin;
@@ -217,8 +158,6 @@ class sort_level {
     __syncthreads();
   }
 
-  // ---- places of tiles
-
   __device__ void begin_chunk(std::uint32_t row) {
     static_assert(level_threads == 2 * level_bins);
     constexpr std::uint32_t most = chunk_tiles / 2;
@@ -247,8 +186,6 @@ class sort_level {
     __syncthreads();
   }
 
-  // ---- moving
-
   __device__ void move_tile(std::uint32_t tile, std::uint32_t tiles) {
     const sort_bucket bucket = s_.coming_bucket;
     __syncthreads();
@@ -262,7 +199,6 @@ class sort_level {
     }
   }
 
- private:
   static __device__ std::uint32_t tiles_of(std::uint32_t count) { return (count - 1) / tile_words + 1; }
   static __device__ std::uint32_t rows_of(std::uint32_t count) {
     return Ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
@@ -283,9 +219,11 @@ class sort_level {
     const std::uint32_t of_bucket = tile - bucket.first_tile;
     const std::uint32_t skipped = of_bucket * tile_words;
     const std::uint32_t where = bucket.where & ~stays;
-    return {static_cast<const word*>(a_.buffers[where]) + bucket.begin + skipped,
+    return {bucket.begin + skipped,
+            where,
             static_cast<word*>(const_cast<void*>(a_.buffers[next_buffer(where)])),
-            min(bucket.count - skipped, tile_words), bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
+            min(bucket.count - skipped, tile_words),
+            bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
             digit_below(bucket.bits)};
   }
 
@@ -430,6 +368,7 @@ class sort_level {
   template <bool Full>
   __device__ __forceinline__ void count_words(const level_view<Parts>& view, const word& first,
                                               std::uint32_t (&differing)[Parts]) {
+    const reader from(a_, view.where, view.first);
     std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
     constexpr int at_once = Parts > 2 ? items / 2 : 8;
 #pragma unroll 1
@@ -439,7 +378,7 @@ class sort_level {
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
         const std::uint32_t place = begin + k * level_threads;
-        words[k] = load_word_of(view.from + (Full ? place : min(place, view.left - 1)));
+        words[k] = from.load_key(Full ? place : min(place, view.left - 1));
       }
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
@@ -472,11 +411,12 @@ class sort_level {
     std::uint32_t* const histogram = s_.histogram[0];
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
     const int room = static_cast<int>(view.left) - static_cast<int>(first);
+    const reader from(a_, view.where, view.first);
     word words[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       if (Full || k * 32 < room) {
-        words[k] = load_word_of(view.from + first + k * 32);
+        words[k] = from.load(first + k * 32);
       } else {
 #pragma unroll
         for (int i = 0; i < Parts; ++i) words[k].part[i] = ~0U;
@@ -559,41 +499,5 @@ class sort_level {
   std::uint32_t now_;
   std::uint32_t next_;
 };
-
-template <int Parts, bool Ordered>
-__global__ void __launch_bounds__(level_threads, 2) sort_levels(const __grid_constant__ level_arguments a) {
-  extern __shared__ __align__(16) unsigned char dynamic[];
-  level_shared& shared = *reinterpret_cast<level_shared*>(dynamic);
-  const auto grid = cooperative_groups::this_grid();
-  const sort_tables& t = a.tables;
-  if (blockIdx.x == 0) {
-    sort_level<Parts, Ordered> before(a, shared, dynamic + sizeof(level_shared), 1);
-    before.begin_sort();
-  }
-  grid.sync();
-  for (std::uint32_t turn = 0;; ++turn) {
-    const std::uint32_t now = turn % 2;
-    sort_level<Parts, Ordered> level(a, shared, dynamic + sizeof(level_shared), turn);
-    const std::uint32_t buckets = __ldcg(&t.counters->buckets[now]);
-    if (buckets == 0) return;
-    const std::uint32_t tiles = __ldcg(&t.counters->tiles[now]);
-    level.count_tiles(tiles);
-    grid.sync();
-    for (std::uint32_t i = blockIdx.x; i < buckets; i += gridDim.x) level.begin_bucket(i);
-    grid.sync();
-    if constexpr (Ordered) {
-      const std::uint32_t rows = __ldcg(&t.counters->rows[now]);
-      for (std::uint32_t i = blockIdx.x; i < rows; i += gridDim.x) level.begin_chunk(i);
-      grid.sync();
-    }
-    level.look_ahead(blockIdx.x, tiles);
-    __syncthreads();
-    for (std::uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) level.move_tile(i, tiles);
-    grid.sync();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      t.counters->buckets[now] = t.counters->tiles[now] = t.counters->rows[now] = 0;
-    }
-  }
-}
 
 }  // namespace sheaf::cuda

@@ -4,6 +4,7 @@
 
 #include "cuda/cuda_state.hpp"
 #include "cuda/sort_finish.cuh"
+#include "cuda/sort_level_kernels.cuh"
 #include "cuda/sort_msd.hpp"
 
 // How a sort's kernels are queued; the files that include this instantiate them for a width of words.
@@ -76,10 +77,53 @@ std::uint64_t resident_blocks(const context& ctx, const char* what, Kernel kerne
   return static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
 }
 
+/// Levels that are queued as kernels of their own, which are faster than the one that runs any number of them but take
+/// a launch each even if there is nothing to do.
+constexpr std::uint32_t queued_levels(std::uint64_t count) {
+  if (count < least_from_rows) return 0;
+  return count < (std::uint64_t{1} << 26) ? 2 : 4;
+}
+
+template <int Parts, bool Ordered, bool FromRows>
+void queue_level(const context& ctx, const char* what, const level_arguments& a, std::uint32_t turn) {
+  constexpr std::size_t shared = level_shared_bytes<Parts, Ordered>();
+  const std::uint64_t tiles = ceil_div(a.count, level_tile<Parts>);
+  const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  // Buckets of the first levels are few, and each has one tile that is not full.
+  const std::uint64_t buckets = turn == 0 ? 1 : turn == 1 ? level_bins : 2 * processors;
+  const std::uint64_t moving = turn < 2 ? tiles + buckets - 1 : std::min(tiles, 8 * processors);
+  launch_shared(ctx, what, count_level<Parts, Ordered, FromRows>, std::min(tiles, 3 * processors), level_threads,
+                sizeof(level_shared), a, turn);
+  launch_shared(ctx, what, begin_buckets<Parts, Ordered, FromRows>, buckets, level_threads, sizeof(level_shared), a,
+                turn);
+  if constexpr (Ordered) {
+    const std::uint64_t rows = ceil_div(tiles, chunk_tiles) + buckets;
+    launch_shared(ctx, what, begin_chunks_of<Parts, Ordered>, std::min(rows, 4 * processors), level_threads,
+                  sizeof(level_shared), a, turn);
+  }
+  launch_shared(ctx, what, move_level<Parts, Ordered, FromRows>, moving, level_threads, shared, a, turn);
+}
+
 template <int Parts, bool Ordered>
 void run_levels(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
-  const level_arguments a{
-      {s.in, s.buffers[0], s.buffers[1]}, tables, static_cast<std::uint32_t>(s.count), s.key_low, s.key_high};
+  const level_arguments a{{s.in, s.buffers[0], s.buffers[1]},
+                          tables,
+                          static_cast<std::uint32_t>(s.count),
+                          s.key_low,
+                          s.key_high,
+                          s.rows,
+                          s.target.change};
+  const std::uint32_t queued = queued_levels(s.count);
+  if (queued > 0) {
+    launch_shared(ctx, what, begin_levels<Parts, Ordered>, 1, level_threads, sizeof(level_shared), a);
+  }
+  for (std::uint32_t turn = 0; turn < queued; ++turn) {
+    if (turn == 0 && s.from_rows) {
+      queue_level<Parts, Ordered, true>(ctx, what, a, turn);
+    } else {
+      queue_level<Parts, Ordered, false>(ctx, what, a, turn);
+    }
+  }
   constexpr std::size_t shared = level_shared_bytes<Parts, Ordered>();
   const auto kernel = sort_levels<Parts, Ordered>;
   const std::uint64_t resident = resident_blocks(ctx, what, kernel, level_threads, shared);
@@ -93,7 +137,7 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
   configuration.stream = ctx.stream();
   configuration.attrs = &cooperative;
   configuration.numAttrs = 1;
-  require(cudaLaunchKernelEx(&configuration, kernel, a), what);
+  require(cudaLaunchKernelEx(&configuration, kernel, a, queued), what);
 }
 
 template <int Parts, bool Ordered, finish_way Way>
@@ -123,11 +167,10 @@ void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, st
 
 template <int Parts>
 void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
-  if (s.ordered) {
-    run_msd_sort_of<Parts, true>(ctx, what, s, scratch);
-  } else {
-    run_msd_sort_of<Parts, false>(ctx, what, s, scratch);
+  if constexpr (Parts > 1) {  // words of one part have no room for values
+    if (s.ordered) return run_msd_sort_of<Parts, true>(ctx, what, s, scratch);
   }
+  run_msd_sort_of<Parts, false>(ctx, what, s, scratch);
 }
 
 extern template void run_msd_sort_of<1>(const context&, const char*, const msd_sort&, std::byte*);

@@ -11,6 +11,25 @@
 // the buckets nor how many levels it takes.
 namespace sheaf::cuda {
 
+/// What is done to the bits of a key so that it is a number that ascends.
+struct key_change {
+  std::array<std::uint32_t, 4> mask{};  ///< the bits of each part that are key
+  bool is_signed = false;
+  bool is_floating = false;
+  bool descending = false;
+};
+
+/// Where the parts of a row's word come from.
+struct word_source {
+  static constexpr std::uint32_t no_part = 4;
+  struct part_source {
+    const std::byte* data = nullptr;  ///< null: zeros
+    std::uint64_t stride = 0;
+  };
+  std::array<part_source, 4> parts{};
+  std::uint32_t number_part = no_part;  ///< the part that is the row's number
+};
+
 /// Where a sort's words go once they are in order: word i to element i of each array that has a part of it.
 struct word_target {
   struct part_target {
@@ -19,10 +38,7 @@ struct word_target {
   };
   void* words = nullptr;  ///< the words as they are; else the parts apart, the key as it was before it became a number
   std::array<part_target, 4> parts{};
-  std::array<std::uint32_t, 4> key_mask{};  ///< the bits of each part that are key
-  bool is_signed = false;
-  bool is_floating = false;
-  bool descending = false;
+  key_change change;
 };
 
 /// Words of parts * 4 bytes (1 to 4 parts), fewer than 2^32, whose keys are the bits from key_low up to key_high.
@@ -33,11 +49,15 @@ struct msd_sort {
   bool ordered = false;  ///< words of equal keys keep their order; else these are equal, or any order will do
   bool bitonic = false;  ///< buckets are finished as in the 2007 paper
   std::uint64_t count = 0;
-  const void* in = nullptr;
+  const void* in = nullptr;  ///< words, or, from_rows, where make_words would put them if they are few
+  bool from_rows = false;    ///< the first pass makes words of rows
+  word_source rows;
   void* buffers[2] = {};  ///< that passes write to in turn, the first one first; may be in, and the target's words
   word_target target;
 };
 
+/// Words that are so few are made of rows by themselves.
+constexpr std::uint64_t least_from_rows = std::uint64_t{1} << 20;
 std::uint64_t msd_scratch_bytes(const msd_sort& s);
 /// Queues the sort; scratch is free again when the stream is past it.
 void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch);

@@ -1,5 +1,5 @@
 #include "cuda/sort_form.hpp"
-#include "cuda/sort_word.cuh"
+#include "cuda/sort_rows.cuh"
 
 // Rows into words, before a sort: streamed, a thread for each row.
 namespace sheaf::cuda {
@@ -10,39 +10,13 @@ using primitives::key_number;
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-/// What word_target undoes.
-struct key_change {
-  std::array<std::uint32_t, 4> mask;
-  bool is_signed;
-  bool is_floating;
-  bool descending;
-};
-
-template <int Parts>
-__device__ __forceinline__ void make_number(sort_word<Parts>& word, const key_change& change) {
-  const bool is_negative_float = change.is_floating && word.part[Parts - 1] >> 31 != 0;
-  const bool flips_all = change.descending != is_negative_float;
-  if (change.is_signed || (change.is_floating && !is_negative_float)) word.part[Parts - 1] ^= 1U << 31;
-#pragma unroll
-  for (int i = 0; i < Parts; ++i) word.part[i] ^= flips_all ? change.mask[i] : 0;
-}
-
 template <int Parts>
 __global__ void __launch_bounds__(block_threads)
     copy_words(const __grid_constant__ word_source from, const __grid_constant__ key_change change, std::uint64_t count,
                sort_word<Parts>* words) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= count) return;
-  sort_word<Parts> word;
-#pragma unroll
-  for (int part = 0; part < Parts; ++part) {
-    const auto& source = from.parts[part];
-    word.part[part] =
-        source.data == nullptr ? 0 : *reinterpret_cast<const std::uint32_t*>(source.data + i * source.stride);
-  }
-  make_number(word, change);
-  if (from.writes_number) word.part[0] = static_cast<std::uint32_t>(i);
-  words[i] = word;
+  words[i] = read_word<Parts>(from, change, static_cast<std::uint32_t>(i));
 }
 
 template <class Order>
@@ -100,9 +74,8 @@ void with_parts(std::uint32_t parts, Body body) {
 
 void make_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
                 const word_route& route, void* words) {
-  const key_change change{route.to.key_mask, route.to.is_signed, route.to.is_floating, route.to.descending};
   with_parts(form.parts, [&](auto parts) {
-    launch(ctx, what, copy_words<parts()>, ceil_div(p.count, block_threads), route.from, change, p.count,
+    launch(ctx, what, copy_words<parts()>, ceil_div(p.count, block_threads), route.from, route.to.change, p.count,
            static_cast<sort_word<parts()>*>(words));
   });
 }

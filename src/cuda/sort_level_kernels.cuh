@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "cuda/sort_levels.cuh"
+
+// The phases of a level as kernels of their own, for the first levels of long lists, and all levels that are left in
+// one kernel, which ends at once where there are none.
+namespace sheaf::cuda {
+
+/// What a block has in dynamic shared memory: level_shared, then the tile.
+template <int Parts, bool Ordered, bool FromRows = false>
+__device__ __forceinline__ sort_level<Parts, Ordered, FromRows> level_of(const level_arguments& a, std::uint32_t turn) {
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
+}
+
+template <int Parts, bool Ordered>
+__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a) {
+  level_of<Parts, Ordered>(a, 1).begin_sort();
+}
+
+template <int Parts, bool Ordered, bool FromRows>
+__global__ void __launch_bounds__(level_threads, 3)
+    count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+  level_of<Parts, Ordered, FromRows>(a, turn).count_tiles();
+}
+
+template <int Parts, bool Ordered, bool FromRows>
+__global__ void __launch_bounds__(level_threads)
+    begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+  level_of<Parts, Ordered, FromRows>(a, turn).begin_buckets();
+}
+
+template <int Parts, bool Ordered>
+__global__ void __launch_bounds__(level_threads)
+    begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+  level_of<Parts, Ordered>(a, turn).begin_chunks();
+}
+
+template <int Parts, bool Ordered, bool FromRows>
+__global__ void __launch_bounds__(level_threads, 2)
+    move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+  level_of<Parts, Ordered, FromRows>(a, turn).move_tiles();
+}
+
+/// Levels from `turn` on, as long as there are buckets.
+template <int Parts, bool Ordered>
+__global__ void __launch_bounds__(level_threads, 2)
+    sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+  const auto grid = cooperative_groups::this_grid();
+  if (turn == 0) {
+    if (blockIdx.x == 0) level_of<Parts, Ordered>(a, 1).begin_sort();
+    grid.sync();
+  }
+  for (;; ++turn) {
+    auto level = level_of<Parts, Ordered>(a, turn);
+    if (level.is_over()) return;
+    level.count_tiles();
+    grid.sync();
+    level.begin_buckets();
+    grid.sync();
+    if constexpr (Ordered) {
+      level.begin_chunks();
+      grid.sync();
+    }
+    level.move_tiles();
+    grid.sync();
+  }
+}
+
+}  // namespace sheaf::cuda

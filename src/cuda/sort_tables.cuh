@@ -1,0 +1,132 @@
+#pragma once
+
+#include "cuda/block/rank.cuh"
+#include "cuda/sort_rows.cuh"
+
+// What the kernels of a sort from the highest digit down tell each other: buckets that have yet to be split, groups
+// that are finished in shared memory, and the counts between them.
+namespace sheaf::cuda {
+
+constexpr int level_bins = 256;
+constexpr int level_bits = 8;
+constexpr int level_threads = 512;
+constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
+
+/// Words of a tile of a level.
+template <int Parts>
+constexpr int level_items = Parts == 4   ? 8
+                            : Parts == 3 ? 10
+                                         : 16;
+template <int Parts>
+constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
+
+/// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
+constexpr int finish_threads = 512;
+constexpr int finish_items = 9;
+constexpr std::uint32_t group_words = finish_threads * finish_items;
+
+/// Neighbours that have yet to be split.
+struct sort_bucket {
+  std::uint32_t begin;
+  std::uint32_t count;
+  std::uint32_t first_tile;  ///< of the level's
+  std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
+  std::uint32_t bits;        ///< above which all keys are the same; of more than one part a multiple of 8
+  std::uint32_t where;       ///< the number of the buffer that holds it
+};
+constexpr std::uint32_t stays = 0x100;  ///< in `where`: this level has nothing to move
+
+/// Neighbours that are finished together: where they begin, and how many they are in the low bits.
+struct sort_group {
+  std::uint32_t begin;
+  std::uint32_t count_and_where;
+};
+constexpr std::uint32_t group_count_bits = 24;
+
+struct sort_counters {
+  std::uint32_t buckets[2];  ///< of this level and the next, in turn
+  std::uint32_t tiles[2];
+  std::uint32_t rows[2];
+  std::uint32_t groups;
+  std::uint32_t ticket;
+};
+
+/// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
+struct sort_tables {
+  sort_counters* counters;
+  sort_bucket* buckets[2];
+  std::uint32_t* tile_bucket[2];
+  std::uint32_t* row_bucket[2];  ///< ordered alone
+  std::uint32_t* rows[2];        ///< level_bins counts each, then places
+  std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
+  std::uint32_t* differing[2];   ///< of each bucket, as many as parts: the bits in which its words are not all the same
+  sort_group* groups;
+};
+
+struct level_arguments {
+  const void* buffers[3];  ///< 0: the input
+  sort_tables tables;
+  std::uint32_t count;
+  std::uint32_t key_low;
+  std::uint32_t key_high;
+  word_source rows;  ///< what the first level's words are made of, where they are
+  key_change change;
+};
+
+constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
+
+/// Where a level reads words of the first buffer: as they lie, or put together from rows, which the first level alone
+/// does.
+template <int Parts, bool FromRows>
+class word_reader {
+ public:
+  using word = sort_word<Parts>;
+
+  __device__ word_reader(const level_arguments& a, std::uint32_t where, std::uint32_t first)
+      : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[where]) + first), first_(first) {}
+
+  __device__ __forceinline__ word load(std::uint32_t i) const {
+    if constexpr (FromRows) {
+      return read_word<Parts>(a_.rows, a_.change, first_ + i);
+    } else {
+      return load_word_of(words_ + i);
+    }
+  }
+  /// The key's parts alone are right.
+  __device__ __forceinline__ word load_key(std::uint32_t i) const {
+    if constexpr (FromRows) {
+      return read_key<Parts>(a_.rows, a_.change, first_ + i);
+    } else {
+      return load_word_of(words_ + i);
+    }
+  }
+
+ private:
+  const level_arguments& a_;
+  const word* words_;
+  std::uint32_t first_;
+};
+
+/// What a block needs of shared memory beside the tile.
+struct level_shared {
+  std::uint32_t place[level_bins];
+  std::uint32_t histogram[4][level_bins];
+  alignas(16) std::uint32_t warp_sums[32];
+  std::uint32_t differing[4];
+  std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
+  std::uint32_t jump[level_bins];
+  std::uint32_t is_reached[level_bins];
+  std::uint32_t first_group;
+  std::uint32_t group_total;
+  std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
+  sort_bucket coming_bucket;
+};
+
+template <int Parts, bool Ordered>
+constexpr std::size_t level_shared_bytes() {
+  const std::size_t staged = level_tile<Parts> * sizeof(sort_word<Parts>);
+  const std::size_t counters = Ordered ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
+  return sizeof(level_shared) + (staged > counters ? staged : counters);
+}
+
+}  // namespace sheaf::cuda
