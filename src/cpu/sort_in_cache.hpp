@@ -36,6 +36,16 @@ struct word_order {
   bool ascends = true;
 };
 
+/// Whether no word under the mask is below the one before it. Without leaving early: for words that are likely to.
+template <class Word>
+bool rises(const Word* words, std::uint64_t count, Word mask) noexcept {
+  unsigned falls = 0;
+  for (std::uint64_t i = 1; i < count; ++i) {
+    falls |= static_cast<Word>(words[i] & mask) < static_cast<Word>(words[i - 1] & mask) ? 1U : 0U;
+  }
+  return falls == 0;
+}
+
 template <class Word>
 word_order<Word> order_of(const Word* words, std::uint64_t count, Word mask) noexcept {
   Word differing = 0;

@@ -128,9 +128,12 @@ class payload_words final : public word_maker<Word> {
         payload_out_(s.payload_is_row ? b.out : b.columns[0].out),
         keys_out_(!s.payload_is_row && p.writes_rows ? b.out : records()),
         key_(p.key, 0, p.key.bits),
-        back_(p.key.fields[0], 0, p.key.fields[0].bytes, true),
-        back_shift_(p.key.fields[0].type == key_type::bytes ? 64 - 8 * p.key.fields[0].bytes : 0),
-        low_(s.key_low) {}
+        low_(s.key_low) {
+    if (keys_out_.data == nullptr) return;
+    const key_field& f = p.key.fields[0];  // which is all of the row, and no wider than a word
+    back_ = ordered_word<std::uint64_t>(f, 0, f.bytes, true);
+    if (f.type == key_type::bytes) back_shift_ = 64 - 8 * f.bytes;
+  }
 
   const Word* read(std::uint64_t first, std::uint64_t count, Word* room) const noexcept override {
     make(first, count, 0, room);
@@ -193,7 +196,7 @@ class payload_words final : public word_maker<Word> {
   records keys_out_;  ///< none if keys are not wanted, or rows are the payload
   key_reader key_;
   ordered_word<std::uint64_t> back_;
-  std::uint32_t back_shift_;
+  std::uint32_t back_shift_ = 0;
   std::uint32_t low_;
 };
 

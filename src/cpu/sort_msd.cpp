@@ -90,9 +90,7 @@ class msd_sort {
   T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(scratch_ + offset);
   }
-  Word* spare(std::uint64_t part) const noexcept {
-    return at<Word>(room_.spare + part * 2 * whole_buckets(room_.cached_words * sizeof(Word)));
-  }
+  Word* spare(std::uint64_t part) const noexcept { return at<Word>(room_.spare + part * room_.spare_bytes); }
   const word_reader<Word>& reader(const range& r) const noexcept {
     if (r.side == rows) return maker_;
     return arrays_[r.side];
@@ -108,18 +106,40 @@ class msd_sort {
     return {last - bits, bits};
   }
 
-  // What a few words of the range differ in is mostly what all do.
-  std::uint32_t likely_end(const range& r) const noexcept {
+  // What a few words of the range are like is mostly what all are.
+  range_order<Word> likely_order(const range& r) const noexcept {
     constexpr std::uint64_t samples = 64;
-    Word differing = 0;
-    Word first = 0;
+    Word few[samples];
     for (std::uint64_t i = 0; i < samples; ++i) {
       Word room;
-      const Word word = *reader(r).read_keys(r.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
-      if (i == 0) first = word;
-      differing = static_cast<Word>(differing | (word ^ first));
+      few[i] = *reader(r).read_keys(r.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
     }
-    return width_of(static_cast<Word>(differing & mask_));
+    const word_order<Word> order = order_of(few, samples, mask_);
+    return {.differing = order.differing, .ascends = order.ascends};
+  }
+
+  // Writes rows as they are while they are in order; false where they are not. 2^22 keys of 8 bytes that are in order
+  // take a seventh less process time than counting them first.
+  bool write_while_in_order(const range& r, const shared_tables& tables) const {
+    for_each_part(parts_, [&](std::uint64_t part) {
+      range_order<Word>& order = tables.orders[part];
+      order = {};
+      for_each_word_block(r.begin + part_begin(r.size(), parts_, part),
+                          r.begin + part_begin(r.size(), parts_, part + 1),
+                          [&](std::uint64_t first, std::uint64_t here) {
+                            if (!order.ascends) return;
+                            Word room[block_words];
+                            const Word* const words = maker_.read(first, here, room);
+                            const bool is_first = first == r.begin + part_begin(r.size(), parts_, part);
+                            if (is_first) order.first = static_cast<Word>(words[0] & mask_);
+                            order.ascends = (is_first || order.last <= static_cast<Word>(words[0] & mask_)) &&
+                                            rises(words, here, mask_);
+                            order.last = static_cast<Word>(words[here - 1] & mask_);
+                            if (order.ascends) maker_.write(first, here, words);
+                          });
+    });
+    for (std::uint64_t part = 1; part < parts_; ++part) tables.orders[0].add(tables.orders[part]);
+    return tables.orders[0].ascends;
   }
 
   range_order<Word> count(const range& r, std::uint64_t parts, pass_digit digit, const shared_tables& tables) const {
@@ -141,13 +161,13 @@ class msd_sort {
   void divide(const range& r, std::uint64_t parts, std::uint32_t most_bits, const shared_tables& tables,
               Keep keep) const {
     if (r.is_equal) return finish_equal(r, parts, keep);
-    pass_digit digit = digit_below(likely_end(r), r.size(), most_bits);
+    const range_order<Word> likely = likely_order(r);
+    const bool in_order_is_done = r.side == rows && rounds_ == 1;
+    if (in_order_is_done && likely.ascends && write_while_in_order(r, tables)) return;
+    pass_digit digit = digit_below(width_of(likely.differing), r.size(), most_bits);
     range_order<Word> order = count(r, parts, digit, tables);
     if (order.differing == 0) return finish_equal(r, parts, keep);
-    if (r.side == rows && rounds_ == 1) {
-      if (order.ascends) return write_in_order(r, parts);
-      if (order.descends) return write_reversed(r, parts);
-    }
+    if (in_order_is_done && order.descends) return write_reversed(r, parts);
     if (const std::uint32_t end = width_of(order.differing); end > digit.shift + digit.bits) {
       digit = digit_below(end, r.size(), most_bits);
       count(r, parts, digit, tables);
