@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "io/input_file.hpp"
+#include "io/scratch_file.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -174,6 +175,49 @@ TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, (folder / "out") + ": cannot be written: File too large");
   EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, WhatWasWrittenCanBeReadBeforeItAppears) {
+  output_file file(folder / "out", 5, GetParam());
+  file.write("hel", 3);
+  file.write("lo", 2);
+  std::string read(4, ' ');
+  file.read_at(1, read.data(), 4);
+  EXPECT_EQ(read, "ello");
+  EXPECT_EQ(file.folder(), folder.path());
+}
+
+TEST(ScratchFile, HoldsBytesWithoutAName) {
+  const temporary_folder folder;
+  io::scratch_file file(folder.path(), 1 << 20);
+  file.write_at(100, "hello", 5);
+  file.write_at(200, "world", 5);
+  EXPECT_EQ(folder.count(), 0U);
+  file.release(100, 5);
+  std::string read(5, ' ');
+  file.read_at(200, read.data(), 5);
+  EXPECT_EQ(read, "world");
+}
+
+TEST(ScratchFile, WhatCannotBeIsNamed) {
+  const temporary_folder folder;
+  expect_error(error_code::io_failure,
+               (folder / "none") + ": a temporary file there cannot be created: No such file or directory",
+               [&] { io::scratch_file file(folder / "none", 0); });
+  expect_error(error_code::io_failure, folder.path() + ": a temporary file there cannot be written: File too large",
+               [&] { io::scratch_file file(folder.path(), ~std::uint64_t{0}); });
+}
+
+TEST(InputFile, ReadsAtAnyPlaceAndSaysWhenItBecameShorter) {
+  const temporary_folder folder;
+  const std::string path = folder.write("in", "hello");
+  const io::input_file file(path);
+  std::string read(3, ' ');
+  file.read_at(2, read.data(), 3);
+  EXPECT_EQ(read, "llo");
+  ASSERT_EQ(truncate(path.c_str(), 4), 0);
+  expect_error(error_code::bad_input, path + ": was cut short while it was read",
+               [&] { file.read_at(2, read.data(), 3); });
 }
 
 TEST(InputFile, HoldsTheBytes) {

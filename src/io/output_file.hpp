@@ -24,7 +24,11 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
 
   void write(const void* from, std::uint64_t bytes);
+  /// Bytes that were written, once more. @throws error(io_failure)
+  void read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const;
   void commit();
+  /// Where the output will lie, links followed.
+  std::string folder() const;
 
  private:
   void open_temporary(temporary_kind kind);
