@@ -12,6 +12,7 @@ namespace primitives {
 std::span<const sort_variant> sort_variants() {
   static const sort_variant all[] = {
     reference::sort_serial,
+    cpu::sort_msd,
 #if SHEAF_HAS_CUDA
 #endif
   };

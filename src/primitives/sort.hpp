@@ -60,5 +60,8 @@ std::span<const sort_variant> sort_variants();
 namespace reference {
 extern const primitives::sort_variant sort_serial;
 }  // namespace reference
+namespace cpu {
+extern const primitives::sort_variant sort_msd;
+}  // namespace cpu
 
 }  // namespace sheaf
