@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -57,7 +58,7 @@ class CliSort : public cli_test {
   }
 
   void expect_sorts(const std::string& arguments, const std::string& out, const std::string& expected) {
-    for (const char* backend : {"reference"}) {
+    for (const char* backend : {"auto", "cpu", "reference"}) {
       expect_success("sort " + arguments + " -o " + out + " --verify --backend " + backend);
       EXPECT_EQ(folder.read(out), expected) << arguments << " on " << backend;
     }
@@ -76,9 +77,10 @@ TEST_F(CliSort, SortsRecordsByKeysAsTheyAreGiven) {
 TEST_F(CliSort, SortsArraysByTheirType) {
   const auto expect_array = [&](const std::string& descr, const std::string& in, const std::string& out,
                                 std::size_t width) {
-    const std::string shape = "(" + std::to_string(in.size() / width) + ",)";
-    folder.write("typed.npy", npy_file("'" + descr + "'", shape, in));
-    expect_sorts("typed.npy", "out.npy", npy_file("'" + descr + "'", shape, out));
+    const std::string shape = fmt::format("({},)", in.size() / width);
+    const std::string quoted = fmt::format("'{}'", descr);
+    folder.write("typed.npy", npy_file(quoted, shape, in));
+    expect_sorts("typed.npy", "out.npy", npy_file(quoted, shape, out));
   };
   expect_sorts("in.npy", "out.npy", npy_file("'<i2'", "(5,)", bytes_of<std::int16_t>({-1, -1, 0, 3, 300})));
   expect_sorts("in.npy --descending", "out.npy",
@@ -143,8 +145,7 @@ TEST_F(CliSort, LittleMemoryMakesNoDifference) {
 }
 
 TEST_F(CliSort, ReportsAreOneDocument) {
-  const program_result result =
-      run_sheaf(folder, "sort in.npy -o out.npy --json --verify --memory 1G --backend reference");
+  const program_result result = run_sheaf(folder, "sort in.npy -o out.npy --json --verify --memory 1G --backend cpu");
   ASSERT_EQ(result.code, 0) << result.err;
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["command"], "sort");
@@ -157,12 +158,12 @@ TEST_F(CliSort, ReportsAreOneDocument) {
   EXPECT_EQ(report["output"], "out.npy");
   folder.write("raw.bin", random_bytes(4'000'000, 256, 2));
   const program_result external =
-      run_sheaf(folder, "sort raw.bin --record-bytes 100 --key 0:10 -o out.bin --json --memory 1M --backend reference");
+      run_sheaf(folder, "sort raw.bin --record-bytes 100 --key 0:10 -o out.bin --json --memory 1M --backend cpu");
   const auto runs = nlohmann::json::parse(external.out);
   EXPECT_GE(runs["runs"], 8);
   EXPECT_EQ(runs["merge_levels"], 1);
   EXPECT_TRUE(runs["predicted_seconds"].is_null());
-  const program_result quiet = run_sheaf(folder, "sort in.npy -o out.npy --quiet --backend reference");
+  const program_result quiet = run_sheaf(folder, "sort in.npy -o out.npy --quiet --backend cpu");
   EXPECT_EQ(quiet.code, 0);
   EXPECT_EQ(quiet.out + quiet.err, "");
 }
@@ -239,7 +240,7 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
 
 TEST_F(CliSort, BadInputsAreNamed) {
   const auto expect_type_failure = [&](const std::string& descr, std::size_t width, const std::string& words) {
-    folder.write("typed.npy", npy_file("'" + descr + "'", "(1,)", std::string(width, '\0')));
+    folder.write("typed.npy", npy_file(fmt::format("'{}'", descr), "(1,)", std::string(width, '\0')));
     expect_failure("sort typed.npy -o out", 3, "sheaf sort: typed.npy: descr is '" + descr + "'" + words);
   };
   for (const char* descr : {">i4", ">f4"}) {
@@ -272,9 +273,8 @@ TEST_F(CliSort, InputsAreNeverWritten) {
 TEST_F(CliSort, OutputsThatCannotBeWrittenAreNamed) {
   folder.write("raw.bin", random_bytes(4'000'000, 256, 3));
   for (const char* memory : {"1M", "1G"}) {
-    expect_failure(
-        "sort raw.bin --record-bytes 100 --key 0:10 -o none/out --backend reference --memory " + std::string(memory), 5,
-        "sheaf sort: none/out: cannot be created: No such file or directory");
+    expect_failure("sort raw.bin --record-bytes 100 --key 0:10 -o none/out --memory " + std::string(memory), 5,
+                   "sheaf sort: none/out: cannot be created: No such file or directory");
   }
   expect_failure("version >/dev/null; ulimit -f 1000; '" + sheaf_program() +
                      "' sort raw.bin --backend reference --record-bytes 100 --key 0:10 -o out --memory 1M",
@@ -286,7 +286,7 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   std::filesystem::create_directory(disk);
   if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=6m") != 0) GTEST_SKIP() << "no right to mount a small disk";
   folder.write("raw.bin", random_bytes(4'000'000, 256, 4));
-  const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 --backend reference -o disk/out --memory 1M";
+  const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 -o disk/out --memory 1M";
   // The output finds room, what is merged does not.
   expect_failure(sort, 5, "sheaf sort: disk: a temporary file there cannot be written: No space left on device");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
@@ -310,7 +310,7 @@ TEST_F(CliSort, KilledAtAnyMomentItLeavesTheOldOutputOrTheNewOne) {
     if (child == 0) {
       if (chdir(folder.path().c_str()) != 0) _exit(1);
       execl(sheaf_program().c_str(), "sheaf", "sort", "raw.bin", "--record-bytes", "100", "--key", "0:10", "-o",
-            "out.bin", "--memory", "1M", "--quiet", "--backend", "reference", nullptr);
+            "out.bin", "--memory", "1M", "--quiet", nullptr);
       _exit(1);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 400));

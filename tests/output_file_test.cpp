@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "io/direct.hpp"
 #include "io/input_file.hpp"
 #include "io/scratch_file.hpp"
 #include "support/expect_error.hpp"
@@ -187,16 +190,37 @@ TEST_P(EveryTemporaryKind, WhatWasWrittenCanBeReadBeforeItAppears) {
   EXPECT_EQ(file.folder(), folder.path());
 }
 
+TEST_P(EveryTemporaryKind, HoldsTheSameBytesPastTheCache) {
+  const io::direct_memory block = io::direct_memory_of(8 * io::direct_alignment);
+  std::string expected;
+  for (std::size_t i = 0; i < 8 * io::direct_alignment; ++i) {
+    block[i] = static_cast<std::byte>(i % 251);
+    expected += static_cast<char>(i % 251);
+  }
+  output_file file(folder / "out", 0, GetParam());
+  file.bypass_cache();
+  file.write(block.get(), 2 * io::direct_alignment);
+  file.write(block.get() + 2 * io::direct_alignment, 3 * io::direct_alignment + 5);
+  file.write(block.get() + 5 * io::direct_alignment + 5, 3 * io::direct_alignment - 5);
+  std::string read(20000, ' ');
+  file.read_at(4000, read.data(), read.size());
+  EXPECT_EQ(read, expected.substr(4000, 20000));
+  file.commit();
+  EXPECT_TRUE(folder.read("out") == expected);
+}
+
 TEST(ScratchFile, HoldsBytesWithoutAName) {
   const temporary_folder folder;
-  io::scratch_file file(folder.path(), 1 << 20);
-  file.write_at(100, "hello", 5);
-  file.write_at(200, "world", 5);
+  constexpr std::uint64_t block = io::direct_alignment;
+  const io::direct_memory memory = io::direct_memory_of(2 * block);
+  io::scratch_file file(folder.path(), 4 * block);
+  std::memset(memory.get(), 'a', block);
+  std::memset(memory.get() + block, 'b', block);
+  file.write_at(block, memory.get(), 2 * block);
   EXPECT_EQ(folder.count(), 0U);
-  file.release(100, 5);
-  std::string read(5, ' ');
-  file.read_at(200, read.data(), 5);
-  EXPECT_EQ(read, "world");
+  file.release(block, block);
+  file.read_at(2 * block, memory.get(), block);
+  EXPECT_TRUE(std::string_view(reinterpret_cast<const char*>(memory.get()), block) == std::string(block, 'b'));
 }
 
 TEST(ScratchFile, WhatCannotBeIsNamed) {

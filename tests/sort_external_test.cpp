@@ -137,7 +137,7 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
     for (const std::uint64_t run_rows :
          {std::uint64_t{1}, std::uint64_t{17}, std::uint64_t{999}, std::uint64_t{50000}}) {
       if (count / run_rows > 3000) continue;
-      io::scratch_file file(folder.path(), rows.size());
+      io::scratch_file file(folder.path(), cli::run_file_bytes(count, width, run_rows));
       std::uint64_t moved = 0;
       const auto progress = [&](std::uint64_t number) { moved += number; };
       auto runs = cli::write_runs(file, cli::source_of(const_records(rows.data(), count, width)), run_rows,
@@ -146,10 +146,11 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
       std::vector<std::byte> found;
       // Of 4000 bytes two are the most that are merged at once.
       const std::uint64_t memory = run_rows == 999 ? 4000 : 1 << 20;
-      const auto result = cli::merge_all(
-          file, runs, {cli::layout_of(by_number), width}, memory,
-          [&](const std::byte* from, std::uint64_t number) { found.insert(found.end(), from, from + number * width); },
-          progress);
+      const auto write = [&](const std::byte* from, std::uint64_t bytes) {
+        found.insert(found.end(), from, from + bytes);
+      };
+      const auto result = cli::merge_all(file, runs, {cli::layout_of(by_number), width}, memory,
+                                         {"", 0, width, write, false}, progress);
       EXPECT_TRUE(found == expected) << count << " rows in runs of " << run_rows;
       EXPECT_EQ(moved, count * (result.levels + 1));
       EXPECT_EQ(folder.count(), 0U);
@@ -157,8 +158,29 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
   }
 }
 
+TEST(SortExternal, WritesAPartOfEachRowBehindAFront) {
+  const temporary_folder folder;
+  const std::vector<std::byte> rows = rows_with_numbers(30000, 300);
+  std::vector<std::byte> sorted(rows.size());
+  stable_sort_rows({rows.data(), 30000, width}, {sorted.data(), 30000, width});
+  std::string expected = "front";
+  for (std::size_t at = 0; at < sorted.size(); at += width) {
+    expected.append(reinterpret_cast<const char*>(sorted.data()) + at + 2, 3);
+  }
+  io::scratch_file file(folder.path(), cli::run_file_bytes(30000, width, 7000));
+  const auto none = [](std::uint64_t) {};
+  const auto runs =
+      cli::write_runs(file, cli::source_of(const_records(rows.data(), 30000, width)), 7000, stable_sort_rows, none);
+  std::string found;
+  const auto write = [&](const std::byte* from, std::uint64_t bytes) {
+    found.append(reinterpret_cast<const char*>(from), bytes);
+  };
+  cli::merge_all(file, runs, {cli::layout_of(by_number), width}, 100000, {"front", 2, 3, write, false}, none);
+  EXPECT_EQ(found, expected);
+}
+
 TEST(SortExternal, MergesWithinItsMemoryAndAtLeastTwo) {
-  EXPECT_EQ(cli::most_merged_runs(65536, 1 << 20), 6U);
+  EXPECT_EQ(cli::most_merged_runs(65536, 1 << 20), 5U);
   EXPECT_EQ(cli::most_merged_runs(100, 1 << 20), 24U);
   EXPECT_GT(cli::most_merged_runs(100, std::uint64_t{1} << 30), 1000U);
   EXPECT_EQ(cli::most_merged_runs(65536, 1), 2U);
@@ -181,10 +203,10 @@ TEST(SortExternal, WhatFailsBesideTheWorkIsThrown) {
   cli::record_source source = cli::source_of(const_records(rows.data(), 1000, width));
   const auto none = [](std::uint64_t) {};
   const auto runs = cli::write_runs(file, source, 100, stable_sort_rows, none);
-  EXPECT_THROW(cli::merge_all(
-                   file, runs, {cli::layout_of(by_number), width}, 1 << 20,
-                   [](const std::byte*, std::uint64_t) { throw std::runtime_error("full"); }, none),
-               std::runtime_error);
+  const auto full = [](const std::byte*, std::uint64_t) { throw std::runtime_error("full"); };
+  EXPECT_THROW(
+      cli::merge_all(file, runs, {cli::layout_of(by_number), width}, 1 << 20, {"", 0, width, full, false}, none),
+      std::runtime_error);
   const auto read = source.read;
   source.read = [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
     if (first == 500) throw std::runtime_error("cut short");

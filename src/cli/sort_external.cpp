@@ -4,10 +4,8 @@
 #include <span>
 #include <utility>
 
-#include <sheaf/context.hpp>
-#include <sheaf/memory.hpp>
-
 #include "cli/background.hpp"
+#include "io/direct.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -35,24 +33,32 @@ std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std:
   return std::max<std::uint64_t>((count + runs - 1) / runs, 1);  // all runs nearly as long as each other
 }
 
+std::uint64_t run_file_bytes(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t run_rows) {
+  const std::uint64_t whole_runs = count / run_rows;
+  return whole_runs * io::direct_ceiling(run_rows * record_bytes) +
+         io::direct_ceiling((count - whole_runs * run_rows) * record_bytes);
+}
+
 std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& in, std::uint64_t run_rows,
                                    const std::function<void(const_records in, records out)>& sort,
                                    const row_progress& progress) {
   const std::uint64_t width = in.record_bytes;
+  const std::uint64_t run_bytes = io::direct_ceiling(run_rows * width);
   std::vector<sorted_run> runs;
   for (std::uint64_t first = 0; first < in.count; first += run_rows) {
-    runs.push_back({first * width, std::min(run_rows, in.count - first)});
+    runs.push_back({runs.size() * run_bytes, std::min(run_rows, in.count - first)});
   }
-  const context host = context::cpu(1);
-  const buffer arrays[arrays_of_a_run] = {buffer(host, run_rows * width), buffer(host, run_rows * width),
-                                          buffer(host, run_rows * width)};
-  std::byte* unsorted = arrays[0].data();
-  std::byte* sorted = arrays[1].data();
-  std::byte* moved = arrays[2].data();
+  const io::direct_memory arrays[arrays_of_a_run] = {io::direct_memory_of(run_bytes), io::direct_memory_of(run_bytes),
+                                                     io::direct_memory_of(run_bytes)};
+  std::byte* unsorted = arrays[0].get();
+  std::byte* sorted = arrays[1].get();
+  std::byte* moved = arrays[2].get();
   background disk;
-  const auto read = [&](std::size_t r, std::byte* to) { in.read(runs[r].offset_bytes / width, runs[r].count, to); };
-  const auto write = [&](std::size_t r, const std::byte* from) {
-    file.write_at(runs[r].offset_bytes, from, runs[r].count * width);
+  const auto read = [&](std::size_t r, std::byte* to) { in.read(r * run_rows, runs[r].count, to); };
+  const auto write = [&](std::size_t r, std::byte* from) {
+    const std::uint64_t bytes = runs[r].count * width;
+    std::fill_n(from + bytes, io::direct_ceiling(bytes) - bytes, std::byte{});
+    file.write_at(runs[r].offset_bytes, from, io::direct_ceiling(bytes));
     progress(runs[r].count);
   };
   if (!runs.empty()) read(0, unsorted);
@@ -71,11 +77,11 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
 }
 
 merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const merge_rows& rows,
-                 std::uint64_t memory_bytes,
-                 const std::function<void(const std::byte* rows, std::uint64_t count)>& write,
-                 const row_progress& progress) {
-  const std::uint64_t fan_in = most_merged_runs(rows.record_bytes, memory_bytes);
-  std::uint64_t end = rows_of(runs) * rows.record_bytes;
+                 std::uint64_t memory_bytes, const merge_output& output, const row_progress& progress) {
+  const std::uint64_t width = rows.record_bytes;
+  const std::uint64_t fan_in = most_merged_runs(width, memory_bytes);
+  std::uint64_t end = 0;
+  for (const sorted_run& run : runs) end = std::max(end, run.offset_bytes + io::direct_ceiling(run.count * width));
   merged result{1};
   for (; runs.size() > fan_in; ++result.levels) {
     const std::size_t groups = (runs.size() + fan_in - 1) / fan_in;
@@ -84,18 +90,23 @@ merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const mer
       const std::size_t first = runs.size() * g / groups;
       const auto group = std::span(runs).subspan(first, runs.size() * (g + 1) / groups - first);
       longer.push_back({end, rows_of(group)});
-      merge_runs(file, group, rows, memory_bytes, [&](const std::byte* from, std::uint64_t count) {
-        file.write_at(end, from, count * rows.record_bytes);
-        end += count * rows.record_bytes;
-        progress(count);
-      });
+      const auto append = [&](const std::byte* from, std::uint64_t bytes) {
+        file.write_at(end, from, io::direct_ceiling(bytes));  // the block has room, and the next run begins behind it
+        end += io::direct_ceiling(bytes);
+      };
+      merge_runs(file, group, rows, memory_bytes, {"", 0, width, append, true});
+      progress(longer.back().count);
     }
     runs = std::move(longer);
   }
-  merge_runs(file, runs, rows, memory_bytes, [&](const std::byte* from, std::uint64_t count) {
-    write(from, count);
-    progress(count);
-  });
+  std::uint64_t written = 0;
+  const auto write = [&](const std::byte* from, std::uint64_t bytes) {
+    output.write(from, bytes);
+    const std::uint64_t before = written;
+    written += bytes;
+    progress(written / output.part_bytes - before / output.part_bytes);
+  };
+  merge_runs(file, runs, rows, memory_bytes, {output.front, output.part_offset, output.part_bytes, write, false});
   return result;
 }
 

@@ -25,6 +25,9 @@ using row_progress = std::function<void(std::uint64_t rows)>;
 std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t memory_bytes,
                            const std::function<std::uint64_t(std::uint64_t rows)>& scratch_bytes);
 
+/// Bytes of a file that write_runs fills.
+std::uint64_t run_file_bytes(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t run_rows);
+
 /// Sorts runs of `run_rows` rows and writes them to the file from its start on. While one is sorted, the one before is
 /// written and the one after is read, by another thread.
 std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& in, std::uint64_t run_rows,
@@ -37,8 +40,6 @@ struct merged {
 
 /// Merges runs that write_runs wrote, in several levels where they are too many for one.
 merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const merge_rows& rows,
-                 std::uint64_t memory_bytes,
-                 const std::function<void(const std::byte* rows, std::uint64_t count)>& write,
-                 const row_progress& progress);
+                 std::uint64_t memory_bytes, const merge_output& output, const row_progress& progress);
 
 }  // namespace sheaf::cli

@@ -1,9 +1,9 @@
 #include "cli/sort_file.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -90,16 +90,6 @@ external_rows keys_with_numbers(const record_source& in, const sort_key& key) {
   return {{in.count, key_bytes + number_bytes, read}, key_field{0, key_bytes, key_type::bytes}};
 }
 
-// Rows of keys_with_numbers become entries of the index.
-void write_entries(io::output_file& out, const std::byte* rows, std::uint64_t count, std::uint64_t row_bytes,
-                   std::uint64_t entry_bytes) {
-  std::vector<std::byte> entries(count * entry_bytes);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::memcpy(entries.data() + i * entry_bytes, rows + (i + 1) * row_bytes - number_bytes, entry_bytes);
-  }
-  out.write(entries.data(), entries.size());
-}
-
 void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
   const resident there(ctx, in.data, in.count * in.record_bytes);
   const buffer result = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, in.count * in.record_bytes);
@@ -117,7 +107,7 @@ sort_report sort_in_runs(const sort_job& job) {
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  io::scratch_file file(out.folder(), in.count * width);
+  out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t moved = 0;
   const row_progress progress = [&](std::uint64_t number) {
@@ -128,6 +118,7 @@ sort_report sort_in_runs(const sort_job& job) {
   sort_report report;
   const sort_options options{job.common.variant()};
   std::vector<sorted_run> runs;
+  std::optional<io::scratch_file> file;
   {
     const context ctx = job.common.make_context();  // its scratch is given back before the merge takes memory
     const auto plan_of = [&](std::uint64_t count) {
@@ -138,18 +129,17 @@ sort_report sort_in_runs(const sort_job& job) {
       return on_host ? scratch_of(plan_of(count)) : 0;
     });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
+    file.emplace(out.folder(), run_file_bytes(in.count, width, run_rows));
     runs = write_runs(
-        file, rows.source, run_rows,
+        *file, rows.source, run_rows,
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, progress);
   }
   report.runs = runs.size();
-  out.write(header.data(), header.size());
-  const auto write = [&](const std::byte* from, std::uint64_t count) {
-    if (job.index) return write_entries(out, from, count, width, job.written_bytes());
-    out.write(from, count * width);
-  };
-  const merged result =
-      merge_all(file, std::move(runs), {layout_of(rows.key), width}, job.memory_bytes, write, progress);
+  const auto write = [&](const std::byte* from, std::uint64_t bytes) { out.write(from, bytes); };
+  const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
+  const merged result = merge_all(*file, std::move(runs), {layout_of(rows.key), width}, job.memory_bytes,
+                                  {header, part_offset, job.written_bytes(), write}, progress);
+  file.reset();
   report.merge_levels = result.levels;
   require_right(job, in, {in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
                             out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());

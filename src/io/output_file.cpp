@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "io/direct.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -102,11 +103,31 @@ void output_file::reserve() {
 }
 
 void output_file::write(const void* from, std::uint64_t bytes) {
-  if (!write_whole(descriptor_, written_, from, bytes)) fail(path_, "cannot be written", errno);
+  const auto* next = static_cast<const char*>(from);
+  if (bypasses_cache_) {
+    const std::uint64_t aligned = is_direct(written_, from) ? direct_floor(bytes) : 0;
+    if (write_whole(descriptor_, written_, next, aligned)) {
+      next += aligned;
+      written_ += aligned;
+      bytes -= aligned;
+    } else if (errno != EINVAL) {  // which says that this file system does not do it after all
+      fail(path_, "cannot be written", errno);
+    }
+    if (bytes > 0) use_cache();
+  }
+  if (!write_whole(descriptor_, written_, next, bytes)) fail(path_, "cannot be written", errno);
   written_ += bytes;
 }
 
-void output_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {
+void output_file::bypass_cache() noexcept { bypasses_cache_ = io::bypass_cache(descriptor_); }
+
+void output_file::use_cache() noexcept {
+  if (bypasses_cache_) io::use_cache(descriptor_);
+  bypasses_cache_ = false;
+}
+
+void output_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) {
+  use_cache();
   if (!read_whole(descriptor_, offset, to, bytes)) fail(path_, "cannot be read back", errno);
 }
 

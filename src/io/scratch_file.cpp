@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "io/direct.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -41,16 +42,29 @@ scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes)
     close(descriptor_);
     fail(folder_, "cannot be written", reason);
   }
+  bypasses_cache_ = bypass_cache(descriptor_);
 }
 
 scratch_file::~scratch_file() { close(descriptor_); }
 
-void scratch_file::write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) {
-  if (!write_whole(descriptor_, offset, from, bytes)) fail(folder_, "cannot be written", errno);
+// Some file systems let the cache be bypassed and then refuse the transfer.
+template <class Transfer>
+void scratch_file::transfer(const char* failure, Transfer whole) {
+  if (whole()) return;
+  if (bypasses_cache_ && errno == EINVAL) {
+    use_cache(descriptor_);
+    bypasses_cache_ = false;
+    if (whole()) return;
+  }
+  fail(folder_, failure, errno);
 }
 
-void scratch_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {
-  if (!read_whole(descriptor_, offset, to, bytes)) fail(folder_, "cannot be read", errno);
+void scratch_file::write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) {
+  transfer("cannot be written", [&] { return write_whole(descriptor_, offset, from, bytes); });
+}
+
+void scratch_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) {
+  transfer("cannot be read", [&] { return read_whole(descriptor_, offset, to, bytes); });
 }
 
 void scratch_file::release(std::uint64_t offset, std::uint64_t bytes) noexcept {
