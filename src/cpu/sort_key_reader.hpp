@@ -80,7 +80,9 @@ class key_reader {
   void read_piece(const std::byte* rows, std::uint64_t stride, std::uint64_t count, Word* to) const noexcept {
     const piece p = pieces_[0];
     const std::byte* const from = rows + p.offset;
-    for (std::uint64_t i = 0; i < count; ++i) to[i] = p.number(load_word<Part>(from + i * stride));
+    with_stride<sizeof(Part)>(stride, [&](auto step) {
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = p.number(load_word<Part>(from + i * step));
+    });
   }
 
   void add_field(const key_field& f, std::uint32_t field_from, std::uint32_t from, std::uint32_t to) noexcept;

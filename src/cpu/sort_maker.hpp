@@ -24,6 +24,10 @@ class word_reader {
  public:
   /// Words [first, first + count), in `room` or where they lie; count is at most what room holds.
   virtual const Word* read(std::uint64_t first, std::uint64_t count, Word* room) const noexcept = 0;
+  /// The same where only key bits are looked at.
+  virtual const Word* read_keys(std::uint64_t first, std::uint64_t count, Word* room) const noexcept {
+    return read(first, count, room);
+  }
 
  protected:
   ~word_reader() = default;
@@ -70,28 +74,30 @@ class row_words final : public word_maker<Word> {
   void make(std::uint64_t first, std::uint64_t count, std::uint32_t, Word* to) const noexcept override {
     const ordered_word<Word> order = order_;
     const std::byte* const from = in_.data + first * in_.stride_bytes;
-    if (in_.stride_bytes == sizeof(Word)) {
-      if (order.changes_nothing() && std::endian::native == std::endian::little) {
-        std::memcpy(to, from, count * sizeof(Word));
-        return;
-      }
-      for (std::uint64_t i = 0; i < count; ++i) to[i] = order.number(load_word<Word>(from + i * sizeof(Word)));
+    if (in_.stride_bytes == sizeof(Word) && order.changes_nothing() && std::endian::native == std::endian::little) {
+      std::memcpy(to, from, count * sizeof(Word));
       return;
     }
-    for (std::uint64_t i = 0; i < count; ++i) to[i] = order.number(load_word<Word>(from + i * in_.stride_bytes));
+    with_stride<sizeof(Word)>(in_.stride_bytes, [&](auto stride) {
+      for (std::uint64_t i = 0; i < count; ++i) to[i] = order.number(load_word<Word>(from + i * stride));
+    });
+  }
+  /// The row of a number, as a word in memory.
+  Word row_of(Word number) const noexcept {
+    Word row;
+    store_word(reinterpret_cast<std::byte*>(&row), order_.back(number));
+    return row;
   }
   void write(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
     const ordered_word<Word> order = order_;
     std::byte* const to = out_.data + first * out_.stride_bytes;
-    if (out_.stride_bytes == sizeof(Word)) {
-      if (order.changes_nothing() && std::endian::native == std::endian::little) {
-        if (static_cast<const void*>(to) != words) std::memcpy(to, words, count * sizeof(Word));
-        return;
-      }
-      for (std::uint64_t i = 0; i < count; ++i) store_word(to + i * sizeof(Word), order.back(words[i]));
+    if (out_.stride_bytes == sizeof(Word) && order.changes_nothing() && std::endian::native == std::endian::little) {
+      if (static_cast<const void*>(to) != words) std::memcpy(to, words, count * sizeof(Word));
       return;
     }
-    for (std::uint64_t i = 0; i < count; ++i) store_word(to + i * out_.stride_bytes, order.back(words[i]));
+    with_stride<sizeof(Word)>(out_.stride_bytes, [&](auto stride) {
+      for (std::uint64_t i = 0; i < count; ++i) store_word(to + i * stride, order.back(words[i]));
+    });
   }
 
  private:
@@ -134,35 +140,53 @@ class payload_words final : public word_maker<Word> {
     for_each_word_block(first, first + count, [&](std::uint64_t begin, std::uint64_t here) {
       std::uint64_t numbers[block_words];
       key_.read(keys_.data + begin * keys_.stride_bytes, keys_.stride_bytes, here, numbers);
+      put_keys(numbers, here, to + (begin - first));
       with_number_of(payload_.record_bytes, [&, to = to + (begin - first)](auto number) {
         using value = decltype(number);
         const std::byte* const from = payload_.data + begin * payload_.stride_bytes;
-        for (std::uint64_t i = 0; i < here; ++i) {
-          to[i] = static_cast<Word>(Word{numbers[i]} << low_) | load_word<value>(from + i * payload_.stride_bytes);
-        }
+        with_stride<sizeof(value)>(payload_.stride_bytes, [&](auto stride) {
+          for (std::uint64_t i = 0; i < here; ++i) to[i] |= load_word<value>(from + i * stride);
+        });
       });
     });
+  }
+  const Word* read_keys(std::uint64_t first, std::uint64_t count, Word* room) const noexcept override {
+    for_each_word_block(first, first + count, [&](std::uint64_t begin, std::uint64_t here) {
+      std::uint64_t numbers[block_words];
+      key_.read(keys_.data + begin * keys_.stride_bytes, keys_.stride_bytes, here, numbers);
+      put_keys(numbers, here, room + (begin - first));
+    });
+    return room;
   }
   void write(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
     with_number_of(payload_.record_bytes, [&](auto number) {
       using value = decltype(number);
       std::byte* const to = payload_out_.data + first * payload_out_.stride_bytes;
-      for (std::uint64_t i = 0; i < count; ++i) {
-        store_word(to + i * payload_out_.stride_bytes, static_cast<value>(words[i]));
-      }
+      with_stride<sizeof(value)>(payload_out_.stride_bytes, [&](auto stride) {
+        for (std::uint64_t i = 0; i < count; ++i) store_word(to + i * stride, static_cast<value>(words[i]));
+      });
     });
     if (keys_out_.data == nullptr) return;
     with_number_of(keys_out_.record_bytes, [&](auto number) {
       using value = decltype(number);
       std::byte* const to = keys_out_.data + first * keys_out_.stride_bytes;
-      for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t key = static_cast<std::uint64_t>(words[i] >> low_) << back_shift_;
-        store_word(to + i * keys_out_.stride_bytes, static_cast<value>(back_.back(key)));
-      }
+      const ordered_word<std::uint64_t> order = back_;
+      const std::uint32_t low = low_, shift = back_shift_;
+      with_stride<sizeof(value)>(keys_out_.stride_bytes, [&](auto stride) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+          const std::uint64_t key = static_cast<std::uint64_t>(words[i] >> low) << shift;
+          store_word(to + i * stride, static_cast<value>(order.back(key)));
+        }
+      });
     });
   }
 
  private:
+  void put_keys(const std::uint64_t* numbers, std::uint64_t count, Word* to) const noexcept {
+    const std::uint32_t low = low_;
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(Word{numbers[i]} << low);
+  }
+
   const_records keys_;
   const_records payload_;
   records payload_out_;

@@ -115,7 +115,7 @@ class msd_sort {
     Word first = 0;
     for (std::uint64_t i = 0; i < samples; ++i) {
       Word room;
-      const Word word = *reader(r).read(r.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
+      const Word word = *reader(r).read_keys(r.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
       if (i == 0) first = word;
       differing = static_cast<Word>(differing | (word ^ first));
     }

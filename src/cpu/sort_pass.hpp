@@ -82,6 +82,13 @@ class pair_array final : public word_reader<Word> {
     return room;
   }
 
+  const Word* read_keys(std::uint64_t first, std::uint64_t count, Word* room) const noexcept override {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      room[i] = static_cast<Word>(Word{keys_[first + i]} << bits_in<Payload>);
+    }
+    return room;
+  }
+
   /// As word_array's; both arrays share the counters, which count from the keys' origin.
   class writer {
    public:
@@ -123,7 +130,6 @@ struct pass_digit {
   std::uint32_t bits = 1;
 
   std::uint64_t buckets() const noexcept { return std::uint64_t{1} << bits; }
-  std::uint32_t mask() const noexcept { return static_cast<std::uint32_t>(buckets() - 1); }
 };
 
 /// What a part, or all, of the words of a range are like.
@@ -152,16 +158,16 @@ range_order<Word> count_words(const word_reader<Word>& words, std::uint64_t begi
                               pass_digit digit, std::uint64_t* counts) noexcept {
   Word room[block_words];
   range_order<Word> order;
-  const std::uint32_t digit_mask = digit.mask();
+  const digit_reader<Word> bucket(digit.shift, digit.bits);
   for_each_word_block(begin, end, [&](std::uint64_t first, std::uint64_t count) {
-    const Word* const block = words.read(first, count, room);
+    const Word* const block = words.read_keys(first, count, room);
     range_order<Word> here;
     here.first = static_cast<Word>(block[0] & mask);
     here.last = static_cast<Word>(block[count - 1] & mask);
     Word differing = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       differing = static_cast<Word>(differing | (block[i] ^ block[0]));
-      ++counts[digit_of(block[i], digit.shift, digit_mask)];
+      ++counts[bucket.of(block[i])];
     }
     here.differing = static_cast<Word>(differing & mask);
     if (order.ascends) here.ascends = order_of(block, count, mask).ascends;
@@ -180,12 +186,11 @@ template <class Word, class Writer>
 void move_words_by_digit(const word_reader<Word>& words, std::uint64_t begin, std::uint64_t end, pass_digit digit,
                          const Writer& to) noexcept {
   Word room[block_words];
-  const std::uint32_t mask = digit.mask();
-  const std::uint32_t shift = digit.shift;
+  const digit_reader<Word> bucket(digit.shift, digit.bits);
   for_each_word_block(begin, end, [&](std::uint64_t first, std::uint64_t count) {
     const Word* const block = words.read(first, count, room);
     const Writer writer = to;
-    for (std::uint64_t i = 0; i < count; ++i) writer.put(digit_of(block[i], shift, mask), block[i]);
+    for (std::uint64_t i = 0; i < count; ++i) writer.put(bucket.of(block[i]), block[i]);
   });
   to.finish(digit.buckets());
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "primitives/sort_key.hpp"
 
@@ -73,6 +74,13 @@ template <class Word>
 void store_word(std::byte* to, Word word) noexcept {
   if constexpr (std::endian::native != std::endian::little) word = with_bytes_swapped(word);
   std::memcpy(to, &word, sizeof word);
+}
+
+/// Calls body with the stride, as a constant where things lie side by side: then loops work on several at once.
+template <std::uint64_t Width, class Body>
+void with_stride(std::uint64_t stride_bytes, Body body) {
+  if (stride_bytes == Width) return body(std::integral_constant<std::uint64_t, Width>{});
+  body(stride_bytes);
 }
 
 /// Bytes that hold one field as a number whose field ascends with the order of the field, and back.

@@ -13,6 +13,8 @@ std::span<const sort_variant> sort_variants() {
   static const sort_variant all[] = {
     reference::sort_serial,
     cpu::sort_msd,
+    cpu::sort_lsd,
+    cpu::sort_counting,
 #if SHEAF_HAS_CUDA
 #endif
   };
@@ -66,8 +68,9 @@ sorted_array array_of(const_records in, records out) {
 }
 
 // What calls of all forms have: a key, and rows that hold it.
-sort_problem describe(std::string_view call, const context& ctx, const_records in, const sort_key& key, records out) {
-  require_shape(call, in, "in");
+sort_problem describe(std::string_view call, const context& ctx, const_records in, std::string_view in_name,
+                      const sort_key& key, records out) {
+  require_shape(call, in, in_name);
   sort_problem p;
   p.backend = ctx.backend();
   p.count = in.count;
@@ -110,7 +113,7 @@ named_view view_of(const_records r, std::string name, bool is_written) {
 
 sort_problem describe_pairs(std::string_view call, const context& ctx, const_records keys, const sort_key& key,
                             records keys_out, bool keeps_keys, std::span<const sort_column> values) {
-  sort_problem p = describe(call, ctx, keys, key, keys_out);
+  sort_problem p = describe(call, ctx, keys, "keys", key, keys_out);
   p.writes_rows = keeps_keys;
   if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, not at most 8", call, values.size());
   for (const sort_column& v : values) {
@@ -125,7 +128,7 @@ sort_problem describe_pairs(std::string_view call, const context& ctx, const_rec
 
 sort_problem describe_index(std::string_view call, const context& ctx, const_records in, const sort_key& key,
                             index_type type) {
-  sort_problem p = describe(call, ctx, in, key, {});
+  sort_problem p = describe(call, ctx, in, "in", key, {});
   p.product = sort_product::gather_index;
   p.writes_rows = false;
   p.index = type;
@@ -148,7 +151,7 @@ constexpr std::string_view index_call = "sort_gather_index";
 void sort_records(const context& ctx, const_records in, const sort_key& key, records out, const sort_options& options) {
   using namespace primitives;
   require_same_shape(records_call, in, "in", out, "out");
-  const sort_problem p = describe(records_call, ctx, in, key, out);
+  const sort_problem p = describe(records_call, ctx, in, "in", key, out);
   const named_view views[] = {view_of(in, "in", false), view_of(out, "out", true)};
   require_all_apart(records_call, ctx, views);
   if (p.count == 0) return;
@@ -192,7 +195,7 @@ void sort_gather_index(const context& ctx, const_records in, const sort_key& key
 explanation explain_sort(const context& ctx, const_records in, const sort_key& key, const sort_options& options) {
   using namespace primitives;
   const records out(nullptr, in.count, in.record_bytes);
-  const sort_problem p = describe(records_call, ctx, in, key, out);
+  const sort_problem p = describe(records_call, ctx, in, "in", key, out);
   return plan::explain(records_call, sort_variants(), p, ctx, options.variant);
 }
 

@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <sheaf/sheaf.hpp>
+#include <sheaf/sort.hpp>
+
+#include "support/sort_trial.hpp"
+
+// What threads, levels and rounds could get wrong, and how much memory a sort takes.
+namespace sheaf::tests {
+namespace {
+
+constexpr std::uint64_t seed = 19990907;
+
+// Counts what is taken at a time.
+struct counting_memory {
+  std::uint64_t taken = 0;
+  std::uint64_t most = 0;
+
+  static void* allocate(void* state, std::uint64_t bytes, CUstream_st*) {
+    auto& self = *static_cast<counting_memory*>(state);
+    self.taken += bytes;
+    self.most = std::max(self.most, self.taken);
+    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  }
+  static void deallocate(void* state, void* block, std::uint64_t bytes, CUstream_st*) {
+    static_cast<counting_memory*>(state)->taken -= bytes;
+    std::free(block);
+  }
+  memory_resource resource() { return {allocate, deallocate, this}; }
+};
+
+std::vector<std::uint64_t> keys_of(key_spread spread, std::uint64_t count) {
+  sort_case c;
+  c.keys_are = spread;
+  c.count = count;
+  c.row_bytes = 8;
+  c.fields = {field(0, 8, key_type::unsigned_integer)};
+  const sort_trial t(c);
+  std::vector<std::uint64_t> keys(count);
+  std::memcpy(keys.data(), t.in.record(0), count * 8);
+  return keys;
+}
+
+TEST(CpuSort, EveryNumberOfThreadsGivesTheSame) {
+  constexpr std::uint64_t count = 300007;
+  for (const key_spread spread : {key_spread::uniform, key_spread::zipf, key_spread::huge, key_spread::nested}) {
+    const std::vector<std::uint64_t> keys = keys_of(spread, count);
+    std::vector<std::uint32_t> values(count), first;
+    for (std::uint64_t i = 0; i < count; ++i) values[i] = static_cast<std::uint32_t>(i);
+    for (const char* variant : {"cpu.msd", "cpu.lsd"}) {
+      for (const int threads : {1, 2, 5, 16}) {
+        const context ctx = context::cpu(threads);
+        std::vector<std::uint64_t> keys_out(count);
+        std::vector<std::uint32_t> values_out(count);
+        sort_pairs<std::uint64_t, std::uint32_t>(ctx, keys, keys_out, values, values_out, false, {variant});
+        if (first.empty()) first = values_out;
+        EXPECT_TRUE(values_out == first) << variant << " with " << threads << " threads, " << name(spread);
+        EXPECT_TRUE(std::is_sorted(keys_out.begin(), keys_out.end()));
+      }
+    }
+  }
+}
+
+// Past the last cache lines are streamed; a profile with a small one makes that of a small input.
+TEST(CpuSort, StreamedLinesAreWhole) {
+  context ctx = context::cpu(3);
+  machine small = ctx.profile();
+  small.cache_bytes = 1024;
+  ctx.use(small);
+  constexpr std::uint64_t count = 900001;
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> in(count), out(count);
+  for (auto& k : in) k = random();
+  std::vector<std::uint64_t> expected = in;
+  std::sort(expected.begin(), expected.end());
+  for (const char* variant : {"cpu.msd", "cpu.lsd"}) {
+    sort_keys<std::uint64_t>(ctx, in, out, false, {variant});
+    EXPECT_TRUE(out == expected) << variant;
+    std::vector<std::uint64_t> values_out(count);
+    sort_pairs<std::uint64_t, std::uint64_t>(ctx, in, out, in, values_out, false, {variant});
+    EXPECT_TRUE(out == expected && values_out == expected) << variant;
+  }
+}
+
+// Rows that are their own key, and pairs of arrays without gaps, are sorted with no more than their own size beside.
+TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
+  constexpr std::uint64_t count = 20000003;
+  constexpr std::uint64_t least = std::uint64_t{64} << 20;
+  counting_memory memory;
+  context ctx = context::cpu(2);
+  ctx.use(memory.resource());
+  for (const key_spread spread : {key_spread::uniform, key_spread::huge}) {
+    std::vector<std::uint32_t> in(count), out(count), values(count), values_out(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t any = inputs::mix(i);
+      in[i] = spread == key_spread::huge && any % 16 != 0 ? 7 : static_cast<std::uint32_t>(any);
+      values[i] = static_cast<std::uint32_t>(i);
+    }
+    for (const char* variant : {"cpu.msd", "cpu.lsd", ""}) {
+      memory.most = 0;
+      sort_keys<std::uint32_t>(ctx, in, out, false, {variant});
+      EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
+      EXPECT_LE(memory.most, count * 4 / 10 * 11 + least) << variant;
+      memory.most = 0;
+      sort_pairs<std::uint32_t, std::uint32_t>(ctx, in, out, values, values_out, false, {variant});
+      EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
+      EXPECT_LE(memory.most, count * 8 / 10 * 11 + least) << variant;
+      const explanation why = explain_sort(ctx, in, sort_key::of<std::uint32_t>(), {variant});
+      EXPECT_LE(why.choice()->scratch_bytes, count * 4 / 10 * 11 + least);
+    }
+  }
+  EXPECT_EQ(memory.taken, 0U);
+}
+
+TEST(CpuSort, SaysWhatItTakes) {
+  counting_memory memory;
+  context ctx = context::cpu(2);
+  ctx.use(memory.resource());
+  for (const std::uint64_t count : {1, 1000, 100000}) {
+    const image rows = filled(count, 40, 40, 0, seed);
+    image out = rows;
+    for (const char* variant : {"cpu.msd", "cpu.lsd"}) {
+      const sort_key key{{4, 32, key_type::bytes}};
+      memory.most = 0;
+      sort_records(ctx, rows.view(), key, out.view(), {variant});
+      EXPECT_EQ(memory.most, explain_sort(ctx, rows.view(), key, {variant}).choice()->scratch_bytes) << variant;
+    }
+  }
+}
+
+// 32 equal bytes but for the last ones: every round of words but the last sees equal keys.
+TEST(CpuSort, KeysThatDifferInTheirLastBytesAlone) {
+  constexpr std::uint64_t count = 150001;
+  std::vector<std::byte> rows(count * 32, std::byte{'x'});
+  std::mt19937 random(seed);
+  for (std::uint64_t i = 0; i < count; ++i) rows[i * 32 + 31] = static_cast<std::byte>(random() % 7);
+  for (const int threads : {1, 3}) {
+    const context ctx = context::cpu(threads);
+    const auto order = [&](const char* variant) {
+      std::vector<std::uint32_t> index(count);
+      sort_gather_index(ctx, {rows.data(), count, 32}, key_field{0, 32, key_type::bytes}, index, {variant});
+      return index;
+    };
+    const auto expected = order("reference.serial");
+    EXPECT_TRUE(order("cpu.msd") == expected);
+    EXPECT_TRUE(order("cpu.lsd") == expected);
+  }
+}
+
+TEST(CpuSort, InputsInOrderComeBackAsTheyAre) {
+  constexpr std::uint64_t count = 400009;
+  const context ctx = context::cpu(3);
+  std::vector<std::int32_t> rising(count), out(count);
+  for (std::uint64_t i = 0; i < count; ++i) rising[i] = static_cast<std::int32_t>(i / 3) - 70000;
+  const std::vector<std::int32_t> falling(rising.rbegin(), rising.rend());
+  std::vector<std::int32_t> strictly(count);
+  for (std::uint64_t i = 0; i < count; ++i) strictly[i] = static_cast<std::int32_t>(count - i);
+  for (const bool descending : {false, true}) {
+    sort_keys<std::int32_t>(ctx, rising, out, descending, {"cpu.msd"});
+    EXPECT_TRUE(out == (descending ? falling : rising));
+    sort_keys<std::int32_t>(ctx, falling, out, descending, {"cpu.msd"});
+    EXPECT_TRUE(out == (descending ? falling : rising));
+    sort_keys<std::int32_t>(ctx, strictly, out, descending, {"cpu.msd"});
+    EXPECT_EQ(out.front(), descending ? static_cast<std::int32_t>(count) : 1);
+    EXPECT_TRUE(descending ? std::is_sorted(out.rbegin(), out.rend()) : std::is_sorted(out.begin(), out.end()));
+  }
+}
+
+TEST(CpuSort, CountsRowsOfOneAndTwoBytesAtAnyStride) {
+  std::mt19937 random(seed);
+  for (const std::uint64_t width : {1, 2}) {
+    for (const std::uint64_t gap : {0, 1, 3}) {
+      constexpr std::uint64_t count = 200003;
+      sort_case c;
+      c.count = count;
+      c.row_bytes = width;
+      c.fields = {field(0, static_cast<std::uint32_t>(width), key_type::signed_integer, random() % 2 == 0)};
+      c.layout = {gap, gap + 1, gap, gap + 2};
+      SCOPED_TRACE(c.description());
+      const sort_trial t(c);
+      for (const int threads : {1, 3}) EXPECT_TRUE(run_and_expect(context::cpu(threads), t, "cpu.counting"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
