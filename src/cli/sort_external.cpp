@@ -23,14 +23,17 @@ std::uint64_t rows_of(std::span<const sorted_run> runs) {
 std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t memory_bytes,
                            const std::function<std::uint64_t(std::uint64_t rows)>& scratch_bytes) {
   const std::uint64_t row_bytes = arrays_of_a_run * record_bytes;
+  const auto runs_fit = [&](std::uint64_t rows) { return rows * row_bytes + scratch_bytes(rows) <= memory_bytes; };
   std::uint64_t fits = 1;
   std::uint64_t too_many = std::min(count, memory_bytes / row_bytes) + 1;
   while (too_many - fits > 1 && too_many > fits) {
     const std::uint64_t rows = fits + (too_many - fits) / 2;
-    (rows * row_bytes + scratch_bytes(rows) <= memory_bytes ? fits : too_many) = rows;
+    (runs_fit(rows) ? fits : too_many) = rows;
   }
   const std::uint64_t runs = std::max<std::uint64_t>((count + fits - 1) / fits, 1);
-  return std::max<std::uint64_t>((count + runs - 1) / runs, 1);  // all runs nearly as long as each other
+  const std::uint64_t equal =
+      std::max<std::uint64_t>((count + runs - 1) / runs, 1);  // all nearly as long as each other
+  return runs_fit(equal) ? equal : fits;
 }
 
 std::uint64_t run_file_bytes(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t run_rows) {
@@ -53,7 +56,6 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
   std::byte* unsorted = arrays[0].get();
   std::byte* sorted = arrays[1].get();
   std::byte* moved = arrays[2].get();
-  background disk;
   const auto read = [&](std::size_t r, std::byte* to) { in.read(r * run_rows, runs[r].count, to); };
   const auto write = [&](std::size_t r, std::byte* from) {
     const std::uint64_t bytes = runs[r].count * width;
@@ -61,6 +63,7 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
     file.write_at(runs[r].offset_bytes, from, io::direct_ceiling(bytes));
     progress(runs[r].count);
   };
+  background disk;
   if (!runs.empty()) read(0, unsorted);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     std::future<void> done = disk.run([&, r, moved] {

@@ -20,8 +20,8 @@ constexpr std::uint64_t least_external_bytes = std::uint64_t{1} << 20;
 /// Says how much of the reading and writing is done, in rows.
 using row_progress = std::function<void(std::uint64_t rows)>;
 
-/// Rows of a run, so that three arrays of them and scratch_bytes(rows), which does not fall, are no more than
-/// `memory_bytes`; all `count` at most, and 1 at least.
+/// Rows of a run, so that three arrays of them and scratch_bytes(rows) are no more than `memory_bytes`; all `count` at
+/// most, and 1 at least.
 std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t memory_bytes,
                            const std::function<std::uint64_t(std::uint64_t rows)>& scratch_bytes);
 

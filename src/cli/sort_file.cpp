@@ -24,10 +24,10 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
-void require_right(const sort_job& job, const record_source& in, const record_source& out) {
+void require_right(const sort_job& job, const record_source& in, const record_source& out, std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake = job.index ? sort_index_mistake(job.rows, job.key, out, *job.index)
-                                 : sort_mistake(in, job.key, out, job.memory_bytes / 2);
+  const auto mistake =
+      job.index ? sort_index_mistake(job.rows, job.key, out, *job.index) : sort_mistake(in, job.key, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
 
@@ -40,7 +40,18 @@ std::uint64_t scratch_of(const explanation& plan) {
   return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
 }
 
-sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan) {
+// What sorting in memory takes, or nothing if that is more than any machine has.
+std::optional<std::uint64_t> needed_bytes(const sort_job& job, const context& ctx, const explanation& plan) {
+  std::uint64_t bytes = ctx.backend() == backend_kind::cpu ? scratch_of(plan) : 0;
+  for (const std::uint64_t width : {job.rows.record_bytes, job.written_bytes()}) {
+    std::uint64_t array = 0;
+    if (__builtin_mul_overflow(job.rows.count, width, &array) || __builtin_add_overflow(bytes, array, &bytes))
+      return {};
+  }
+  return bytes;
+}
+
+sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
   const std::uint64_t count = job.rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
   const resident in_there(ctx, job.rows.data, count * job.rows.record_bytes);
@@ -52,7 +63,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
     sort_records(ctx, in, job.key, {out_there.data(), count, in.record_bytes}, options);
   });
   out_there.fetch();
-  require_right(job, source_of(job.rows), source_of(const_records(out.rows())));
+  require_right(job, source_of(job.rows), source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
@@ -141,19 +152,14 @@ sort_report sort_in_runs(const sort_job& job) {
                                   {header, part_offset, job.written_bytes(), write}, progress);
   file.reset();
   report.merge_levels = result.levels;
-  require_right(job, in, {in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
-                            out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
-                          }});
+  const record_source written{
+      in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
+        out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
+      }};
+  require_right(job, in, written, job.memory_bytes);
   out.commit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
-}
-
-bool fits(const sort_job& job, const context& ctx, const explanation& plan) {
-  const std::uint64_t scratch = ctx.backend() == backend_kind::cpu ? scratch_of(plan) : 0;
-  std::uint64_t bytes = 0;
-  return !__builtin_mul_overflow(job.rows.count, job.rows.record_bytes + job.written_bytes(), &bytes) &&
-         !__builtin_add_overflow(bytes, scratch, &bytes) && bytes <= job.memory_bytes;
 }
 
 }  // namespace
@@ -162,7 +168,10 @@ sort_report sort_file(const sort_job& job) {
   {
     const context ctx = job.common.make_context();
     explanation plan = explain(ctx, job, {nullptr, job.rows.count, job.rows.record_bytes}, {job.common.variant()});
-    if (fits(job, ctx, plan)) return sort_in_memory(job, ctx, std::move(plan));
+    const auto needed = needed_bytes(job, ctx, plan);
+    if (needed && *needed <= job.memory_bytes) {
+      return sort_in_memory(job, ctx, std::move(plan), job.memory_bytes - *needed);
+    }
   }
   return sort_in_runs(job);
 }
