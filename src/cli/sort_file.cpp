@@ -120,10 +120,18 @@ sort_report sort_in_runs(const sort_job& job) {
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
   out.bypass_cache();
   progress_line line(!job.common.quiet);
-  std::uint64_t moved = 0;
-  const row_progress progress = [&](std::uint64_t number) {
-    moved += number;
-    line.show(fmt::format("sort: {} of {} records moved", moved, in.count));
+  std::uint64_t in_runs = 0;
+  std::uint64_t merged_rows = 0;  // in all levels
+  const auto show = [&] {
+    line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
+  };
+  const row_progress run_written = [&](std::uint64_t number) {
+    in_runs += number;
+    show();
+  };
+  const row_progress rows_merged = [&](std::uint64_t number) {
+    merged_rows += number;
+    show();
   };
 
   sort_report report;
@@ -143,13 +151,13 @@ sort_report sort_in_runs(const sort_job& job) {
     file.emplace(out.folder(), run_file_bytes(in.count, width, run_rows));
     runs = write_runs(
         *file, rows.source, run_rows,
-        [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, progress);
+        [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
   }
   report.runs = runs.size();
   const auto write = [&](const std::byte* from, std::uint64_t bytes) { out.write(from, bytes); };
   const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
   const merged result = merge_all(*file, std::move(runs), {layout_of(rows.key), width}, job.memory_bytes,
-                                  {header, part_offset, job.written_bytes(), write}, progress);
+                                  {header, part_offset, job.written_bytes(), write}, rows_merged);
   file.reset();
   report.merge_levels = result.levels;
   const record_source written{
