@@ -358,7 +358,7 @@ TEST_F(Cli, VersionNamesWhatIsBuiltIn) {
 
 TEST_F(Cli, EveryHelpEndsWithAnExample) {
   for (const std::string subcommand :
-       {"", "gather", "scatter", "split", "plan", "machine", "version", "demo", "spatter"}) {
+       {"", "gather", "scatter", "split", "sort", "plan", "machine", "version", "demo", "spatter"}) {
     const program_result help = run_sheaf(folder, subcommand + " --help");
     EXPECT_EQ(help.code, 0) << subcommand;
     EXPECT_NE(help.out.rfind("\n  sheaf "), std::string::npos) << help.out;

@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "io/direct.hpp"
 #include "io/input_file.hpp"
+#include "io/scratch_file.hpp"
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -174,6 +178,70 @@ TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(message, (folder / "out") + ": cannot be written: File too large");
   EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, WhatWasWrittenCanBeReadBeforeItAppears) {
+  output_file file(folder / "out", 5, GetParam());
+  file.write("hel", 3);
+  file.write("lo", 2);
+  std::string read(4, ' ');
+  file.read_at(1, read.data(), 4);
+  EXPECT_EQ(read, "ello");
+  EXPECT_EQ(file.folder(), folder.path());
+}
+
+TEST_P(EveryTemporaryKind, HoldsTheSameBytesPastTheCache) {
+  const io::direct_memory block = io::direct_memory_of(8 * io::direct_alignment);
+  std::string expected;
+  for (std::size_t i = 0; i < 8 * io::direct_alignment; ++i) {
+    block[i] = static_cast<std::byte>(i % 251);
+    expected += static_cast<char>(i % 251);
+  }
+  output_file file(folder / "out", 0, GetParam());
+  file.bypass_cache();
+  file.write(block.get(), 2 * io::direct_alignment);
+  file.write(block.get() + 2 * io::direct_alignment, 3 * io::direct_alignment + 5);
+  file.write(block.get() + 5 * io::direct_alignment + 5, 3 * io::direct_alignment - 5);
+  std::string read(20000, ' ');
+  file.read_at(4000, read.data(), read.size());
+  EXPECT_EQ(read, expected.substr(4000, 20000));
+  file.commit();
+  EXPECT_TRUE(folder.read("out") == expected);
+}
+
+TEST(ScratchFile, HoldsBytesWithoutAName) {
+  const temporary_folder folder;
+  constexpr std::uint64_t block = io::direct_alignment;
+  const io::direct_memory memory = io::direct_memory_of(2 * block);
+  io::scratch_file file(folder.path(), 4 * block);
+  std::memset(memory.get(), 'a', block);
+  std::memset(memory.get() + block, 'b', block);
+  file.write_at(block, memory.get(), 2 * block);
+  EXPECT_EQ(folder.count(), 0U);
+  file.release(block, block);
+  file.read_at(2 * block, memory.get(), block);
+  EXPECT_TRUE(std::string_view(reinterpret_cast<const char*>(memory.get()), block) == std::string(block, 'b'));
+}
+
+TEST(ScratchFile, WhatCannotBeIsNamed) {
+  const temporary_folder folder;
+  expect_error(error_code::io_failure,
+               (folder / "none") + ": a temporary file there cannot be created: No such file or directory",
+               [&] { io::scratch_file file(folder / "none", 0); });
+  expect_error(error_code::io_failure, folder.path() + ": a temporary file there cannot be written: File too large",
+               [&] { io::scratch_file file(folder.path(), ~std::uint64_t{0}); });
+}
+
+TEST(InputFile, ReadsAtAnyPlaceAndSaysWhenItBecameShorter) {
+  const temporary_folder folder;
+  const std::string path = folder.write("in", "hello");
+  const io::input_file file(path);
+  std::string read(3, ' ');
+  file.read_at(2, read.data(), 3);
+  EXPECT_EQ(read, "llo");
+  ASSERT_EQ(truncate(path.c_str(), 4), 0);
+  expect_error(error_code::bad_input, path + ": was cut short while it was read",
+               [&] { file.read_at(2, read.data(), 3); });
 }
 
 TEST(InputFile, HoldsTheBytes) {

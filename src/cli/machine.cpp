@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/machine_table.hpp"
+#include "cli/progress_line.hpp"
 #include "core/context_state.hpp"
 
 namespace sheaf::cli {
@@ -92,28 +90,12 @@ std::vector<context> contexts(const machine_command& o) {
   return found;
 }
 
-// One line that is written over, and gone at the end.
-class progress_line {
- public:
-  explicit progress_line(const machine_command& o) : shown_(!o.quiet && isatty(STDERR_FILENO) != 0) {}
-  ~progress_line() {
-    if (shown_) std::fprintf(stderr, "\r%78s\r", "");
-  }
-  progress_line(const progress_line&) = delete;
-  progress_line& operator=(const progress_line&) = delete;
-
-  void show(std::string_view device, std::string_view what, double share) const {
-    if (shown_) fmt::print(stderr, "\r{:78.78}", fmt::format("{}: {:3.0f} %, {}", device, share * 100, what));
-  }
-
- private:
-  bool shown_;
-};
-
 shown_machine measured(const machine_command& o, const context& ctx) {
-  const progress_line line(o);
+  progress_line line(!o.quiet);
   calibrate_options options = o.budget;
-  options.progress = [&](std::string_view what, double share) { line.show(name(ctx.backend()), what, share); };
+  options.progress = [&](std::string_view what, double share) {
+    line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
+  };
   return {calibrate(ctx, options), {}};
 }
 

@@ -90,7 +90,9 @@ constexpr const char* footer =
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
   std::signal(SIGBUS, input_shrank);
-  CLI::App app("Irregular memory access at memory speed: gather, scatter, split and what is built on them.", "sheaf");
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a write past the limit on file sizes fails with words
+  CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
+               "sheaf");
   app.require_subcommand(1);
   app.set_version_flag("--version", "sheaf " SHEAF_VERSION);
   app.footer(footer);
@@ -98,6 +100,7 @@ int main(int argc, char** argv) try {
   add_gather(app);
   add_scatter(app);
   add_split(app);
+  add_sort(app);
   add_spatter(app);
   add_plan(app);
   add_machine(app);

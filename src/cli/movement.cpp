@@ -146,12 +146,29 @@ void record_output::commit() {
   file_.commit();
 }
 
+written_there::written_there(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
+  if (ctx.backend() != backend_kind::cpu) there_ = buffer(ctx, out.bytes());
+}
+
+void written_there::fetch() const {
+  if (there_.size() > 0) copy_bytes(ctx_, out_.rows().data, there_.data(), out_.bytes());
+}
+
 std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
                           std::span<const std::uint64_t> row_shape) {
   if (!like.is_npy()) return {};
   std::vector<std::uint64_t> shape(leading.begin(), leading.end());
   shape.insert(shape.end(), row_shape.begin(), row_shape.end());
   return io::format_npy_header(like.type(), shape);
+}
+
+std::string numbers_header(const char* descr, std::uint64_t count) {
+  return io::format_npy_header(io::parse_npy_type(descr, "sheaf"), std::span(&count, 1));
+}
+
+std::string index_header(const io::record_file& like, index_type type, std::uint64_t count) {
+  constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};
+  return like.is_npy() ? numbers_header(descrs[static_cast<int>(type)], count) : "";
 }
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,

@@ -16,7 +16,7 @@
 #include "io/output_file.hpp"
 #include "io/record_file.hpp"
 
-// What gather, scatter and split share: arguments, memory, the output file and the report.
+// What gather, scatter, split and sort share: arguments, memory, the output file and the report.
 namespace sheaf::cli {
 
 struct movement_options {
@@ -72,6 +72,19 @@ class record_output {
   buffer rows_;
 };
 
+/// Where a context writes an output's records: in place, or in its own memory until fetch().
+class written_there {
+ public:
+  written_there(const context& ctx, const record_output& out);
+  std::byte* data() const { return there_.size() > 0 ? there_.data() : out_.rows().data; }
+  void fetch() const;
+
+ private:
+  context ctx_;
+  const record_output& out_;
+  buffer there_;
+};
+
 /// The header of an output whose rows are like those of `like`: empty for raw records.
 std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
                           std::span<const std::uint64_t> row_shape);
@@ -91,6 +104,11 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// The header of an array of one dimension; `descr` with quotes, "'<u8'".
+std::string numbers_header(const char* descr, std::uint64_t count);
+/// The header of an index into the records of `like`: empty where those are raw.
+std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
                   std::uint64_t count, std::uint64_t record_bytes, double seconds);

@@ -90,32 +90,6 @@ void require_category_type(const io::record_file& file) {
   }
 }
 
-// Host memory of an output file and the place where the context writes it.
-class written_there {
- public:
-  written_there(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
-    if (ctx.backend() != backend_kind::cpu) there_ = buffer(ctx, out.bytes());
-  }
-  std::byte* data() const { return there_.size() > 0 ? there_.data() : out_.rows().data; }
-  void fetch() const {
-    if (there_.size() > 0) copy_bytes(ctx_, out_.rows().data, there_.data(), out_.bytes());
-  }
-
- private:
-  context ctx_;
-  const record_output& out_;
-  buffer there_;
-};
-
-std::string numbers_header(const char* descr, std::uint64_t count) {
-  return io::format_npy_header(io::parse_npy_type(descr, "sheaf"), std::span(&count, 1));
-}
-
-std::string index_header(const io::record_file& like, index_type type, std::uint64_t count) {
-  constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};
-  return like.is_npy() ? numbers_header(descrs[static_cast<int>(type)], count) : "";
-}
-
 std::optional<io::record_file> opened(const std::string& path, std::uint64_t raw_bytes, const char* option) {
   std::optional<io::record_file> file;
   if (!path.empty()) file.emplace(path, raw_bytes, option);

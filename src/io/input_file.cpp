@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "io/whole_transfer.hpp"
+
 namespace sheaf::io {
 namespace {
 
@@ -37,18 +39,31 @@ input_file::input_file(const std::string& path) : path_(path) {
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
   void* mapped = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  const int reason = errno;
-  close(descriptor);
-  if (mapped == MAP_FAILED) fail(path, "cannot be mapped", reason);
+  if (mapped == MAP_FAILED) {
+    const int reason = errno;
+    close(descriptor);
+    fail(path, "cannot be mapped", reason);
+  }
   size_ = size;
   data_ = static_cast<const std::byte*>(mapped);
+  descriptor_ = descriptor;
 }
 
 input_file::input_file(input_file&& other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 input_file::~input_file() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void input_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {
+  if (read_whole(descriptor_, offset, to, bytes)) return;
+  if (errno != 0) fail(path_, "cannot be read", errno);
+  throw error(error_code::bad_input, fmt::format("{}: was cut short while it was read", path_));
 }
 
 }  // namespace sheaf::io

@@ -7,6 +7,8 @@
 namespace sheaf::io {
 
 /// A file, mapped to be read. Its bytes are untrusted. @throws error(bad_input) naming the file.
+///
+/// Pages of the mapping that were touched count as memory of the process; read_at() leaves them alone.
 class input_file {
  public:
   explicit input_file(const std::string& path);
@@ -17,11 +19,14 @@ class input_file {
   const std::byte* data() const noexcept { return data_; }
   std::uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
+  /// Copies bytes that lie inside size(). @throws error(bad_input) if the file has become shorter since it was opened.
+  void read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const;
 
  private:
   std::string path_;
   const std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
+  int descriptor_ = -1;
 };
 
 }  // namespace sheaf::io

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +13,9 @@
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
+
+#include "io/direct.hpp"
+#include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -80,13 +82,13 @@ void output_file::discard() noexcept {
 void output_file::open_temporary(temporary_kind kind) {
   const std::string folder = folder_of(target_);
   if (kind == temporary_kind::unnamed_where_possible) {
-    descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) == 0) return;
     discard();
   }
   for (int attempt = 0; descriptor_ < 0 && attempt < most_name_attempts; ++attempt) {
     temporary_ = temporary_name(folder);
-    descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno != EEXIST) break;
   }
   if (descriptor_ < 0) fail(path_, "cannot be created", errno);
@@ -102,15 +104,34 @@ void output_file::reserve() {
 
 void output_file::write(const void* from, std::uint64_t bytes) {
   const auto* next = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t written = ::write(descriptor_, next, std::min<std::uint64_t>(bytes, 1 << 30));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path_, "cannot be written", errno);
-    next += written;
-    written_ += static_cast<std::uint64_t>(written);
-    bytes -= static_cast<std::uint64_t>(written);
+  if (bypasses_cache_) {
+    const std::uint64_t aligned = is_direct(written_, from) ? direct_floor(bytes) : 0;
+    if (write_whole(descriptor_, written_, next, aligned)) {
+      next += aligned;
+      written_ += aligned;
+      bytes -= aligned;
+    } else if (errno != EINVAL) {  // which says that this file system does not do it after all
+      fail(path_, "cannot be written", errno);
+    }
+    if (bytes > 0) use_cache();
   }
+  if (!write_whole(descriptor_, written_, next, bytes)) fail(path_, "cannot be written", errno);
+  written_ += bytes;
 }
+
+void output_file::bypass_cache() noexcept { bypasses_cache_ = io::bypass_cache(descriptor_); }
+
+void output_file::use_cache() noexcept {
+  if (bypasses_cache_) io::use_cache(descriptor_);
+  bypasses_cache_ = false;
+}
+
+void output_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) {
+  use_cache();
+  if (!read_whole(descriptor_, offset, to, bytes)) fail(path_, "cannot be read back", errno);
+}
+
+std::string output_file::folder() const { return folder_of(target_); }
 
 void output_file::name_temporary() {
   const std::string unnamed = descriptor_path(descriptor_);

@@ -24,12 +24,19 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
 
   void write(const void* from, std::uint64_t bytes);
+  /// Writes of aligned bytes (io/direct.hpp) go past the system's cache from now on, where they can.
+  void bypass_cache() noexcept;
+  /// Bytes that were written, once more. Ends bypass_cache().
+  void read_at(std::uint64_t offset, void* to, std::uint64_t bytes);
   void commit();
+  /// Where the output will lie, links followed.
+  std::string folder() const;
 
  private:
   void open_temporary(temporary_kind kind);
   void reserve();
   void name_temporary();
+  void use_cache() noexcept;
   void discard() noexcept;
 
   std::string path_;       ///< as the caller names it, for messages
@@ -38,6 +45,7 @@ class output_file {
   std::uint64_t reserved_ = 0;
   std::uint64_t written_ = 0;
   int descriptor_ = -1;
+  bool bypasses_cache_ = false;
 };
 
 }  // namespace sheaf::io

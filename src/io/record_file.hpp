@@ -23,6 +23,9 @@ class record_file {
   record_file(const std::string& path, std::uint64_t record_bytes, const char* option = "--record-bytes");
 
   const std::string& path() const noexcept { return file_.path(); }
+  const input_file& file() const noexcept { return file_; }
+  /// Of the first byte of the first row in the file.
+  std::uint64_t data_offset() const noexcept { return file_.size() - array_.data_bytes; }
   bool is_npy() const noexcept { return is_npy_; }
   /// The .npy array's type; of raw records, bytes.
   const npy_type& type() const noexcept { return array_.type; }

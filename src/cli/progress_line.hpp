@@ -1,0 +1,39 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace sheaf::cli {
+
+/// One line on stderr that is written over, and gone at the end: on a terminal alone, and once work has taken a second.
+class progress_line {
+ public:
+  explicit progress_line(bool wanted)
+      : may_show_(wanted && isatty(STDERR_FILENO) != 0), shows_from_(now() + std::chrono::seconds(1)) {}
+  ~progress_line() {
+    if (shown_) std::fprintf(stderr, "\r%78s\r", "");
+  }
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+
+  void show(const std::string& words) {
+    if (!may_show_ || now() < shows_from_) return;
+    fmt::print(stderr, "\r{:78.78}", words);
+    shown_ = true;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  static clock::time_point now() { return clock::now(); }
+
+  bool may_show_;
+  bool shown_ = false;
+  clock::time_point shows_from_;
+};
+
+}  // namespace sheaf::cli

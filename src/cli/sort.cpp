@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/sort.hpp>
+
+#include "cli/movement.hpp"
+#include "cli/record_source.hpp"
+#include "cli/sort_check.hpp"
+#include "cli/sort_external.hpp"
+#include "cli/sort_file.hpp"
+#include "cli/sort_key.hpp"
+#include "core/host.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. Records "
+    "of\n"
+    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers or strings: "
+    "floats\n"
+    "with -0 before 0 and NaN at the ends, by their sign. --key takes BYTES bytes from byte OFFSET of a record on, as\n"
+    "bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 "
+    "bytes);\n"
+    ":desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at most.\n"
+    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: as\n"
+    "much room again as the output takes is needed there.\n\n"
+    "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
+    "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
+    "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
+    "Pairs of letters by the second letter, from the last on, then by the first\n"
+    "  printf 'a2b1c2d0e1' > in.bin\n"
+    "  sheaf sort in.bin --record-bytes 2 --key 1:1:bytes:desc --key 0:1 -o out.bin --verify\n"
+    "Where the numbers of an array would come from, as numpy.argsort(IN, kind='stable')\n"
+    "  python3 -c \"import numpy as np; np.save('in.npy', np.random.rand(1000).astype('f4'))\"\n"
+    "  sheaf sort in.npy --index gather -o order.npy --verify";
+
+struct sort_command {
+  common_options common;
+  std::string in;
+  std::string output;
+  std::vector<std::string> keys;
+  std::string index;  ///< gather, or empty for records
+  std::optional<index_type> index_kind;
+  std::optional<std::uint64_t> memory_bytes;
+  std::uint64_t record_bytes = 0;
+  bool descending = false;
+  bool check = false;
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw error(error_code::bad_argument, what); }
+
+void require_options(const sort_command& o) {
+  if (o.check && !(o.output.empty() && o.index.empty())) refuse("--check looks at IN and writes nothing");
+  if (!o.check && o.output.empty()) refuse("give -o FILE, or --check");
+  if (o.index.empty() && o.index_kind) refuse("--index-type is for --index");
+  if (o.memory_bytes.value_or(least_external_bytes) < least_external_bytes) refuse("--memory: at least 1M is needed");
+  for (const std::string& key : o.keys) parse_key_field(key, o.descending);
+}
+
+std::string break_text(const sort_command& o, std::uint64_t first) {
+  return fmt::format("{}: record {} belongs before record {}", o.in, first, first - 1);
+}
+
+void print_order(const sort_command& o, const order_report& found, std::uint64_t record_bytes) {
+  if (o.common.quiet) return;
+  if (o.common.json) {
+    nlohmann::json first;
+    if (found.first_break) first = {*found.first_break - 1, *found.first_break};
+    return print_json({{"command", "sort"},
+                       {"input", o.in},
+                       {"records", found.records},
+                       {"record_bytes", record_bytes},
+                       {"sorted", found.breaks == 0},
+                       {"breaks", found.breaks},
+                       {"first_break", first},
+                       {"duplicate_keys", found.duplicate_keys},
+                       {"checksum", fmt::format("{:016x}", found.checksum)}});
+  }
+  fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n", o.in,
+             found.records, record_bytes,
+             found.breaks == 0 ? "sorted" : fmt::format("not sorted in {} places", found.breaks), found.duplicate_keys,
+             found.checksum);
+}
+
+void check(const sort_command& o, const io::record_file& file, const_records rows, const sort_key& key) {
+  const order_report found = look_at_order(source_of(file, rows), key);
+  print_order(o, found, rows.record_bytes);
+  if (found.first_break) throw verification_failed(break_text(o, *found.first_break));
+}
+
+void print_sorted(const sort_command& o, const sort_job& job, const sort_report& report) {
+  if (o.common.quiet) return;
+  const variant_estimate* choice = report.plan.choice();
+  const std::string variant = choice != nullptr ? choice->variant : "nothing";
+  const double moved_bytes =
+      static_cast<double>(job.rows.count) * static_cast<double>(job.rows.record_bytes + job.written_bytes());
+  const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
+  const bool in_memory = report.merge_levels == 0;
+  const double predicted = choice != nullptr ? choice->seconds : 0;
+  if (o.common.json) {
+    return print_json({{"command", "sort"},
+                       {"backend", name(report.backend)},
+                       {"threads", report.threads},
+                       {"machine", report.plan.machine},
+                       {"variant", variant},
+                       {"records", job.rows.count},
+                       {"record_bytes", job.rows.record_bytes},
+                       {"seconds", report.seconds},
+                       {"bytes_per_second", rate},
+                       {"predicted_seconds", in_memory ? nlohmann::json(predicted) : nlohmann::json()},
+                       {"memory_bytes", job.memory_bytes},
+                       {"runs", report.runs},
+                       {"merge_levels", report.merge_levels},
+                       {"verified", o.common.verify},
+                       {"output", o.output}});
+  }
+  fmt::print("sort: {} records of {} bytes with {} in {}, {}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
+             seconds_text(report.seconds), rate_text(rate),
+             in_memory
+                 ? fmt::format("predicted {}", seconds_text(predicted))
+                 : fmt::format("{} runs, merged {}", report.runs,
+                               report.merge_levels == 1 ? "at once" : fmt::format("in {} levels", report.merge_levels)),
+             o.common.verify ? "; verified" : "");
+}
+
+index_type index_type_for(const sort_command& o, std::uint64_t count) {
+  const index_type type = o.index_kind.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
+  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
+  if (count >> bits != 0) refuse(fmt::format("{} cannot number {} records", name(type), count));
+  return type;
+}
+
+void run(const sort_command& o) {
+  require_options(o);
+  const io::record_file file(o.in, o.record_bytes);
+  const const_records rows = file.rows(primitives::most_record_bytes);
+  const sort_key key = key_of_file(file, rows.record_bytes, o.keys, o.descending);
+  if (o.check) return check(o, file, rows, key);
+  require_not_an_input(o.output, {o.in});
+  sort_job job{o.common, file, rows, key, o.output, {}, 0};
+  if (!o.index.empty()) job.index = index_type_for(o, rows.count);
+  job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, least_external_bytes));
+  print_sorted(o, job, sort_file(job));
+}
+
+}  // namespace
+
+void add_sort(CLI::App& app) {
+  const auto o = std::make_shared<sort_command>();
+  CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
+  subcommand->add_option("IN", o->in, "Records: .npy, or raw with --record-bytes")->required()->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
+  subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, the first deciding")
+      ->type_name("OFFSET:BYTES[:TYPE][:asc|desc]")
+      ->allow_extra_args(false);
+  subcommand->add_flag("--descending", o->descending, "The highest first, for keys that do not say :asc or :desc");
+  subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")
+      ->check(CLI::IsMember({"gather"}));
+  add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
+  subcommand->add_flag("--check", o->check,
+                       "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
+                       "checksum that does not depend on the order");
+  add_number(
+      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
+      "Width of raw records; .npy files know their own");
+  subcommand
+      ->add_option_function<std::string>(
+          "--memory",
+          [o](const std::string& text) {
+            try {
+              o->memory_bytes = parse_byte_size(text);
+            } catch (const error& e) {
+              throw CLI::ValidationError("--memory", e.what());
+            }
+          },
+          "Most memory to use, such as 512M or 4G; half of what is free unless given")
+      ->type_name("SIZE");
+  o->common.add_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

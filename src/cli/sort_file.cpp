@@ -1,0 +1,187 @@
+#include "cli/sort_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/movement.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/record_source.hpp"
+#include "cli/sort_check.hpp"
+#include "cli/sort_external.hpp"
+#include "cli/sort_key.hpp"
+#include "io/scratch_file.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+std::string header_of(const sort_job& job) {
+  if (job.index) return index_header(job.file, *job.index, job.rows.count);
+  return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
+}
+
+void require_right(const sort_job& job, const record_source& in, const record_source& out, std::uint64_t memory_bytes) {
+  if (!job.common.verify) return;
+  const auto mistake =
+      job.index ? sort_index_mistake(job.rows, job.key, out, *job.index) : sort_mistake(in, job.key, out, memory_bytes);
+  if (mistake) throw verification_failed(*mistake);
+}
+
+explanation explain(const context& ctx, const sort_job& job, const_records rows, const sort_options& options) {
+  return job.index ? explain_sort_gather_index(ctx, rows, job.key, *job.index, options)
+                   : explain_sort(ctx, rows, job.key, options);
+}
+
+std::uint64_t scratch_of(const explanation& plan) {
+  return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
+}
+
+// What sorting in memory takes, or nothing if that is more than any machine has.
+std::optional<std::uint64_t> needed_bytes(const sort_job& job, const context& ctx, const explanation& plan) {
+  std::uint64_t bytes = ctx.backend() == backend_kind::cpu ? scratch_of(plan) : 0;
+  for (const std::uint64_t width : {job.rows.record_bytes, job.written_bytes()}) {
+    std::uint64_t array = 0;
+    if (__builtin_mul_overflow(job.rows.count, width, &array) || __builtin_add_overflow(bytes, array, &bytes))
+      return {};
+  }
+  return bytes;
+}
+
+sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
+  const std::uint64_t count = job.rows.count;
+  record_output out(job.output, header_of(job), count, job.written_bytes());
+  const resident in_there(ctx, job.rows.data, count * job.rows.record_bytes);
+  const const_records in(in_there.data(), count, job.rows.record_bytes);
+  const written_there out_there(ctx, out);
+  const sort_options options{job.common.variant()};
+  const double seconds = timed(ctx, job.file.path(), [&] {
+    if (job.index) return sort_gather_index(ctx, in, job.key, {out_there.data(), count, *job.index}, options);
+    sort_records(ctx, in, job.key, {out_there.data(), count, in.record_bytes}, options);
+  });
+  out_there.fetch();
+  require_right(job, source_of(job.rows), source_of(const_records(out.rows())), left_bytes);
+  out.commit();
+  return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
+}
+
+// What is sorted run by run: the records, or for an index their keys as strings, each with the record's number behind
+// it.
+struct external_rows {
+  record_source source;
+  sort_key key;
+};
+
+constexpr std::uint64_t number_bytes = 8;
+constexpr std::uint64_t staged_bytes = std::uint64_t{256} << 10;
+
+external_rows keys_with_numbers(const record_source& in, const sort_key& key) {
+  const primitives::key_layout layout = layout_of(key);
+  const std::uint32_t key_bytes = (layout.bits + 7) / 8;
+  const auto read = [in, layout, key_bytes](std::uint64_t first, std::uint64_t number, std::byte* to) {
+    const std::uint64_t most = std::max<std::uint64_t>(staged_bytes / in.record_bytes, 1);
+    std::vector<std::byte> staged(std::min(most, number) * in.record_bytes);
+    for (std::uint64_t done = 0; done < number; done += most) {
+      const std::uint64_t here = std::min(most, number - done);
+      in.read(first + done, here, staged.data());
+      for (std::uint64_t i = 0; i < here; ++i, to += key_bytes + number_bytes) {
+        const primitives::key_number k = primitives::key_of(staged.data() + i * in.record_bytes, layout);
+        for (std::uint32_t b = 0; b < key_bytes; ++b) {
+          const std::uint32_t place = key_bytes - 1 - b;
+          to[b] = static_cast<std::byte>(k.word[place / 8] >> (place % 8 * 8) & 0xff);
+        }
+        const std::uint64_t record = first + done + i;
+        std::memcpy(to + key_bytes, &record, number_bytes);
+      }
+    }
+  };
+  return {{in.count, key_bytes + number_bytes, read}, key_field{0, key_bytes, key_type::bytes}};
+}
+
+void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
+  const resident there(ctx, in.data, in.count * in.record_bytes);
+  const buffer result = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, in.count * in.record_bytes);
+  records to = out;
+  if (result.size() > 0) to.data = result.data();
+  sort_records(ctx, {there.data(), in.count, in.record_bytes}, key, to, options);
+  ctx.wait();
+  if (result.size() > 0) copy_bytes(ctx, out.data, result.data(), result.size());
+}
+
+sort_report sort_in_runs(const sort_job& job) {
+  const auto start = std::chrono::steady_clock::now();
+  const record_source in = source_of(job.file, job.rows);
+  const external_rows rows = job.index ? keys_with_numbers(in, job.key) : external_rows{in, job.key};
+  const std::uint64_t width = rows.source.record_bytes;
+  const std::string header = header_of(job);
+  io::output_file out(job.output, header.size() + in.count * job.written_bytes());
+  out.bypass_cache();
+  progress_line line(!job.common.quiet);
+  std::uint64_t in_runs = 0;
+  std::uint64_t merged_rows = 0;  // in all levels
+  const auto show = [&] {
+    line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
+  };
+  const row_progress run_written = [&](std::uint64_t number) {
+    in_runs += number;
+    show();
+  };
+  const row_progress rows_merged = [&](std::uint64_t number) {
+    merged_rows += number;
+    show();
+  };
+
+  sort_report report;
+  const sort_options options{job.common.variant()};
+  std::vector<sorted_run> runs;
+  std::optional<io::scratch_file> file;
+  {
+    const context ctx = job.common.make_context();  // its scratch is given back before the merge takes memory
+    const auto plan_of = [&](std::uint64_t count) {
+      return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
+    };
+    const bool on_host = ctx.backend() == backend_kind::cpu;
+    const std::uint64_t run_rows = rows_per_run(in.count, width, job.memory_bytes, [&](std::uint64_t count) {
+      return on_host ? scratch_of(plan_of(count)) : 0;
+    });
+    report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
+    file.emplace(out.folder(), run_file_bytes(in.count, width, run_rows));
+    runs = write_runs(
+        *file, rows.source, run_rows,
+        [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
+  }
+  report.runs = runs.size();
+  const auto write = [&](const std::byte* from, std::uint64_t bytes) { out.write(from, bytes); };
+  const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
+  const merged result = merge_all(*file, std::move(runs), {layout_of(rows.key), width}, job.memory_bytes,
+                                  {header, part_offset, job.written_bytes(), write}, rows_merged);
+  file.reset();
+  report.merge_levels = result.levels;
+  const record_source written{
+      in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
+        out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
+      }};
+  require_right(job, in, written, job.memory_bytes);
+  out.commit();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+sort_report sort_file(const sort_job& job) {
+  {
+    const context ctx = job.common.make_context();
+    explanation plan = explain(ctx, job, {nullptr, job.rows.count, job.rows.record_bytes}, {job.common.variant()});
+    const auto needed = needed_bytes(job, ctx, plan);
+    if (needed && *needed <= job.memory_bytes) {
+      return sort_in_memory(job, ctx, std::move(plan), job.memory_bytes - *needed);
+    }
+  }
+  return sort_in_runs(job);
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,80 @@
+#include "io/scratch_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "io/direct.hpp"
+#include "io/whole_transfer.hpp"
+
+namespace sheaf::io {
+namespace {
+
+[[noreturn]] void fail(const std::string& folder, const char* what, int reason) {
+  throw error(error_code::io_failure,
+              fmt::format("{}: a temporary file there {}: {}", folder, what, std::strerror(reason)));
+}
+
+int open_without_name(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (descriptor >= 0) return descriptor;
+  std::string name = folder + "/.sheaf-XXXXXX";
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) unlink(name.c_str());
+  return named;
+}
+
+}  // namespace
+
+scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes)
+    : folder_(folder), descriptor_(open_without_name(folder)) {
+  if (descriptor_ < 0) fail(folder_, "cannot be created", errno);
+  const bool too_large = bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
+  const int reason = too_large ? EFBIG : bytes == 0 ? 0 : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+  if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) {
+    close(descriptor_);
+    fail(folder_, "cannot be written", reason);
+  }
+  bypasses_cache_ = bypass_cache(descriptor_);
+}
+
+scratch_file::~scratch_file() { close(descriptor_); }
+
+// Some file systems let the cache be bypassed and then refuse the transfer.
+template <class Transfer>
+void scratch_file::transfer(const char* failure, Transfer whole) {
+  if (whole()) return;
+  if (bypasses_cache_ && errno == EINVAL) {
+    use_cache(descriptor_);
+    bypasses_cache_ = false;
+    if (whole()) return;
+  }
+  fail(folder_, failure, errno);
+}
+
+void scratch_file::write_at(std::uint64_t offset, const void* from, std::uint64_t bytes) {
+  transfer("cannot be written", [&] { return write_whole(descriptor_, offset, from, bytes); });
+}
+
+void scratch_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) {
+  transfer("cannot be read", [&] { return read_whole(descriptor_, offset, to, bytes); });
+}
+
+void scratch_file::release(std::uint64_t offset, std::uint64_t bytes) noexcept {
+#if defined(FALLOC_FL_PUNCH_HOLE)
+  static_cast<void>(fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                              static_cast<off_t>(bytes)));
+#else
+  static_cast<void>(offset);
+  static_cast<void>(bytes);
+#endif
+}
+
+}  // namespace sheaf::io
