@@ -25,7 +25,8 @@ std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; 
 
 /// Keys that are turned into numbers in the place where rows go in the end.
 bool works_in_out(const sort_problem& p, const word_form& form) {
-  return form.payload == word_payload::nothing && p.rows.out_stride_bytes == form.word_bytes() &&
+  const bool has_rows_alone = form.payload == word_payload::nothing || form.payload == word_payload::apart;
+  return has_rows_alone && p.rows.out_stride_bytes == form.word_bytes() &&
          p.rows.word_bytes >= (form.parts == 3 ? 4 : form.word_bytes());
 }
 
@@ -36,6 +37,7 @@ msd_sort sort_of(const sort_problem& p, const word_form& form, std::uint32_t key
   s.key_high = form.payload == word_payload::number ? 32 + (key_bits + 7) / 8 * 8 : form.parts * 32;
   s.ordered = form.ordered();
   s.count = p.count;
+  if (form.payload == word_payload::apart) s.value_bytes = static_cast<std::uint32_t>(p.columns[0].record_bytes);
   return s;
 }
 
@@ -44,6 +46,7 @@ struct sort_room {
   std::uint64_t words[2] = {};  ///< that passes write to; the second is also where words are made
   std::uint64_t order[2] = {};  ///< numbers of rows; the second in rounds alone, with the places that one gives
   std::uint64_t places = 0;
+  std::uint64_t values = 0;  ///< that passes write to; the other ones are the caller's
   std::uint64_t tables = 0;
   std::uint64_t bytes = 0;
 
@@ -62,6 +65,7 @@ struct sort_room {
       order[1] = take(p.count * sizeof(std::uint32_t));
       places = take(p.count * sizeof(std::uint32_t));
     }
+    if (form.payload == word_payload::apart) values = take(p.count * p.columns[0].record_bytes);
     tables = take(msd_scratch_bytes(sort_of(p, form, form.key_bits)));
   }
 };
@@ -130,9 +134,14 @@ void sort_words(const context& ctx, const char* what, const sort_problem& p, con
   s.bitonic = bitonic;
   s.buffers[0] = scratch + room.words[0];
   s.buffers[1] = works_in_out(p, form) ? b.out.data : scratch + room.words[1];
+  if (form.payload == word_payload::apart) {
+    s.values = b.columns[0].in.data;
+    s.value_buffers[0] = scratch + room.values;
+    s.value_buffers[1] = s.values_to = b.columns[0].out.data;
+  }
   if (form.is_plain) {
     s.in = b.in.data;
-    s.target.words = b.out.data;
+    if (p.writes_rows) s.target.words = b.out.data;
   } else {
     const word_route route = route_of(p, form, b);
     s.in = s.buffers[1];

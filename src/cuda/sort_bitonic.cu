@@ -70,7 +70,9 @@ __global__ void __launch_bounds__(near_threads)
 
 plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  if (!form_of(p).is_plain) return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
+  const word_form form = form_of(p);
+  if (!form.is_plain || form.payload != word_payload::nothing)
+    return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
   const auto count = static_cast<double>(p.count);
   const double runs = std::ceil(std::log2(std::max(2.0, count)));
   const double far_runs = std::max(0.0, runs - std::log2(near_words));

@@ -10,9 +10,11 @@ namespace sheaf::cuda {
 
 struct finish_arguments {
   const void* buffers[3];
+  const void* values[3];
   sort_tables tables;
   std::uint32_t key_low;
   word_target target;
+  void* values_to;
 };
 
 enum class finish_way { bins, bitonic };
@@ -36,20 +38,30 @@ struct finish_shared {
   alignas(16) std::uint32_t start[local_bins];
 };
 
-template <int Parts, bool Ordered>
+/// Where the words' numbers in the group lie behind the words, or behind what takes their place.
+template <int Parts, keeps Keeps>
+constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Parts>),
+                                                                        value_bytes_of(Keeps));
+
+template <int Parts, keeps Keeps>
 constexpr std::size_t finish_shared_bytes() {
-  return sizeof(finish_shared<Parts>) +
-         group_words * (sizeof(sort_word<Parts>) + (Ordered ? sizeof(std::uint16_t) : 0));
+  return sizeof(finish_shared<Parts>) + staged_bytes<Parts, Keeps> +
+         (keeps_order(Keeps) ? group_words * sizeof(std::uint16_t) : 0);
 }
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 class group_sort {
  public:
+  static constexpr bool Ordered = keeps_order(Keeps);
+  static constexpr bool has_values = value_bytes_of(Keeps) > 0;
   using word = sort_word<Parts>;
   static constexpr int items = finish_items;
 
-  __device__ group_sort(const finish_arguments& a, finish_shared<Parts>& s, word* staged)
-      : a_(a), s_(s), staged_(staged), numbers_(reinterpret_cast<std::uint16_t*>(staged + group_words)) {}
+  __device__ group_sort(const finish_arguments& a, finish_shared<Parts>& s, unsigned char* staged)
+      : a_(a),
+        s_(s),
+        staged_(reinterpret_cast<word*>(staged)),
+        numbers_(reinterpret_cast<std::uint16_t*>(staged + staged_bytes<Parts, Keeps>)) {}
 
   __device__ void run(const sort_group& group, finish_way way) {
     const std::uint32_t count = group.count_and_where & ((1U << group_count_bits) - 1);
@@ -73,6 +85,7 @@ class group_sort {
       for (int k = 0; k < items; ++k) {
         if (place(k) < count) store_word<Parts>(a_.target, group.begin + place(k), words[k]);
       }
+      if constexpr (has_values) move_values(group, count, [](std::uint32_t s) { return s; });
       return;
     }
     if (way == finish_way::bitonic) {
@@ -85,9 +98,37 @@ class group_sort {
     for (int k = 0; k < items; ++k) {
       if (place(k) < count) store_word<Parts>(a_.target, group.begin + place(k), staged_[place(k)]);
     }
+    if constexpr (has_values) {
+      __syncthreads();
+      move_values(group, count, [this](std::uint32_t s) { return numbers_[s]; });
+    }
   }
 
  private:
+  // Value number(s) of the group goes to place s, in the place where they come from or another.
+  template <class Number>
+  __device__ void move_values(const sort_group& group, std::uint32_t count, Number number) {
+    using value = sort_value<Keeps>;
+    value* const staged = reinterpret_cast<value*>(staged_);
+    const value* const from =
+        static_cast<const value*>(a_.values[group.count_and_where >> group_count_bits]) + group.begin;
+    value values[items];
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      if (place(k) < count) values[k] = __ldcs(from + place(k));
+    }
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      if (place(k) < count) staged[place(k)] = values[k];
+    }
+    __syncthreads();
+    value* const to = static_cast<value*>(a_.values_to) + group.begin;
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      if (place(k) < count) to[place(k)] = staged[number(place(k))];
+    }
+  }
+
   static __device__ std::uint32_t place(int k) { return k * finish_threads + threadIdx.x; }
 
   // Or-s the bits of all threads; a barrier is due before the next call.
@@ -185,7 +226,9 @@ class group_sort {
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (place(k) < count) staged_[place(k)] = words[k];
+      if (place(k) >= count) continue;
+      staged_[place(k)] = words[k];
+      if constexpr (has_values) numbers_[place(k)] = static_cast<std::uint16_t>(place(k));
     }
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
     for (std::uint32_t shift = lowest_bit<Parts>(differing); shift < high; shift += local_bits) {
@@ -194,8 +237,10 @@ class group_sort {
       for (int i = threadIdx.x; i < warps * local_bins; i += finish_threads) warp_bins[i] = {0, 0};
       __syncthreads();
       word mine[items];
+      packed_numbers<items> numbers;
 #pragma unroll
       for (int k = 0; k < items; ++k) {
+        if constexpr (has_values) numbers.set(k, first + k * 32 < count ? numbers_[first + k * 32] : 0);
         if (first + k * 32 < count) {
           mine[k] = staged_[first + k * 32];
         } else {
@@ -224,7 +269,9 @@ class group_sort {
       for (int k = 0; k < items; ++k) {
         const std::uint32_t b = bin(k);
         const std::uint32_t to = rank.get(k) + own_bins[b].lanes + s_.start[b];
-        if (to < count) staged_[to] = mine[k];
+        if (to >= count) continue;
+        staged_[to] = mine[k];
+        if constexpr (has_values) numbers_[to] = static_cast<std::uint16_t>(numbers.get(k));
       }
       __syncthreads();
     }
@@ -273,13 +320,13 @@ class group_sort {
 };
 
 /// Blocks draw groups by ticket until there are none left.
-template <int Parts, bool Ordered, finish_way Way>
-__global__ void __launch_bounds__(finish_threads, Parts > 2 ? 2 : 3)
+template <int Parts, keeps Keeps, finish_way Way>
+__global__ void __launch_bounds__(finish_threads, Parts > 2 || value_bytes_of(Keeps) > 0 ? 2 : 3)
     finish_groups(const __grid_constant__ finish_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   using shared_part = finish_shared<Parts>;
   shared_part& shared = *reinterpret_cast<shared_part*>(dynamic);
-  group_sort<Parts, Ordered> sort(a, shared, reinterpret_cast<sort_word<Parts>*>(dynamic + sizeof(shared_part)));
+  group_sort<Parts, Keeps> sort(a, shared, dynamic + sizeof(shared_part));
   const std::uint32_t groups = a.tables.counters->groups;
   std::uint32_t* const ticket = &a.tables.counters->ticket;
   if (threadIdx.x == 0) shared.ticket = atomicAdd(ticket, 1U);

@@ -1,5 +1,4 @@
 #include "cuda/sort_form.hpp"
-#include <cstdlib>
 
 #include <sheaf/gather.hpp>
 
@@ -29,12 +28,21 @@ bool has_simple_values(const sort_problem& p) {
   return true;
 }
 
+// Keys of 4 or 8 bytes by themselves, and one array of values of 4 or 8 bytes side by side.
+bool has_values_apart(const sort_problem& p) {
+  const std::uint64_t key = p.rows.record_bytes;
+  const sorted_array& values = p.columns[0];
+  return p.column_count == 1 && (key == 4 || key == 8) && p.key.fields[0].bytes == key &&
+         (values.record_bytes == 4 || values.record_bytes == 8) && values.word_bytes >= values.record_bytes &&
+         values.in_stride_bytes == values.record_bytes && values.out_stride_bytes == values.record_bytes;
+}
+
 // Rows that words can be loaded from and stored to as they are.
 bool is_plain(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   const std::uint32_t alignment = f.bytes == 12 ? 4 : f.bytes;
-  return f.bytes == p.rows.record_bytes && p.rows.in_stride_bytes == f.bytes && p.rows.out_stride_bytes == f.bytes &&
-         p.rows.word_bytes >= alignment;
+  return f.bytes == p.rows.record_bytes && p.rows.in_stride_bytes == f.bytes &&
+         (p.rows.out_stride_bytes == f.bytes || !p.writes_rows) && p.rows.word_bytes >= alignment;
 }
 
 bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_integer && !f.descending; }
@@ -76,20 +84,21 @@ word_form form_of(const sort_problem& p) {
   word_form form;
   const bool is_simple = has_simple_key(p);
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
+  if (p.product == sort_product::records && is_simple && has_values_apart(p)) {
+    form.parts = key_bytes / part_bytes;
+    form.payload = word_payload::apart;
+    form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
+    form.key_bits = p.key.bits;
+    return form;
+  }
   if (p.product == sort_product::records && is_simple && has_simple_values(p) && key_bytes + value_bytes(p) <= 16) {
     form.parts = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
     form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::nothing;
     form.is_plain = form.payload == word_payload::nothing && is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
-    // Words of 16 bytes that are numbered are sorted faster than those of 12 whose order is kept.
-    if (std::getenv("SORT_NUMBERED") && form.parts == 3 && form.payload == word_payload::values) {
-      form.parts = 4;
-      form.is_numbered = true;
-    }
     return form;
   }
   form.payload = word_payload::number;
-  form.is_numbered = true;
   form.rounds = (p.key.bits + word_form::most_number_bits - 1) / word_form::most_number_bits;
   form.key_bits = form.rounds > 1 ? word_form::most_number_bits : p.key.bits;
   form.parts = 1 + (form.key_bits + 31) / 32;
@@ -110,8 +119,8 @@ word_route route_of(const sort_problem& p, const word_form& form, const sort_buf
   }
   route.to.change = {key_mask_of(form.parts, key_parts), f.type == key_type::signed_integer,
                      f.type == key_type::floating, f.descending};
-  if (form.is_numbered) route.from.number_part = form.parts - key_parts - 1;
-  if (has_number) return route;
+  if (has_number) route.from.number_part = form.parts - key_parts - 1;
+  if (form.payload != word_payload::values) return route;
   std::uint32_t part = 0;
   for_each_value_part(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
     route.from.parts[part] = {in, in_stride};

@@ -10,6 +10,7 @@ namespace sheaf::cuda {
 enum class word_payload {
   nothing,  ///< rows are their own keys
   values,   ///< the rest of the row and the values
+  apart,    ///< none: values of 4 or 8 bytes move in an array of their own
   number,   ///< the row's number: it makes equal keys differ in order, and what is wide is gathered by it
 };
 
@@ -28,11 +29,9 @@ struct word_form {
 
   std::uint64_t word_bytes() const { return parts * std::uint64_t{4}; }
   /// Values come along, and rows of equal keys keep their order.
-  bool ordered() const { return payload == word_payload::values && !is_numbered; }
+  bool ordered() const { return payload == word_payload::values || payload == word_payload::apart; }
   /// The lowest bit that is sorted by.
-  std::uint32_t key_low() const {
-    return payload == word_payload::values ? parts * 32 - key_bits - (is_numbered ? 32 : 0) : 0;
-  }
+  std::uint32_t key_low() const { return payload == word_payload::values ? parts * 32 - key_bits : 0; }
 };
 
 word_form form_of(const primitives::sort_problem& p);

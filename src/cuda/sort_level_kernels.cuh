@@ -9,58 +9,58 @@
 namespace sheaf::cuda {
 
 /// What a block has in dynamic shared memory: level_shared, then the tile.
-template <int Parts, bool Ordered, bool FromRows = false>
-__device__ __forceinline__ sort_level<Parts, Ordered, FromRows> level_of(const level_arguments& a, std::uint32_t turn) {
+template <int Parts, keeps Keeps, bool FromRows = false>
+__device__ __forceinline__ sort_level<Parts, Keeps, FromRows> level_of(const level_arguments& a, std::uint32_t turn) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
 }
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a) {
-  level_of<Parts, Ordered>(a, 1).begin_sort();
+  level_of<Parts, Keeps>(a, 1).begin_sort();
 }
 
-template <int Parts, bool Ordered, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows>
 __global__ void __launch_bounds__(level_threads, 3)
     count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Ordered, FromRows>(a, turn).count_tiles();
+  level_of<Parts, Keeps, FromRows>(a, turn).count_tiles();
 }
 
-template <int Parts, bool Ordered, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows>
 __global__ void __launch_bounds__(level_threads)
     begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Ordered, FromRows>(a, turn).begin_buckets();
+  level_of<Parts, Keeps, FromRows>(a, turn).begin_buckets();
 }
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads)
     begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Ordered>(a, turn).begin_chunks();
+  level_of<Parts, Keeps>(a, turn).begin_chunks();
 }
 
-template <int Parts, bool Ordered, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows>
 __global__ void __launch_bounds__(level_threads, 2)
     move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Ordered, FromRows>(a, turn).move_tiles();
+  level_of<Parts, Keeps, FromRows>(a, turn).move_tiles();
 }
 
 /// Levels from `turn` on, as long as there are buckets.
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads, 2)
     sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
   if (turn == 0) {
-    if (blockIdx.x == 0) level_of<Parts, Ordered>(a, 1).begin_sort();
+    if (blockIdx.x == 0) level_of<Parts, Keeps>(a, 1).begin_sort();
     grid.sync();
   }
   for (;; ++turn) {
-    auto level = level_of<Parts, Ordered>(a, turn);
+    auto level = level_of<Parts, Keeps>(a, turn);
     if (level.is_over()) return;
     level.count_tiles();
     grid.sync();
     level.begin_buckets();
     grid.sync();
-    if constexpr (Ordered) {
+    if constexpr (keeps_order(Keeps)) {
       level.begin_chunks();
       grid.sync();
     }

@@ -24,9 +24,10 @@ struct level_view {
   level_field<Parts> digit;
 };
 
-template <int Parts, bool Ordered, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows>
 class sort_level {
  public:
+  static constexpr bool Ordered = keeps_order(Keeps);
   using word = sort_word<Parts>;
   using reader = word_reader<Parts, FromRows>;
   static constexpr int items = level_items<Parts>;
@@ -123,7 +124,7 @@ class sort_level {
     std::uint32_t count[1] = {};
     std::uint32_t begin[1] = {};
     if (bin < level_bins) {
-#pragma unroll 8
+#pragma unroll 32
       for (std::uint32_t r = 0; r < row_count; ++r) count[0] += __ldcg(rows + r * level_bins + bin);
     }
     // Rows move in any case, as they are words afterwards.
@@ -132,12 +133,19 @@ class sort_level {
     scan_bins<level_bins, level_threads>(begin, s_.warp_sums);
     begin[0] += bucket.begin;
     if (bin < level_bins) {
+      constexpr std::uint32_t at_once = Ordered ? 32 : 1;
       std::uint32_t sum = begin[0];
-#pragma unroll 8
-      for (std::uint32_t r = 0; r < row_count; ++r) {
-        const std::uint32_t here = __ldcg(rows + r * level_bins + bin);
-        rows[r * level_bins + bin] = sum;
-        sum += here;
+      for (std::uint32_t first = 0; first < row_count; first += at_once) {
+        std::uint32_t here[at_once];
+#pragma unroll
+        for (std::uint32_t r = 0; r < at_once; ++r) {
+          here[r] = first + r < row_count ? __ldcg(rows + (first + r) * level_bins + bin) : 0;
+        }
+#pragma unroll
+        for (std::uint32_t r = 0; r < at_once; ++r) {
+          if (first + r < row_count) rows[(first + r) * level_bins + bin] = sum;
+          sum += here[r];
+        }
       }
     }
     const std::uint32_t to = next_buffer(bucket.where);
@@ -450,12 +458,47 @@ class sort_level {
       if (Full || k * 32 < room) staged[rank.get(k)] = words[k];
     }
     __syncthreads();
+    packed_bytes<items> bins;  // of the places that the thread writes, for the values
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       const std::uint32_t s = k * level_threads + threadIdx.x;
       if (!Full && s >= view.left) continue;
       const word w = staged[s];
-      view.to[s_.place[digit_of(w, view.digit)] + s] = w;
+      const std::uint32_t b = digit_of(w, view.digit);
+      view.to[s_.place[b] + s] = w;
+      if constexpr (value_bytes_of(Keeps) > 0) bins.set(k, b);
+    }
+    __syncthreads();
+    if constexpr (value_bytes_of(Keeps) > 0) move_values<Full>(view, room, rank, bins);
+  }
+
+  // Values take the places of their words, in halves that registers hold.
+  template <bool Full>
+  __device__ __forceinline__ void move_values(const level_view<Parts>& view, int room,
+                                              const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
+    using value = sort_value<Keeps>;
+    constexpr int at_once = items / 2;
+    value* const staged = reinterpret_cast<value*>(staged_);
+    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+    const value* const from = static_cast<const value*>(a_.values[view.where]) + view.first + first;
+#pragma unroll
+    for (int half = 0; half < items; half += at_once) {
+      value values[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (Full || (half + k) * 32 < room) values[k] = __ldcs(from + (half + k) * 32);
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; ++k) {
+        if (Full || (half + k) * 32 < room) staged[rank.get(half + k)] = values[k];
+      }
+    }
+    __syncthreads();
+    value* const values_to = static_cast<value*>(const_cast<void*>(a_.values[next_buffer(view.where)]));
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t s = k * level_threads + threadIdx.x;
+      if (Full || s < view.left) values_to[s_.place[bins.get(k)] + s] = staged[s];
     }
     __syncthreads();
   }

@@ -27,7 +27,10 @@ std::uint64_t msd_scratch_bytes(const msd_sort& s) {
 }
 
 void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
-  with_parts(s.parts, [&](auto parts) { run_msd_sort_of<parts()>(ctx, what, s, scratch); });
+  if (s.value_bytes > 0) {
+    return s.parts == 1 ? run_value_sort<1>(ctx, what, s, scratch) : run_value_sort<2>(ctx, what, s, scratch);
+  }
+  with_parts(s.parts, [&](auto parts) { run_word_sort<parts()>(ctx, what, s, scratch); });
 }
 
 }  // namespace sheaf::cuda

@@ -84,29 +84,30 @@ constexpr std::uint32_t queued_levels(std::uint64_t count) {
   return count < (std::uint64_t{1} << 26) ? 2 : 4;
 }
 
-template <int Parts, bool Ordered, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows>
 void queue_level(const context& ctx, const char* what, const level_arguments& a, std::uint32_t turn) {
-  constexpr std::size_t shared = level_shared_bytes<Parts, Ordered>();
+  constexpr std::size_t shared = level_shared_bytes<Parts, Keeps>();
   const std::uint64_t tiles = ceil_div(a.count, level_tile<Parts>);
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
   // Buckets of the first levels are few, and each has one tile that is not full.
   const std::uint64_t buckets = turn == 0 ? 1 : turn == 1 ? level_bins : 2 * processors;
   const std::uint64_t moving = turn < 2 ? tiles + buckets - 1 : std::min(tiles, 8 * processors);
-  launch_shared(ctx, what, count_level<Parts, Ordered, FromRows>, std::min(tiles, 3 * processors), level_threads,
+  launch_shared(ctx, what, count_level<Parts, Keeps, FromRows>, std::min(tiles, 3 * processors), level_threads,
                 sizeof(level_shared), a, turn);
-  launch_shared(ctx, what, begin_buckets<Parts, Ordered, FromRows>, buckets, level_threads, sizeof(level_shared), a,
+  launch_shared(ctx, what, begin_buckets<Parts, Keeps, FromRows>, buckets, level_threads, sizeof(level_shared), a,
                 turn);
-  if constexpr (Ordered) {
+  if constexpr (keeps_order(Keeps)) {
     const std::uint64_t rows = ceil_div(tiles, chunk_tiles) + buckets;
-    launch_shared(ctx, what, begin_chunks_of<Parts, Ordered>, std::min(rows, 4 * processors), level_threads,
+    launch_shared(ctx, what, begin_chunks_of<Parts, Keeps>, std::min(rows, 4 * processors), level_threads,
                   sizeof(level_shared), a, turn);
   }
-  launch_shared(ctx, what, move_level<Parts, Ordered, FromRows>, moving, level_threads, shared, a, turn);
+  launch_shared(ctx, what, move_level<Parts, Keeps, FromRows>, moving, level_threads, shared, a, turn);
 }
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 void run_levels(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
   const level_arguments a{{s.in, s.buffers[0], s.buffers[1]},
+                          {s.values, s.value_buffers[0], s.value_buffers[1]},
                           tables,
                           static_cast<std::uint32_t>(s.count),
                           s.key_low,
@@ -115,17 +116,17 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
                           s.target.change};
   const std::uint32_t queued = queued_levels(s.count);
   if (queued > 0) {
-    launch_shared(ctx, what, begin_levels<Parts, Ordered>, 1, level_threads, sizeof(level_shared), a);
+    launch_shared(ctx, what, begin_levels<Parts, Keeps>, 1, level_threads, sizeof(level_shared), a);
   }
   for (std::uint32_t turn = 0; turn < queued; ++turn) {
     if (turn == 0 && s.from_rows) {
-      queue_level<Parts, Ordered, true>(ctx, what, a, turn);
+      queue_level<Parts, Keeps, true>(ctx, what, a, turn);
     } else {
-      queue_level<Parts, Ordered, false>(ctx, what, a, turn);
+      queue_level<Parts, Keeps, false>(ctx, what, a, turn);
     }
   }
-  constexpr std::size_t shared = level_shared_bytes<Parts, Ordered>();
-  const auto kernel = sort_levels<Parts, Ordered>;
+  constexpr std::size_t shared = level_shared_bytes<Parts, Keeps>();
+  const auto kernel = sort_levels<Parts, Keeps>;
   const std::uint64_t resident = resident_blocks(ctx, what, kernel, level_threads, shared);
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
@@ -140,42 +141,57 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
   require(cudaLaunchKernelEx(&configuration, kernel, a, queued), what);
 }
 
-template <int Parts, bool Ordered, finish_way Way>
+template <int Parts, keeps Keeps, finish_way Way>
 void run_finish(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
-  const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]}, tables, s.key_low, s.target};
-  constexpr std::size_t shared = finish_shared_bytes<Parts, Ordered>();
-  const auto kernel = finish_groups<Parts, Ordered, Way>;
+  const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]},
+                           {s.values, s.value_buffers[0], s.value_buffers[1]},
+                           tables,
+                           s.key_low,
+                           s.target,
+                           s.values_to};
+  constexpr std::size_t shared = finish_shared_bytes<Parts, Keeps>();
+  const auto kernel = finish_groups<Parts, Keeps, Way>;
   const std::uint64_t resident = resident_blocks(ctx, what, kernel, finish_threads, shared);
   launch_shared(ctx, what, kernel, std::min(resident, ceil_div(s.count, group_words / 4)), finish_threads, shared, a);
 }
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
   const sort_tables tables = msd_room::of<Parts>(s.count, s.ordered, s.key_high - s.key_low).at(scratch);
   require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
   if (s.count <= group_words) {
     launch_blocks(ctx, what, make_one_group, 1, 1, tables, static_cast<std::uint32_t>(s.count));
   } else {
-    run_levels<Parts, Ordered>(ctx, what, s, tables);
+    run_levels<Parts, Keeps>(ctx, what, s, tables);
   }
   if (s.bitonic) {
-    run_finish<Parts, Ordered, finish_way::bitonic>(ctx, what, s, tables);
+    run_finish<Parts, Keeps, finish_way::bitonic>(ctx, what, s, tables);
   } else {
-    run_finish<Parts, Ordered, finish_way::bins>(ctx, what, s, tables);
+    run_finish<Parts, Keeps, finish_way::bins>(ctx, what, s, tables);
   }
 }
 
+/// Of words that are all there is.
 template <int Parts>
-void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+void run_word_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
   if constexpr (Parts > 1) {  // words of one part have no room for values
-    if (s.ordered) return run_msd_sort_of<Parts, true>(ctx, what, s, scratch);
+    if (s.ordered) return run_msd_sort_of<Parts, keeps::order>(ctx, what, s, scratch);
   }
-  run_msd_sort_of<Parts, false>(ctx, what, s, scratch);
+  run_msd_sort_of<Parts, keeps::nothing>(ctx, what, s, scratch);
 }
 
-extern template void run_msd_sort_of<1>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_msd_sort_of<2>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_msd_sort_of<3>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_msd_sort_of<4>(const context&, const char*, const msd_sort&, std::byte*);
+/// Of words that are keys, with values apart.
+template <int Parts>
+void run_value_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+  if (s.value_bytes == 8) return run_msd_sort_of<Parts, keeps::values_8>(ctx, what, s, scratch);
+  run_msd_sort_of<Parts, keeps::values_4>(ctx, what, s, scratch);
+}
+
+extern template void run_word_sort<1>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_word_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_word_sort<3>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_word_sort<4>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_value_sort<1>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_value_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
 
 }  // namespace sheaf::cuda

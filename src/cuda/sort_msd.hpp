@@ -54,6 +54,12 @@ struct msd_sort {
   word_source rows;
   void* buffers[2] = {};  ///< that passes write to in turn, the first one first; may be in, and the target's words
   word_target target;
+  /// Values of 4 or 8 bytes that words of 4 or 8 bytes have in an array of their own, in order: they move from here to
+  /// the buffers, as the words do, and in the end to values_to, which may be a buffer.
+  std::uint32_t value_bytes = 0;
+  const void* values = nullptr;
+  void* value_buffers[2] = {};
+  void* values_to = nullptr;
 };
 
 /// Words that are so few are made of rows by themselves.

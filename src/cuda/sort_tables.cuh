@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/block/rank.cuh"
 #include "cuda/sort_rows.cuh"
 
@@ -12,13 +14,25 @@ constexpr int level_bits = 8;
 constexpr int level_threads = 512;
 constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
 
-/// Words of a tile of a level.
+/// Words of a tile of a level: as many as two blocks of a multiprocessor hold.
 template <int Parts>
 constexpr int level_items = Parts == 4   ? 8
                             : Parts == 3 ? 10
                                          : 16;
 template <int Parts>
 constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
+
+/// How words are sorted.
+enum class keeps {
+  nothing,   ///< words of equal keys are equal, or differ in bits that are sorted by as well
+  order,     ///< they keep their order
+  values_4,  ///< the same, and each word has a value of 4 bytes in an array of its own
+  values_8,
+};
+constexpr bool keeps_order(keeps k) { return k != keeps::nothing; }
+constexpr std::uint32_t value_bytes_of(keeps k) { return k == keeps::values_4 ? 4 : k == keeps::values_8 ? 8 : 0; }
+template <keeps Keeps>
+using sort_value = std::conditional_t<Keeps == keeps::values_8, uint2, std::uint32_t>;
 
 /// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
 constexpr int finish_threads = 512;
@@ -65,6 +79,7 @@ struct sort_tables {
 
 struct level_arguments {
   const void* buffers[3];  ///< 0: the input
+  const void* values[3];   ///< the same of values
   sort_tables tables;
   std::uint32_t count;
   std::uint32_t key_low;
@@ -122,11 +137,11 @@ struct level_shared {
   sort_bucket coming_bucket;
 };
 
-template <int Parts, bool Ordered>
+template <int Parts, keeps Keeps>
 constexpr std::size_t level_shared_bytes() {
-  const std::size_t staged = level_tile<Parts> * sizeof(sort_word<Parts>);
-  const std::size_t counters = Ordered ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
-  return sizeof(level_shared) + (staged > counters ? staged : counters);
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Parts>), value_bytes_of(Keeps));
+  const std::size_t counters = keeps_order(Keeps) ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
+  return sizeof(level_shared) + std::max(level_tile<Parts> * widest, counters);
 }
 
 }  // namespace sheaf::cuda
