@@ -33,7 +33,6 @@ struct finish_shared {
   std::uint32_t bins[finish_bins + 4];  ///< the last: where the bins end
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
-  std::uint32_t most;
   std::uint32_t ticket;
   alignas(16) std::uint32_t start[local_bins];
 };
@@ -134,7 +133,6 @@ class group_sort {
   // Or-s the bits of all threads; a barrier is due before the next call.
   __device__ void gather_differing(std::uint32_t (&differing)[Parts]) {
     if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
-    if (threadIdx.x == 0) s_.most = 0;
     for (int i = threadIdx.x; i < finish_bins; i += finish_threads) s_.bins[i] = 0;
     __syncthreads();
 #pragma unroll
@@ -162,10 +160,8 @@ class group_sort {
       rank.set(k, r);
       most = max(most, r);
     }
-    most = __reduce_max_sync(~0U, most);
-    if (threadIdx.x % 32 == 0 && most >= most_compared) s_.most = most;
-    __syncthreads();
-    if (s_.most != 0 && (Ordered || !is_exact)) return false;
+    const bool is_crowded = __syncthreads_or(most >= most_compared) != 0;
+    if (is_crowded && (Ordered || !is_exact)) return false;
     constexpr int per_thread = finish_bins / finish_threads;
     std::uint32_t begins[per_thread];
 #pragma unroll

@@ -105,9 +105,11 @@ struct number_room {
                    : p.count >> 32 == 0                    ? 4
                                                            : 8;
     const std::uint64_t numbers = aligned(p.count * number_bytes);
+    // The last order of an index is the caller's.
+    const std::uint32_t orders = std::min(2U, p.product == sort_product::records ? rounds : rounds - 1);
     order[0] = 0;
-    order[1] = numbers;
-    keys = 2 * numbers;
+    order[1] = orders > 1 ? numbers : 0;
+    keys = orders * numbers;
     passes = keys + aligned(p.count * sizeof(std::uint32_t));
     bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(p, round_bits)));
   }

@@ -18,6 +18,7 @@ std::span<const sort_variant> sort_variants() {
 #if SHEAF_HAS_CUDA
     cuda::sort_msd,
     cuda::sort_lsd,
+    cuda::sort_counting,
     cuda::sort_msd_bitonic,
     cuda::sort_bitonic,
 #endif

@@ -69,6 +69,7 @@ extern const primitives::sort_variant sort_counting;
 namespace cuda {
 extern const primitives::sort_variant sort_msd;
 extern const primitives::sort_variant sort_lsd;
+extern const primitives::sort_variant sort_counting;
 extern const primitives::sort_variant sort_msd_bitonic;
 extern const primitives::sort_variant sort_bitonic;
 }  // namespace cuda
