@@ -12,6 +12,9 @@ namespace primitives {
 std::span<const sort_variant> sort_variants() {
   static const sort_variant all[] = {
     reference::sort_serial,
+    cpu::sort_msd,
+    cpu::sort_lsd,
+    cpu::sort_counting,
 #if SHEAF_HAS_CUDA
 #endif
   };

@@ -60,5 +60,10 @@ std::span<const sort_variant> sort_variants();
 namespace reference {
 extern const primitives::sort_variant sort_serial;
 }  // namespace reference
+namespace cpu {
+extern const primitives::sort_variant sort_msd;
+extern const primitives::sort_variant sort_lsd;
+extern const primitives::sort_variant sort_counting;
+}  // namespace cpu
 
 }  // namespace sheaf
