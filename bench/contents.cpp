@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reduce_items.hpp"
+#include "sort_items.hpp"
 #include "split_items.hpp"
 
 namespace sheaf::bench {
@@ -18,6 +19,18 @@ inputs::pattern pattern_of_copy(const problem& p, std::uint64_t copy) {
 
 split_source split_of(const problem& p, std::uint64_t copy) {
   return {p.keys, p.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy};
+}
+
+sort_source sort_of(const problem& p, std::uint64_t copy) {
+  return {.shape = p.keys,
+          .type = p.number,
+          .key_bytes = static_cast<std::uint32_t>(p.key_bytes),
+          .first_bit = p.first_bit,
+          .bits = p.bits,
+          .record_bytes = p.record_bytes,
+          .keys_in_rows = keys_in_rows(p.primitive),
+          .count = p.count,
+          .seed = records_seed + copy};
 }
 
 reduce_source reduce_of(const problem& p) { return {p.value, pattern_of_copy(p, 0), p.slots}; }
@@ -46,6 +59,20 @@ std::uint64_t count_split_mismatches(const context& ctx, const problem& p, recor
   return found.mismatches + (found.sum != 0);
 }
 
+std::uint64_t count_sort_mismatches(const context& ctx, const problem& p, const answer& found) {
+  const sort_source from = sort_of(p, 0);
+  const std::byte* const target = found.target.data;
+  if (p.primitive == primitive::sort_gather_index) {
+    return over_items(ctx, p.count, check_sort_index{from, target, p.record_bytes}).mismatches;
+  }
+  if (p.primitive == primitive::sort_keys) {
+    const tally keys = over_items(ctx, p.count, check_sorted_keys{from, target});
+    return keys.mismatches + (keys.sum != 0);
+  }
+  const std::byte* const keys = p.primitive == primitive::sort_pairs ? found.sorted_keys.data : nullptr;
+  return over_items(ctx, p.count, check_sorted_rows{from, target, keys}).mismatches;
+}
+
 std::uint64_t count_reduce_mismatches(const context& ctx, const problem& p, const_records target) {
   const reduce_source from = reduce_of(p);
   const tally added = over_items(ctx, p.slots, weigh_slots{from, target.data});
@@ -67,32 +94,47 @@ array_shapes shapes_of(const problem& p) noexcept {
     case primitive::split_gather_index: return {{}, keys, records};
     case primitive::split_scatter_index: return {records, keys, records};
     case primitive::scatter_reduce: return {records, index, {p.slots, p.record_bytes}};
+    case primitive::sort_keys:
+    case primitive::sort_records: return {records, {}, records};
+    case primitive::sort_pairs: return {records, keys, records, keys};
+    case primitive::sort_gather_index: return {{}, keys, records};
     default: return {records, index, records};
   }
 }
 
 std::string unchecked(const problem& p) {
+  if (p.primitive == primitive::sort_pairs || p.primitive == primitive::sort_records) {
+    return sort_of(p, 0).tells_rows_apart() ? "" : "rows are too narrow to be told apart";
+  }
   const bool by_number = splits(p.primitive) && !splits_index(p.primitive) && p.key_bytes != 0;
   return by_number && split_of(p, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
 }
 
 std::string source_contents(const problem& p) {
-  if (splits_index(p.primitive)) return "anything";
+  if (writes_index(p.primitive)) return "anything";
   if (p.primitive == primitive::scatter_reduce) return fmt::format("values {} {}", name(p.value), p.count);
+  if (sorts(p.primitive)) {
+    const bool with_key = keys_in_rows(p.primitive);
+    return fmt::format("sort rows {} {} {}", p.record_bytes, p.count,
+                       with_key ? fmt::format("{} {}", pattern_name(p), type_name(p)) : "");
+  }
   if (!splits(p.primitive)) return fmt::format("records {} {}", p.record_bytes, p.count);
   const std::string keys = p.key_bytes == 0 ? pattern_name(p) : "";
   return fmt::format("split records {} {} {}", p.record_bytes, p.count, keys);
 }
 
 std::string index_contents(const problem& p) {
+  if (sorts(p.primitive)) return fmt::format("sort keys {} {} {}", pattern_name(p), type_name(p), p.count);
   if (splits(p.primitive)) return fmt::format("keys {} {} {}", pattern_name(p), p.key_bytes, p.count);
   return fmt::format("index {} {} {} of {}", inputs::name(p.pattern), name(p.index), p.count,
                      p.primitive == primitive::scatter_reduce ? p.slots : p.count);
 }
 
 void fill_source(const context& ctx, const problem& p, std::uint64_t copy, records source) {
-  if (splits_index(p.primitive)) return;
-  if (splits(p.primitive)) {
+  if (writes_index(p.primitive)) return;
+  if (sorts(p.primitive)) {
+    over_items(ctx, p.count, fill_sort_rows{sort_of(p, copy), source.data});
+  } else if (splits(p.primitive)) {
     over_items(ctx, p.count, fill_split_records{split_of(p, copy), source.data});
   } else if (p.primitive == primitive::scatter_reduce) {
     over_items(ctx, p.count, fill_values{reduce_of(p), source.data});
@@ -102,6 +144,10 @@ void fill_source(const context& ctx, const problem& p, std::uint64_t copy, recor
 }
 
 void fill_index(const context& ctx, const problem& p, std::uint64_t copy, records index) {
+  if (sorts(p.primitive)) {
+    if (!keys_in_rows(p.primitive)) over_items(ctx, p.count, fill_sort_keys{sort_of(p, copy), index.data});
+    return;
+  }
   if (splits(p.primitive)) {
     if (p.key_bytes != 0) over_items(ctx, p.count, fill_split_keys{split_of(p, copy), index.data});
     return;
@@ -118,10 +164,11 @@ void wipe_target(const context& ctx, const problem& p, records target) {
   }
 }
 
-std::uint64_t count_mismatches(const context& ctx, const problem& p, records source, records target,
-                               const std::uint64_t* offsets) {
+std::uint64_t count_mismatches(const context& ctx, const problem& p, records source, const answer& found) {
   const inputs::pattern pattern = pattern_of_copy(p, 0);
-  if (splits(p.primitive)) return count_split_mismatches(ctx, p, source, target, offsets);
+  const records target = found.target;
+  if (sorts(p.primitive)) return count_sort_mismatches(ctx, p, found);
+  if (splits(p.primitive)) return count_split_mismatches(ctx, p, source, target, found.offsets);
   switch (p.primitive) {
     case primitive::gather: return inputs::count_gather_mismatches(ctx, target, pattern, p.count, records_seed);
     case primitive::scatter_reduce: return count_reduce_mismatches(ctx, p, target);

@@ -8,6 +8,7 @@
 #include <sheaf/memory.hpp>
 
 #include "reduce_items.hpp"
+#include "sort_items.hpp"
 #include "split_items.hpp"
 
 namespace sheaf::bench::device {
@@ -51,6 +52,11 @@ template tally over_items(const context&, std::uint64_t, const check_split_recor
 template tally over_items(const context&, std::uint64_t, const check_gather_index&);
 template tally over_items(const context&, std::uint64_t, const invert_index&);
 template tally over_items(const context&, std::uint64_t, const fill_ones&);
+template tally over_items(const context&, std::uint64_t, const fill_sort_keys&);
+template tally over_items(const context&, std::uint64_t, const fill_sort_rows&);
+template tally over_items(const context&, std::uint64_t, const check_sorted_keys&);
+template tally over_items(const context&, std::uint64_t, const check_sorted_rows&);
+template tally over_items(const context&, std::uint64_t, const check_sort_index&);
 template tally over_items(const context&, std::uint64_t, const fill_values&);
 template tally over_items(const context&, std::uint64_t, const fill_slots&);
 template tally over_items(const context&, std::uint64_t, const weigh_values&);

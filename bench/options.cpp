@@ -25,6 +25,9 @@ struct raw_options {
   std::vector<std::string> values;
   std::vector<std::uint64_t> slots;
   std::vector<std::string> orders;
+  std::vector<std::string> sorts;
+  std::vector<std::string> bit_ranges;
+  std::vector<std::string> figures;
 };
 
 template <class T, class Parse>
@@ -43,6 +46,8 @@ void interpret(const raw_options& raw, options& parsed) {
   replace(parsed.what.key_bytes, raw.key_types, parse_key_type);
   replace(parsed.what.values, raw.values, parse_value_type);
   replace(parsed.what.orders, raw.orders, parse_reduction_order);
+  replace(parsed.what.sorts, raw.sorts, parse_sort_form);
+  replace(parsed.what.bit_ranges, raw.bit_ranges, parse_bit_range);
   if (!raw.bits.empty()) parsed.what.bits = raw.bits;
   if (!raw.slots.empty()) parsed.what.slots = raw.slots;
   if (!raw.widths.empty()) parsed.what.record_bytes = raw.widths;
@@ -53,13 +58,17 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
   }
+  for (const std::string& figure : raw.figures) {
+    parsed.papers.figures.push_back(papers::number_of_figure(figure));
+  }
   parsed.backends_named = raw.backend != "all";
   if (raw.backend != "cuda") parsed.backends.push_back(backend_kind::cpu);
   if (raw.backend != "cpu") parsed.backends.push_back(backend_kind::cuda);
 }
 
 void add_splits(CLI::App& app, raw_options& raw, options& parsed) {
-  app.add_option("--keys", raw.keys, "of splits: uniform, equal, two, sorted, zipf")->delimiter(',');
+  app.add_option("--keys", raw.keys, "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested")
+      ->delimiter(',');
   app.add_option("--key-types", raw.key_types, "of splits: own (in the record), k32, k64 (apart)")->delimiter(',');
   app.add_option("--bits", raw.bits, "of splits: bits of the key")->delimiter(',')->check(CLI::Range(1, 32));
   app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
@@ -68,6 +77,16 @@ void add_splits(CLI::App& app, raw_options& raw, options& parsed) {
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   app.add_option("--orders", raw.orders, "of scatter_reduce: deterministic, unordered")->delimiter(',');
+}
+
+void add_sorts(CLI::App& app, raw_options& raw) {
+  app.add_option(
+         "--sorts", raw.sorts,
+         "what is sorted: u32 (keys), u64+16 (keys with values of 16 bytes), bytes10/100 (records of 100 bytes by "
+         "their first 10), u64/index, ...; keys are u8 to u128, i8 to i64, f32, f64, bytes1 to bytes16")
+      ->delimiter(',');
+  app.add_option("--bit-ranges", raw.bit_ranges, "of sorts by u32 and u64: all, 8:16 (bits 8 to 15), ...")
+      ->delimiter(',');
 }
 
 // The sweep's options say nothing to the papers' figures, so they exclude each other.
@@ -81,8 +100,9 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
       ->delimiter(',')
       ->check(CLI::IsMember({"he2007", "patidar2009"}));
   papers
-      ->add_option("--figures", parsed.papers.figures,
-                   "numbers in the papers: 1, 6 to 13 of 2007, 2, 4 to 6, 8 to 12 of 2009; all unless said")
+      ->add_option("--figures", raw.figures,
+                   "numbers in the papers: 1, 6 to 13, 15, 16 of 2007, 2, 4 to 6, 8 to 15, table1 of 2009; all unless "
+                   "said")
       ->delimiter(',');
   papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
@@ -102,18 +122,20 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "Times sheaf's primitives beside what users call today, in turn and on the same data, and checks every answer."
       "\n\nExamples: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity\n"
       "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
-      "          sheaf-bench --set reduce --values f32 --slots 1048576");
+      "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
+      "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2");
   raw_options raw;
   app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
   app.add_option(
          "--primitives", raw.primitives,
-         "gather, scatter, split, split_unstable, split_gather_index, split_scatter_index, scatter_reduce; this "
-         "and the lists below replace the set's")
+         "gather, scatter, split, split_unstable, split_gather_index, split_scatter_index, scatter_reduce, sort_keys, "
+         "sort_pairs, sort_records, sort_gather_index; this and the lists below replace the set's")
       ->delimiter(',');
   app.add_option("--patterns", raw.patterns, "of index lists: permutation, identity, clustered:4096, ...")
       ->delimiter(',');
   app.add_option("--widths", raw.widths, "bytes of a record")->delimiter(',')->check(CLI::Range(1, 65536));
   add_splits(app, raw, parsed);
+  add_sorts(app, raw);
   app.add_option("--index-types", raw.indices, "u32, u64, i32, i64")->delimiter(',');
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);

@@ -1,6 +1,7 @@
 #include "papers.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -28,8 +29,9 @@ struct paper {
 };
 
 std::vector<paper> papers_asked_for(const request& asked) {
-  std::vector<paper> all{{"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13}, print_he2007},
-                         {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12}, print_patidar2009}};
+  std::vector<paper> all{
+      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16}, print_he2007},
+      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, print_patidar2009}};
   std::erase_if(all, [&](const paper& p) {
     return !asked.papers.empty() && std::find(asked.papers.begin(), asked.papers.end(), p.name) == asked.papers.end();
   });
@@ -46,14 +48,28 @@ void require_known(const std::vector<int>& figures, const std::vector<paper>& pa
     std::string known;
     for (const paper& p : papers) {
       known += known.empty() ? "" : "; ";
-      for (const int figure : p.figures) known += fmt::format("{} ", figure);
+      for (const int figure : p.figures) known += figure_text(figure) + " ";
       known += fmt::format("of {}", p.name);
     }
-    throw error(error_code::bad_argument, fmt::format("there is no figure {}; there are {}", number, known));
+    throw error(error_code::bad_argument,
+                fmt::format("there is no figure {}; there are {}", figure_text(number), known));
   }
 }
 
 }  // namespace
+
+std::string figure_text(int number) { return number < 0 ? fmt::format("table{}", -number) : fmt::to_string(number); }
+
+int number_of_figure(const std::string& text) {
+  const bool is_table = text.starts_with("table");
+  int number = 0;
+  const char* const first = text.data() + (is_table ? 5 : 0);
+  const auto [end, failure] = std::from_chars(first, text.data() + text.size(), number);
+  if (failure == std::errc{} && end == text.data() + text.size() && number > 0) {
+    return is_table ? table_number(number) : number;
+  }
+  throw error(error_code::bad_argument, fmt::format("'{}' is not a figure; there are 12, table1, ...", text));
+}
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
 
@@ -128,6 +144,32 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
+
+const result* find(const std::vector<result>& rows, std::string_view who) {
+  const auto place = std::find_if(rows.begin(), rows.end(), [&](const result& r) { return r.who == who; });
+  return place == rows.end() ? nullptr : &*place;
+}
+
+const result* fastest_peer(const std::vector<result>& rows) {
+  const result* fastest = nullptr;
+  for (const result& r : rows) {
+    if (!r.variant.empty()) continue;
+    if (fastest == nullptr || r.time.median_seconds < fastest->time.median_seconds) fastest = &r;
+  }
+  return fastest;
+}
+
+std::string time_of(const result* r) { return r == nullptr ? "-" : time_text(r->time.median_seconds); }
+
+std::string ratio_of(const result* slow, const result* fast) {
+  if (slow == nullptr || fast == nullptr) return "-";
+  return ratio_text(slow->time.median_seconds / fast->time.median_seconds);
+}
+
+std::string count_text(std::uint64_t count) {
+  if (count >= million && count % million == 0) return fmt::format("{} M", count / million);
+  return count % 1024 == 0 ? fmt::format("{} K", count / 1024) : fmt::to_string(count);
+}
 
 void spread::add(double value) {
   least_ = count_ == 0 ? value : std::min(least_, value);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sheaf/context.hpp>
@@ -18,12 +19,18 @@
 // What the figures of all papers share: measuring a point, and tables that are printed while they are measured.
 namespace sheaf::bench::papers {
 
+/// Tables are counted with the figures, below 0.
+constexpr int table_number(int number) { return -number; }
+/// "12", "table1"; number_of_figure() refuses what is neither with error(bad_argument).
+std::string figure_text(int number);
+int number_of_figure(const std::string& text);
+
 /// `sheaf-bench papers`
 struct request {
   bool asked = false;
   bool quick = false;                    ///< sizes that take seconds on one thread: whether it runs, not how fast
   bool paper_sizes = false;              ///< without the sizes that are scaled to today's caches
-  std::vector<int> figures;              ///< numbers in the papers; empty for all
+  std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
   std::vector<std::string> papers = {};  ///< "he2007", "patidar2009"; empty for all
 
   bool wants_figure(int number) const;
@@ -50,6 +57,9 @@ using sessions = std::deque<session>;
 /// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
 std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who);
 
+/// 2^20, which papers call a million.
+constexpr std::uint64_t million = std::uint64_t{1} << 20;
+
 /// Rows under titles, each printed when it is there: the next may take a minute.
 class table {
  public:
@@ -73,6 +83,17 @@ std::string size_text(std::uint64_t bytes);
 /// "3.1x"
 std::string ratio_text(double ratio);
 
+/// Who took part, or null.
+const result* find(const std::vector<result>& rows, std::string_view who);
+/// The fastest who is not ours, or null.
+const result* fastest_peer(const std::vector<result>& rows);
+/// "12.3 ms", or "-" for null.
+std::string time_of(const result* r);
+/// The time of one over that of the other, "-" where one is null.
+std::string ratio_of(const result* slow, const result* fast);
+/// "16 M", "4 K"
+std::string count_text(std::uint64_t count);
+
 /// Mean, least and most of a figure.
 class spread {
  public:
@@ -92,9 +113,9 @@ class spread {
   std::uint64_t count_ = 0;
 };
 
-/// He, Govindaraju, Luo, Smith (SC 2007): figures 1 and 6 to 13.
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15 and 16.
 std::vector<result> print_he2007(sessions& on, const request& asked);
-/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 12.
+/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& on, const request& asked);
 /// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
 std::vector<result> print_papers(sessions& on, const request& asked);

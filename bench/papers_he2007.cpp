@@ -189,8 +189,9 @@ std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::
 
 namespace {
 
-constexpr figure<study> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},  {9, figure_9},
-                                     {10, figure_10}, {11, figure_11}, {12, figure_12}, {13, figure_13}};
+constexpr figure<study> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},
+                                     {9, figure_9},   {10, figure_10}, {11, figure_11}, {12, figure_12},
+                                     {13, figure_13}, {15, figure_15}, {16, figure_16}};
 
 void print_conclusion(const study& all) {
   if (all.paper_accuracy.count() == 0) return;

@@ -9,8 +9,8 @@
 
 #include "papers.hpp"
 
-// Sections 1 and 3.5 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors
-// (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
+// Sections 1, 3.5 and 4.1 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
+// Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
 namespace sheaf::bench::papers::he2007 {
 
 constexpr std::uint64_t tuple_bytes = 8;  ///< the paper's default
@@ -82,5 +82,8 @@ void figure_10(study& all);
 void figure_11(study& all);
 void figure_12(study& all);
 void figure_13(study& all);
+/// Radix sort by scatters.
+void figure_15(study& all);
+void figure_16(study& all);
 
 }  // namespace sheaf::bench::papers::he2007

@@ -14,7 +14,7 @@ constexpr std::uint64_t most_cpu_records = 16 * million;
 }  // namespace
 
 std::vector<result> study::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
-  std::vector<result> rows = measured(s, fmt::format("patidar2009/{}", figure), p, std::move(who));
+  std::vector<result> rows = measured(s, fmt::format("patidar2009/{}", figure_text(figure)), p, std::move(who));
   results.insert(results.end(), rows.begin(), rows.end());
   return rows;
 }
@@ -32,6 +32,23 @@ std::vector<std::uint64_t> study::counts(const session& s, const std::vector<std
   return all;
 }
 
+problem number_sort(std::uint64_t count, std::uint32_t bits) {
+  return {
+      .primitive = primitive::sort_keys, .record_bytes = bits / 8, .count = count, .bits = bits, .key_bytes = bits / 8};
+}
+
+problem pair_sort(std::uint64_t count) {
+  return {.primitive = primitive::sort_pairs, .record_bytes = 4, .count = count, .bits = 32, .key_bytes = 4};
+}
+
+problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes) {
+  return {.primitive = primitive::sort_records,
+          .record_bytes = record_bytes,
+          .count = count,
+          .bits = static_cast<std::uint32_t>(8 * key_bytes),
+          .key_bytes = key_bytes};
+}
+
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits, primitive what) {
   return {.primitive = what, .record_bytes = record_bytes, .count = count, .bits = bits};
 }
@@ -40,36 +57,21 @@ problem index_split(std::uint64_t count, std::uint32_t bits, primitive what) {
   return {.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .bits = bits, .key_bytes = 4};
 }
 
-const result* find(const std::vector<result>& rows, std::string_view who) {
-  const auto place = std::find_if(rows.begin(), rows.end(), [&](const result& r) { return r.who == who; });
-  return place == rows.end() ? nullptr : &*place;
-}
-
-const result* fastest_peer(const std::vector<result>& rows) {
-  const result* fastest = nullptr;
-  for (const result& r : rows) {
-    if (!r.variant.empty()) continue;
-    if (fastest == nullptr || r.time.median_seconds < fastest->time.median_seconds) fastest = &r;
-  }
-  return fastest;
-}
-
-std::string time_of(const result* r) { return r == nullptr ? "-" : time_text(r->time.median_seconds); }
-
-std::string ratio_of(const result* slow, const result* fast) {
-  if (slow == nullptr || fast == nullptr) return "-";
-  return ratio_text(slow->time.median_seconds / fast->time.median_seconds);
-}
-
-std::string count_text(std::uint64_t count) {
-  if (count >= million && count % million == 0) return fmt::format("{} M", count / million);
-  return count % 1024 == 0 ? fmt::format("{} K", count / 1024) : fmt::to_string(count);
-}
-
 namespace {
 
-constexpr figure<study> figures[] = {{2, figure_2}, {4, figure_4},   {5, figure_5},   {6, figure_6},  {8, figure_8},
-                                     {9, figure_9}, {10, figure_10}, {11, figure_11}, {12, figure_12}};
+constexpr figure<study> figures[] = {{2, figure_2},
+                                     {4, figure_4},
+                                     {5, figure_5},
+                                     {6, figure_6},
+                                     {8, figure_8},
+                                     {9, figure_9},
+                                     {10, figure_10},
+                                     {11, figure_11},
+                                     {12, figure_12},
+                                     {13, figure_13},
+                                     {14, figure_14},
+                                     {15, figure_15},
+                                     {table_number(1), table_1}};
 
 }  // namespace
 }  // namespace patidar2009

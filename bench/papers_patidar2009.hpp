@@ -3,16 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "papers.hpp"
 
-// Sections 3 and 4 of Patidar, Narayanan: Scalable Split and Gather Primitives for the GPU (2009), measured on one GPU
+// Sections 3 to 5 of Patidar, Narayanan: Scalable Split and Gather Primitives for the GPU (2009), measured on one GPU
 // of a Tesla S1070 with 4 GB of memory. Its pictures give no numbers; those that its text gives are printed.
 namespace sheaf::bench::papers::patidar2009 {
-
-constexpr std::uint64_t million = std::uint64_t{1} << 20;
 
 /// What the figures of a run share.
 struct study {
@@ -28,22 +25,15 @@ struct study {
   std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
 };
 
+/// A sort of numbers of this many bits, of pairs of a key and a value of 32 bits, of records by the first bytes.
+problem number_sort(std::uint64_t count, std::uint32_t bits);
+problem pair_sort(std::uint64_t count);
+problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes);
 /// A split of records with the key inside, by this many of its bits.
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits,
                      primitive what = primitive::split);
 /// A split of numbers by keys of 32 bits apart.
 problem index_split(std::uint64_t count, std::uint32_t bits, primitive what);
-
-/// Who took part, or null.
-const result* find(const std::vector<result>& rows, std::string_view who);
-/// The fastest who is not ours, or null.
-const result* fastest_peer(const std::vector<result>& rows);
-/// "12.3 ms", or "-" for null.
-std::string time_of(const result* r);
-/// The time of one over that of the other, "-" where one is null.
-std::string ratio_of(const result* slow, const result* fast);
-/// "16 M", "4 K"
-std::string count_text(std::uint64_t count);
 
 void figure_2(study& all);
 void figure_4(study& all);
@@ -54,5 +44,9 @@ void figure_9(study& all);
 void figure_10(study& all);
 void figure_11(study& all);
 void figure_12(study& all);
+void figure_13(study& all);
+void figure_14(study& all);
+void figure_15(study& all);
+void table_1(study& all);
 
 }  // namespace sheaf::bench::papers::patidar2009

@@ -4,12 +4,13 @@ execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --json
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "sheaf-bench papers exited with ${code}:\n${said}${complained}")
 endif()
-foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13)
+foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16)
   if(NOT said MATCHES "\nFigure ${figure}\\. ")
     message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
   endif()
 endforeach()
-foreach(words IN ITEMS "B_seq by equation 1" "best measured " " answers, 0 wrong")
+foreach(words IN ITEMS "B_seq by equation 1" "best measured " "\nFigure 15\\. Radix sort" "\nFigure 15\\. Sorts of 32-bit"
+    "\nTable 1\\. " " answers, 0 wrong")
   if(NOT said MATCHES "${words}")
     message(FATAL_ERROR "'${words}' is missing:\n${said}")
   endif()
@@ -46,8 +47,16 @@ if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 8\\. Splits" OR said MATCHES "He
   message(FATAL_ERROR "sheaf-bench papers --paper patidar2009 exited with ${code}:\n${said}${complained}")
 endif()
 
+# Tables are counted with the figures: those of both papers that are asked for, and no others.
+execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --figures table1,16
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 0 OR NOT said MATCHES "Figure 16\\. Radix sort.*Table 1\\. Sorts" OR said MATCHES "Figure 15|skipped|WRONG")
+  message(FATAL_ERROR "sheaf-bench papers --figures table1,16 exited with ${code}:\n${said}${complained}")
+endif()
+
 # A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
-foreach(wrong IN ITEMS "papers;--quick;--figures;99" "papers;--quick;--paper;he2007;--figures;2" "--widths;4;papers")
+foreach(wrong IN ITEMS "papers;--quick;--figures;99" "papers;--quick;--paper;he2007;--figures;2" "papers;--quick;--figures;table2"
+    "papers;--quick;--figures;first" "--widths;4;papers")
   execute_process(COMMAND ${BENCH} ${wrong} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
   if(NOT code EQUAL 2)
     message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")

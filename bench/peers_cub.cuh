@@ -60,4 +60,11 @@ const T* keys_of(const workspace& arrays, std::uint64_t copy) {
   return reinterpret_cast<const T*>(arrays.keys(copy).data);
 }
 
+/// A row as its user's struct.
+template <std::size_t Words>
+struct alignas(16) keyed_row {
+  std::uint64_t key;
+  std::uint64_t rest[Words - 1];
+};
+
 }  // namespace sheaf::bench::peers::device

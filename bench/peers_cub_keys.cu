@@ -1,22 +1,11 @@
 #include <cub/device/device_partition.cuh>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "peers_cub.cuh"
+#include "peers_cub_sort.cuh"
 
-// Records that are keys. The form with two pointers reads and writes as often as the one with a DoubleBuffer, and
-// leaves its input alone, as a split does.
+// Records that are keys, of splits and of sorts.
 namespace sheaf::bench::peers::device {
 namespace {
-
-template <class Key>
-contender sort(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto call = [count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.bits), &arrays,
-                     stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte*, std::uint64_t copy) {
-    return cub::DeviceRadixSort::SortKeys(temporary, bytes, source_of<Key>(arrays, copy), target_of<Key>(arrays, copy),
-                                          count, 0, bits, stream);
-  };
-  return cub_contender(ctx, arrays, "cub", 0, call);
-}
 
 template <class Key>
 struct is_even {
@@ -40,7 +29,7 @@ std::vector<contender> peers_of(const context& ctx, const problem& p, const work
   if constexpr (sizeof(Key) <= 8) {
     if (p.primitive == primitive::split_unstable && p.bits == 1) all.push_back(partition<Key>(ctx, p, arrays));
   }
-  all.push_back(sort<Key>(ctx, p, arrays));
+  all.push_back(radix_sort_of_keys<Key>(ctx, p, arrays));
   return all;
 }
 

@@ -64,4 +64,12 @@ std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {
   return nullptr;
 }
 
+std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes) {
+#if SHEAF_HAS_CUDA
+  if (ctx.backend() == backend_kind::cuda) return device::pinned_memory(ctx, bytes);
+#endif
+  (void)ctx;
+  return std::make_shared<std::byte[]>(bytes);
+}
+
 }  // namespace sheaf::bench

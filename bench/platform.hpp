@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,10 +33,14 @@ class queue_clock {
 /// Null where work is done when a call returns: the host's clock tells all.
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
 
+/// Host memory that copies from and to the context's memory run fast with: pinned where that is a GPU's.
+std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes);
+
 /// The CUDA half, linked only where the CUDA backend is built.
 namespace device {
 void describe(const context& ctx, platform& p);
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
+std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t bytes);
 }  // namespace device
 
 }  // namespace sheaf::bench

@@ -73,4 +73,11 @@ std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {
   return std::make_unique<event_clock>(ctx.stream());
 }
 
+std::shared_ptr<std::byte[]> pinned_memory(const context& ctx, std::uint64_t bytes) {
+  require(cudaSetDevice(ctx.device()), "cudaSetDevice");
+  void* memory = nullptr;
+  require(cudaMallocHost(&memory, bytes), "cudaMallocHost");
+  return {static_cast<std::byte*>(memory), [](std::byte* pinned) { cudaFreeHost(pinned); }};
+}
+
 }  // namespace sheaf::bench::device

@@ -8,8 +8,9 @@
 namespace sheaf::bench {
 namespace {
 
-constexpr std::array<std::string_view, 7> primitive_names{
-    "gather", "scatter", "split", "split_unstable", "split_gather_index", "split_scatter_index", "scatter_reduce",
+constexpr std::array<std::string_view, 11> primitive_names{
+    "gather",         "scatter",   "split",      "split_unstable", "split_gather_index", "split_scatter_index",
+    "scatter_reduce", "sort_keys", "sort_pairs", "sort_records",   "sort_gather_index",
 };
 
 constexpr std::array<value_type, 6> value_types{value_type::i32, value_type::u32, value_type::i64,
@@ -52,20 +53,38 @@ std::uint64_t problem::bytes() const noexcept {
 }
 
 std::uint64_t problem::moved_bytes() const noexcept {
-  return count * ((splits_index(primitive) ? 1 : 2) * record_bytes + (splits(primitive) ? key_bytes : 0));
+  const std::uint64_t of_records = (writes_index(primitive) ? 1 : 2) * record_bytes;
+  if (primitive == primitive::sort_pairs) return count * (of_records + 2 * key_bytes);
+  const bool reads_keys = splits(primitive) || primitive == primitive::sort_gather_index;
+  return count * (of_records + (reads_keys ? key_bytes : 0));
 }
 
 std::string pattern_name(const problem& p) {
   if (splits(p.primitive)) return fmt::format("{}:b{}", name(p.keys), p.bits);
+  if (sorts(p.primitive)) {
+    if (p.bits == 8 * p.key_bytes) return std::string(name(p.keys));
+    return fmt::format("{}:b{}-{}", name(p.keys), p.first_bit, p.first_bit + p.bits - 1);
+  }
   if (p.primitive == primitive::scatter_reduce) return fmt::format("{}:s{}", inputs::name(p.pattern), p.slots);
   return inputs::name(p.pattern);
 }
 
 std::string type_name(const problem& p) {
   if (splits(p.primitive)) return p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes);
+  if (sorts(p.primitive)) return key_name(p.number, p.key_bytes);
   if (p.primitive != primitive::scatter_reduce) return std::string(name(p.index));
   return fmt::format("{}+{}{}", name(p.index), name(p.value),
                      p.order == reduction_order::unordered ? "+unordered" : "");
+}
+
+std::string key_name(key_type type, std::uint64_t key_bytes) {
+  switch (type) {
+    case key_type::unsigned_integer: return fmt::format("u{}", 8 * key_bytes);
+    case key_type::signed_integer: return fmt::format("i{}", 8 * key_bytes);
+    case key_type::floating: return fmt::format("f{}", 8 * key_bytes);
+    case key_type::bytes: return fmt::format("bytes{}", key_bytes);
+  }
+  return "";
 }
 
 std::string name(const problem& p) {

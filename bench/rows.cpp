@@ -10,6 +10,7 @@ namespace sheaf::bench {
 
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays) {
+  if (sorts(p.primitive)) return sort_contenders(ctx, p, options, arrays);
   if (splits(p.primitive)) return split_contenders(ctx, p, options, arrays);
   switch (p.primitive) {
     case primitive::gather: return gather_contenders(ctx, p, options, arrays);
@@ -40,7 +41,7 @@ std::string obstacle(const planned_row& row, const platform& here) {
   const problem& p = row.problem;
   if (std::string why_not = unchecked(p); !why_not.empty()) return why_not;
   const std::uint64_t most_indexed = std::max(p.count, p.slots);
-  const bool has_index = !splits(p.primitive) || splits_index(p.primitive);
+  const bool has_index = (!splits(p.primitive) && !sorts(p.primitive)) || writes_index(p.primitive);
   if (has_index && bytes(p.index) == 4 && most_indexed - 1 > 0xffffffffU) return "index type is too narrow";
   if (row.contenders.empty()) return "no variant can run it";
   return {};

@@ -37,6 +37,11 @@ std::optional<contender> split_by_name(const context& ctx, const problem& p, con
                                        std::string_view variant);
 std::vector<contender> reduce_contenders(const context& ctx, const problem& p, const row_options& options,
                                          const workspace& arrays);
+std::vector<contender> sort_contenders(const context& ctx, const problem& p, const row_options& options,
+                                       const workspace& arrays);
+/// As split_by_name.
+std::optional<contender> sort_by_name(const context& ctx, const problem& p, const workspace& arrays,
+                                      std::string_view variant);
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays);
 

@@ -17,13 +17,24 @@ foreach(field IN ITEMS problem primitive pattern record_bytes index_type count w
   endif()
 endforeach()
 
-# Splits and sums by index: every way to do them at sizes that are no multiple of anything, every answer right.
+# Splits, sums by index and sorts: every way to do them at sizes that are no multiple of anything, every answer right.
 foreach(sweep IN ITEMS
     "--set;split;--sizes;1,4097,70001;--keys;uniform,equal,two,sorted,zipf;--widths;4,8,12;--bits;1,8,11,16,32"
-    "--set;reduce;--sizes;1,70001;--slots;1,1000,100000;--patterns;uniform,zipf,same")
+    "--set;reduce;--sizes;1,70001;--slots;1,1000,100000;--patterns;uniform,zipf,same"
+    "--set;sort;--sizes;4097;--keys;uniform,equal,two,sorted,reverse,zipf,few,nested;--bit-ranges;all,5:29"
+    "--set;sort;--sizes;1,2,5003;--keys;uniform,few;--sorts;u8,i16,i64,bytes3,u96,u32+7,u64+8,u40/32,bytes10/33,f32/16,i64/index")
   execute_process(COMMAND ${BENCH} ${sweep} --backend cpu --variants --seconds 0 --rounds 1 --threads 2 --warm
     RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(NOT code EQUAL 0 OR NOT said MATCHES "[1-9][0-9][0-9]+ answers, 0 wrong" OR said MATCHES "skipped")
     message(FATAL_ERROR "sheaf-bench ${sweep} exited with ${code}:\n${said}")
+  endif()
+endforeach()
+
+# What is no sort, or no range of bits, is refused.
+foreach(wrong IN ITEMS "--sorts;u33" "--sorts;f16" "--sorts;u64/8" "--sorts;u32/" "--sorts;index" "--sorts;i128"
+    "--bit-ranges;8" "--bit-ranges;9:9" "--bit-ranges;0:65" "--keys;random")
+  execute_process(COMMAND ${BENCH} --set sort ${wrong} --list RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
+  if(NOT code EQUAL 2)
+    message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")
   endif()
 endforeach()

@@ -12,10 +12,13 @@ namespace sheaf::bench {
 
 enum class key_shape : std::uint8_t {
   uniform,
-  equal,   ///< one category for all
-  two,     ///< the first or the last category, at random
-  sorted,  ///< ascending
-  zipf,    ///< few categories often, many rarely
+  equal,    ///< one category for all
+  two,      ///< the first or the last category, at random
+  sorted,   ///< ascending
+  zipf,     ///< few categories often, many rarely
+  reverse,  ///< descending
+  few,      ///< 1000 different ones
+  nested,   ///< from 0 to all of the key's highest bits 0, as often each: a bucket that stays large, digit after digit
 };
 
 /// "uniform"
@@ -64,14 +67,18 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& s, std::uint
     case key_shape::uniform: return draw & last;
     case key_shape::equal: return last / 2;
     case key_shape::two: return draw >> 63 != 0 ? last : 0;
-    case key_shape::sorted: {
-      if (bits > 32) return i;
-      return i * (last + 1) / s.count;  // i is below 2^32 wherever these bits are many
+    case key_shape::sorted:
+    case key_shape::reverse: {
+      const std::uint64_t place = s.shape == key_shape::sorted ? i : s.count - 1 - i;
+      if (bits > 32) return place;
+      return place * (last + 1) / s.count;  // place is below 2^32 wherever these bits are many
     }
     case key_shape::zipf: {
       const std::uint64_t categories = bits < 40 ? last + 1 : std::uint64_t{1} << 40;
       return inputs::pattern_entry({inputs::pattern_kind::zipf, 0, s.seed}, i, categories);
     }
+    case key_shape::few: return inputs::mix(draw % 1000) & last;
+    case key_shape::nested: return (draw & last) >> inputs::mix(draw) % bits;
   }
   return 0;
 }

@@ -91,14 +91,25 @@ sweep reductions() {
   return s;
 }
 
+sweep all_sorts() {
+  sweep s{{primitive::sort_keys, primitive::sort_pairs, primitive::sort_records, primitive::sort_gather_index},
+          {},
+          {4},
+          {index_type::u32},
+          powers_of_two(16, 28, 4)};
+  s.keys = {key_shape::uniform, key_shape::zipf, key_shape::nested};
+  s.bit_ranges = {{}, {8, 8}};
+  return s;
+}
+
 struct named {
   std::string_view name;
   sweep (*make)();
 };
 
-constexpr named sets[] = {{"quick", quick},      {"records", large_records}, {"small-widths", small_widths},
-                          {"model", model},      {"cpu", on_the_cpu},        {"split", all_splits},
-                          {"reduce", reductions}};
+constexpr named sets[] = {{"quick", quick},       {"records", large_records}, {"small-widths", small_widths},
+                          {"model", model},       {"cpu", on_the_cpu},        {"split", all_splits},
+                          {"reduce", reductions}, {"sort", all_sorts}};
 
 void add_movements(const sweep& s, std::uint64_t record_bytes, std::uint64_t count, std::vector<problem>& problems) {
   for (const index_type index : s.indices) {
@@ -176,6 +187,39 @@ void add_reductions(const sweep& s, std::uint64_t count, std::vector<problem>& p
   }
 }
 
+void add_ranges(const sweep& s, problem p, std::vector<problem>& problems) {
+  const bool is_word = p.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
+  const bool takes_ranges = is_word && (p.primitive == primitive::sort_keys || p.primitive == primitive::sort_pairs);
+  for (const bit_range range : s.bit_ranges) {
+    const auto all_bits = static_cast<std::uint32_t>(8 * p.key_bytes);
+    if (range.count != 0 && (!takes_ranges || range.first + range.count > all_bits)) continue;
+    p.first_bit = range.first;
+    p.bits = range.count == 0 ? all_bits : range.count;
+    for (const key_shape keys : s.keys) {
+      p.keys = keys;
+      problems.push_back(p);
+    }
+  }
+}
+
+void add_sorts(const sweep& s, std::uint64_t count, std::vector<problem>& problems) {
+  for (const sort_form& form : s.sorts) {
+    if (std::find(s.primitives.begin(), s.primitives.end(), form.primitive) == s.primitives.end()) continue;
+    for (const index_type index : s.indices) {
+      const bool writes_index = form.primitive == primitive::sort_gather_index;
+      if (!writes_index && index != s.indices.front()) continue;
+      add_ranges(s,
+                 {.primitive = form.primitive,
+                  .record_bytes = writes_index ? bytes(index) : form.record_bytes,
+                  .index = index,
+                  .count = count,
+                  .key_bytes = form.key_bytes,
+                  .number = form.number},
+                 problems);
+    }
+  }
+}
+
 }  // namespace
 
 std::string sweep_names() {
@@ -203,6 +247,7 @@ std::vector<problem> problems_of(const sweep& s) {
   for (const std::uint64_t count : s.counts) {
     add_index_splits(s, count, problems);
     add_reductions(s, count, problems);
+    add_sorts(s, count, problems);
   }
   return problems;
 }

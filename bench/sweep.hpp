@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "problem.hpp"
+#include "sort_forms.hpp"
 
 namespace sheaf::bench {
 
@@ -24,6 +25,8 @@ struct sweep {
   std::vector<value_type> values{value_type::f32};
   std::vector<std::uint64_t> slots{std::uint64_t{1} << 20};
   std::vector<reduction_order> orders{reduction_order::deterministic};
+  std::vector<sort_form> sorts = usual_sort_forms();
+  std::vector<bit_range> bit_ranges{{}};
 };
 
 /// The names of named_sweep, for a help text: "quick, records, ..."
@@ -31,8 +34,8 @@ std::string sweep_names();
 /// @throws error(bad_argument)
 sweep named_sweep(std::string_view set);
 /// Widths outermost and patterns innermost, so that rows share their records. Scatter takes distinct patterns only:
-/// with repeats there is no one right answer to check. Records too narrow for their key, and orders of integers but the
-/// first, are left out.
+/// with repeats there is no one right answer to check. Records too narrow for their key, orders of integers but the
+/// first, and ranges of bits but of keys u32 and u64 as such or with values, are left out.
 std::vector<problem> problems_of(const sweep& s);
 
 /// "10:28:2" or "20,24" as powers of two. @throws error(bad_argument)

@@ -23,29 +23,36 @@ records shaped(std::byte* data, const array_shape& shape) { return {data, shape.
 
 workspace::sizes workspace::sizes_of(const problem& p) noexcept {
   const array_shapes shapes = shapes_of(p);
-  return {aligned(shapes.source.bytes()), aligned(shapes.index.bytes()), aligned(shapes.target.bytes())};
+  return {aligned(shapes.source.bytes()), aligned(shapes.index.bytes()), aligned(shapes.target.bytes()),
+          aligned(shapes.sorted_keys.bytes())};
 }
 
 std::uint64_t workspace_bytes(const problem& p, std::uint64_t copies) noexcept {
   const array_shapes shapes = shapes_of(p);
-  return copies * (aligned(shapes.source.bytes()) + aligned(shapes.index.bytes()) + aligned(shapes.target.bytes())) +
+  return copies * (aligned(shapes.source.bytes()) + aligned(shapes.index.bytes()) + aligned(shapes.target.bytes()) +
+                   aligned(shapes.sorted_keys.bytes())) +
          8 * offset_count(p);
 }
 
 void workspace::reserve(const problem& p, std::uint64_t copies) {
   const sizes one = sizes_of(p);
   most_ = {std::max(most_.source, copies * one.source), std::max(most_.index, copies * one.index),
-           std::max(most_.target, copies * one.target)};
+           std::max(most_.target, copies * one.target), std::max(most_.sorted_keys, copies * one.sorted_keys)};
 }
 
 void workspace::allocate() {
-  if (sources_.size() >= most_.source && indices_.size() >= most_.index && targets_.size() >= most_.target) return;
+  if (sources_.size() >= most_.source && indices_.size() >= most_.index && targets_.size() >= most_.target &&
+      sorted_keys_.size() >= most_.sorted_keys) {
+    return;
+  }
   sources_ = {};
   indices_ = {};
   targets_ = {};
+  sorted_keys_ = {};
   sources_ = buffer(ctx_, most_.source);
   indices_ = buffer(ctx_, most_.index);
   targets_ = buffer(ctx_, most_.target);
+  sorted_keys_ = buffer(ctx_, most_.sorted_keys);
   source_contents_.clear();
   index_contents_.clear();
 }
@@ -69,10 +76,11 @@ void workspace::fill(const problem& p, std::uint64_t copies) {
       bench::fill_index(ctx_, p, copy, shaped(index_data(copy), shapes_of(p).index));
     }
     if (sources != source_contents_ || p.primitive == primitive::scatter_reduce) {
+      if (p.primitive == primitive::sort_pairs) bench::wipe_target(ctx_, p, sorted_keys(copy));
       bench::wipe_target(ctx_, p, target(copy));  // first touch; a float's sums that went on would lose their last bits
     }
   }
-  source_contents_ = splits_index(p.primitive) ? std::string{} : sources;
+  source_contents_ = writes_index(p.primitive) ? std::string{} : sources;
   index_contents_ = indices;
 }
 
@@ -91,6 +99,10 @@ const_records workspace::keys(std::uint64_t copy) const { return shaped(index_da
 
 records workspace::target(std::uint64_t copy) const {
   return shaped(targets_.data() + copy * sizes_of(problem_).target, shapes_of(problem_).target);
+}
+
+records workspace::sorted_keys(std::uint64_t copy) const {
+  return shaped(sorted_keys_.data() + copy * sizes_of(problem_).sorted_keys, shapes_of(problem_).sorted_keys);
 }
 
 index_output workspace::target_index(std::uint64_t copy) const {
@@ -115,12 +127,15 @@ std::byte* workspace::scratch(std::uint64_t bytes) const {
   return scratch_.data();
 }
 
-void workspace::wipe_target() const { bench::wipe_target(ctx_, problem_, target(0)); }
+void workspace::wipe_target() const {
+  bench::wipe_target(ctx_, problem_, target(0));
+  if (problem_.primitive == primitive::sort_pairs) bench::wipe_target(ctx_, problem_, sorted_keys(0));
+}
 
 std::uint64_t workspace::count_mismatches(bool with_offsets) const {
   const std::uint64_t* const offsets_to_check =
       with_offsets && offset_count(problem_) != 0 ? offsets().data() : nullptr;
-  return bench::count_mismatches(ctx_, problem_, source(0), target(0), offsets_to_check);
+  return bench::count_mismatches(ctx_, problem_, source(0), {target(0), sorted_keys(0), offsets_to_check});
 }
 
 }  // namespace sheaf::bench

@@ -14,7 +14,7 @@
 
 namespace sheaf::bench {
 
-/// The arrays of one row at a time, in three arenas that live as long as the bench: allocating and first touching
+/// The arrays of one row at a time, in arenas that live as long as the bench: allocating and first touching
 /// gigabytes for every row would take longer than measuring it. What the last row left is used again where it fits.
 class workspace {
  public:
@@ -29,7 +29,8 @@ class workspace {
   index_span index(std::uint64_t copy) const;  ///< of a gather, scatter or scatter_reduce
   const_records keys(std::uint64_t copy) const;
   records target(std::uint64_t copy) const;
-  index_output target_index(std::uint64_t copy) const;  ///< of a split of numbers
+  records sorted_keys(std::uint64_t copy) const;        ///< of a sort of pairs
+  index_output target_index(std::uint64_t copy) const;  ///< of a split or sort of numbers
   const_values source_values(std::uint64_t copy) const;
   values target_values(std::uint64_t copy) const;
   /// Room for where categories begin; empty where they are too many to be asked for.
@@ -47,6 +48,7 @@ class workspace {
     std::uint64_t source = 0;
     std::uint64_t index = 0;
     std::uint64_t target = 0;
+    std::uint64_t sorted_keys = 0;
   };
   static sizes sizes_of(const problem& p) noexcept;
   void allocate();
@@ -60,6 +62,7 @@ class workspace {
   buffer sources_;
   buffer indices_;
   buffer targets_;
+  buffer sorted_keys_;
   buffer offsets_;
   buffer evicting_;
   mutable buffer scratch_;
