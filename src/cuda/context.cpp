@@ -139,6 +139,21 @@ void cuda_state::require_reachable(const void* first, std::string_view call, std
               fmt::format("{}: {} is in {}, the context works on CUDA device {}", call, what, where, device_));
 }
 
+std::uint64_t cuda_state::resident_blocks(const void* kernel, int block_threads, std::size_t shared_bytes) {
+  for (const auto& [known, blocks] : resident_) {
+    if (known == kernel) return blocks;
+  }
+  constexpr const char* what = "resident blocks";
+  require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          what);
+  int blocks = 0;
+  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes), what);
+  const std::uint64_t all =
+      static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(multiprocessors_);
+  resident_.emplace_back(kernel, all);
+  return all;
+}
+
 void cuda_state::release_unused() noexcept {
   cudaStreamSynchronize(stream_);  // what was given back is unused only once the stream is there
   cudaMemPoolTrimTo(pool_, 0);

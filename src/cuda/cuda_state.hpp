@@ -51,6 +51,9 @@ class cuda_state final : public core::context_state {
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }
   int multiprocessors() const noexcept { return multiprocessors_; }
+  /// Blocks of a kernel that the device holds at once, at least one a multiprocessor; asked once, as asking takes
+  /// longer than a short kernel. Allows the kernel its dynamic shared memory.
+  std::uint64_t resident_blocks(const void* kernel, int threads, std::size_t shared_bytes);
   /// Gives the scratch that the context keeps warm, and nobody uses, back to the device.
   void release_unused() noexcept;
 
@@ -68,6 +71,7 @@ class cuda_state final : public core::context_state {
   cudaStream_t stream_;
   bool own_stream_;
   int multiprocessors_ = 0;
+  std::vector<std::pair<const void*, std::uint64_t>> resident_;
   cudaMemPool_t pool_ = nullptr;
   report_slot* slot_ = nullptr;             ///< device memory
   unsigned long long* verdicts_ = nullptr;  ///< device memory; the first is for calls that are not captured

@@ -26,18 +26,28 @@ std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; 
 /// Keys that are turned into numbers in the place where rows go in the end.
 bool works_in_out(const sort_problem& p, const word_form& form) {
   const bool has_rows_alone = form.payload == word_payload::nothing || form.payload == word_payload::apart;
-  return has_rows_alone && p.rows.out_stride_bytes == form.word_bytes() &&
+  return has_rows_alone && !form.sorts_numbers && p.rows.out_stride_bytes == form.word_bytes() &&
          p.rows.word_bytes >= (form.parts == 3 ? 4 : form.word_bytes());
+}
+
+/// Of values apart: the caller's, or numbers of rows.
+std::uint32_t value_bytes(const sort_problem& p, const word_form& form) {
+  if (!form.sorts_numbers) return static_cast<std::uint32_t>(p.columns[0].record_bytes);
+  return p.product == sort_product::gather_index ? static_cast<std::uint32_t>(bytes(p.index)) : 4;
 }
 
 msd_sort sort_of(const sort_problem& p, const word_form& form, std::uint32_t key_bits) {
   msd_sort s;
   s.parts = form.parts;
   s.key_low = form.key_low();
-  s.key_high = form.payload == word_payload::number ? 32 + (key_bits + 7) / 8 * 8 : form.parts * 32;
+  switch (form.payload) {
+    case word_payload::number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
+    case word_payload::apart: s.key_high = form.first_bit + key_bits; break;
+    default: s.key_high = form.parts * 32;
+  }
   s.ordered = form.ordered();
   s.count = p.count;
-  if (form.payload == word_payload::apart) s.value_bytes = static_cast<std::uint32_t>(p.columns[0].record_bytes);
+  if (form.payload == word_payload::apart) s.value_bytes = value_bytes(p, form);
   return s;
 }
 
@@ -58,57 +68,73 @@ struct sort_room {
     };
     words[0] = take(p.count * form.word_bytes());
     if (!works_in_out(p, form)) words[1] = take(p.count * form.word_bytes());
-    if (form.payload == word_payload::number && (p.product == sort_product::records || form.rounds > 1)) {
+    if (form.sorts_numbers && (p.product == sort_product::records || form.rounds > 1)) {
       order[0] = take(p.count * sizeof(std::uint32_t));
     }
     if (form.rounds > 1) {
       order[1] = take(p.count * sizeof(std::uint32_t));
       places = take(p.count * sizeof(std::uint32_t));
     }
-    if (form.payload == word_payload::apart) values = take(p.count * p.columns[0].record_bytes);
+    if (form.payload == word_payload::apart) values = take(p.count * value_bytes(p, form));
     tables = take(msd_scratch_bytes(sort_of(p, form, form.key_bits)));
   }
 };
 
-// ---- plans: measured on an H200, as seconds a word and its bytes that a profile's bandwidth scales
+// ---- plans: seconds a word as an H200 takes them, of 2^28 words at random
 
-double level_seconds(double count, double word, double slower) {
-  const double counted = 0.75e-12 + 0.18e-12 * word * slower;
-  const double moved = 2.3e-12 + 0.46e-12 * word * slower;
-  return count * (counted + moved);
+/// What a word and its value cost beside the bytes that are streamed, and for each of these.
+struct word_cost {
+  double word;
+  double byte;
+  double of(double bytes, double slower) const { return word + byte * bytes * slower; }
+};
+constexpr word_cost counted{0, 0.23e-12};
+constexpr word_cost moved{2.0e-12, 0.5e-12};
+constexpr word_cost moved_in_order{2.8e-12, 0.52e-12};
+constexpr word_cost finished{5.2e-12, 0.45e-12};
+constexpr word_cost finished_in_order{8.4e-12, 0.48e-12};
+constexpr double measured_bandwidth = 4.26e12;
+constexpr double uneven_words = 1.6;     ///< words of 12 bytes move so much slower
+constexpr double bitonic_words = 12;     ///< the network's steps instead of bins
+constexpr double group_words = 4608;     ///< that a block finishes at once
+constexpr double group_seconds = 12e-6;  ///< one group, whatever its size
+constexpr double level_seconds = 12e-6;  ///< barriers of a level, or launches
+
+double gather_seconds(const sort_problem& p, const machine& m) {
+  double seconds = p.writes_rows ? m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes) : 0;
+  for (std::uint32_t c = 0; c < p.column_count; ++c) {
+    const auto& column = p.columns[c];
+    seconds += m.random_reads(p.count, column.record_bytes, p.count * column.in_stride_bytes);
+  }
+  return seconds;
 }
 
 plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.count > most_words) return plan::rejected("counts in 32 bits");
   const word_form form = form_of(p);
-  plan::planned plan;
   const auto count = static_cast<double>(p.count);
-  const auto word = static_cast<double>(form.word_bytes());
-  constexpr double measured_bandwidth = 4.26e12;
-  constexpr double group = 4608;
+  const double word = static_cast<double>(form.word_bytes());
+  const double bytes = word + (form.payload == word_payload::apart ? value_bytes(p, form) : 0);
   const double slower = measured_bandwidth / m.copy_bytes_per_second;
-  const double key_levels = std::ceil(form.key_bits / 8.0);
-  const double levels = count <= group ? 0 : std::min(key_levels, std::ceil(std::log2(count / group) / 8));
+  const double levels = count <= group_words
+                            ? 0
+                            : std::min(std::ceil(form.key_bits / 8.0), std::ceil(std::log2(count / group_words) / 8));
   const double rounds = form.rounds;
-  const double share = std::max(1.0, m.parallelism / (count / group + 1));  // blocks that have nothing to do
-  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + levels * 30e-6));
+  const double uneven = form.parts == 3 ? uneven_words : 1;
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + levels * level_seconds));
   if (!form.is_plain) {
     const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
-    plan.add("words made", rounds * count * (read + 2 * word) / m.copy_bytes_per_second);
+    const bool in_first_level = p.count >= least_from_rows && has_simple_key(p);
+    plan.add("rows read", rounds * count * (in_first_level ? 2 * read : read + 2 * word) / m.copy_bytes_per_second);
   }
-  plan.add("levels", rounds * levels * level_seconds(count, word, slower));
-  const double finished = count * (5e-12 + 0.45e-12 * word * slower) * std::min(share, 132.0);
-  plan.add("finished", rounds * finished * (bitonic ? 8 : 1));
-  if (form.payload == word_payload::number && p.product == sort_product::records) {
-    double gathered =
-        p.writes_rows ? m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes) : 0;
-    for (std::uint32_t c = 0; c < p.column_count; ++c) {
-      const auto& column = p.columns[c];
-      gathered += m.random_reads(p.count, column.record_bytes, p.count * column.in_stride_bytes);
-    }
-    plan.add("gathered", gathered);
-  }
+  const word_cost& move = form.ordered() ? moved_in_order : moved;
+  const word_cost& finish = form.ordered() ? finished_in_order : finished;
+  plan.add("levels", rounds * levels * count * uneven * (counted.of(word, slower) + move.of(bytes, slower)));
+  const double finishing = std::max(count * uneven * finish.of(bytes, slower), group_seconds);
+  plan.add("finished", rounds * finishing * (bitonic ? bitonic_words : 1));
+  if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gather_seconds(p, m));
   plan.scratch_bytes = sort_room(p, form).bytes;
   return plan;
 }
@@ -126,22 +152,27 @@ void give_rows(const context& ctx, const char* what, const sort_problem& p, cons
   if (!s.from_rows) make_words(ctx, what, p, form, route, const_cast<void*>(s.in));
 }
 
-// Words that hold all there is to say: rows, or keys and values.
+// Words that hold all there is to say, rows or keys and values; or keys, beside which values or the numbers of rows
+// move to `order`.
 void sort_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
-                const sort_buffers& b, bool bitonic, std::byte* scratch) {
+                const sort_buffers& b, bool bitonic, index_output order, std::byte* scratch) {
   const sort_room room(p, form);
   msd_sort s = sort_of(p, form, form.key_bits);
   s.bitonic = bitonic;
   s.buffers[0] = scratch + room.words[0];
   s.buffers[1] = works_in_out(p, form) ? b.out.data : scratch + room.words[1];
   if (form.payload == word_payload::apart) {
-    s.values = b.columns[0].in.data;
+    s.values = form.sorts_numbers ? nullptr : b.columns[0].in.data;
     s.value_buffers[0] = scratch + room.values;
-    s.value_buffers[1] = s.values_to = b.columns[0].out.data;
+    s.value_buffers[1] = s.values_to = form.sorts_numbers ? order.data : b.columns[0].out.data;
   }
   if (form.is_plain) {
     s.in = b.in.data;
-    if (p.writes_rows) s.target.words = b.out.data;
+    if (p.writes_rows && !form.sorts_numbers) s.target.words = b.out.data;
+    if (form.key_bits <= 8 && works_in_out(p, form)) {  // one level, which ends where the words belong
+      std::swap(s.buffers[0], s.buffers[1]);
+      std::swap(s.value_buffers[0], s.value_buffers[1]);
+    }
   } else {
     const word_route route = route_of(p, form, b);
     s.in = s.buffers[1];
@@ -199,14 +230,17 @@ void run(const context& ctx, const char* what, const sort_problem& p, const plan
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
   const word_form form = form_of(p);
-  if (form.payload != word_payload::number) return sort_words(ctx, what, p, form, b, bitonic, scratch);
-  if (p.product == sort_product::gather_index) {
-    return sort_numbers(ctx, what, p, form, b, bitonic, b.index, scratch);
-  }
+  if (!form.sorts_numbers) return sort_words(ctx, what, p, form, b, bitonic, {}, scratch);
   const sort_room room(p, form);
-  const index_output order(scratch + room.order[(form.rounds - 1) % 2], p.count, index_type::u32);
-  sort_numbers(ctx, what, p, form, b, bitonic, order, scratch);
-  gather_by_order(ctx, p, b, order);
+  const bool is_index = p.product == sort_product::gather_index;
+  const index_output order =
+      is_index ? b.index : index_output(scratch + room.order[(form.rounds - 1) % 2], p.count, index_type::u32);
+  if (form.payload == word_payload::apart) {
+    sort_words(ctx, what, p, form, b, bitonic, order, scratch);
+  } else {
+    sort_numbers(ctx, what, p, form, b, bitonic, order, scratch);
+  }
+  if (!is_index) gather_by_order(ctx, p, b, order);
 }
 
 void run_bins(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {

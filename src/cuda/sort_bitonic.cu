@@ -80,7 +80,11 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   plan.add("latency", m.launch_seconds + far_runs * (far_runs + 3) / 2 * m.step_seconds);
   const double bytes = 2 * count * static_cast<double>(p.rows.record_bytes);
   plan.add("far steps", far_runs * (far_runs + 1) / 2 * bytes / m.copy_bytes_per_second);
-  plan.add("near steps", (1 + far_runs) * 3 * bytes / m.copy_bytes_per_second);
+  // A step inside a block waits for a barrier, whatever there is to do.
+  constexpr double barrier = 0.7e-6;
+  const double near = std::log2(near_words);
+  const double steps = std::min(runs, near) * (std::min(runs, near) + 1) / 2 + far_runs * near;
+  plan.add("near steps", std::max(steps * barrier, (1 + far_runs) * 3 * bytes / m.copy_bytes_per_second));
   return plan;
 }
 

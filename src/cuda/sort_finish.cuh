@@ -13,8 +13,10 @@ struct finish_arguments {
   const void* values[3];
   sort_tables tables;
   std::uint32_t key_low;
+  std::uint32_t key_high;
   word_target target;
   void* values_to;
+  std::uint32_t only_count;  ///< of words that are one group by themselves; 0: groups are in the tables
 };
 
 enum class finish_way { bins, bitonic };
@@ -71,7 +73,7 @@ class group_sort {
     const word first = load_word_of(from);
 #pragma unroll
     for (int k = 0; k < items; ++k) words[k] = load_word_of(from + min(place(k), count - 1));
-    const key_mask<Parts> key(a_.key_low);
+    const key_mask<Parts> key(a_.key_low, a_.key_high);
 #pragma unroll
     for (int k = 0; k < items; ++k) {
 #pragma unroll
@@ -109,12 +111,11 @@ class group_sort {
   __device__ void move_values(const sort_group& group, std::uint32_t count, Number number) {
     using value = sort_value<Keeps>;
     value* const staged = reinterpret_cast<value*>(staged_);
-    const value* const from =
-        static_cast<const value*>(a_.values[group.count_and_where >> group_count_bits]) + group.begin;
+    const value* const from = static_cast<const value*>(a_.values[group.count_and_where >> group_count_bits]);
     value values[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (place(k) < count) values[k] = __ldcs(from + place(k));
+      if (place(k) < count) values[k] = value_at(from, group.begin + place(k));
     }
 #pragma unroll
     for (int k = 0; k < items; ++k) {
@@ -323,6 +324,7 @@ __global__ void __launch_bounds__(finish_threads, Parts > 2 || value_bytes_of(Ke
   using shared_part = finish_shared<Parts>;
   shared_part& shared = *reinterpret_cast<shared_part*>(dynamic);
   group_sort<Parts, Keeps> sort(a, shared, dynamic + sizeof(shared_part));
+  if (a.only_count > 0) return sort.run({0, a.only_count}, Way);
   const std::uint32_t groups = a.tables.counters->groups;
   std::uint32_t* const ticket = &a.tables.counters->ticket;
   if (threadIdx.x == 0) shared.ticket = atomicAdd(ticket, 1U);

@@ -28,15 +28,6 @@ bool has_simple_values(const sort_problem& p) {
   return true;
 }
 
-// Keys of 4 or 8 bytes by themselves, and one array of values of 4 or 8 bytes side by side.
-bool has_values_apart(const sort_problem& p) {
-  const std::uint64_t key = p.rows.record_bytes;
-  const sorted_array& values = p.columns[0];
-  return p.column_count == 1 && (key == 4 || key == 8) && p.key.fields[0].bytes == key &&
-         (values.record_bytes == 4 || values.record_bytes == 8) && values.word_bytes >= values.record_bytes &&
-         values.in_stride_bytes == values.record_bytes && values.out_stride_bytes == values.record_bytes;
-}
-
 // Rows that words can be loaded from and stored to as they are.
 bool is_plain(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
@@ -46,6 +37,23 @@ bool is_plain(const sort_problem& p) {
 }
 
 bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_integer && !f.descending; }
+
+bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
+
+// One array of values of 4 or 8 bytes side by side.
+bool has_values_apart(const sort_problem& p) {
+  const sorted_array& values = p.columns[0];
+  return p.product == sort_product::records && p.column_count == 1 && is_word_of_4_or_8(values.record_bytes) &&
+         values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
+         values.out_stride_bytes == values.record_bytes;
+}
+
+// Keys that are whole rows, of 4 or 8 bytes, by some of their bits: those of 8 bytes are split by bytes.
+bool has_plain_bits(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes) || !is_plain(p)) return false;
+  return f.bytes == 4 || (f.first_bit % 8 == 0 && p.key.bits % 8 == 0);
+}
 
 // The bits of the key itself in each part, for keys at the top of a word.
 std::array<std::uint32_t, 4> key_mask_of(std::uint32_t parts, std::uint32_t key_parts) {
@@ -84,17 +92,27 @@ word_form form_of(const sort_problem& p) {
   word_form form;
   const bool is_simple = has_simple_key(p);
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
-  if (p.product == sort_product::records && is_simple && has_values_apart(p)) {
+  const bool is_key_alone = key_bytes == p.rows.record_bytes && is_word_of_4_or_8(key_bytes);
+  if (has_values_apart(p) && ((is_simple && is_key_alone) || has_plain_bits(p))) {
     form.parts = key_bytes / part_bytes;
     form.payload = word_payload::apart;
     form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
+    form.first_bit = p.key.fields[0].first_bit;
     return form;
   }
   if (p.product == sort_product::records && is_simple && has_simple_values(p) && key_bytes + value_bytes(p) <= 16) {
     form.parts = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
     form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::nothing;
     form.is_plain = form.payload == word_payload::nothing && is_plain(p) && is_as_stored(p.key.fields[0]);
+    form.key_bits = p.key.bits;
+    return form;
+  }
+  form.sorts_numbers = true;
+  if (is_simple && is_word_of_4_or_8(key_bytes)) {
+    form.parts = key_bytes / part_bytes;
+    form.payload = word_payload::apart;
+    form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
     return form;
   }
@@ -113,7 +131,7 @@ word_route route_of(const sort_problem& p, const word_form& form, const sort_buf
   for (std::uint32_t i = 0; i < key_parts; ++i) {
     const std::uint32_t part = form.parts - key_parts + i;
     route.from.parts[part] = {b.in.data + f.offset + i * part_bytes, b.in.stride_bytes};
-    if (!has_number && p.writes_rows) {
+    if (!form.sorts_numbers && p.writes_rows) {
       route.to.parts[part] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
     }
   }

@@ -10,7 +10,7 @@ namespace sheaf::cuda {
 enum class word_payload {
   nothing,  ///< rows are their own keys
   values,   ///< the rest of the row and the values
-  apart,    ///< none: values of 4 or 8 bytes move in an array of their own
+  apart,    ///< none: values of 4 or 8 bytes move in an array of their own, or the numbers of rows do
   number,   ///< the row's number: it makes equal keys differ in order, and what is wide is gathered by it
 };
 
@@ -25,18 +25,21 @@ struct word_form {
   bool is_numbered = false;  ///< the part below the key is the row's number: equal keys differ, and no pass need keep
                              ///< an order
   std::uint32_t key_bits = 0;
+  std::uint32_t first_bit = 0;  ///< of the key in a plain word
   std::uint32_t rounds = 1;
+  bool sorts_numbers = false;  ///< the result is an order of rows
 
   std::uint64_t word_bytes() const { return parts * std::uint64_t{4}; }
   /// Values come along, and rows of equal keys keep their order.
   bool ordered() const { return payload == word_payload::values || payload == word_payload::apart; }
   /// The lowest bit that is sorted by.
-  std::uint32_t key_low() const { return payload == word_payload::values ? parts * 32 - key_bits : 0; }
+  std::uint32_t key_low() const { return payload == word_payload::values ? parts * 32 - key_bits : first_bit; }
 };
 
 word_form form_of(const primitives::sort_problem& p);
 
-/// A single field that is a number of whole parts: its parts of the word are copied. Else keys are read byte by byte.
+/// A single field that is a number of whole parts, by all of its bits: its parts of the word are copied. Else keys are
+/// read byte by byte.
 bool has_simple_key(const primitives::sort_problem& p);
 
 struct word_route {

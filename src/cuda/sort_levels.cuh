@@ -238,7 +238,7 @@ class sort_level {
   // All words have one digit: the level skips to the highest bit in which two differ, if there is one.
   __device__ void keep_bucket(std::uint32_t b, const sort_bucket& bucket) {
     const std::uint32_t* const known = t_.differing[now_] + b * Parts;
-    const key_mask<Parts> key(a_.key_low);
+    const key_mask<Parts> key(a_.key_low, a_.key_high);
     std::uint32_t differing[Parts];
 #pragma unroll
     for (int i = 0; i < Parts; ++i) differing[i] = __ldcg(known + i) & key.part[i];
@@ -276,8 +276,9 @@ class sort_level {
     if (first < Parts) t_.differing[next_][b * Parts + first] = 0;
   }
 
-  // Words in their final order: groups that are only copied.
+  // Words in their final order: groups that are only copied, if that.
   __device__ void add_pieces(std::uint32_t begin, std::uint32_t count, std::uint32_t where) {
+    if (a_.buffers[where] == a_.finished) return;
     const std::uint32_t pieces = (count - 1) / group_words + 1;
     if (threadIdx.x == 0) s_.first_group = atomicAdd(&t_.counters->groups, pieces);
     __syncthreads();
@@ -480,13 +481,13 @@ class sort_level {
     constexpr int at_once = items / 2;
     value* const staged = reinterpret_cast<value*>(staged_);
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-    const value* const from = static_cast<const value*>(a_.values[view.where]) + view.first + first;
+    const value* const from = static_cast<const value*>(a_.values[view.where]);
 #pragma unroll
     for (int half = 0; half < items; half += at_once) {
       value values[at_once];
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
-        if (Full || (half + k) * 32 < room) values[k] = __ldcs(from + (half + k) * 32);
+        if (Full || (half + k) * 32 < room) values[k] = value_at(from, view.first + first + (half + k) * 32);
       }
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {

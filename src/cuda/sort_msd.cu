@@ -2,11 +2,6 @@
 
 namespace sheaf::cuda {
 
-__global__ void make_one_group(sort_tables t, std::uint32_t count) {
-  t.counters->groups = 1;
-  t.groups[0] = {0, count};
-}
-
 namespace {
 
 template <class Body>

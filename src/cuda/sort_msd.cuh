@@ -63,20 +63,6 @@ class msd_room {
   std::uint64_t counters_, buckets_[2], tile_bucket_[2], row_bucket_[2], rows_[2], differing_[2], tile_rows_, groups_;
 };
 
-/// Words that fit one group are one.
-__global__ void make_one_group(sort_tables t, std::uint32_t count);
-
-/// Blocks of a kernel that run at once, all of which the device holds.
-template <class Kernel>
-std::uint64_t resident_blocks(const context& ctx, const char* what, Kernel kernel, int threads, std::size_t shared) {
-  require(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared)),
-          what);
-  int blocks = 0;
-  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared), what);
-  return static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
-}
-
 /// Levels that are queued as kernels of their own, which are faster than the one that runs any number of them but take
 /// a launch each even if there is nothing to do.
 constexpr std::uint32_t queued_levels(std::uint64_t count) {
@@ -112,6 +98,7 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
                           static_cast<std::uint32_t>(s.count),
                           s.key_low,
                           s.key_high,
+                          s.target.words,
                           s.rows,
                           s.target.change};
   const std::uint32_t queued = queued_levels(s.count);
@@ -127,7 +114,8 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
   }
   constexpr std::size_t shared = level_shared_bytes<Parts, Keeps>();
   const auto kernel = sort_levels<Parts, Keeps>;
-  const std::uint64_t resident = resident_blocks(ctx, what, kernel, level_threads, shared);
+  const std::uint64_t resident =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), level_threads, shared);
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
@@ -147,21 +135,23 @@ void run_finish(const context& ctx, const char* what, const msd_sort& s, const s
                            {s.values, s.value_buffers[0], s.value_buffers[1]},
                            tables,
                            s.key_low,
+                           s.key_high,
                            s.target,
-                           s.values_to};
+                           s.values_to,
+                           s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
   constexpr std::size_t shared = finish_shared_bytes<Parts, Keeps>();
   const auto kernel = finish_groups<Parts, Keeps, Way>;
-  const std::uint64_t resident = resident_blocks(ctx, what, kernel, finish_threads, shared);
-  launch_shared(ctx, what, kernel, std::min(resident, ceil_div(s.count, group_words / 4)), finish_threads, shared, a);
+  const std::uint64_t resident =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared);
+  const std::uint64_t groups = a.only_count > 0 ? 1 : ceil_div(s.count, group_words / 4);
+  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared, a);
 }
 
 template <int Parts, keeps Keeps>
 void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
   const sort_tables tables = msd_room::of<Parts>(s.count, s.ordered, s.key_high - s.key_low).at(scratch);
-  require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
-  if (s.count <= group_words) {
-    launch_blocks(ctx, what, make_one_group, 1, 1, tables, static_cast<std::uint32_t>(s.count));
-  } else {
+  if (s.count > group_words) {
+    require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
     run_levels<Parts, Keeps>(ctx, what, s, tables);
   }
   if (s.bitonic) {

@@ -34,6 +34,17 @@ constexpr std::uint32_t value_bytes_of(keeps k) { return k == keeps::values_4 ? 
 template <keeps Keeps>
 using sort_value = std::conditional_t<Keeps == keeps::values_8, uint2, std::uint32_t>;
 
+/// Value i of an array, or i itself where there is none: the numbers of rows.
+template <class Value>
+__device__ __forceinline__ Value value_at(const Value* values, std::uint32_t i) {
+  if (values != nullptr) return __ldcs(values + i);
+  if constexpr (sizeof(Value) == 8) {
+    return {i, 0};
+  } else {
+    return i;
+  }
+}
+
 /// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
@@ -79,12 +90,13 @@ struct sort_tables {
 
 struct level_arguments {
   const void* buffers[3];  ///< 0: the input
-  const void* values[3];   ///< the same of values
+  const void* values[3];   ///< the same of values; none at first if they are the numbers of rows
   sort_tables tables;
   std::uint32_t count;
   std::uint32_t key_low;
   std::uint32_t key_high;
-  word_source rows;  ///< what the first level's words are made of, where they are
+  const void* finished;  ///< the buffer where words in order are where they belong; null: none
+  word_source rows;      ///< what the first level's words are made of, where they are
   key_change change;
 };
 

@@ -75,15 +75,18 @@ __device__ __forceinline__ sort_word<Parts> load_word_of(const sort_word<Parts>*
   return word;
 }
 
-/// Bits from `low` on of the parts of a word, 0 below.
+/// Bits from `low` up to `high` of the parts of a word.
 template <int Parts>
 struct key_mask {
   std::uint32_t part[Parts];
 
-  __host__ __device__ explicit key_mask(std::uint32_t low) {
-    for (std::uint32_t i = 0; i < Parts; ++i) {
-      part[i] = low >= 32 * (i + 1) ? 0 : low <= 32 * i ? ~0U : ~0U << (low - 32 * i);
-    }
+  __host__ __device__ explicit key_mask(std::uint32_t low, std::uint32_t high = 32 * Parts) {
+    for (std::uint32_t i = 0; i < Parts; ++i) part[i] = from(low, i) & ~from(high, i);
+  }
+
+ private:
+  static __host__ __device__ std::uint32_t from(std::uint32_t bit, std::uint32_t i) {
+    return bit >= 32 * (i + 1) ? 0 : bit <= 32 * i ? ~0U : ~0U << (bit - 32 * i);
   }
 };
 

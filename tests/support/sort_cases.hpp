@@ -102,6 +102,12 @@ class sort_case_maker {
     made.push_back(c);
   }
 
+  /// Keys and one column of values, all side by side.
+  void add_side_by_side(sort_call call, std::uint64_t count, const key_field& field, key_spread keys_are,
+                        std::uint64_t column_bytes) {
+    made.push_back({call, keys_are, count, field.bytes, {field}, {}, {column_bytes}, index_type::u32});
+  }
+
  private:
   rotation<key_spread> spreads_{{std::begin(key_spreads), std::end(key_spreads)}};
   rotation<index_type> types_{{std::begin(index_types), std::end(index_types)}};
@@ -193,7 +199,23 @@ inline std::vector<sort_case> sort_cases() {
     cases.add(sort_call::gather_index, 60000, 25, {field(0, 25, key_type::bytes)}, spread);
     cases.add(sort_call::records, 60000, 20, {field(4, 4, signed_integer, true), field(0, 4, floating)}, spread);
   }
+  // Keys with one array of values, by all bits and by some.
+  rotation<key_spread> any{{key_spread::uniform, key_spread::few, key_spread::zipf, key_spread::equal}};
+  rotation<std::uint64_t> lengths{{1000, 4608, 4609, 30011, 100003}};
+  rotation<sort_call> with_and_without{{sort_call::pairs, sort_call::pairs, sort_call::pairs_without_keys}};
+  for (const key_field& f :
+       {field(0, 4, unsigned_integer), field(0, 4, unsigned_integer, false, 8, 8),
+        field(0, 4, unsigned_integer, false, 3, 10), field(0, 4, unsigned_integer, false, 20, 12),
+        field(0, 4, signed_integer), field(0, 4, floating, true), field(0, 8, unsigned_integer),
+        field(0, 8, unsigned_integer, false, 8, 8), field(0, 8, unsigned_integer, false, 16, 24),
+        field(0, 8, unsigned_integer, false, 5, 9), field(0, 8, signed_integer, true), field(0, 8, floating)}) {
+    for (const std::uint64_t column : {4, 8, 4, 8}) {
+      cases.add_side_by_side(with_and_without.next(), lengths.next(), f, any.next(), column);
+    }
+  }
   constexpr std::uint64_t million = 1 << 20;
+  cases.add_side_by_side(sort_call::pairs, million + 77, field(0, 8, signed_integer), key_spread::zipf, 4);
+  cases.add_side_by_side(sort_call::pairs, million + 77, field(0, 4, floating), key_spread::uniform, 8);
   cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::uniform);
   cases.add(sort_call::records, million, 4, {field(0, 4, floating)}, key_spread::zipf);
   cases.add(sort_call::pairs, million, 4, {field(0, 4, unsigned_integer)}, key_spread::nested);
