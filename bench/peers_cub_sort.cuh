@@ -13,8 +13,10 @@ inline int end_bit_of(const problem& p) { return static_cast<int>(p.first_bit + 
 
 template <class Key>
 contender radix_sort_of_keys(const context& ctx, const problem& p, const workspace& arrays) {
-  const auto call = [count = static_cast<std::uint32_t>(p.count), first = first_bit_of(p), end = end_bit_of(p), &arrays,
-                     stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte*, std::uint64_t copy) {
+  // Counts of 64 bits are what CUB sorts keys alone fastest with, counts of 32 bits pairs: 2^28 u32 in 5.4 and 6.4 ms,
+  // 2^28 pairs of u32 in 8.5 and 7.5 on an H200.
+  const auto call = [count = p.count, first = first_bit_of(p), end = end_bit_of(p), &arrays, stream = ctx.stream()](
+                        void* temporary, std::size_t& bytes, std::byte*, std::uint64_t copy) {
     return cub::DeviceRadixSort::SortKeys(temporary, bytes, source_of<Key>(arrays, copy), target_of<Key>(arrays, copy),
                                           count, first, end, stream);
   };
