@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <sheaf/sheaf.hpp>
-#include <sheaf/sort.hpp>
 
 #include "example.hpp"
 

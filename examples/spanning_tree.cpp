@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <sheaf/sheaf.hpp>
-#include <sheaf/sort.hpp>
 
 #include "example.hpp"
 

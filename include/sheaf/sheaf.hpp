@@ -11,5 +11,6 @@
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>
+#include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
 #include <sheaf/version.hpp>
