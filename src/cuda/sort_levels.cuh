@@ -5,8 +5,8 @@
 
 // The levels of a sort from the highest digit down. A level splits every bucket that is still too large by its next
 // byte: tiles are counted, places follow from the counts, tiles are moved. What became small enough is written to a
-// list of groups, neighbours together, for sort_finish.cuh; what did not is a bucket of the next level. One kernel runs
-// all levels, because the device alone knows how many there are.
+// list of groups, neighbours together, for sort_finish.cuh; what did not is a bucket of the next level. The device
+// alone knows how many levels there are; sort_level_kernels.cuh runs them.
 namespace sheaf::cuda {
 
 /// Words of one part are split by any 8 bits, which takes no longer than a byte; others by a byte.
