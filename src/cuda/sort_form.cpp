@@ -123,6 +123,23 @@ word_form form_of(const sort_problem& p) {
   return form;
 }
 
+// Negative floats descend with their other bits; without the change they, like negative integers, come last.
+key_change change_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t parts) {
+  constexpr std::uint32_t highest_bit = 1U << 31;
+  const bool is_signed = f.type == key_type::signed_integer || f.type == key_type::floating;
+  key_change change;
+  change.mask = mask;
+  for (const bool negative : {false, true}) {
+    std::array<std::uint32_t, 4>& turned = change.turned[negative ? 1 : 0];
+    const bool turns_all = f.descending != (negative && f.type == key_type::floating);
+    if (turns_all) turned = mask;
+    const bool turns_highest = is_signed && !(negative && f.type == key_type::floating);
+    if (turns_highest) turned[parts - 1] ^= highest_bit;
+  }
+  change.turns_highest = (change.turned[0][parts - 1] & highest_bit) != 0;
+  return change;
+}
+
 word_route route_of(const sort_problem& p, const word_form& form, const sort_buffers& b) {
   word_route route;
   const key_field& f = p.key.fields[0];
@@ -135,8 +152,7 @@ word_route route_of(const sort_problem& p, const word_form& form, const sort_buf
       route.to.parts[part] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
     }
   }
-  route.to.change = {key_mask_of(form.parts, key_parts), f.type == key_type::signed_integer,
-                     f.type == key_type::floating, f.descending};
+  route.to.change = change_of(f, key_mask_of(form.parts, key_parts), form.parts);
   if (has_number) route.from.number_part = form.parts - key_parts - 1;
   if (form.payload != word_payload::values) return route;
   std::uint32_t part = 0;

@@ -9,39 +9,40 @@
 namespace sheaf::cuda {
 
 /// What a block has in dynamic shared memory: level_shared, then the tile.
-template <int Parts, keeps Keeps, bool FromRows = false>
-__device__ __forceinline__ sort_level<Parts, Keeps, FromRows> level_of(const level_arguments& a, std::uint32_t turn) {
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+__device__ __forceinline__ sort_level<Parts, Keeps, FromRows, Pivots> level_of(const level_arguments& a,
+                                                                               std::uint32_t turn) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
 }
 
 template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a) {
-  level_of<Parts, Keeps>(a, 1).begin_sort();
+  level_of<Parts, Keeps, false, true>(a, 1).begin_sort();
 }
 
-template <int Parts, keeps Keeps, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 3)
     count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows>(a, turn).count_tiles();
+  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).count_tiles();
 }
 
-template <int Parts, keeps Keeps, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads)
     begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows>(a, turn).begin_buckets();
+  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).begin_buckets();
 }
 
 template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads)
     begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps>(a, turn).begin_chunks();
+  level_of<Parts, Keeps, false, false>(a, turn).begin_chunks();
 }
 
-template <int Parts, keeps Keeps, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 2)
     move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows>(a, turn).move_tiles();
+  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).move_tiles();
 }
 
 /// Levels from `turn` on, as long as there are buckets.
@@ -50,11 +51,11 @@ __global__ void __launch_bounds__(level_threads, 2)
     sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
   if (turn == 0) {
-    if (blockIdx.x == 0) level_of<Parts, Keeps>(a, 1).begin_sort();
+    if (blockIdx.x == 0) level_of<Parts, Keeps, false, true>(a, 1).begin_sort();
     grid.sync();
   }
   for (;; ++turn) {
-    auto level = level_of<Parts, Keeps>(a, turn);
+    auto level = level_of<Parts, Keeps, false, true>(a, turn);
     if (level.is_over()) return;
     level.count_tiles();
     grid.sync();

@@ -13,23 +13,56 @@ namespace sheaf::cuda {
 template <int Parts>
 using level_field = std::conditional_t<Parts == 1, digit_field, byte_field>;
 
+/// The bin of a word of a bucket: its digit. Where a key seems to be frequent, the pivot, it has a bin of its own,
+/// which is in order at once, between those of the words before and behind it that share its digit; to make room for
+/// the two, the highest three digits share a bin.
+template <int Parts, keeps Keeps, bool Pivots>
+struct level_bin {
+  /// Words without values and row numbers are the pivot itself; others equal it in the key's bits.
+  static constexpr bool is_range = Keeps != keeps::nothing;
+  static constexpr std::uint32_t most_with_pivot = level_bins - 3;
+
+  level_field<Parts> digit;
+  std::uint32_t most_digit;  ///< what higher digits count as
+  std::uint32_t step;        ///< 1, or 0 without a pivot
+  sort_word<Parts> least;    ///< of the words with the pivot's key
+  sort_word<Parts> most;
+
+  __device__ __forceinline__ std::uint32_t of(const sort_word<Parts>& word) const {
+    std::uint32_t bin = min(digit_of(word, digit), most_digit);
+    if (!is_less(word, least)) bin += step;
+    if (is_less(is_range ? most : least, word)) bin += step;
+    return bin;
+  }
+  __device__ std::uint32_t pivot_bin() const { return step == 0 ? no_bin : digit_of(least, digit) + 1; }
+};
+
+/// Levels that look for no pivot.
+template <int Parts, keeps Keeps>
+struct level_bin<Parts, Keeps, false> {
+  level_field<Parts> digit;
+  __device__ __forceinline__ std::uint32_t of(const sort_word<Parts>& word) const { return digit_of(word, digit); }
+  __device__ std::uint32_t pivot_bin() const { return no_bin; }
+};
+
 /// A level's work on one tile.
-template <int Parts>
+template <int Parts, keeps Keeps, bool Pivots>
 struct level_view {
   std::uint32_t first;  ///< of the tile's words in its buffer
   std::uint32_t where;
   sort_word<Parts>* to;  ///< where the bucket's buffer of the next level begins
   std::uint32_t left;
   std::uint32_t row;  ///< of the bucket, or of the tile's chunk
-  level_field<Parts> digit;
+  level_bin<Parts, Keeps, Pivots> bin;
 };
 
-template <int Parts, keeps Keeps, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 class sort_level {
  public:
   static constexpr bool Ordered = keeps_order(Keeps);
   using word = sort_word<Parts>;
   using reader = word_reader<Parts, FromRows>;
+  using view_type = level_view<Parts, Keeps, Pivots>;
   static constexpr int items = level_items<Parts>;
   static constexpr std::uint32_t tile_words = level_tile<Parts>;
   static constexpr int warps = level_threads / 32;
@@ -50,8 +83,10 @@ class sort_level {
   __device__ __forceinline__ void look_ahead(std::uint32_t tile, std::uint32_t tiles) {
     if (threadIdx.x != level_threads - 1 || tile >= tiles) return;
     const std::uint32_t b = t_.tile_bucket[now_][tile];
+    const sort_bucket bucket = t_.buckets[now_][b];
     s_.coming = b;
-    s_.coming_bucket = t_.buckets[now_][b];
+    s_.coming_bucket = bucket;
+    if constexpr (Pivots) find_pivot(bucket, s_.coming_pivot);
   }
 
   // ---- counting
@@ -75,7 +110,7 @@ class sort_level {
     for (; tile < last; ++tile) {
       const std::uint32_t b = s_.coming;
       const sort_bucket bucket = s_.coming_bucket;
-      const level_view<Parts> view = view_of(tile, bucket);
+      const view_type view = view_of(tile, bucket);
       const word first = reader(a_, bucket.where, bucket.begin).load_key(0);
       __syncthreads();
       look_ahead(tile + 1, last);
@@ -127,6 +162,9 @@ class sort_level {
 #pragma unroll 32
       for (std::uint32_t r = 0; r < row_count; ++r) count[0] += __ldcg(rows + r * level_bins + bin);
     }
+    if constexpr (Pivots) {
+      if (threadIdx.x == level_threads - 1) find_pivot(bucket, s_.coming_pivot);
+    }
     // Rows move in any case, as they are words afterwards.
     if (__syncthreads_or(!FromRows && bin < level_bins && count[0] == bucket.count)) return keep_bucket(b, bucket);
     begin[0] = count[0];
@@ -150,12 +188,15 @@ class sort_level {
     }
     const std::uint32_t to = next_buffer(bucket.where);
     if (low_of(bucket.bits) <= a_.key_low) return add_pieces(bucket.begin, bucket.count, to);
+    const std::uint32_t pivot_bin = bin_below(bucket.bits).pivot_bin();
     if (bin < level_bins) {
       s_.place[bin] = begin[0];
       s_.histogram[0][bin] = count[0];
       s_.child_bucket[bin] = 0;
-      if (count[0] > group_words) {
-        s_.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, low_of(bucket.bits), to});
+      if (count[0] > group_words && bin != pivot_bin) {
+        const bool has_many_digits = pivot_bin != no_bin && bin == level_bins - 1;
+        const std::uint32_t bits = has_many_digits ? bucket.bits : low_of(bucket.bits);
+        s_.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, bits, to});
       }
     }
     __syncthreads();
@@ -164,6 +205,9 @@ class sort_level {
       if (s_.child_bucket[child] != 0) fill_tables<32>(s_.child_bucket[child] - 1);
     }
     __syncthreads();
+    if (pivot_bin < level_bins && s_.histogram[0][pivot_bin] > group_words) {
+      add_pieces(s_.place[pivot_bin], s_.histogram[0][pivot_bin], to);
+    }
   }
 
   __device__ void begin_chunk(std::uint32_t row) {
@@ -196,10 +240,10 @@ class sort_level {
 
   __device__ void move_tile(std::uint32_t tile, std::uint32_t tiles) {
     const sort_bucket bucket = s_.coming_bucket;
+    const view_type view = view_of(tile, bucket);
     __syncthreads();
     look_ahead(tile + gridDim.x, tiles);
     if ((bucket.where & stays) != 0) return __syncthreads();
-    const level_view<Parts> view = view_of(tile, bucket);
     if (view.left == tile_words) {
       move<true>(tile, view);
     } else {
@@ -223,7 +267,7 @@ class sort_level {
     }
   }
 
-  __device__ level_view<Parts> view_of(std::uint32_t tile, const sort_bucket& bucket) const {
+  __device__ view_type view_of(std::uint32_t tile, const sort_bucket& bucket) const {
     const std::uint32_t of_bucket = tile - bucket.first_tile;
     const std::uint32_t skipped = of_bucket * tile_words;
     const std::uint32_t where = bucket.where & ~stays;
@@ -232,7 +276,49 @@ class sort_level {
             static_cast<word*>(const_cast<void*>(a_.buffers[next_buffer(where)])),
             min(bucket.count - skipped, tile_words),
             bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
-            digit_below(bucket.bits)};
+            bin_below(bucket.bits)};
+  }
+
+  /// Of a few words of the bucket, one whose key another one has too; what was read does not change before the level
+  /// ends, so that all blocks agree.
+  __device__ void find_pivot(const sort_bucket& bucket, pivot_word& pivot) const {
+    pivot.found = false;
+    if (low_of(bucket.bits) <= a_.key_low || a_.key_high < 32 * Parts) return;
+    constexpr int looked_at = 5;
+    const reader from(a_, bucket.where & ~stays, bucket.begin);
+    const key_mask<Parts> key(a_.key_low);
+    word words[looked_at];
+#pragma unroll
+    for (int i = 0; i < looked_at; ++i) {
+      words[i] = from.load_key(static_cast<std::uint32_t>(std::uint64_t{bucket.count - 1} * i / (looked_at - 1)));
+    }
+#pragma unroll
+    for (int i = 1; i < looked_at; ++i) {
+#pragma unroll
+      for (int j = 0; j < i; ++j) {
+        if (pivot.found || compare_words(words[i], words[j], key) != word_order::equal) continue;
+        pivot.found = true;
+#pragma unroll
+        for (int p = 0; p < Parts; ++p) pivot.part[p] = words[i].part[p];
+      }
+    }
+  }
+
+  __device__ level_bin<Parts, Keeps, Pivots> bin_below(std::uint32_t bits) const {
+    level_bin<Parts, Keeps, Pivots> bin;
+    bin.digit = digit_below(bits);
+    if constexpr (Pivots) {
+      const key_mask<Parts> key(a_.key_low);
+#pragma unroll
+      for (int i = 0; i < Parts; ++i) {
+        bin.least.part[i] = s_.coming_pivot.part[i] & key.part[i];
+        bin.most.part[i] = s_.coming_pivot.part[i] | ~key.part[i];
+      }
+      const bool has_pivot = s_.coming_pivot.found && digit_of(bin.least, bin.digit) <= bin.most_with_pivot;
+      bin.most_digit = has_pivot ? bin.most_with_pivot : level_bins - 1;
+      bin.step = has_pivot ? 1 : 0;
+    }
+    return bin;
   }
 
   // All words have one digit: the level skips to the highest bit in which two differ, if there is one.
@@ -375,7 +461,7 @@ class sort_level {
   }
 
   template <bool Full>
-  __device__ __forceinline__ void count_words(const level_view<Parts>& view, const word& first,
+  __device__ __forceinline__ void count_words(const view_type& view, const word& first,
                                               std::uint32_t (&differing)[Parts]) {
     const reader from(a_, view.where, view.first);
     std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
@@ -395,7 +481,7 @@ class sort_level {
         for (int i = 0; i < Parts; ++i) differing[i] |= words[k].part[i] ^ first.part[i];
       }
       const auto bin = [&](int k) {
-        return Full || begin + k * level_threads < view.left ? digit_of(words[k], view.digit) : no_bin;
+        return Full || begin + k * level_threads < view.left ? view.bin.of(words[k]) : no_bin;
       };
       if (is_one_bin<at_once>(bin)) {
         if (threadIdx.x % 32 == 0 && (Full || bin(0) < level_bins)) atomicAdd(&mine[bin(0)], 32U * at_once);
@@ -414,7 +500,7 @@ class sort_level {
   }
 
   template <bool Full>
-  __device__ __forceinline__ void move(std::uint32_t tile, const level_view<Parts>& view) {
+  __device__ __forceinline__ void move(std::uint32_t tile, const view_type& view) {
     word* const staged = reinterpret_cast<word*>(staged_);
     warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(staged_);
     std::uint32_t* const histogram = s_.histogram[0];
@@ -437,7 +523,7 @@ class sort_level {
       if (threadIdx.x < level_bins) histogram[threadIdx.x] = 0;
     }
     __syncthreads();
-    const auto bin = [&](int k) { return Full || k * 32 < room ? digit_of(words[k], view.digit) : no_bin; };
+    const auto bin = [&](int k) { return Full || k * 32 < room ? view.bin.of(words[k]) : no_bin; };
     packed_numbers<items> rank;
     warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * level_bins;
     if constexpr (Ordered) {
@@ -465,7 +551,7 @@ class sort_level {
       const std::uint32_t s = k * level_threads + threadIdx.x;
       if (!Full && s >= view.left) continue;
       const word w = staged[s];
-      const std::uint32_t b = digit_of(w, view.digit);
+      const std::uint32_t b = view.bin.of(w);
       view.to[s_.place[b] + s] = w;
       if constexpr (value_bytes_of(Keeps) > 0) bins.set(k, b);
     }
@@ -475,8 +561,8 @@ class sort_level {
 
   // Values take the places of their words, in halves that registers hold.
   template <bool Full>
-  __device__ __forceinline__ void move_values(const level_view<Parts>& view, int room,
-                                              const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
+  __device__ __forceinline__ void move_values(const view_type& view, int room, const packed_numbers<items>& rank,
+                                              const packed_bytes<items>& bins) {
     using value = sort_value<Keeps>;
     constexpr int at_once = items / 2;
     value* const staged = reinterpret_cast<value*>(staged_);
@@ -505,7 +591,7 @@ class sort_level {
   }
 
   // Where each bin's run begins in the tile and, less that, in the output.
-  __device__ __forceinline__ void place_bins(std::uint32_t tile, const level_view<Parts>& view, warp_bin* warp_bins) {
+  __device__ __forceinline__ void place_bins(std::uint32_t tile, const view_type& view, warp_bin* warp_bins) {
     const std::uint32_t bin = threadIdx.x;
     std::uint32_t count[1] = {};
     std::uint32_t start[1] = {};

@@ -18,7 +18,8 @@ class msd_room {
     return {count, level_tile<Parts>, Parts, ordered, key_bits};
   }
   msd_room(std::uint64_t count, std::uint64_t tile, std::uint32_t parts, bool ordered, std::uint32_t key_bits) {
-    const std::uint64_t levels = std::max<std::uint64_t>(1, ceil_div(key_bits, level_bits));
+    // A level with a pivot leaves its highest digits for the next.
+    const std::uint64_t levels = std::max<std::uint64_t>(1, 2 * ceil_div(key_bits, level_bits));
     const std::uint64_t buckets = count / group_words + 2;  // of a level, each larger than a group
     const std::uint64_t tiles = count / tile + buckets;
     const std::uint64_t rows = ordered ? tiles / chunk_tiles + buckets : buckets;
@@ -33,7 +34,9 @@ class msd_room {
     tile_rows_ = take(ordered ? tiles * level_bins * sizeof(std::uint32_t) : 0);
     // Two groups in a row have more words than one, and a bucket that is split leaves one more group than it has
     // buckets among its children.
-    groups_ = take((2 * buckets * (1 + levels) + 2) * sizeof(sort_group));
+    const std::uint64_t groups = 2 * buckets * (1 + levels) + 2;
+    groups_ = take(groups * sizeof(sort_group));
+    crowded_ = take(groups * sizeof(sort_group));
   }
 
   std::uint64_t bytes() const { return bytes_; }
@@ -49,6 +52,7 @@ class msd_room {
     }
     t.tile_rows = reinterpret_cast<std::uint32_t*>(scratch + tile_rows_);
     t.groups = reinterpret_cast<sort_group*>(scratch + groups_);
+    t.crowded = reinterpret_cast<sort_group*>(scratch + crowded_);
     return t;
   }
 
@@ -60,7 +64,8 @@ class msd_room {
   }
 
   std::uint64_t bytes_ = 0;
-  std::uint64_t counters_, buckets_[2], tile_bucket_[2], row_bucket_[2], rows_[2], differing_[2], tile_rows_, groups_;
+  std::uint64_t counters_, buckets_[2], tile_bucket_[2], row_bucket_[2], rows_[2], differing_[2], tile_rows_, groups_,
+      crowded_;
 };
 
 /// Levels that are queued as kernels of their own, which are faster than the one that runs any number of them but take
@@ -70,7 +75,7 @@ constexpr std::uint32_t queued_levels(std::uint64_t count) {
   return count < (std::uint64_t{1} << 26) ? 2 : 4;
 }
 
-template <int Parts, keeps Keeps, bool FromRows>
+template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 void queue_level(const context& ctx, const char* what, const level_arguments& a, std::uint32_t turn) {
   constexpr std::size_t shared = level_shared_bytes<Parts, Keeps>();
   const std::uint64_t tiles = ceil_div(a.count, level_tile<Parts>);
@@ -78,16 +83,16 @@ void queue_level(const context& ctx, const char* what, const level_arguments& a,
   // Buckets of the first levels are few, and each has one tile that is not full.
   const std::uint64_t buckets = turn == 0 ? 1 : turn == 1 ? level_bins : 2 * processors;
   const std::uint64_t moving = turn < 2 ? tiles + buckets - 1 : std::min(tiles, 8 * processors);
-  launch_shared(ctx, what, count_level<Parts, Keeps, FromRows>, std::min(tiles, 3 * processors), level_threads,
+  launch_shared(ctx, what, count_level<Parts, Keeps, FromRows, Pivots>, std::min(tiles, 3 * processors), level_threads,
                 sizeof(level_shared), a, turn);
-  launch_shared(ctx, what, begin_buckets<Parts, Keeps, FromRows>, buckets, level_threads, sizeof(level_shared), a,
-                turn);
+  launch_shared(ctx, what, begin_buckets<Parts, Keeps, FromRows, Pivots>, buckets, level_threads, sizeof(level_shared),
+                a, turn);
   if constexpr (keeps_order(Keeps)) {
     const std::uint64_t rows = ceil_div(tiles, chunk_tiles) + buckets;
     launch_shared(ctx, what, begin_chunks_of<Parts, Keeps>, std::min(rows, 4 * processors), level_threads,
                   sizeof(level_shared), a, turn);
   }
-  launch_shared(ctx, what, move_level<Parts, Keeps, FromRows>, moving, level_threads, shared, a, turn);
+  launch_shared(ctx, what, move_level<Parts, Keeps, FromRows, Pivots>, moving, level_threads, shared, a, turn);
 }
 
 template <int Parts, keeps Keeps>
@@ -106,10 +111,13 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
     launch_shared(ctx, what, begin_levels<Parts, Keeps>, 1, level_threads, sizeof(level_shared), a);
   }
   for (std::uint32_t turn = 0; turn < queued; ++turn) {
+    // In the large buckets of the first levels few keys are frequent enough.
     if (turn == 0 && s.from_rows) {
-      queue_level<Parts, Keeps, true>(ctx, what, a, turn);
+      queue_level<Parts, Keeps, true, false>(ctx, what, a, turn);
+    } else if (turn < 2) {
+      queue_level<Parts, Keeps, false, false>(ctx, what, a, turn);
     } else {
-      queue_level<Parts, Keeps, false>(ctx, what, a, turn);
+      queue_level<Parts, Keeps, false, true>(ctx, what, a, turn);
     }
   }
   constexpr std::size_t shared = level_shared_bytes<Parts, Keeps>();
@@ -130,6 +138,16 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
 }
 
 template <int Parts, keeps Keeps, finish_way Way>
+void queue_finish(const context& ctx, const char* what, const finish_arguments& a, std::uint64_t count) {
+  constexpr std::size_t shared = finish_shared_bytes<Parts, Keeps, Way>();
+  const auto kernel = finish_groups<Parts, Keeps, Way>;
+  const std::uint64_t resident =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared);
+  const std::uint64_t groups = a.only_count > 0 ? 1 : ceil_div(count, group_words / 4);
+  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared, a);
+}
+
+template <int Parts, keeps Keeps>
 void run_finish(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
   const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                            {s.values, s.value_buffers[0], s.value_buffers[1]},
@@ -139,12 +157,10 @@ void run_finish(const context& ctx, const char* what, const msd_sort& s, const s
                            s.target,
                            s.values_to,
                            s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
-  constexpr std::size_t shared = finish_shared_bytes<Parts, Keeps>();
-  const auto kernel = finish_groups<Parts, Keeps, Way>;
-  const std::uint64_t resident =
-      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared);
-  const std::uint64_t groups = a.only_count > 0 ? 1 : ceil_div(s.count, group_words / 4);
-  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared, a);
+  if (s.bitonic) return queue_finish<Parts, Keeps, finish_way::bitonic>(ctx, what, a, s.count);
+  // One group by itself is sorted in any case.
+  if (a.only_count == 0) queue_finish<Parts, Keeps, finish_way::bins>(ctx, what, a, s.count);
+  queue_finish<Parts, Keeps, finish_way::crowds>(ctx, what, a, s.count);
 }
 
 template <int Parts, keeps Keeps>
@@ -154,11 +170,7 @@ void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, st
     require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
     run_levels<Parts, Keeps>(ctx, what, s, tables);
   }
-  if (s.bitonic) {
-    run_finish<Parts, Keeps, finish_way::bitonic>(ctx, what, s, tables);
-  } else {
-    run_finish<Parts, Keeps, finish_way::bins>(ctx, what, s, tables);
-  }
+  run_finish<Parts, Keeps>(ctx, what, s, tables);
 }
 
 /// Of words that are all there is.

@@ -11,12 +11,12 @@
 // the buckets nor how many levels it takes.
 namespace sheaf::cuda {
 
-/// What is done to the bits of a key so that it is a number that ascends.
+/// What is done to the bits of a key so that it is a number that ascends, and so undone: some are turned round, which
+/// of them the highest one tells, as floats of either sign ascend in opposite ways.
 struct key_change {
-  std::array<std::uint32_t, 4> mask{};  ///< the bits of each part that are key
-  bool is_signed = false;
-  bool is_floating = false;
-  bool descending = false;
+  std::array<std::uint32_t, 4> mask{};       ///< the bits of each part that are key
+  std::array<std::uint32_t, 4> turned[2]{};  ///< where the highest bit is 0, and where it is 1
+  bool turns_highest = false;                ///< the same in both
 };
 
 /// Where the parts of a row's word come from.

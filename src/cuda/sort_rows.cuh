@@ -6,24 +6,22 @@
 // Words and the rows that they stand for: put together before a sort, taken apart after it.
 namespace sheaf::cuda {
 
-/// Bits of a key that are turned round so that it becomes a number that ascends: what restore_key undoes.
+/// Turns what key_change says, which makes a number of a key whose highest bit this is.
+template <int Parts>
+__device__ __forceinline__ void turn_bits(sort_word<Parts>& word, const key_change& change, bool highest) {
+#pragma unroll
+  for (int i = 0; i < Parts; ++i) word.part[i] ^= highest ? change.turned[1][i] : change.turned[0][i];
+}
+
 template <int Parts>
 __device__ __forceinline__ void make_number(sort_word<Parts>& word, const key_change& change) {
-  const bool is_negative_float = change.is_floating && word.part[Parts - 1] >> 31 != 0;
-  const bool flips_all = change.descending != is_negative_float;
-  if (change.is_signed || (change.is_floating && !is_negative_float)) word.part[Parts - 1] ^= 1U << 31;
-#pragma unroll
-  for (int i = 0; i < Parts; ++i) word.part[i] ^= flips_all ? change.mask[i] : 0;
+  turn_bits(word, change, word.part[Parts - 1] >> 31 != 0);
 }
 
 /// Turns the number that a key became back into the key.
 template <int Parts>
 __device__ __forceinline__ void restore_key(sort_word<Parts>& word, const key_change& change) {
-  const bool is_negative_float = change.is_floating && ((word.part[Parts - 1] >> 31 != 0) == change.descending);
-  const bool flips_all = change.descending != is_negative_float;
-#pragma unroll
-  for (int i = 0; i < Parts; ++i) word.part[i] ^= flips_all ? change.mask[i] : 0;
-  if (change.is_signed || (change.is_floating && !is_negative_float)) word.part[Parts - 1] ^= 1U << 31;
+  turn_bits(word, change, (word.part[Parts - 1] >> 31 != 0) != change.turns_highest);
 }
 
 __device__ __forceinline__ std::uint32_t load_part(const word_source::part_source& from, std::uint64_t row) {

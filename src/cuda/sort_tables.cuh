@@ -74,6 +74,8 @@ struct sort_counters {
   std::uint32_t rows[2];
   std::uint32_t groups;
   std::uint32_t ticket;
+  std::uint32_t crowded;  ///< groups with bins of many words
+  std::uint32_t crowded_ticket;
 };
 
 /// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
@@ -86,6 +88,7 @@ struct sort_tables {
   std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
   std::uint32_t* differing[2];   ///< of each bucket, as many as parts: the bits in which its words are not all the same
   sort_group* groups;
+  sort_group* crowded;
 };
 
 struct level_arguments {
@@ -134,6 +137,12 @@ class word_reader {
   std::uint32_t first_;
 };
 
+/// A key that seems to be frequent in a bucket.
+struct pivot_word {
+  std::uint32_t part[4];
+  bool found;
+};
+
 /// What a block needs of shared memory beside the tile.
 struct level_shared {
   std::uint32_t place[level_bins];
@@ -147,6 +156,7 @@ struct level_shared {
   std::uint32_t group_total;
   std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
   sort_bucket coming_bucket;
+  pivot_word coming_pivot;
 };
 
 template <int Parts, keeps Keeps>

@@ -18,6 +18,13 @@ struct alignas(Parts == 3 ? 4 : Parts * 4) sort_word {
 // What is read off a word is computed from all of its parts and then chosen: an array that is indexed by what is not
 // known before the kernel runs would lie in memory.
 
+/// The same number, of which the compiler does not know that it is: what was computed from it before is computed again
+/// instead of lying in registers, or where these spill to, until then.
+__device__ __forceinline__ std::uint32_t anew(std::uint32_t number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
 /// Up to 12 bits of a word, from any bit on.
 struct digit_field {
   std::uint32_t part;
@@ -106,6 +113,27 @@ __device__ __forceinline__ word_order compare_words(const sort_word<Parts>& a, c
     equal = equal && of_a == of_b;
   }
   return less ? word_order::less : equal ? word_order::equal : word_order::greater;
+}
+
+/// The two parts from `low` on as one number; a part that there is not is 0.
+template <int Parts>
+__device__ __forceinline__ std::uint64_t pair_of(const sort_word<Parts>& word, int low) {
+  const std::uint64_t high = low + 1 < Parts ? word.part[low + 1 < Parts ? low + 1 : 0] : 0;
+  return high << 32 | word.part[low];
+}
+
+/// Whether a is less than b, as numbers.
+template <int Parts>
+__device__ __forceinline__ bool is_less(const sort_word<Parts>& a, const sort_word<Parts>& b) {
+  if constexpr (Parts == 1) {
+    return a.part[0] < b.part[0];
+  } else if constexpr (Parts == 2) {
+    return pair_of(a, 0) < pair_of(b, 0);
+  } else {
+    const std::uint64_t high_of_a = pair_of(a, 2);
+    const std::uint64_t high_of_b = pair_of(b, 2);
+    return high_of_a < high_of_b || (high_of_a == high_of_b && pair_of(a, 0) < pair_of(b, 0));
+  }
 }
 
 /// One more than the highest bit that is set; 0 if none is.
