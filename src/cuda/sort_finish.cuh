@@ -38,9 +38,13 @@ class group_sort {
 
   /// False where bins are too large and Way is bins; nothing has been written then.
   __device__ __forceinline__ bool run(const sort_group& group) {
-    const std::uint32_t where = group.count_and_where >> group_count_bits;
+    const std::uint32_t where = group.where();
+    if (Keeps == keeps::nothing && group.is_one_word()) {
+      repeat_word(group);
+      return true;
+    }
     const staged_words g{static_cast<const word*>(a_.buffers[where]) + group.begin,
-                         group.count_and_where & ((1U << group_count_bits) - 1),
+                         group.count(),
                          &s_,
                          reinterpret_cast<word*>(staged_),
                          reinterpret_cast<std::uint16_t*>(staged_ + staged_bytes<Parts, Keeps>),
@@ -84,12 +88,23 @@ class group_sort {
   }
 
  private:
+  // The word is where it may be written.
+  __device__ __forceinline__ void repeat_word(const sort_group& group) {
+    const std::uint32_t count = group.count();
+    const std::uint32_t past = group.begin % group_words;
+    const std::uint32_t from = past == 0 ? group.begin : group.begin - past + group_words;
+    const word w = static_cast<const word*>(a_.buffers[group.where()])[from];
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads)
+      store_word<Parts>(a_.target, group.begin + i, w);
+  }
+
   // Value number(s) of the group goes to place s, in the place where they come from or another.
   template <class Number>
   __device__ __forceinline__ void move_values(const staged_words& g, const sort_group& group, Number number) {
     using value = sort_value<Keeps>;
     value* const staged = reinterpret_cast<value*>(staged_);
-    const value* const from = static_cast<const value*>(a_.values[group.count_and_where >> group_count_bits]);
+    const value* const from = static_cast<const value*>(a_.values[group.where()]);
     value values[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {

@@ -54,6 +54,7 @@ struct level_view {
   std::uint32_t left;
   std::uint32_t row;  ///< of the bucket, or of the tile's chunk
   level_bin<Parts, Keeps, Pivots> bin;
+  bool leaves_pivot_out;
 };
 
 template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
@@ -206,7 +207,12 @@ class sort_level {
     }
     __syncthreads();
     if (pivot_bin < level_bins && s_.histogram[0][pivot_bin] > group_words) {
-      add_pieces(s_.place[pivot_bin], s_.histogram[0][pivot_bin], to);
+      if constexpr (Keeps == keeps::nothing) {
+        if (threadIdx.x == 0) t_.buckets[now_][b].where |= leaves_out;
+        add_one_word(s_.place[pivot_bin], s_.histogram[0][pivot_bin], to);
+      } else {
+        add_pieces(s_.place[pivot_bin], s_.histogram[0][pivot_bin], to);
+      }
     }
   }
 
@@ -270,13 +276,14 @@ class sort_level {
   __device__ view_type view_of(std::uint32_t tile, const sort_bucket& bucket) const {
     const std::uint32_t of_bucket = tile - bucket.first_tile;
     const std::uint32_t skipped = of_bucket * tile_words;
-    const std::uint32_t where = bucket.where & ~stays;
+    const std::uint32_t where = bucket.where & where_mask;
     return {bucket.begin + skipped,
             where,
             static_cast<word*>(const_cast<void*>(a_.buffers[next_buffer(where)])),
             min(bucket.count - skipped, tile_words),
             bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
-            bin_below(bucket.bits)};
+            bin_below(bucket.bits),
+            (bucket.where & leaves_out) != 0};
   }
 
   /// Of a few words of the bucket, one whose key another one has too; what was read does not change before the level
@@ -285,7 +292,7 @@ class sort_level {
     pivot.found = false;
     if (low_of(bucket.bits) <= a_.key_low || a_.key_high < 32 * Parts) return;
     constexpr int looked_at = 5;
-    const reader from(a_, bucket.where & ~stays, bucket.begin);
+    const reader from(a_, bucket.where & where_mask, bucket.begin);
     const key_mask<Parts> key(a_.key_low);
     word words[looked_at];
 #pragma unroll
@@ -375,8 +382,22 @@ class sort_level {
     __syncthreads();
   }
 
+  // Words that are all the same, more than a group of them: each piece has one multiple of group_words.
+  __device__ void add_one_word(std::uint32_t begin, std::uint32_t count, std::uint32_t where) {
+    const std::uint32_t first = begin / group_words + (begin % group_words != 0 ? 1 : 0);
+    const std::uint32_t pieces = (begin + (count - 1)) / group_words - first + 1;
+    if (threadIdx.x == 0) s_.first_group = atomicAdd(&t_.counters->groups, pieces);
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < pieces; i += level_threads) {
+      const std::uint32_t from = i == 0 ? begin : (first + i) * group_words;
+      const std::uint32_t to = i + 1 == pieces ? begin + count : (first + i + 1) * group_words;
+      t_.groups[s_.first_group + i] = {from, group(to - from, where) | sort_group::one_word};
+    }
+    __syncthreads();
+  }
+
   static __device__ std::uint32_t group(std::uint32_t count, std::uint32_t where) {
-    return count | where << group_count_bits;
+    return count | where << sort_group::count_bits;
   }
 
   // Small children, as many neighbours together as fit: each child looks up where the group that began with it would
@@ -552,11 +573,18 @@ class sort_level {
       if (!Full && s >= view.left) continue;
       const word w = staged[s];
       const std::uint32_t b = view.bin.of(w);
-      view.to[s_.place[b] + s] = w;
+      const std::uint32_t to = s_.place[b] + s;
+      if (!is_left_out(view, b, to)) view.to[to] = w;
       if constexpr (value_bytes_of(Keeps) > 0) bins.set(k, b);
     }
     __syncthreads();
     if constexpr (value_bytes_of(Keeps) > 0) move_values<Full>(view, room, rank, bins);
+  }
+
+  // Words that are all the same are written by the kernel that finishes groups, if they are many.
+  __device__ __forceinline__ bool is_left_out(const view_type& view, std::uint32_t bin, std::uint32_t to) const {
+    if constexpr (!Pivots || Keeps != keeps::nothing) return false;
+    return view.leaves_pivot_out && bin == view.bin.pivot_bin() && to % group_words != 0;
   }
 
   // Values take the places of their words, in halves that registers hold.

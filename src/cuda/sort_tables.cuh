@@ -59,14 +59,24 @@ struct sort_bucket {
   std::uint32_t bits;        ///< above which all keys are the same; of more than one part a multiple of 8
   std::uint32_t where;       ///< the number of the buffer that holds it
 };
-constexpr std::uint32_t stays = 0x100;  ///< in `where`: this level has nothing to move
+/// In `where`: this level has nothing to move, or leaves out its pivot's words.
+constexpr std::uint32_t stays = 0x100;
+constexpr std::uint32_t leaves_out = 0x200;
+constexpr std::uint32_t where_mask = 0xff;
 
 /// Neighbours that are finished together: where they begin, and how many they are in the low bits.
 struct sort_group {
   std::uint32_t begin;
   std::uint32_t count_and_where;
+
+  __device__ std::uint32_t count() const { return count_and_where & ((1U << count_bits) - 1); }
+  __device__ std::uint32_t where() const { return count_and_where >> count_bits & 3; }
+  /// Words that are all the same, of which the buffer has but those at multiples of group_words.
+  __device__ bool is_one_word() const { return (count_and_where & one_word) != 0; }
+
+  static constexpr std::uint32_t count_bits = 24;
+  static constexpr std::uint32_t one_word = 1U << 31;
 };
-constexpr std::uint32_t group_count_bits = 24;
 
 struct sort_counters {
   std::uint32_t buckets[2];  ///< of this level and the next, in turn
