@@ -30,6 +30,24 @@ foreach(sweep IN ITEMS
   endif()
 endforeach()
 
+# A record has the profile and, for each problem, every variant's time under the variant's name.
+execute_process(COMMAND ${BENCH} --set sort --sorts u32,u64+16 --keys uniform --bit-ranges all --sizes 4097 --backend cpu
+    --threads 2 --variants --no-peer --seconds 0 --rounds 1 --warm --record ${OUTPUT}.record
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "sheaf-bench --record exited with ${code}:\n${said}")
+endif()
+file(READ ${OUTPUT}.record record)
+string(JSON backend ERROR_VARIABLE missing GET "${record}" profile backend)
+foreach(problem IN ITEMS sort_keys/uniform/r4/u32/n=4097 sort_pairs/uniform/r16/u64/n=4097)
+  if(NOT missing)
+    string(JSON seconds ERROR_VARIABLE missing GET "${record}" seconds ${problem} cpu.msd)
+  endif()
+endforeach()
+if(missing)
+  message(FATAL_ERROR "${OUTPUT}.record: ${missing}")
+endif()
+
 # What is no sort, or no range of bits, is refused.
 foreach(wrong IN ITEMS "--sorts;u33" "--sorts;f16" "--sorts;u64/8" "--sorts;u32/" "--sorts;index" "--sorts;i128"
     "--bit-ranges;8" "--bit-ranges;9:9" "--bit-ranges;0:65" "--keys;random")

@@ -1,6 +1,6 @@
 // The planner judged by recorded times, without the machine that they were recorded on: every file
-// bench/results/*-model.json has a profile and, for each problem, the seconds of every variant (sheaf-bench --set model
-// --variants --hint --record FILE).
+// bench/results/*-model.json has a profile and, for each problem, the seconds of every variant (sheaf-bench --set
+// model, split or sort --variants --hint --record FILE).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,10 @@
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
+#include "primitives/sort.hpp"
 #include "primitives/split.hpp"
 #include "sheaf/machine.hpp"
+#include "support/problem_names.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -55,82 +57,25 @@ struct record {
   std::vector<recorded_problem> problems;
 };
 
-std::vector<std::string> split_text(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back().push_back(c);
-    }
-  }
-  return parts;
-}
-
-std::uint32_t word_of(std::uint64_t bytes) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(16, bytes & (~bytes + 1)));
-}
-
-// "split/uniform:b8/r8/own/n=65536", "split_gather_index/zipf:b11/r4/k32/n=65536"
-primitives::split_problem split_of(const std::vector<std::string>& name, backend_kind backend) {
-  using product = primitives::split_product;
-  primitives::split_problem p;
-  p.backend = backend;
-  p.stable = name[0] != "split_unstable";
-  if (name[0] == "split_gather_index") p.product = product::gather_index;
-  if (name[0] == "split_scatter_index") p.product = product::scatter_index;
-  p.bits = {0, static_cast<std::uint32_t>(std::stoul(name[1].substr(name[1].find(":b") + 2)))};
-  p.categories = std::uint64_t{1} << p.bits.count;
-  p.record_bytes = p.in_stride_bytes = p.out_stride_bytes = std::stoull(name[2].substr(1));
-  p.word_bytes = word_of(p.record_bytes);
-  const bool own = name[3] == "own";
-  p.key_from = own ? split_key::kind::record_bits : split_key::kind::key_bits;
-  p.key_bytes = p.key_stride_bytes = own ? p.record_bytes : std::stoull(name[3].substr(1)) / 8;
-  p.key_word_bytes = word_of(p.key_bytes);
-  p.count = std::stoull(name[4].substr(2));
-  return p;
-}
-
-// "gather/partitioned:256/r8/u32/n=65536"; of a reduction, "scatter_reduce/uniform:s1024/r4/u32+f32/n=65536"
-primitives::movement movement_of(const std::vector<std::string>& name, backend_kind backend) {
-  primitives::movement m;
-  m.backend = backend;
-  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = std::stoull(name[2].substr(1));
-  m.word_bytes = word_of(m.record_bytes);
-  m.index = name[3].starts_with("u64") ? index_type::u64 : index_type::u32;
-  m.count = m.far_count = std::stoull(name[4].substr(2));
-  return m;
-}
-
-primitives::scatter_reduce_problem reduction_of(const std::vector<std::string>& name, backend_kind backend) {
-  primitives::scatter_reduce_problem p{movement_of(name, backend)};
-  p.far_count = std::stoull(name[1].substr(name[1].find(":s") + 2));
-  const std::vector<std::string> types = split_text(name[3], '+');
-  for (const auto& [text, type] : {std::pair{"u32", value_type::u32},
-                                   {"f32", value_type::f32},
-                                   {"u64", value_type::u64},
-                                   {"f64", value_type::f64}}) {
-    if (types.at(1) == text) p.type = type;
-  }
-  p.order = types.size() > 2 ? reduction_order::unordered : reduction_order::deterministic;
-  return p;
-}
-
 recorded_problem problem_of(const std::string& text, backend_kind backend) {
-  const std::vector<std::string> name = split_text(text, '/');
+  const problem_name name(text);
   recorded_problem p{text, {}, {}};
-  if (name[0].starts_with("split")) {
-    p.predict = [s = split_of(name, backend)](const machine& m) {
+  if (name.primitive.starts_with("split")) {
+    p.predict = [s = split_named(name, backend)](const machine& m) {
       return cheapest(primitives::split_variants(), s, m);
     };
-  } else if (name[0] == "scatter_reduce") {
-    p.predict = [r = reduction_of(name, backend)](const machine& m) {
+  } else if (name.primitive.starts_with("sort")) {
+    p.predict = [s = sort_named(name, backend)](const machine& m) {
+      return cheapest(primitives::sort_variants(), s, m);
+    };
+  } else if (name.primitive == "scatter_reduce") {
+    p.predict = [r = reduction_named(name, backend)](const machine& m) {
       return cheapest(primitives::scatter_reduce_variants(), r, m);
     };
   } else {
-    primitives::movement moved = movement_of(name, backend);
-    moved.pattern = inputs::hint(inputs::parse_pattern(name[1]));
-    p.predict = [moved, gathers = name[0] == "gather"](const machine& m) {
+    primitives::movement moved = movement_named(name, backend);
+    moved.pattern = inputs::hint(inputs::parse_pattern(name.pattern));
+    p.predict = [moved, gathers = name.primitive == "gather"](const machine& m) {
       if (gathers) return cheapest(primitives::gather_variants(), primitives::gather_problem{moved}, m);
       return cheapest(primitives::scatter_variants(), primitives::scatter_problem{moved, duplicates::any}, m);
     };

@@ -15,7 +15,9 @@ bool read_number(std::string_view text, Number& number) {
   return problem == std::errc{} && end == text.data() + text.size();
 }
 
-bit_field read_bits(const std::string& text) {
+}  // namespace
+
+bit_field parse_bit_field(const std::string& text) {
   bit_field bits;
   const auto colon = text.find(':');
   const std::string_view all = text;
@@ -26,18 +28,20 @@ bit_field read_bits(const std::string& text) {
   return bits;
 }
 
-}  // namespace
+void add_bit_order(CLI::App& subcommand, bit_order& order) {
+  subcommand.add_flag_callback(
+      "--from-left", [&order] { order = bit_order::from_left; },
+      "Bit 0 is the highest of byte 0, as in the paper; without it the lowest, as in a little-endian number");
+}
 
 CLI::Option* add_key(CLI::App& subcommand, std::optional<bit_field>& bits, bit_order& order) {
   CLI::Option* key =
       subcommand
           .add_option_function<std::string>(
-              "--key", [&bits](const std::string& text) { bits = read_bits(text); },
+              "--key", [&bits](const std::string& text) { bits = parse_bit_field(text); },
               "The bits that are a record's category: BITS of them, 1 to 32, from bit OFFSET of the record on")
           ->type_name("OFFSET:BITS");
-  subcommand.add_flag_callback(
-      "--from-left", [&order] { order = bit_order::from_left; },
-      "Bit 0 is the highest of byte 0, as in the paper; without it the lowest, as in a little-endian number");
+  add_bit_order(subcommand, order);
   return key;
 }
 

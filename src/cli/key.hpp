@@ -1,13 +1,19 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <sheaf/split.hpp>
 
 namespace sheaf::cli {
 
-/// Adds --key OFFSET:BITS and --from-left, which say what bits a record's category is. The first is returned.
+/// "5:11": OFFSET:BITS, the bits that are a record's category. @throws CLI::ValidationError
+bit_field parse_bit_field(const std::string& text);
+
+/// Adds --from-left, which says how bits are counted.
+void add_bit_order(CLI::App& subcommand, bit_order& order);
+/// Adds --key OFFSET:BITS and --from-left. The first is returned.
 CLI::Option* add_key(CLI::App& subcommand, std::optional<bit_field>& bits, bit_order& order);
 
 }  // namespace sheaf::cli

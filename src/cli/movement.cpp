@@ -104,6 +104,15 @@ void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const
       ->type_name("u32|u64|i32|i64");
 }
 
+index_type index_type_for(std::optional<index_type> asked, std::uint64_t count) {
+  const index_type type = asked.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
+  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
+  if (count >> bits != 0) {
+    throw error(error_code::bad_argument, fmt::format("{} cannot number {} records", name(type), count));
+  }
+  return type;
+}
+
 void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern) {
   subcommand
       .add_option_function<std::string>(

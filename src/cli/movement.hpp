@@ -38,6 +38,9 @@ std::string_view name(index_type type);
 access_pattern parse_access_pattern(std::string_view text);
 std::string name(const access_pattern& pattern);
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
+/// Of an index that is written: u32 unless another is asked for or there are too many records.
+/// @throws error(bad_argument) for a type that cannot number so many
+index_type index_type_for(std::optional<index_type> asked, std::uint64_t count);
 void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
 
 /// @throws error(bad_argument) if the output is one of the inputs, by whatever name.

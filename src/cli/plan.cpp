@@ -7,7 +7,6 @@
 #include <sheaf/plan.hpp>
 
 #include "cli/command.hpp"
-#include "cli/movement.hpp"
 #include "cli/plan_problem.hpp"
 
 namespace sheaf::cli {
@@ -19,7 +18,10 @@ constexpr const char* footer =
     "Example: a scatter of a hundred million records of 16 bytes at random places of a table of the same size\n"
     "  sheaf plan scatter --count 100000000 --table 100000000 --bytes 16 --pattern random\n"
     "A split of as many records by the 11 bits from bit 5 on\n"
-    "  sheaf plan split --count 100000000 --bytes 16 --key 5:11";
+    "  sheaf plan split --count 100000000 --bytes 16 --key 5:11\n"
+    "A sort of as many records of 100 bytes by their first 10, and of 64-bit keys with values of 4 and of 16 bytes\n"
+    "  sheaf plan sort_records --count 100000000 --bytes 100 --key 0:10\n"
+    "  sheaf plan sort_pairs --count 100000000 --key-bytes 8 --bytes 4 --bytes 16";
 
 struct plan_command {
   common_options common;
@@ -45,17 +47,9 @@ void print_document(const plan_command& o, const context& ctx, const explanation
                              {"threads", ctx.threads()},
                              {"machine", why.machine},
                              {"profile", ctx.profile().source},
-                             {"count", o.problem.count},
-                             {"record_bytes", o.problem.width()},
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
                              {"variants", variants}};
-  if (o.problem.has_index()) document["index_type"] = name(o.problem.index());
-  if (o.problem.has_far_side()) {
-    document["table"] = o.problem.table.value_or(0);
-    document["pattern"] = name(o.problem.pattern);
-  } else {
-    document["categories"] = o.problem.key().categories;
-  }
+  document.update(o.problem.json());
   print_json(document);
 }
 

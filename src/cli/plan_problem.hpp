@@ -4,13 +4,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <sheaf/context.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/split.hpp>
+
+#include "cli/plan_sort.hpp"
 
 namespace sheaf::cli {
 
@@ -19,11 +23,11 @@ struct plan_problem {
   std::string primitive;
   std::uint64_t count = 0;
   std::optional<std::uint64_t> table;
-  std::optional<std::uint64_t> record_bytes;
+  std::vector<std::uint64_t> widths;  ///< of sort_pairs as many as arrays of values, else at most one
   std::optional<index_type> index_kind;
   access_pattern pattern;
   std::optional<sheaf::duplicates> repeats;
-  std::optional<bit_field> bits;
+  std::vector<std::string> keys;  ///< as given: what they say depends on the primitive
   bit_order order = bit_order::little_endian;
   std::optional<std::uint64_t> key_bytes;
   std::optional<std::uint64_t> categories;
@@ -37,17 +41,19 @@ struct plan_problem {
   explanation explain(const context& ctx, std::string_view variant) const;
   /// In words.
   std::string text() const;
-  /// Keys are the records themselves unless they have a width of their own; an index is of keys apart.
-  split_key key() const;
+  nlohmann::json json() const;
 
-  bool has_index() const { return primitive != "split" && primitive != "split_unstable"; }
-  bool has_far_side() const { return !primitive.starts_with("split"); }
-  index_type index() const { return index_kind.value_or(index_type::u32); }
+ private:
+  bool splits() const { return primitive.starts_with("split"); }
+  bool sorts() const { return primitive.starts_with("sort"); }
+  bool writes_index() const { return primitive.ends_with("_index"); }
+  bool has_far_side() const { return !splits() && !sorts(); }
+  index_type index() const;
   /// Of what is moved or written.
-  std::uint64_t width() const {
-    if (type) return bytes(*type);
-    return record_bytes.value_or(has_far_side() ? bytes(value_type::f32) : bytes(index()));
-  }
+  std::uint64_t width() const;
+  /// Keys are the records themselves unless they have a width of their own; an index is of keys apart.
+  split_key category_key() const;
+  plan_sort sort() const;
 };
 
 }  // namespace sheaf::cli

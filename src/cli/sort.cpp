@@ -130,13 +130,6 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
              o.common.verify ? "; verified" : "");
 }
 
-index_type index_type_for(const sort_command& o, std::uint64_t count) {
-  const index_type type = o.index_kind.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
-  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
-  if (count >> bits != 0) refuse(fmt::format("{} cannot number {} records", name(type), count));
-  return type;
-}
-
 void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
@@ -145,7 +138,7 @@ void run(const sort_command& o) {
   if (o.check) return check(o, file, rows, key);
   require_not_an_input(o.output, {o.in});
   sort_job job{o.common, file, rows, key, o.output, {}, 0};
-  if (!o.index.empty()) job.index = index_type_for(o, rows.count);
+  if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
   job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, least_external_bytes));
   print_sorted(o, job, sort_file(job));
 }

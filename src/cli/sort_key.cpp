@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,27 +37,23 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   }
 }
 
+constexpr std::pair<std::string_view, key_type> key_types[] = {{"u", key_type::unsigned_integer},
+                                                               {"i", key_type::signed_integer},
+                                                               {"f", key_type::floating},
+                                                               {"bytes", key_type::bytes}};
+
 std::optional<key_type> type_of(std::string_view text) {
-  if (text == "u") return key_type::unsigned_integer;
-  if (text == "i") return key_type::signed_integer;
-  if (text == "f") return key_type::floating;
-  if (text == "bytes") return key_type::bytes;
+  for (const auto& [name, type] : key_types) {
+    if (text == name) return type;
+  }
   return std::nullopt;
 }
 
-sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t record_bytes, bool descending) {
-  if (texts.size() > sort_key::most_fields) refuse(fmt::format("{} times --key, not at most 8", texts.size()));
-  sort_key key{};
-  for (const std::string& text : texts) {
-    const key_field f = parse_key_field(text, descending);
-    if (f.offset > record_bytes || f.bytes > record_bytes - f.offset) {
-      refuse(fmt::format("--key: '{}' reaches past the end of records of {} bytes", text, record_bytes));
-    }
-    key.fields[key.count++] = f;
+std::string_view name_of(key_type type) {
+  for (const auto& [name, named] : key_types) {
+    if (type == named) return name;
   }
-  const std::uint32_t bits = layout_of(key).bits;
-  if (bits > sort_key::most_bits) refuse(fmt::format("keys of {} bytes together, not at most 32", bits / 8));
-  return key;
+  return {};
 }
 
 // What numpy calls the type, as a field that is the whole record.
@@ -112,10 +109,31 @@ key_field parse_key_field(std::string_view text, bool descending) {
   const bool fits =
       is_float ? f.bytes == 2 || f.bytes == 4 || f.bytes == 8 : f.bytes >= 1 && f.bytes <= most_field_bytes;
   if (!fits) {
-    refuse(fmt::format("--key: '{}' is {} bytes wide, not {}", text, f.bytes,
+    refuse(fmt::format("--key: '{}' is {} bytes wide, not {}", io::printable(text), f.bytes,
                        is_float ? "2, 4 or 8 as floats are" : "1 to 32"));
   }
   return f;
+}
+
+sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t record_bytes, bool descending,
+                      std::string_view rows) {
+  if (texts.size() > sort_key::most_fields) refuse(fmt::format("{} times --key, not at most 8", texts.size()));
+  sort_key key{};
+  for (const std::string& text : texts) {
+    const key_field f = parse_key_field(text, descending);
+    if (f.offset > record_bytes || f.bytes > record_bytes - f.offset) {
+      refuse(
+          fmt::format("--key: '{}' reaches past the end of {} of {} bytes", io::printable(text), rows, record_bytes));
+    }
+    key.fields[key.count++] = f;
+  }
+  const std::uint32_t bits = layout_of(key).bits;
+  if (bits > sort_key::most_bits) refuse(fmt::format("keys of {} bytes together, not at most 32", bits / 8));
+  return key;
+}
+
+std::string text_of(const key_field& field) {
+  return fmt::format("{}:{}:{}{}", field.offset, field.bytes, name_of(field.type), field.descending ? ":desc" : "");
 }
 
 sort_key key_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,

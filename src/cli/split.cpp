@@ -129,7 +129,7 @@ void run(const split_command& o) {
   const split_views here = views_of(o, in, keys);
   const bool gathers = o.index == "gather";
   const std::uint64_t count = in_file ? in.count : keys.count;
-  const index_type type = o.index_kind.value_or(count >> 32 == 0 ? index_type::u32 : index_type::u64);
+  const index_type type = index_type_for(o.index_kind, count);
 
   const resident in_there(ctx, in.data, in.count * in.record_bytes);
   const resident keys_there(ctx, keys.data, keys.count * keys.record_bytes);
