@@ -44,21 +44,6 @@ std::optional<key_type> type_of(std::string_view text) {
   return std::nullopt;
 }
 
-sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t record_bytes, bool descending) {
-  if (texts.size() > sort_key::most_fields) refuse(fmt::format("{} times --key, not at most 8", texts.size()));
-  sort_key key{};
-  for (const std::string& text : texts) {
-    const key_field f = parse_key_field(text, descending);
-    if (f.offset > record_bytes || f.bytes > record_bytes - f.offset) {
-      refuse(fmt::format("--key: '{}' reaches past the end of records of {} bytes", text, record_bytes));
-    }
-    key.fields[key.count++] = f;
-  }
-  const std::uint32_t bits = layout_of(key).bits;
-  if (bits > sort_key::most_bits) refuse(fmt::format("keys of {} bytes together, not at most 32", bits / 8));
-  return key;
-}
-
 // What numpy calls the type, as a field that is the whole record.
 key_field field_of_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
@@ -112,10 +97,25 @@ key_field parse_key_field(std::string_view text, bool descending) {
   const bool fits =
       is_float ? f.bytes == 2 || f.bytes == 4 || f.bytes == 8 : f.bytes >= 1 && f.bytes <= most_field_bytes;
   if (!fits) {
-    refuse(fmt::format("--key: '{}' is {} bytes wide, not {}", text, f.bytes,
+    refuse(fmt::format("--key: '{}' is {} bytes wide, not {}", io::printable(text), f.bytes,
                        is_float ? "2, 4 or 8 as floats are" : "1 to 32"));
   }
   return f;
+}
+
+sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t record_bytes, bool descending) {
+  if (texts.size() > sort_key::most_fields) refuse(fmt::format("{} times --key, not at most 8", texts.size()));
+  sort_key key{};
+  for (const std::string& text : texts) {
+    const key_field f = parse_key_field(text, descending);
+    if (f.offset > record_bytes || f.bytes > record_bytes - f.offset) {
+      refuse(fmt::format("--key: '{}' reaches past the end of records of {} bytes", io::printable(text), record_bytes));
+    }
+    key.fields[key.count++] = f;
+  }
+  const std::uint32_t bits = layout_of(key).bits;
+  if (bits > sort_key::most_bits) refuse(fmt::format("keys of {} bytes together, not at most 32", bits / 8));
+  return key;
 }
 
 sort_key key_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,

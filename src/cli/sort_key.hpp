@@ -17,6 +17,10 @@ namespace sheaf::cli {
 /// they run do so as `descending` says. @throws error(bad_argument)
 key_field parse_key_field(std::string_view text, bool descending);
 
+/// The key that such texts say, the first deciding. @throws error(bad_argument) for one that is no field, lies outside
+/// a record or makes the key too long.
+sort_key key_of_texts(std::span<const std::string> texts, std::uint64_t record_bytes, bool descending);
+
 /// The key of a file's records: what the texts say, else the numbers or strings of an array of one dimension.
 /// @throws error(bad_argument) for keys that are none or lie outside a record, error(bad_input) for arrays that need
 /// to be told what to sort by.
