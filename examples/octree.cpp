@@ -192,8 +192,7 @@ int main(int argc, char** argv) try {
   const example::array<std::uint64_t> sorted_keys(ctx, count);
   const example::array<std::uint32_t> sorted_numbers(ctx, count);
   const double sort_time = example::seconds(ctx, [&] {
-    sheaf::sort_pairs<std::uint64_t, std::uint32_t>(ctx, keys.span(), sorted_keys.span(), numbers.span(),
-                                                    sorted_numbers.span());
+    sheaf::sort_pairs(ctx, keys, sorted_keys, numbers, sorted_numbers);
     sheaf::gather(ctx, there, sorted_numbers, sorted);
   });
   const std::vector<std::uint64_t> sorted_codes = sorted_keys.on_host(ctx);

@@ -60,7 +60,7 @@ TEST(CpuSort, EveryNumberOfThreadsGivesTheSame) {
         const context ctx = context::cpu(threads);
         std::vector<std::uint64_t> keys_out(count);
         std::vector<std::uint32_t> values_out(count);
-        sort_pairs<std::uint64_t, std::uint32_t>(ctx, keys, keys_out, values, values_out, false, {variant});
+        sort_pairs(ctx, keys, keys_out, values, values_out, false, {variant});
         if (first.empty()) first = values_out;
         EXPECT_TRUE(values_out == first) << variant << " with " << threads << " threads, " << name(spread);
         EXPECT_TRUE(std::is_sorted(keys_out.begin(), keys_out.end()));
@@ -82,10 +82,10 @@ TEST(CpuSort, StreamedLinesAreWhole) {
   std::vector<std::uint64_t> expected = in;
   std::sort(expected.begin(), expected.end());
   for (const char* variant : {"cpu.msd", "cpu.lsd"}) {
-    sort_keys<std::uint64_t>(ctx, in, out, false, {variant});
+    sort_keys(ctx, in, out, false, {variant});
     EXPECT_TRUE(out == expected) << variant;
     std::vector<std::uint64_t> values_out(count);
-    sort_pairs<std::uint64_t, std::uint64_t>(ctx, in, out, in, values_out, false, {variant});
+    sort_pairs(ctx, in, out, in, values_out, false, {variant});
     EXPECT_TRUE(out == expected && values_out == expected) << variant;
   }
 }
@@ -106,11 +106,11 @@ TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
     }
     for (const char* variant : {"cpu.msd", "cpu.lsd", ""}) {
       memory.most = 0;
-      sort_keys<std::uint32_t>(ctx, in, out, false, {variant});
+      sort_keys(ctx, in, out, false, {variant});
       EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
       EXPECT_LE(memory.most, count * 4 / 10 * 11 + least) << variant;
       memory.most = 0;
-      sort_pairs<std::uint32_t, std::uint32_t>(ctx, in, out, values, values_out, false, {variant});
+      sort_pairs(ctx, in, out, values, values_out, false, {variant});
       EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
       EXPECT_LE(memory.most, count * 8 / 10 * 11 + least) << variant;
       const explanation why = explain_sort(ctx, in, sort_key::of<std::uint32_t>(), {variant});
@@ -164,11 +164,11 @@ TEST(CpuSort, InputsInOrderComeBackAsTheyAre) {
   std::vector<std::int32_t> strictly(count);
   for (std::uint64_t i = 0; i < count; ++i) strictly[i] = static_cast<std::int32_t>(count - i);
   for (const bool descending : {false, true}) {
-    sort_keys<std::int32_t>(ctx, rising, out, descending, {"cpu.msd"});
+    sort_keys(ctx, rising, out, descending, {"cpu.msd"});
     EXPECT_TRUE(out == (descending ? falling : rising));
-    sort_keys<std::int32_t>(ctx, falling, out, descending, {"cpu.msd"});
+    sort_keys(ctx, falling, out, descending, {"cpu.msd"});
     EXPECT_TRUE(out == (descending ? falling : rising));
-    sort_keys<std::int32_t>(ctx, strictly, out, descending, {"cpu.msd"});
+    sort_keys(ctx, strictly, out, descending, {"cpu.msd"});
     EXPECT_EQ(out.front(), descending ? static_cast<std::int32_t>(count) : 1);
     EXPECT_TRUE(descending ? std::is_sorted(out.rbegin(), out.rend()) : std::is_sorted(out.begin(), out.end()));
   }

@@ -1,16 +1,12 @@
-#include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sheaf/sort.hpp>
 
 #include "inputs/pattern.hpp"
 #include "inputs/pattern_function.hpp"
-#include "support/contexts.hpp"
 #include "support/large.hpp"
 
 // Past 2^32 rows. Only where SHEAF_LARGE=1, as in large_test.cpp.
@@ -19,71 +15,10 @@ namespace {
 
 constexpr std::uint64_t row_count = (std::uint64_t{1} << 32) + 5;
 constexpr std::uint64_t seed = 29;
-constexpr std::uint64_t chunk = std::uint64_t{8} << 20;
 
-class SortLarge : public testing::TestWithParam<backend_kind> {
- protected:
-  void SetUp() override {
-    if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking minutes and much memory";
-    ctx = GetParam() == backend_kind::cuda ? cuda_context() : context::cpu();
-    if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  }
+class SortLarge : public large_fixture {};
 
-  // Memory of the context, or nothing where that would take what the host has not to spare.
-  std::optional<buffer> memory(std::uint64_t bytes) const {
-    const std::uint64_t on_host = ctx->backend() == backend_kind::cpu ? bytes : 0;
-    if (available_host_bytes() < on_host + (std::uint64_t{2} << 30)) return std::nullopt;
-    try {
-      return buffer(*ctx, bytes);
-    } catch (const error& e) {
-      if (e.code() != error_code::out_of_memory) throw;
-      return std::nullopt;
-    }
-  }
-
-  // Runs each variant but the reference that takes the problem; the others may need more scratch than there is.
-  template <class Run>
-  void for_each_variant(const explanation& why, Run run) const {
-    std::size_t runs = 0;
-    for (const variant_estimate& v : why.variants) {
-      if (!v.applicable || v.variant.starts_with("reference.")) continue;
-      SCOPED_TRACE(v.variant);
-      if (ctx->backend() == backend_kind::cpu && available_host_bytes() < v.scratch_bytes + (std::uint64_t{1} << 30)) {
-        fmt::print("{}: not enough memory for {} bytes of scratch\n", v.variant, v.scratch_bytes);
-        continue;
-      }
-      try {
-        run(v.variant);
-        ++runs;
-      } catch (const error& e) {
-        if (e.code() != error_code::out_of_memory) throw;
-        fmt::print("{}: {}\n", v.variant, e.what());
-      }
-    }
-    if (runs == 0) GTEST_SKIP() << "no variant had the memory";
-  }
-
-  // Calls look(first, bytes) for pieces of device or host memory in order.
-  template <class Look>
-  void for_each_chunk(const std::byte* first, std::uint64_t bytes, Look look) const {
-    std::vector<std::byte> part(chunk);
-    for (std::uint64_t at = 0; at < bytes; at += chunk) {
-      const std::uint64_t here = std::min(chunk, bytes - at);
-      copy_bytes(*ctx, part.data(), first + at, here);
-      look(at, std::span<const std::byte>(part.data(), here));
-      if (testing::Test::HasFatalFailure()) return;
-    }
-  }
-
-  std::optional<context> ctx;
-};
-
-#if SHEAF_HAS_CUDA
-constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
-#else
-constexpr backend_kind backends[] = {backend_kind::cpu};
-#endif
-INSTANTIATE_TEST_SUITE_P(EveryBackend, SortLarge, testing::ValuesIn(backends),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, SortLarge, testing::ValuesIn(large_backends),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 // As many of each as there were, in order.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +9,6 @@
 
 #include "inputs/pattern.hpp"
 #include "inputs/pattern_function.hpp"
-#include "support/contexts.hpp"
 #include "support/large.hpp"
 
 // Past 2^32 records. Only where SHEAF_LARGE=1, as in large_test.cpp.
@@ -21,27 +19,8 @@ constexpr std::uint64_t record_count = (std::uint64_t{1} << 32) + 5;
 constexpr std::uint64_t seed = 23;
 constexpr bit_field keys[] = {{0, 8}, {4, 3}};  // with the second one, order inside a category shows
 
-class SplitLarge : public testing::TestWithParam<backend_kind> {
+class SplitLarge : public large_fixture {
  protected:
-  void SetUp() override {
-    if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking minutes and much memory";
-    ctx = GetParam() == backend_kind::cuda ? cuda_context() : context::cpu();
-    if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  }
-
-  // Memory of the context, or nothing where that would take what the host has not to spare; the copies that the checks
-  // make on the host are counted.
-  std::optional<buffer> memory(std::uint64_t bytes, std::uint64_t host_bytes) const {
-    const std::uint64_t on_host = host_bytes + (ctx->backend() == backend_kind::cpu ? bytes : 0);
-    if (available_host_bytes() < on_host + (std::uint64_t{2} << 30)) return std::nullopt;
-    try {
-      return buffer(*ctx, bytes);
-    } catch (const error& e) {
-      if (e.code() != error_code::out_of_memory) throw;
-      return std::nullopt;
-    }
-  }
-
   std::vector<std::uint64_t> counts_of(const bit_field& bits) const {
     std::vector<std::uint64_t> counts(std::size_t{1} << bits.count, 0);
     for (std::uint64_t i = 0; i < record_count; ++i) ++counts[category(i, bits)];
@@ -50,35 +29,10 @@ class SplitLarge : public testing::TestWithParam<backend_kind> {
   static std::uint64_t category(std::uint64_t i, const bit_field& bits) {
     return inputs::record_byte(seed, i, 0) >> bits.first & ((1U << bits.count) - 1);
   }
-
-  std::optional<context> ctx;
 };
 
-#if SHEAF_HAS_CUDA
-constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
-#else
-constexpr backend_kind backends[] = {backend_kind::cpu};
-#endif
-INSTANTIATE_TEST_SUITE_P(EveryBackend, SplitLarge, testing::ValuesIn(backends),
+INSTANTIATE_TEST_SUITE_P(EveryBackend, SplitLarge, testing::ValuesIn(large_backends),
                          [](const auto& tested) { return std::string(name(tested.param)); });
-
-// Runs each variant but the reference that takes the problem; the others may need more scratch than there is.
-template <class Run>
-void for_each_variant(const explanation& why, Run run) {
-  std::size_t runs = 0;
-  for (const variant_estimate& v : why.variants) {
-    if (!v.applicable || v.variant.starts_with("reference.")) continue;
-    SCOPED_TRACE(v.variant);
-    try {
-      run(v.variant);
-      ++runs;
-    } catch (const error& e) {
-      if (e.code() != error_code::out_of_memory) throw;
-      fmt::print("{}: {}\n", v.variant, e.what());
-    }
-  }
-  EXPECT_GE(runs, 1U) << "no variant had the memory";
-}
 
 TEST_P(SplitLarge, RecordsPastTwoTo32AreInOrder) {
   const bool copies = GetParam() == backend_kind::cuda;
@@ -114,7 +68,7 @@ TEST_P(SplitLarge, RecordsPastTwoTo32AreInOrder) {
 // Entries of a category ascend and are of records of that category, and there are as many: then they are all of them.
 TEST_P(SplitLarge, GatherIndexNamesRecordsPastTwoTo32) {
   constexpr std::uint64_t chunk = std::uint64_t{8} << 20;
-  const auto there = memory(9 * record_count + 8, 0);
+  const auto there = memory(9 * record_count + 8);
   if (!there) GTEST_SKIP() << "not enough memory";
   const records from(there->data() + 8 * record_count, record_count, 1);
   inputs::fill_records(*ctx, from, seed);

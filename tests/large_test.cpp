@@ -8,7 +8,6 @@
 #include <sheaf/scatter.hpp>
 
 #include "inputs/pattern.hpp"
-#include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/large.hpp"
 #include "support/movement_cases.hpp"
@@ -45,12 +44,6 @@ constexpr large_case cases[] = {
     {"scatter_over_2_32_records", false, two_32 + 11, two_32 + 11, 1, index_type::u64, "permutation"},
 };
 
-#if SHEAF_HAS_CUDA
-constexpr backend_kind backends[] = {backend_kind::cpu, backend_kind::cuda};
-#else
-constexpr backend_kind backends[] = {backend_kind::cpu};
-#endif
-
 class Large : public testing::TestWithParam<std::tuple<large_case, backend_kind>> {
  protected:
   void SetUp() override {
@@ -72,7 +65,7 @@ class Large : public testing::TestWithParam<std::tuple<large_case, backend_kind>
   std::optional<context> ctx;
 };
 
-INSTANTIATE_TEST_SUITE_P(Movement, Large, testing::Combine(testing::ValuesIn(cases), testing::ValuesIn(backends)),
+INSTANTIATE_TEST_SUITE_P(Movement, Large, testing::Combine(testing::ValuesIn(cases), testing::ValuesIn(large_backends)),
                          [](const auto& tested) {
                            return fmt::format("{}_{}", std::get<0>(tested.param).name, name(std::get<1>(tested.param)));
                          });

@@ -245,6 +245,16 @@ TEST(SortKeyText, SaysOffsetBytesTypeAndDirection) {
       [] { parse_key_field(std::string_view("3:\0", 3), false); });
 }
 
+TEST(SortKeyText, OfAnyLengthIsCutInMessages) {
+  const std::string zeros(100000, '0');
+  const std::string shown = std::string(60, '0') + "...";
+  expect_error(error_code::bad_argument, "--key: '" + shown + "' is 33 bytes wide, not 1 to 32",
+               [&] { cli::parse_key_field(zeros + ":33", false); });
+  expect_error(error_code::bad_argument, "--key: '" + shown + "' reaches past the end of records of 3 bytes", [&] {
+    cli::key_of_texts(std::vector<std::string>{"0:1", zeros + ":4"}, 3, false);
+  });
+}
+
 TEST(ByteSize, IsANumberWithAUnit) {
   using cli::parse_byte_size;
   EXPECT_EQ(parse_byte_size("0"), 0U);

@@ -14,7 +14,12 @@ template <class Range>
 concept record_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
 
-/// The same, of one of the four index types.
+/// The same, whose elements may be written.
+template <class Range>
+concept record_output_range =
+    record_range<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
+
+/// A record_range of one of the four index types.
 template <class Range>
 concept index_range = record_range<Range> &&(std::is_same_v<std::ranges::range_value_t<Range>, std::uint32_t> ||
                                              std::is_same_v<std::ranges::range_value_t<Range>, std::uint64_t> ||
@@ -50,8 +55,8 @@ struct records {
   records(void* first, std::uint64_t record_count, std::uint64_t bytes) : records(first, record_count, bytes, bytes) {}
   records(void* first, std::uint64_t record_count, std::uint64_t bytes, std::uint64_t stride)
       : data(static_cast<std::byte*>(first)), count(record_count), record_bytes(bytes), stride_bytes(stride) {}
-  template <record_range Range>
-  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>) records(Range&& typed)
+  template <record_output_range Range>
+  records(Range&& typed)
       : records(std::ranges::data(typed), std::ranges::size(typed), sizeof(std::ranges::range_value_t<Range>)) {}
 
   operator const_records() const { return {data, count, record_bytes, stride_bytes}; }
@@ -93,7 +98,7 @@ struct index_output {
   constexpr index_output(void* first, std::uint64_t index_count, index_type t)
       : data(first), count(index_count), type(t) {}
   template <index_range Range>
-  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>) index_output(Range&& list)
+  requires record_output_range<Range> index_output(Range&& list)
       : index_output(std::ranges::data(list), std::ranges::size(list), index_span(list).type) {}
 
   operator index_span() const { return {data, count, type}; }

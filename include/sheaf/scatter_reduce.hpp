@@ -20,9 +20,9 @@ constexpr std::uint64_t bytes(value_type type) {
 }
 
 template <class T>
-concept reducible_value = std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> ||
-    std::is_same_v<T, std::int64_t> || std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> ||
-    std::is_same_v<T, double>;
+concept reducible_value =
+    std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
+    std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 template <class Range>
 concept value_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
@@ -62,9 +62,8 @@ struct values {
   constexpr values() = default;
   constexpr values(void* first, std::uint64_t value_count, value_type t) : data(first), count(value_count), type(t) {}
   template <value_range Range>
-  requires(!std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>) values(Range&& list)
-      : values(std::ranges::data(list), std::ranges::size(list),
-               value_type_of<std::ranges::range_value_t<Range>>()) {}
+  requires record_output_range<Range> values(Range&& list)
+      : values(std::ranges::data(list), std::ranges::size(list), value_type_of<std::ranges::range_value_t<Range>>()) {}
 
   operator const_values() const { return {data, count, type}; }
 };

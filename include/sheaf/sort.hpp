@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +26,16 @@ enum class key_type : std::uint8_t {
                      ///< bit, -infinity, ..., -0, +0, ..., infinity, NaN without it; NaN by their bits
   bytes,             ///< 1 to 32 bytes compared from the first to the last as memcmp does: strings, big-endian integers
 };
+
+/// Integers up to 128 bits, float and double.
+template <class T>
+concept sortable_number = (std::is_floating_point_v<T> && sizeof(T) <= 8) || requires {
+  requires static_cast<T>(1) / 2 == static_cast<T>(0);
+};
+
+/// std::vector, std::array, std::span of such numbers: keys side by side.
+template <class Range>
+concept sort_key_range = record_range<Range> && sortable_number<std::ranges::range_value_t<Range>>;
 
 /// One part of a key: bytes of a row, and how they compare.
 struct key_field {
@@ -52,8 +63,8 @@ struct sort_key {
     if (in_order.size() > most_fields) throw error(error_code::bad_argument, "sort_key: more than 8 fields");
     for (const key_field& f : in_order) fields[count++] = f;
   }
-  /// A number as the C++ type has it: integers up to 128 bits, float and double, at `offset` of the row.
-  template <class T>
+  /// A number as the C++ type has it, at `offset` of the row.
+  template <sortable_number T>
   static constexpr sort_key of(bool descending = false, std::uint64_t offset = 0) {
     return key_field{offset, sizeof(T), type_of<T>(), descending};
   }
@@ -61,13 +72,8 @@ struct sort_key {
  private:
   template <class T>
   static constexpr key_type type_of() {
-    if constexpr (std::is_floating_point_v<T>) {
-      static_assert(sizeof(T) <= 8, "float or double");
-      return key_type::floating;
-    } else {
-      static_assert(static_cast<T>(1) / 2 == static_cast<T>(0), "a number");
-      return static_cast<T>(-1) < static_cast<T>(0) ? key_type::signed_integer : key_type::unsigned_integer;
-    }
+    if constexpr (std::is_floating_point_v<T>) return key_type::floating;
+    return static_cast<T>(-1) < static_cast<T>(0) ? key_type::signed_integer : key_type::unsigned_integer;
   }
 };
 
@@ -106,22 +112,23 @@ SHEAF_API void sort_pairs(const context& ctx, const_records keys, const sort_key
 SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
                                  const sort_options& options = {});
 
-/// Numbers in order: sort_records of rows that are their own key.
-template <class T>
-void sort_keys(const context& ctx, std::span<const T> in, std::span<T> out, bool descending = false,
+/// Numbers in order, into a range of the same type: sort_records of rows that are their own key.
+template <sort_key_range Keys, record_output_range Sorted>
+requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<Sorted>>
+void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, bool descending = false,
                const sort_options& options = {}) {
-  sort_records(ctx, const_records(in.data(), in.size(), sizeof(T)), sort_key::of<T>(descending),
-               records(out.data(), out.size(), sizeof(T)), options);
+  sort_records(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(descending), sorted, options);
 }
 
-/// Numbers in order, and one array of values along with them: sort_pairs.
-template <class T, class V>
-void sort_pairs(const context& ctx, std::span<const T> keys, std::span<T> keys_out, std::span<const V> values,
-                std::span<V> values_out, bool descending = false, const sort_options& options = {}) {
-  const sort_column column{const_records(values.data(), values.size(), sizeof(V)),
-                           records(values_out.data(), values_out.size(), sizeof(V))};
-  sort_pairs(ctx, const_records(keys.data(), keys.size(), sizeof(T)), sort_key::of<T>(descending),
-             records(keys_out.data(), keys_out.size(), sizeof(T)), std::span(&column, 1), options);
+/// Numbers in order, and one array of values along with them: sort_pairs. Each goes into a range of its own type.
+template <sort_key_range Keys, record_output_range SortedKeys, record_range Values, record_output_range SortedValues>
+requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<SortedKeys>> &&
+    std::same_as<std::ranges::range_value_t<Values>, std::ranges::range_value_t<SortedValues>>
+void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, const Values& values,
+                SortedValues&& values_out, bool descending = false, const sort_options& options = {}) {
+  const sort_column column{values, values_out};
+  sort_pairs(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(descending), keys_out, std::span(&column, 1),
+             options);
 }
 
 /// What sort_records, sort_pairs and sort_gather_index would do with views of these shapes; data may be null.

@@ -13,7 +13,7 @@ constexpr std::uint64_t most_threads = 4096;
 
 }  // namespace
 
-void common_options::add_to(CLI::App& subcommand) {
+void common_options::add_to(CLI::App& subcommand, const std::string& verify_text) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember({"auto", "reference", "cpu", "cuda"}))
       ->capture_default_str();
@@ -21,7 +21,7 @@ void common_options::add_to(CLI::App& subcommand) {
       subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
       "CPU threads; all of them unless given");
   subcommand.add_flag("--json", json, "Print one JSON document");
-  subcommand.add_flag("--verify", verify, "Check the answer against the serial reference");
+  subcommand.add_flag("--verify", verify, verify_text);
   subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
 }
 

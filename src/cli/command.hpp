@@ -41,7 +41,8 @@ struct common_options {
   bool verify = false;
   bool quiet = false;
 
-  void add_to(CLI::App& subcommand);
+  /// @param verify_text  what --verify does, where that is not a comparison with the serial reference.
+  void add_to(CLI::App& subcommand, const std::string& verify_text = "Check the answer against the serial reference");
   /// @throws error(backend_unavailable)
   context make_context() const;
   /// The variant to force: reference.serial for the reference backend, else empty.

@@ -112,7 +112,7 @@ void add_demo(CLI::App& app) {
       ->check(CLI::IsMember({"small", "full"}))
       ->capture_default_str();
   command->add_option("--report", options->report, "Write an HTML page")->type_name("FILE");
-  options->add_to(*command);
+  options->add_to(*command, "Changes nothing: every answer is checked anyway");
   command->footer(footer);
   command->callback([options] { run(*options); });
 }

@@ -175,7 +175,10 @@ void add_sort(CLI::App& app) {
           },
           "Most memory to use, such as 512M or 4G; half of what is free unless given")
       ->type_name("SIZE");
-  o->common.add_to(*subcommand);
+  o->common.add_to(
+      *subcommand,
+      "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
+      "order; of an index every entry");
   subcommand->footer(footer);
   subcommand->callback([o] { run(*o); });
 }

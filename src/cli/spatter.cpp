@@ -147,7 +147,7 @@ void add_spatter(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "Begin no further run of a pattern after so long")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  options->add_to(*command);
+  options->add_to(*command, "Check every entry moved, whose value is a function of its place");
   command->footer(footer);
   command->callback([options] { run_spatter(*options); });
 }

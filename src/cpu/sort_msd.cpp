@@ -1,13 +1,11 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <optional>
+#include <bit>
 #include <vector>
 
-#include "core/context_state.hpp"
-#include "cpu/huge_pages.hpp"
-#include "cpu/sort_pass.hpp"
-#include "cpu/sort_plan.hpp"
+#include "cpu/sort_call.hpp"
+#include "cpu/sort_in_cache.hpp"
 
 // Radix clustering from the highest digit on (Boncz, Manegold, Kersten, VLDB 1999): words are split by the highest bits
 // that differ, until what is left of them fits a core's cache and is sorted there. Ranges too large for one thread are
@@ -26,83 +24,59 @@ class msd_sort {
   using Word = typename Array::word;
 
  public:
-  msd_sort(const sort_problem& p, const sort_shape& s, const sort_room& room, const plan::planned& plan,
-           const sort_buffers& b, const word_maker<Word>& maker, std::byte* scratch)
-      : maker_(maker),
-        room_(room),
-        scratch_(scratch),
-        count_(p.count),
-        parts_(plan.parameters[sort_parts]),
-        digit_bits_(static_cast<std::uint32_t>(plan.parameters[sort_digit_bits])),
-        streams_(plan.parameters[sort_streams] != 0),
-        mask_(bits_at<Word>(s.key_low, s.key_bits)),
-        key_low_(s.key_low),
-        rounds_(s.rounds),
-        arrays_{Array::in_scratch(scratch + room.words[0], p.count),
-                s.out_holds_words ? Array::in_outputs(b) : Array::in_scratch(scratch + room.words[1], p.count)} {}
+  explicit msd_sort(const sort_call<Array>& call) : call_(call) {}
 
-  void run() {
-    if (digit_bits_ == 0) {
-      Word* const words = spare(0);
-      maker_.make(0, count_, 0, words);
-      maker_.write(0, count_,
-                   sort_rounds_in_cache(words, words + room_.cached_words, count_, mask_, maker_, 0, rounds_));
-      return;
-    }
-    std::vector<range> shared{{0, count_, rows, 0, false}};
+  void run() const {
+    const std::uint64_t count = call_.count;
+    const std::uint64_t parts = call_.parts;
+    if (call_.digit_bits == 0) return sort_all_in_cache();
+    std::vector<range> shared{{{0, count}, call_.rows, 0, false}};
     std::vector<range> jobs;
-    const std::uint64_t most_alone = std::max(room_.cached_words, count_ / (2 * parts_));
-    const shared_tables tables{at<std::uint64_t>(room_.starts), at<std::uint64_t>(room_.next), scratch_ + room_.lines,
-                               at<range_order<Word>>(room_.orders)};
+    const std::uint64_t most_alone = std::max(call_.room.cached_words, count / (2 * parts));
+    const pass_tables<Word> tables = call_.tables();
     const auto keep = [&](const range& r) { (r.size() > most_alone ? shared : jobs).push_back(r); };
     while (!shared.empty()) {
       const range r = shared.back();
       shared.pop_back();
-      divide(r, parts_, digit_bits_, tables, keep);
+      divide(r, parts, call_.digit_bits, tables, keep);
     }
-    const auto small = [&](const range& r) { return r.size() <= room_.cached_words; };
+    const auto small = [&](const range& r) { return r.size() <= call_.room.cached_words; };
     std::partition(jobs.begin(), jobs.end(), [&](const range& r) { return !small(r); });
-    for_each_job(jobs.size(), parts_, [&](std::uint64_t job) {
-      sort_alone(jobs[job], parts_ == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num()));
+    for_each_job(jobs.size(), parts, [&](std::uint64_t job) {
+      sort_alone(jobs[job], parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num()));
     });
   }
 
  private:
-  static constexpr std::uint32_t rows = 2;  ///< a side: what the caller gave, of which words are made
-
   struct range {
-    std::uint64_t begin;
-    std::uint64_t end;
+    word_range words;
     std::uint32_t side;
     std::uint32_t round;
     bool is_equal;  ///< in the bits of this round
 
-    std::uint64_t size() const noexcept { return end - begin; }
-  };
-  struct shared_tables {
-    std::uint64_t* starts;
-    std::uint64_t* next;
-    std::byte* lines;
-    range_order<Word>* orders;  ///< of each part
+    std::uint64_t size() const noexcept { return words.size(); }
   };
 
-  template <class T>
-  T* at(std::uint64_t offset) const noexcept {
-    return reinterpret_cast<T*>(scratch_ + offset);
+  Word* spare(std::uint64_t part) const noexcept {
+    return call_.template at<Word>(call_.room.spare + part * call_.room.spare_bytes);
   }
-  Word* spare(std::uint64_t part) const noexcept { return at<Word>(room_.spare + part * room_.spare_bytes); }
-  const word_reader<Word>& reader(const range& r) const noexcept {
-    if (r.side == rows) return maker_;
-    return arrays_[r.side];
+  const word_reader<Word>& reader(const range& r) const noexcept { return call_.words(r.side); }
+
+  void sort_all_in_cache() const {
+    Word* const words = spare(0);
+    call_.maker.make(0, call_.count, 0, words);
+    call_.maker.write(0, call_.count,
+                      sort_rounds_in_cache(words, words + call_.room.cached_words, call_.count, call_.mask, call_.maker,
+                                           0, call_.rounds));
   }
 
   // The digit that begins with the highest bit of those that differ, no wider than worth it for so many words.
   pass_digit digit_below(std::uint32_t end, std::uint64_t count, std::uint32_t most_bits) const noexcept {
-    const std::uint64_t target = std::max<std::uint64_t>(1, room_.cached_words * 2 / 3);
+    const std::uint64_t target = std::max<std::uint64_t>(1, call_.room.cached_words * 2 / 3);
     const std::uint32_t wanted =
         std::max(least_digit_bits, static_cast<std::uint32_t>(std::bit_width((count - 1) / target)));
-    const std::uint32_t last = std::max(end, key_low_ + 1);
-    const std::uint32_t bits = std::min({wanted, most_bits, last - key_low_});
+    const std::uint32_t last = std::max(end, call_.key_low + 1);
+    const std::uint32_t bits = std::min({wanted, most_bits, last - call_.key_low});
     return {last - bits, bits};
   }
 
@@ -112,180 +86,80 @@ class msd_sort {
     Word few[samples];
     for (std::uint64_t i = 0; i < samples; ++i) {
       Word room;
-      few[i] = *reader(r).read_keys(r.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
+      few[i] = *reader(r).read_keys(r.words.begin + (r.size() - 1) / (samples - 1) * i, 1, &room);
     }
-    const word_order<Word> order = order_of(few, samples, mask_);
+    const word_order<Word> order = order_of(few, samples, call_.mask);
     return {.differing = order.differing, .ascends = order.ascends};
-  }
-
-  // Writes rows as they are while they are in order; false where they are not. 2^22 keys of 8 bytes that are in order
-  // take a seventh less process time than counting them first.
-  bool write_while_in_order(const range& r, const shared_tables& tables) const {
-    for_each_part(parts_, [&](std::uint64_t part) {
-      range_order<Word>& order = tables.orders[part];
-      order = {};
-      for_each_word_block(r.begin + part_begin(r.size(), parts_, part),
-                          r.begin + part_begin(r.size(), parts_, part + 1),
-                          [&](std::uint64_t first, std::uint64_t here) {
-                            if (!order.ascends) return;
-                            Word room[block_words];
-                            const Word* const words = maker_.read(first, here, room);
-                            const bool is_first = first == r.begin + part_begin(r.size(), parts_, part);
-                            if (is_first) order.first = static_cast<Word>(words[0] & mask_);
-                            order.ascends = (is_first || order.last <= static_cast<Word>(words[0] & mask_)) &&
-                                            rises(words, here, mask_);
-                            order.last = static_cast<Word>(words[here - 1] & mask_);
-                            if (order.ascends) maker_.write(first, here, words);
-                          });
-    });
-    for (std::uint64_t part = 1; part < parts_; ++part) tables.orders[0].add(tables.orders[part]);
-    return tables.orders[0].ascends;
-  }
-
-  range_order<Word> count(const range& r, std::uint64_t parts, pass_digit digit, const shared_tables& tables) const {
-    std::uint64_t* const counts = tables.starts;
-    range_order<Word>* const orders = tables.orders;
-    const std::uint64_t buckets = digit.buckets();
-    for_each_part(parts, [&](std::uint64_t part) {
-      std::fill_n(counts + part * buckets, buckets, std::uint64_t{0});
-      orders[part] =
-          count_words(reader(r), r.begin + part_begin(r.size(), parts, part),
-                      r.begin + part_begin(r.size(), parts, part + 1), mask_, digit, counts + part * buckets);
-    });
-    for (std::uint64_t part = 1; part < parts; ++part) orders[0].add(orders[part]);
-    return orders[0];
   }
 
   // Splits a range into others that keep() gets, or finishes it where nothing is left to do.
   template <class Keep>
-  void divide(const range& r, std::uint64_t parts, std::uint32_t most_bits, const shared_tables& tables,
+  void divide(const range& r, std::uint64_t parts, std::uint32_t most_bits, const pass_tables<Word>& tables,
               Keep keep) const {
     if (r.is_equal) return finish_equal(r, parts, keep);
     const range_order<Word> likely = likely_order(r);
-    const bool in_order_is_done = r.side == rows && rounds_ == 1;
-    if (in_order_is_done && likely.ascends && write_while_in_order(r, tables)) return;
+    const bool in_order_is_done = r.side == call_.rows && call_.rounds == 1;
+    if (in_order_is_done && likely.ascends &&
+        write_while_in_order(call_.maker, r.words, parts, call_.mask, tables.orders)) {
+      return;
+    }
     pass_digit digit = digit_below(width_of(likely.differing), r.size(), most_bits);
-    range_order<Word> order = count(r, parts, digit, tables);
+    const range_order<Word> order = count_range(reader(r), r.words, parts, call_.mask, digit, tables);
     if (order.differing == 0) return finish_equal(r, parts, keep);
-    if (in_order_is_done && order.descends) return write_reversed(r, parts);
+    if (in_order_is_done && order.descends) return write_range_reversed(call_.maker, reader(r), r.words, parts);
     if (const std::uint32_t end = width_of(order.differing); end > digit.shift + digit.bits) {
       digit = digit_below(end, r.size(), most_bits);
-      count(r, parts, digit, tables);
+      count_range(reader(r), r.words, parts, call_.mask, digit, tables);
     }
-    const std::uint64_t buckets = digit.buckets();
-    const bucket_table starts(tables.starts, parts, buckets);
-    starts.scan();
     const std::uint32_t side = r.side == 0 ? 1 : 0;
-    const Array to = arrays_[side].from(r.begin);
-    for_each_part(parts, [&](std::uint64_t part) {
-      const typename Array::writer writer(to, tables.lines + part * buckets * Array::line_room,
-                                          tables.next + part * buckets, starts.of(part), buckets,
-                                          streams_ && r.size() > room_.cached_words * 16);
-      move_words_by_digit(reader(r), r.begin + part_begin(r.size(), parts, part),
-                          r.begin + part_begin(r.size(), parts, part + 1), digit, writer);
-    });
-    const bool is_equal = digit.shift <= key_low_;
-    for (std::uint64_t b = 0; b < buckets; ++b) {
-      const std::uint64_t begin = starts.of(0)[b];
-      const std::uint64_t end = b + 1 < buckets ? starts.of(0)[b + 1] : r.size();
-      if (begin < end) keep({r.begin + begin, r.begin + end, side, r.round, is_equal});
+    const bool streams = call_.streams && r.size() > call_.room.cached_words * 16;
+    const std::uint64_t* const starts =
+        move_range(reader(r), r.words, parts, digit, tables, call_.arrays[side], streams).of(0);
+    const bool is_equal = digit.shift <= call_.key_low;
+    for (std::uint64_t b = 0; b < digit.buckets(); ++b) {
+      const std::uint64_t end = b + 1 < digit.buckets() ? starts[b + 1] : r.size();
+      if (starts[b] < end) keep({{r.words.begin + starts[b], r.words.begin + end}, side, r.round, is_equal});
     }
-  }
-
-  // Calls work(begin, end) for parts of a range.
-  template <class Work>
-  static void in_parts(const range& r, std::uint64_t parts, Work work) {
-    for_each_part(parts, [&](std::uint64_t part) {
-      work(r.begin + part_begin(r.size(), parts, part), r.begin + part_begin(r.size(), parts, part + 1));
-    });
   }
 
   // Words that are equal are in order, or need the bits of the next round.
   template <class Keep>
   void finish_equal(const range& r, std::uint64_t parts, Keep keep) const {
-    if (r.round + 1 == rounds_) return write_in_order(r, parts);
-    if constexpr (Array::holds_words) {
-      const std::uint32_t side = r.side == rows ? 0 : r.side;
-      in_parts(r, parts, [&](std::uint64_t begin, std::uint64_t end) {
-        Word* const words = arrays_[side].at(begin);
-        if (r.side == rows) {
-          maker_.make(begin, end - begin, r.round + 1, words);
-        } else {
-          maker_.renew(words, end - begin, r.round + 1);
-        }
-      });
-      keep({r.begin, r.end, side, r.round + 1, false});
-    }
-  }
-
-  void write_in_order(const range& r, std::uint64_t parts) const {
-    in_parts(r, parts, [&](std::uint64_t begin, std::uint64_t end) {
-      for_each_word_block(begin, end, [&](std::uint64_t first, std::uint64_t here) {
-        Word room[block_words];
-        maker_.write(first, here, reader(r).read(first, here, room));
-      });
-    });
-  }
-
-  void write_reversed(const range& r, std::uint64_t parts) const {
-    in_parts(r, parts, [&](std::uint64_t begin, std::uint64_t end) {
-      for_each_word_block(begin, end, [&](std::uint64_t first, std::uint64_t here) {
-        Word room[block_words];
-        Word reversed[block_words];
-        const Word* const words = reader(r).read(r.begin + r.end - first - here, here, room);
-        std::reverse_copy(words, words + here, reversed);
-        maker_.write(first, here, reversed);
-      });
-    });
+    if (r.round + 1 == call_.rounds) return write_range(call_.maker, reader(r), r.words, parts);
+    const std::uint32_t side = call_.begin_round(r.words, parts, r.side, r.round + 1);
+    keep({r.words, side, r.round + 1, false});
   }
 
   void sort_alone(const range& r, std::uint64_t thread) const {
-    if (r.size() <= room_.cached_words) {
-      Word* words = spare(thread);
-      Word* other = words + room_.cached_words;
-      if constexpr (Array::holds_words) {
-        other = words;
-        words = arrays_[r.side].at(r.begin);
-      } else {
-        arrays_[r.side].read(r.begin, r.size(), words);
-      }
-      if (r.is_equal && r.round + 1 == rounds_) return maker_.write(r.begin, r.size(), words);
-      maker_.write(r.begin, r.size(), sort_rounds_in_cache(words, other, r.size(), mask_, maker_, r.round, rounds_));
-      return;
+    if (r.size() > call_.room.cached_words) return divide_alone(r, thread);
+    const std::uint64_t begin = r.words.begin;
+    Word* words = spare(thread);
+    Word* other = words + call_.room.cached_words;
+    if constexpr (Array::holds_words) {
+      other = words;
+      words = call_.arrays[r.side].at(begin);
+    } else {
+      call_.arrays[r.side].read(begin, r.size(), words);
     }
-    divide_alone(r, thread);
+    if (r.is_equal && r.round + 1 == call_.rounds) return call_.maker.write(begin, r.size(), words);
+    call_.maker.write(begin, r.size(),
+                      sort_rounds_in_cache(words, other, r.size(), call_.mask, call_.maker, r.round, call_.rounds));
   }
 
   void divide_alone(const range& r, std::uint64_t thread) const {
     std::uint64_t starts[1U << own_digit_bits];
     std::uint64_t next[1U << own_digit_bits];
     range_order<Word> order;
-    const std::uint64_t lines_of_thread = (std::uint64_t{1} << digit_bits_) * Array::line_room;
-    const shared_tables tables{starts, next, scratch_ + room_.lines + thread * lines_of_thread, &order};
+    const std::uint64_t lines_of_thread = (std::uint64_t{1} << call_.digit_bits) * Array::line_room;
+    const pass_tables<Word> tables{starts, next, call_.scratch + call_.room.lines + thread * lines_of_thread, &order};
     divide(r, 1, own_digit_bits, tables, [&](const range& part) { sort_alone(part, thread); });
   }
 
-  const word_maker<Word>& maker_;
-  const sort_room& room_;
-  std::byte* scratch_;
-  std::uint64_t count_;
-  std::uint64_t parts_;
-  std::uint32_t digit_bits_;
-  bool streams_;
-  Word mask_;
-  std::uint32_t key_low_;
-  std::uint32_t rounds_;
-  Array arrays_[2];
+  const sort_call<Array>& call_;
 };
 
 void run_msd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  const sort_shape shape = shape_of(p);
-  const sort_room room(p, shape, plan);
-  const core::scratch scratch(ctx.state(), room.bytes);
-  ask_for_huge_pages(scratch.as<void>(), room.bytes);
-  with_words(p, b, shape, [&](const auto& maker, auto array) {
-    msd_sort<decltype(array)>(p, shape, room, plan, b, maker, scratch.as<std::byte>()).run();
-  });
+  with_sort_call(ctx, p, plan, b, [](const auto& call) { msd_sort(call).run(); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "cpu/parts.hpp"
 #include "cpu/sort_in_cache.hpp"
+#include "cpu/sort_index_words.hpp"
 #include "cpu/sort_maker.hpp"
 #include "cpu/split_buckets.hpp"
 

@@ -10,9 +10,12 @@
 #include <sheaf/interop/cuda.hpp>
 #include <sheaf/sheaf.hpp>
 
+#include "support/captured_graph.hpp"
+
 namespace {
 
 using sheaf::error_code;
+using sheaf::tests::captured_graph;
 
 bool has_device() {
   int count = 0;
@@ -144,28 +147,21 @@ class CudaGraphs : public CudaIndexErrors {};
 
 TEST_F(CudaGraphs, CallsAreCapturedAndReplayed) {
   const sheaf::context ctx = sheaf::context::cuda();
-  const cudaStream_t stream = sheaf::cuda_stream(ctx);
   const device_gather call(ctx, 1000, good_list(5000, 1000));
   const sheaf::buffer back(ctx, 1000 * 4);
   ASSERT_EQ(cudaMemset(back.data(), 0, back.size()), cudaSuccess);
   ctx.wait();
-
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  call.run();
-  sheaf::scatter(ctx, {call.out.data(), 5000, 4}, {call.index.data(), 5000, sheaf::index_type::u32},
-                 {back.data(), 1000, 4}, {.duplicates = sheaf::duplicates::last});
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
-  ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
-  ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
+  const captured_graph graph(ctx, [&] {
+    call.run();
+    sheaf::scatter(ctx, {call.out.data(), 5000, 4}, {call.index.data(), 5000, sheaf::index_type::u32},
+                   {back.data(), 1000, 4}, {.duplicates = sheaf::duplicates::last});
+  });
+  graph.launch();
+  graph.launch();
   ctx.wait();
   std::vector<std::uint32_t> values(1000);
   sheaf::copy_bytes(ctx, values.data(), back.data(), back.size());
   for (std::uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(values[i], i);
-  cudaGraphExecDestroy(replay);
-  cudaGraphDestroy(graph);
 }
 
 TEST_F(CudaGraphs, WaitingInsideACaptureIsRefused) {
@@ -187,29 +183,21 @@ TEST_F(CudaGraphs, WaitingInsideACaptureIsRefused) {
 
 TEST_F(CudaGraphs, BadIndicesOfAReplaySurfaceAtTheWait) {
   const sheaf::context ctx = sheaf::context::cuda();
-  const cudaStream_t stream = sheaf::cuda_stream(ctx);
   const device_gather call(ctx, 1000, good_list(5000, 1000));
   ctx.wait();
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t replay = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  call.run();
-  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphInstantiate(&replay, graph, 0), cudaSuccess);
-  ASSERT_EQ(cudaGraphLaunch(replay, stream), cudaSuccess);
+  const captured_graph graph(ctx, [&] { call.run(); });
+  graph.launch();
   EXPECT_NO_THROW(ctx.wait());
 
   const std::uint32_t bad = 4000000000;
   sheaf::copy_bytes(ctx, call.index.data() + 4 * 1234, &bad, sizeof bad);
   cudaStream_t other = nullptr;
   ASSERT_EQ(cudaStreamCreate(&other), cudaSuccess);
-  ASSERT_EQ(cudaGraphLaunch(replay, other), cudaSuccess);  // on a stream that the context does not know
+  graph.launch(other);  // on a stream that the context does not know
   ASSERT_EQ(cudaStreamSynchronize(other), cudaSuccess);
   EXPECT_EQ(what_wait_throws(ctx), "gather: index[1234] is 4000000000, past the table's 1000 records");
   EXPECT_NO_THROW(ctx.wait());
   cudaStreamDestroy(other);
-  cudaGraphExecDestroy(replay);
-  cudaGraphDestroy(graph);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // plan says: both of its ways, and the way that a graph takes.
 #include <gtest/gtest.h>
 
-#include <cuda_runtime_api.h>
-
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 
@@ -11,6 +9,7 @@
 #include "primitives/gather.hpp"
 #include "primitives/multipass.hpp"
 #include "primitives/scatter.hpp"
+#include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 
 namespace sheaf::tests {
@@ -128,17 +127,12 @@ TEST(CudaSampled, WorksInAGraphWhoseListChanges) {
   const index_span index(list.data(), count, index_type::u32);
   inputs::fill_records(*ctx, {from.data(), count, 4}, seed);
   ctx->wait();
-  ASSERT_EQ(cudaStreamBeginCapture(ctx->stream(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  run_scatter(*ctx, 4, index, from, to);
-  cudaGraph_t graph = nullptr;
-  ASSERT_EQ(cudaStreamEndCapture(ctx->stream(), &graph), cudaSuccess);
-  cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  const captured_graph graph(*ctx, [&] { run_scatter(*ctx, 4, index, from, to); });
   for (const char* text : {"permutation", "identity", "partitioned:8", "permutation"}) {
     const inputs::pattern pattern = inputs::parse_pattern(text);
     inputs::fill_index(*ctx, pattern, count, index);
     ctx->wait();
-    ASSERT_EQ(cudaGraphLaunch(executable, ctx->stream()), cudaSuccess);
+    graph.launch();
     ctx->wait();
     EXPECT_EQ(inputs::count_scatter_mismatches(*ctx, {to.data(), count, 4}, pattern, count, seed), 0U) << text;
     // Between its runs the stream's own calls are judged apart.
@@ -146,8 +140,6 @@ TEST(CudaSampled, WorksInAGraphWhoseListChanges) {
     ctx->wait();
     EXPECT_EQ(inputs::count_scatter_mismatches(*ctx, {to.data(), count, 4}, pattern, count, seed), 0U) << text;
   }
-  EXPECT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
-  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 }  // namespace

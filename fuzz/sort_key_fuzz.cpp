@@ -1,0 +1,115 @@
+// What --key and --memory of a sort are given is untrusted: whatever the text, the parsers return a key that fits the
+// records and a number of bytes that is the one written, or throw sheaf::error with a message that can be shown.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "cli/sort_key.hpp"
+#include "primitives/views.hpp"
+
+namespace {
+
+using sheaf::key_field;
+using sheaf::key_type;
+
+constexpr std::size_t most_message_bytes = 512;
+
+void require(bool kept) {
+  if (!kept) std::abort();
+}
+
+// Nothing where parse refuses the text, in words that a terminal can be given.
+template <class Parse>
+auto result_of(Parse parse) -> std::optional<decltype(parse())> {
+  try {
+    return parse();
+  } catch (const sheaf::error& e) {
+    require(e.code() == sheaf::error_code::bad_argument);
+    const std::string_view message = e.what();
+    require(!message.empty() && message.size() <= most_message_bytes);
+    require(std::ranges::all_of(message, [](char c) { return c >= ' ' && c <= '~'; }));
+    return std::nullopt;
+  }
+}
+
+void look_at(const key_field& f) {
+  require(f.first_bit == 0 && f.bit_count == 0);
+  if (f.type == key_type::floating) {
+    require(f.bytes == 2 || f.bytes == 4 || f.bytes == 8);
+  } else {
+    require(f.bytes >= 1 && f.bytes <= 32);
+  }
+  // Written out it says the same, however fields run that do not say.
+  constexpr std::string_view types[] = {"u", "i", "f", "bytes"};
+  const std::string written = fmt::format("{}:{}:{}:{}", f.offset, f.bytes, types[static_cast<std::size_t>(f.type)],
+                                          f.descending ? "desc" : "asc");
+  for (const bool descending : {false, true}) require(sheaf::cli::parse_key_field(written, descending) == f);
+}
+
+void look_at(const sheaf::sort_key& key, std::size_t texts, std::uint64_t record_bytes) {
+  require(key.count == texts && key.count <= sheaf::sort_key::most_fields);
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < key.count; ++i) {
+    const key_field& f = key.fields[i];
+    look_at(f);
+    require(f.bytes <= record_bytes && f.offset <= record_bytes - f.bytes);
+    bits += 8 * f.bytes;
+  }
+  require(bits <= sheaf::sort_key::most_bits && sheaf::cli::layout_of(key).bits == bits);
+}
+
+// What the text says, in the long way: nothing if it is no number of bytes or one past 2^64.
+std::optional<std::uint64_t> bytes_written(std::string_view text) {
+  constexpr std::string_view units = "KMGT";
+  std::size_t multiplications = 0;
+  if (const auto unit = text.empty() ? units.npos : units.find(text.back()); unit != units.npos) {
+    multiplications = unit + 1;
+    text.remove_suffix(1);
+  }
+  if (text.empty()) return std::nullopt;
+  std::uint64_t number = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, c - '0', &number)) {
+      return std::nullopt;
+    }
+  }
+  for (; multiplications > 0; --multiplications) {
+    if (__builtin_mul_overflow(number, 1024, &number)) return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace
+
+// Every line is one --key of a command, and each by itself a --memory.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::vector<std::string> texts(1);
+  for (const std::uint8_t byte : std::vector<std::uint8_t>(data, data + size)) {
+    if (byte == '\n') {
+      texts.emplace_back();
+    } else {
+      texts.back().push_back(static_cast<char>(byte));
+    }
+  }
+  for (const std::string& text : texts) {
+    if (const auto f = result_of([&] { return sheaf::cli::parse_key_field(text, false); })) look_at(*f);
+    require(result_of([&] { return sheaf::cli::parse_byte_size(text); }) == bytes_written(text));
+  }
+  for (const std::uint64_t record_bytes :
+       {std::uint64_t{1}, std::uint64_t{100}, sheaf::primitives::most_record_bytes}) {
+    for (const bool descending : {false, true}) {
+      const auto key = result_of([&] { return sheaf::cli::key_of_texts(texts, record_bytes, descending); });
+      if (key) look_at(*key, texts.size(), record_bytes);
+    }
+  }
+  return 0;
+}
