@@ -485,7 +485,7 @@ class sort_level {
   __device__ __forceinline__ void count_words(const view_type& view, const word& first,
                                               std::uint32_t (&differing)[Parts]) {
     const reader from(a_, view.where, view.first);
-    std::uint32_t* const mine = s_.histogram[threadIdx.x / 32 % 4];
+    std::uint32_t* const mine = s_.histogram[threadIdx.x % 4];
     constexpr int at_once = Parts > 2 ? items / 2 : 8;
 #pragma unroll 1
     for (int round = 0; round < items; round += at_once) {

@@ -156,7 +156,9 @@ struct pivot_word {
 /// What a block needs of shared memory beside the tile.
 struct level_shared {
   std::uint32_t place[level_bins];
-  std::uint32_t histogram[4][level_bins];
+  /// Copies for lanes that are neighbours, which so meet each other less at the counter of a frequent digit; rows that
+  /// are a multiple of all banks long would have them meet at its bank.
+  std::uint32_t histogram[4][level_bins + 8];
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
   std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
