@@ -2,47 +2,47 @@
 
 #include <cooperative_groups.h>
 
+#include "cuda/sort_bucket_places.cuh"
 #include "cuda/sort_levels.cuh"
 
 // The phases of a level as kernels of their own, for the first levels of long lists, and all levels that are left in
 // one kernel, which ends at once where there are none.
 namespace sheaf::cuda {
 
-/// What a block has in dynamic shared memory: level_shared, then the tile.
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
-__device__ __forceinline__ sort_level<Parts, Keeps, FromRows, Pivots> level_of(const level_arguments& a,
-                                                                               std::uint32_t turn) {
+/// A phase of a level, sort_level or bucket_places. A block has level_shared in dynamic shared memory, then the tile.
+template <class Phase>
+__device__ __forceinline__ Phase phase_of(const level_arguments& a, std::uint32_t turn) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
 }
 
 template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a) {
-  level_of<Parts, Keeps, false, true>(a, 1).begin_sort();
+  phase_of<bucket_places<Parts, Keeps, false, true>>(a, 1).begin_sort();
 }
 
 template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 3)
     count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).count_tiles();
+  phase_of<sort_level<Parts, Keeps, FromRows, Pivots>>(a, turn).count_tiles();
 }
 
 template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads)
     begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).begin_buckets();
+  phase_of<bucket_places<Parts, Keeps, FromRows, Pivots>>(a, turn).begin_buckets();
 }
 
 template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads)
     begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, false, false>(a, turn).begin_chunks();
+  phase_of<sort_level<Parts, Keeps, false, false>>(a, turn).begin_chunks();
 }
 
 template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 2)
     move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  level_of<Parts, Keeps, FromRows, Pivots>(a, turn).move_tiles();
+  phase_of<sort_level<Parts, Keeps, FromRows, Pivots>>(a, turn).move_tiles();
 }
 
 /// Levels from `turn` on, as long as there are buckets.
@@ -51,15 +51,15 @@ __global__ void __launch_bounds__(level_threads, 2)
     sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
   if (turn == 0) {
-    if (blockIdx.x == 0) level_of<Parts, Keeps, false, true>(a, 1).begin_sort();
+    if (blockIdx.x == 0) phase_of<bucket_places<Parts, Keeps, false, true>>(a, 1).begin_sort();
     grid.sync();
   }
   for (;; ++turn) {
-    auto level = level_of<Parts, Keeps, false, true>(a, turn);
+    auto level = phase_of<sort_level<Parts, Keeps, false, true>>(a, turn);
     if (level.is_over()) return;
     level.count_tiles();
     grid.sync();
-    level.begin_buckets();
+    phase_of<bucket_places<Parts, Keeps, false, true>>(a, turn).begin_buckets();
     grid.sync();
     if constexpr (keeps_order(Keeps)) {
       level.begin_chunks();
