@@ -22,15 +22,17 @@ enum class key_spread {
   zipf,      ///< few often, many rarely: small numbers
   huge,      ///< 15 of 16 the same
   nested,    ///< the highest byte is 0 in most, in most of these the next one too, and so on
+  frequent,  ///< a few often, of the others half among the highest
   special,  ///< zeros, infinities, denormal numbers and NaN of both signs, if they are floats; ends of a number's range
 };
-constexpr key_spread key_spreads[] = {key_spread::uniform,  key_spread::equal,  key_spread::two,  key_spread::few,
-                                      key_spread::sorted,   key_spread::zipf,   key_spread::huge, key_spread::nested,
-                                      key_spread::reversed, key_spread::special};
+constexpr key_spread key_spreads[] = {key_spread::uniform,  key_spread::equal,  key_spread::two,
+                                      key_spread::few,      key_spread::sorted, key_spread::zipf,
+                                      key_spread::huge,     key_spread::nested, key_spread::reversed,
+                                      key_spread::frequent, key_spread::special};
 
 inline const char* name(key_spread s) {
-  constexpr const char* names[] = {"uniform",  "equal", "two",  "few",    "sorted",
-                                   "reversed", "zipf",  "huge", "nested", "special"};
+  constexpr const char* names[] = {"uniform", "equal", "two",    "few",      "sorted", "reversed",
+                                   "zipf",    "huge",  "nested", "frequent", "special"};
   return names[static_cast<int>(s)];
 }
 
@@ -219,6 +221,10 @@ inline std::vector<sort_case> sort_cases() {
   cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::uniform);
   cases.add(sort_call::records, million, 4, {field(0, 4, floating)}, key_spread::zipf);
   cases.add(sort_call::pairs, million, 4, {field(0, 4, unsigned_integer)}, key_spread::nested);
+  cases.add(sort_call::records, million, 4, {field(0, 4, signed_integer)}, key_spread::frequent);
+  cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::frequent);
+  cases.add_side_by_side(sort_call::pairs, million, field(0, 4, unsigned_integer), key_spread::frequent, 4);
+  cases.add_side_by_side(sort_call::pairs, 300007, field(0, 8, unsigned_integer), key_spread::frequent, 8);
   cases.add(sort_call::gather_index, million, 8, {field(0, 8, key_type::bytes)}, key_spread::huge);
   return cases.made;
 }

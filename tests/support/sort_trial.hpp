@@ -103,6 +103,13 @@ struct sort_trial {
             }
           }
           break;
+        case key_spread::frequent:
+          if (any % 8 < 5) {
+            set_pattern(row, f, any % 8 == 4 ? any / 8 % 40 : any % 8 % 2);
+          } else if (any % 2 == 0) {
+            for (std::uint32_t k = 0; k + 2 < f.bytes; ++k) byte_by_weight(row, f, k) = std::byte{0xff};
+          }
+          break;
         case key_spread::special: set_special(row, f, inputs::mix(any + at)); break;
       }
       at += f.bytes;
