@@ -91,20 +91,29 @@ struct word_cost {
 constexpr word_cost counted{0, 0.23e-12};
 constexpr word_cost moved{2.0e-12, 0.5e-12};
 constexpr word_cost moved_in_order{2.8e-12, 0.52e-12};
-constexpr word_cost finished{5.2e-12, 0.45e-12};
-constexpr word_cost finished_in_order{8.4e-12, 0.48e-12};
+constexpr word_cost finished{2.6e-12, 0.7e-12};
+constexpr word_cost finished_in_order{7.9e-12, 0.44e-12};
 constexpr double measured_bandwidth = 4.26e12;
-constexpr double uneven_words = 1.6;     ///< words of 12 bytes move so much slower
-constexpr double bitonic_words = 12;     ///< the network's steps instead of bins
-constexpr double group_words = 4608;     ///< that a block finishes at once
-constexpr double group_seconds = 12e-6;  ///< one group, whatever its size
-constexpr double level_seconds = 12e-6;  ///< barriers of a level, or launches
+constexpr double uneven_words = 1.35;      ///< words of 12 bytes take so much longer
+constexpr double bitonic_words = 12;       ///< the network's steps instead of bins
+constexpr double group_words = 4608;       ///< that a block finishes at once
+constexpr double group_seconds = 5.5e-6;   ///< one group, whatever its size
+constexpr double crowded_seconds = 30e-6;  ///< one of few different keys
+constexpr double queued_levels = 34e-6;    ///< the kernels of all levels of a long list
+constexpr word_cost level{27e-6, 3.9e-6};  ///< barriers of a short one's; for each byte of a word
+constexpr word_cost level_in_order{68e-6, 1.8e-6};
+constexpr double merged_bits = 0.08;  ///< bits by which buckets are smaller than groups, squared: bins are few
 
-double gather_seconds(const sort_problem& p, const machine& m) {
-  double seconds = p.writes_rows ? m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes) : 0;
+double gather_seconds(const machine& m, std::uint64_t count, std::uint64_t record_bytes, std::uint64_t stride_bytes) {
+  const double written = static_cast<double>(count) * static_cast<double>(record_bytes);
+  return 3 * m.step_seconds + m.random_reads(count, record_bytes, count * stride_bytes) +
+         written / m.copy_bytes_per_second;
+}
+
+double gathers_seconds(const sort_problem& p, const machine& m) {
+  double seconds = p.writes_rows ? gather_seconds(m, p.count, p.rows.record_bytes, p.rows.in_stride_bytes) : 0;
   for (std::uint32_t c = 0; c < p.column_count; ++c) {
-    const auto& column = p.columns[c];
-    seconds += m.random_reads(p.count, column.record_bytes, p.count * column.in_stride_bytes);
+    seconds += gather_seconds(m, p.count, p.columns[c].record_bytes, p.columns[c].in_stride_bytes);
   }
   return seconds;
 }
@@ -117,24 +126,31 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   const double word = static_cast<double>(form.word_bytes());
   const double bytes = word + (form.payload == word_payload::apart ? value_bytes(p, form) : 0);
   const double slower = measured_bandwidth / m.copy_bytes_per_second;
-  const double levels = count <= group_words
-                            ? 0
-                            : std::min(std::ceil(form.key_bits / 8.0), std::ceil(std::log2(count / group_words) / 8));
+  const double split_bits = std::max(0.0, std::log2(count / group_words));
+  const double levels = std::min(std::ceil(form.key_bits / 8.0), std::ceil(split_bits / 8));
   const double rounds = form.rounds;
   const double uneven = form.parts == 3 ? uneven_words : 1;
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + levels * level_seconds));
+  double level_latency = levels > 0 ? queued_levels : 0;
+  if (p.count < least_from_rows) level_latency = levels * (form.ordered() ? level_in_order : level).of(bytes, 1);
+  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + level_latency));
   if (!form.is_plain) {
     const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
     const bool in_first_level = p.count >= least_from_rows && has_simple_key(p);
-    plan.add("rows read", rounds * count * (in_first_level ? 2 * read : read + 2 * word) / m.copy_bytes_per_second);
+    const bool side_by_side = form.payload != word_payload::values && p.rows.in_stride_bytes == form.word_bytes();
+    const double more = !in_first_level ? read + 2 * word : side_by_side ? read / 2 : 2 * read;
+    const double kernels = in_first_level ? 0 : 5 * m.step_seconds;
+    plan.add("rows read", rounds * (kernels + count * more / m.copy_bytes_per_second));
   }
   const word_cost& move = form.ordered() ? moved_in_order : moved;
   const word_cost& finish = form.ordered() ? finished_in_order : finished;
   plan.add("levels", rounds * levels * count * uneven * (counted.of(word, slower) + move.of(bytes, slower)));
-  const double finishing = std::max(count * uneven * finish.of(bytes, slower), group_seconds);
+  const double merged = std::min(4.0, 8 * levels - split_bits);
+  const double words_finished = count * uneven * finish.of(bytes, slower) * (1 + merged_bits * merged * merged);
+  const bool is_over = form.is_plain && form.key_bits <= 8 && levels > 0;  // after its level
+  const double finishing = is_over ? 0 : std::max(words_finished, form.key_bits <= 8 ? crowded_seconds : group_seconds);
   plan.add("finished", rounds * finishing * (bitonic ? bitonic_words : 1));
-  if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gather_seconds(p, m));
+  if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
   plan.scratch_bytes = sort_room(p, form).bytes;
   return plan;
 }
