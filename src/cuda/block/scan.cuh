@@ -10,8 +10,8 @@ constexpr int bins_per_thread = (Bins + Threads - 1) / Threads;
 
 /// Turns a block's counts into exclusive prefix sums, in place: thread t holds those of bins t * Per to t * Per + Per -
 /// 1, threads past the last bin hold zeros. Every thread calls it; warp_sums is Threads / 32 entries of shared memory,
-/// free again after the caller's next barrier. It is read in loads of 16 bytes: aligned to less, these take in what lies
-/// before it.
+/// free again after the caller's next barrier. It is read in loads of 16 bytes: aligned to less, these take in what
+/// lies before it.
 template <int Bins, int Threads, class Count, int Per>
 __device__ __forceinline__ void scan_bins(Count (&count)[Per], Count* warp_sums) {
   static_assert(Per == bins_per_thread<Bins, Threads>);
