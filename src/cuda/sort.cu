@@ -145,7 +145,7 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   const word_cost& move = form.ordered() ? moved_in_order : moved;
   const word_cost& finish = form.ordered() ? finished_in_order : finished;
   plan.add("levels", rounds * levels * count * uneven * (counted.of(word, slower) + move.of(bytes, slower)));
-  const double merged = std::min(4.0, 8 * levels - split_bits);
+  const double merged = form.parts == 1 ? 0 : std::min(4.0, 8 * levels - split_bits);
   const double words_finished = count * uneven * finish.of(bytes, slower) * (1 + merged_bits * merged * merged);
   const bool is_over = form.is_plain && form.key_bits <= 8 && levels > 0;  // after its level
   const double finishing = is_over ? 0 : std::max(words_finished, form.key_bits <= 8 ? crowded_seconds : group_seconds);

@@ -65,15 +65,15 @@ class bucket_places {
       }
     }
     const std::uint32_t to = next_buffer(bucket.where);
-    if (l_.low_of(bucket.bits) <= l_.a.key_low) return add_pieces(bucket.begin, bucket.count, to);
-    const std::uint32_t pivot_bin = l_.bin_below(bucket.bits).pivot_bin();
+    if (l_.low_of(bucket) <= l_.a.key_low) return add_pieces(bucket.begin, bucket.count, to);
+    const std::uint32_t pivot_bin = l_.bin_of_bucket(bucket).pivot_bin();
     if (bin < level_bins) {
       l_.s.place[bin] = begin[0];
       l_.s.histogram[0][bin] = count[0];
       l_.s.child_bucket[bin] = 0;
       if (count[0] > group_words && bin != pivot_bin) {
         const bool has_many_digits = pivot_bin != no_bin && bin == level_bins - 1;
-        const std::uint32_t bits = has_many_digits ? bucket.bits : l_.low_of(bucket.bits);
+        const std::uint32_t bits = has_many_digits ? bucket.bits : l_.low_of(bucket);
         l_.s.child_bucket[bin] = 1 + add_bucket({begin[0], count[0], 0, 0, bits, to});
       }
     }

@@ -88,14 +88,29 @@ struct level_state {
     return Ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
   }
 
-  /// The lowest bit of a level's digit of a bucket.
-  __device__ std::uint32_t low_of(std::uint32_t bits) const { return max(bits, a.key_low + level_bits) - level_bits; }
+  /// Of a level's digit: 8, or in the second level of long lists as few as make groups of a bucket. Smaller buckets
+  /// were put together as groups, in whose bins the words would be uneven.
+  __device__ std::uint32_t digit_bits(std::uint32_t count) const {
+    constexpr std::uint32_t words_of_full_group = 4300;  // at random, few are so uneven that they pass group_words
+    constexpr std::uint32_t least = 4;
+    if constexpr (Parts == 1 && !Pivots) {
+      if (now == 1) return max(least, min(32 - __clz((count - 1) / words_of_full_group), level_bits));
+    }
+    return level_bits;
+  }
 
-  __device__ level_field<Parts> digit_below(std::uint32_t bits) const {
+  /// The lowest bit of a level's digit of a bucket.
+  __device__ std::uint32_t low_of(const sort_bucket& bucket) const {
+    const std::uint32_t width = digit_bits(bucket.count);
+    return max(bucket.bits, a.key_low + width) - width;
+  }
+
+  __device__ level_field<Parts> digit_of_bucket(const sort_bucket& bucket) const {
+    const std::uint32_t low = low_of(bucket);
     if constexpr (Parts == 1) {
-      return digit_at(low_of(bits), bits - low_of(bits));
+      return digit_at(low, bucket.bits - low);
     } else {
-      return byte_at(low_of(bits) / level_bits);
+      return byte_at(low / level_bits);
     }
   }
 
@@ -108,7 +123,7 @@ struct level_state {
             static_cast<word*>(const_cast<void*>(a.buffers[next_buffer(where)])),
             min(bucket.count - skipped, tile_words),
             bucket.first_row + (Ordered ? of_bucket / chunk_tiles : 0),
-            bin_below(bucket.bits),
+            bin_of_bucket(bucket),
             (bucket.where & leaves_out) != 0};
   }
 
@@ -116,7 +131,7 @@ struct level_state {
   /// ends, so that all blocks agree.
   __device__ void find_pivot(const sort_bucket& bucket, pivot_word& pivot) const {
     pivot.found = false;
-    if (low_of(bucket.bits) <= a.key_low || a.key_high < 32 * Parts) return;
+    if (low_of(bucket) <= a.key_low || a.key_high < 32 * Parts) return;
     constexpr int looked_at = 5;
     const reader from(a, bucket.where & where_mask, bucket.begin);
     const key_mask<Parts> key(a.key_low);
@@ -137,9 +152,9 @@ struct level_state {
     }
   }
 
-  __device__ level_bin<Parts, Keeps, Pivots> bin_below(std::uint32_t bits) const {
+  __device__ level_bin<Parts, Keeps, Pivots> bin_of_bucket(const sort_bucket& bucket) const {
     level_bin<Parts, Keeps, Pivots> bin;
-    bin.digit = digit_below(bits);
+    bin.digit = digit_of_bucket(bucket);
     if constexpr (Pivots) {
       const key_mask<Parts> key(a.key_low);
 #pragma unroll

@@ -10,7 +10,7 @@
 namespace sheaf::cuda {
 
 constexpr int level_bins = 256;
-constexpr int level_bits = 8;
+constexpr std::uint32_t level_bits = 8;
 constexpr int level_threads = 512;
 constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
 
