@@ -98,7 +98,7 @@ constexpr double uneven_words = 1.35;      ///< words of 12 bytes take so much l
 constexpr double bitonic_words = 12;       ///< the network's steps instead of bins
 constexpr double group_words = 4608;       ///< that a block finishes at once
 constexpr double group_seconds = 5.5e-6;   ///< one group, whatever its size
-constexpr double crowded_seconds = 30e-6;  ///< one of few different keys
+constexpr double crowded_seconds = 30e-6;  ///< one of few different keys of 8 bytes and more
 constexpr double queued_levels = 34e-6;    ///< the kernels of all levels of a long list
 constexpr word_cost level{27e-6, 3.9e-6};  ///< barriers of a short one's; for each byte of a word
 constexpr word_cost level_in_order{68e-6, 1.8e-6};
@@ -148,7 +148,8 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   const double merged = form.parts == 1 ? 0 : std::min(4.0, 8 * levels - split_bits);
   const double words_finished = count * uneven * finish.of(bytes, slower) * (1 + merged_bits * merged * merged);
   const bool is_over = form.is_plain && form.key_bits <= 8 && levels > 0;  // after its level
-  const double finishing = is_over ? 0 : std::max(words_finished, form.key_bits <= 8 ? crowded_seconds : group_seconds);
+  const double finishing =
+      is_over ? 0 : std::max(words_finished, form.key_bits <= 8 && form.parts > 1 ? crowded_seconds : group_seconds);
   plan.add("finished", rounds * finishing * (bitonic ? bitonic_words : 1));
   if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
   plan.scratch_bytes = sort_room(p, form).bytes;
