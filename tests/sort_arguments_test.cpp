@@ -1,5 +1,6 @@
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -101,6 +102,17 @@ TEST_P(SortArguments, ShapesMakeSense) {
   expect_pairs("keys has records of 0 bytes, not 1 to 65536", in(8, 0), key(), {}, {values()});
   expect_index(fmt::format("in has {} records 4 bytes apart, more than memory can hold", most), {at(0), most, 4}, key(),
                {at(8), most, index_type::u64});
+}
+
+TEST_P(SortArguments, FourByteEntriesAreForFewerRows) {
+  constexpr std::uint64_t two_32 = std::uint64_t{1} << 32;
+  for (const auto& [type, rows] : {std::pair{index_type::u32, two_32}, {index_type::i32, two_32 / 2}}) {
+    const std::string message = fmt::format("the index has 4-byte entries, too narrow for {} records", rows);
+    expect_index(message, in(rows), key(), index(rows, type));
+    refuses(fmt::format("sort_gather_index: {}", message),
+            [&] { explain_sort_gather_index(ctx, in(rows), key(), type); });
+    EXPECT_NO_THROW(explain_sort_gather_index(ctx, in(rows - 1), key(), type));
+  }
 }
 
 TEST_P(SortArguments, FieldsLieInsideTheRow) {

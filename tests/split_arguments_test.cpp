@@ -272,6 +272,10 @@ TEST(SplitCalls, ExplanationsLookAtShapesAlone) {
   expect_error(error_code::bad_argument, "split_gather_index: give the keys, with split_key::of or ::category", [&] {
     explain_split_gather_index(ctx, split_key::of_record({0, 8}), index_type::u32);
   });
+  expect_error(error_code::bad_argument,
+               "split_scatter_index: the index has 4-byte entries, too narrow for 2147483648 records", [&] {
+                 explain_split_scatter_index(ctx, split_key::of({nullptr, 1U << 31, 4}, {0, 8}), index_type::i32);
+               });
   expect_error(error_code::bad_argument, "scatter_reduce: in has values of type f32, out of u32", [&] {
     explain_scatter_reduce(ctx, {nullptr, 9, value_type::f32}, {nullptr, 9, index_type::u32},
                            {nullptr, 5, value_type::u32}, reduction::max);

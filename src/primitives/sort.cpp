@@ -215,8 +215,9 @@ explanation explain_sort_pairs(const context& ctx, const_records keys, const sor
 explanation explain_sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_type type,
                                       const sort_options& options) {
   using namespace primitives;
-  return plan::explain(index_call, sort_variants(), describe_index(index_call, ctx, in, key, type), ctx,
-                       options.variant);
+  const sort_problem p = describe_index(index_call, ctx, in, key, type);
+  require_index_width(index_call, type, "the index", in.count);
+  return plan::explain(index_call, sort_variants(), p, ctx, options.variant);
 }
 
 }  // namespace sheaf

@@ -223,6 +223,7 @@ explanation explain_index(const context& ctx, const split_key& key, index_type t
   const std::string_view call = name_of(product, true);
   if (key.from == split_key::kind::record_bits) refuse("{}: give the keys, with split_key::of or ::category", call);
   require_key(call, key, {});
+  require_index_width(call, type, "the index", key.keys.count);
   return plan::explain(call, split_variants(), describe(ctx, key, type, product), ctx, options.variant);
 }
 

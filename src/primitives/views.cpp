@@ -32,15 +32,19 @@ void require_aligned(std::string_view call, const void* data, std::uint64_t alig
   }
 }
 
+void require_index_width(std::string_view call, index_type type, std::string_view what, std::uint64_t records) {
+  const std::uint64_t most = type == index_type::u32   ? std::uint64_t{1} << 32
+                             : type == index_type::i32 ? std::uint64_t{1} << 31
+                                                       : std::numeric_limits<std::uint64_t>::max();
+  if (records >= most) refuse("{}: {} has 4-byte entries, too narrow for {} records", call, what, records);
+}
+
 void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
                           std::uint64_t records) {
-  const std::uint64_t most = index.type == index_type::u32   ? std::uint64_t{1} << 32
-                             : index.type == index_type::i32 ? std::uint64_t{1} << 31
-                                                             : std::numeric_limits<std::uint64_t>::max();
   if (index.count > std::numeric_limits<std::uint64_t>::max() / 16) {
     refuse("{}: {} has {} entries, more than memory can hold", call, what, index.count);
   }
-  if (records >= most) refuse("{}: {} has 4-byte entries, too narrow for {} records", call, what, records);
+  require_index_width(call, index.type, what, records);
   require_memory(call, ctx, index.data, index.count * bytes(index.type), what);
   require_aligned(call, index.data, bytes(index.type), what);
 }

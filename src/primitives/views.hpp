@@ -33,6 +33,8 @@ void require_shape(std::string_view call, const_records r, std::string_view what
 void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,
                     std::string_view what);
 void require_aligned(std::string_view call, const void* data, std::uint64_t alignment, std::string_view what);
+/// Entries of the type can say any of `records` numbers.
+void require_index_width(std::string_view call, index_type type, std::string_view what, std::uint64_t records);
 /// Entries of the index can say any of `records` numbers, and ctx can write them.
 void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
                           std::uint64_t records);
