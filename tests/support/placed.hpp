@@ -95,8 +95,8 @@ class placed {
 /// Fails naming the first byte that differs, and the record that it is in.
 inline void expect_bytes(const std::vector<std::byte>& got, const image& expected, std::string_view what) {
   ASSERT_EQ(got.size(), expected.bytes.size());
+  if (got.empty() || std::memcmp(got.data(), expected.bytes.data(), got.size()) == 0) return;
   const auto [place, other] = std::mismatch(got.begin(), got.end(), expected.bytes.begin());
-  if (place == got.end()) return;
   const auto at = static_cast<std::int64_t>(place - got.begin()) - static_cast<std::int64_t>(expected.first);
   const auto stride = static_cast<std::int64_t>(expected.stride_bytes);
   ADD_FAILURE() << what << ": byte " << at << " from its first record (record " << at / stride << ", byte "
