@@ -30,6 +30,7 @@ void expect_truth(const machine& m, double tolerance) {
   near(m.launch_seconds, 5e-6);
   near(m.step_seconds, 2e-6);
   near(m.barrier_seconds, 1e-6);
+  near(m.digit_seconds, m.backend == backend_kind::cpu ? 3e-9 : 0);
   near(m.copy_bytes_per_second, 1 / fake_probe::seconds_a_byte);
   near(m.cached_bytes_per_second, 1 / fake_probe::seconds_a_byte);
   near(m.access_seconds, 4e-9);

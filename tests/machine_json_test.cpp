@@ -120,6 +120,7 @@ TEST(MachineJson, EveryFieldComesBack) {
   m.cache_levels = {1, 22, 333};
   m.step_seconds = 0.125;
   m.barrier_seconds = 0.25;
+  m.digit_seconds = 0.0625;
   m.streams = {{1, 2}, {3, 4}};
   m.latencies = {{5, 0.5}, {6, 0.25}};
   m.atomic_add = {{7, 4, 8}, {9, 8, 10}};
@@ -128,6 +129,7 @@ TEST(MachineJson, EveryFieldComesBack) {
   EXPECT_EQ(back.cache_levels, m.cache_levels);
   EXPECT_EQ(back.step_seconds, 0.125);
   EXPECT_EQ(back.barrier_seconds, 0.25);
+  EXPECT_EQ(back.digit_seconds, 0.0625);
   ASSERT_EQ(back.streams.size(), 2U);
   EXPECT_EQ(back.streams[1].footprint_bytes, 3U);
   EXPECT_EQ(back.streams[1].bytes_per_second, 4);

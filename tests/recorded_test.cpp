@@ -182,6 +182,14 @@ TEST(Recorded, SortsOnAnH200) {
 #endif
 }
 
+// Uniform keys alone: how they are distributed is not known to a plan.
+TEST(Recorded, SortsOnTwoThreadsOfAXeon) {
+  const verdict v = judge(load("cpu-2-threads-sort-model.json"), 1.10, 0.35);
+  EXPECT_GE(v.problems, 90U);
+  EXPECT_GE(v.mean_accuracy(), 0.80);
+  EXPECT_LE(v.mean_regret(), 1.01);
+}
+
 TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
   const verdict v = judge(load("cpu-2-threads-model.json"), 1.10, -1);
   EXPECT_GE(v.problems, 300U);

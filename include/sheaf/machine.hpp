@@ -52,9 +52,11 @@ struct SHEAF_API machine {
   double step_seconds = 0;                  ///< one more kernel, or parallel region, behind others that it depends on
   double barrier_seconds = 0;               ///< one barrier of all workers inside a kernel or parallel region
   double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
-  std::vector<stream_rate> streams;         ///< ordered by footprint_bytes
-  std::vector<latency_point> latencies;     ///< ordered by footprint_bytes
-  std::vector<access_rate> random_read;     ///< ordered by record_bytes, then footprint_bytes
+  double digit_seconds = 0;  ///< for one of the threads, all at work, to count a word of 8 bytes in its cache and move
+                             ///< it by 8 bits; 0 where nobody measured it, and on GPUs
+  std::vector<stream_rate> streams;      ///< ordered by footprint_bytes
+  std::vector<latency_point> latencies;  ///< ordered by footprint_bytes
+  std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
   std::vector<access_rate> random_write;
   std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
 
@@ -66,7 +68,8 @@ struct SHEAF_API machine {
   double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// Seconds to add to `count` words of `bytes` there, atomically; as writes where the profile does not know.
   double atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// This machine with `threads` of its parallelism: rates shrink in proportion, and never grow.
+  /// This machine with `threads` of its parallelism: rates shrink in proportion, and never grow. What one thread does
+  /// stays as it is.
   machine with_parallelism(std::uint32_t threads) const;
 };
 

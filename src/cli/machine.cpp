@@ -67,6 +67,7 @@ void print_machine(const shown_machine& shown, bool used) {
   fmt::print("  waits             {} for memory, {} for a call, {} for a step, {} for a barrier\n",
              seconds_text(m.access_seconds), seconds_text(m.launch_seconds), seconds_text(m.step_seconds),
              seconds_text(m.barrier_seconds));
+  if (m.digit_seconds > 0) fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(m.digit_seconds));
   fmt::print("  rates are for     {} {}\n", m.parallelism,
              m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
   fmt::print("{}", curve_tables(m));

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "core/context_state.hpp"
+#include "cpu/pace.hpp"
 #include "cpu/sort_pass.hpp"
 #include "cpu/sort_plan.hpp"
 
@@ -34,8 +35,8 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   const double seconds_of_row = p.rows.record_bytes == 1 ? 4e-10 : 1.2e-9;
   constexpr double seconds_of_number = 7e-9;
   plan.add("counting",
-           static_cast<double>(p.count) * seconds_of_row / static_cast<double>(plan.parameters[sort_parts]));
-  plan.add("looking at counts", seconds_of_number * static_cast<double>(numbers_of(p)));
+           static_cast<double>(p.count) * seconds_of_row * pace(m) / static_cast<double>(plan.parameters[sort_parts]));
+  plan.add("looking at counts", seconds_of_number * pace(m) * static_cast<double>(numbers_of(p)));
   return plan;
 }
 

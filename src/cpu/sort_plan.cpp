@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "cpu/pace.hpp"
 #include "cpu/parts.hpp"
+#include "cpu/sort_in_cache.hpp"
 #include "cpu/split_buckets.hpp"
 
 namespace sheaf::cpu {
@@ -20,21 +22,30 @@ constexpr std::uint32_t most_digit_bits = 11;
 // What a thread splits alone goes by digits of 8 bits, through the lines that it has for passes of all.
 constexpr std::uint32_t least_digit_bits = 8;
 
-// What words cost beside being streamed. Xeon of family 6 model 207, one thread, 2^22 to 2^26 random keys, process
-// time; streaming as in the generic profile. A pass counts and moves words, two arrays through two sets of lines.
+// What a word costs beside being streamed, at pace 1. A pass counts and moves words, two arrays through two sets of
+// lines.
 double seconds_to_split(const sort_shape& s) noexcept {
   if (s.moves == sort_moves::payload) return s.word_bytes == 16 ? 8e-9 : 6e-9;
   return s.word_bytes == 16 ? 5e-9 : 3.5e-9;
 }
 
-// In cache, for each 9 bits that tell most words apart.
-double seconds_in_cache(const sort_problem& p, const sort_shape& s, double cached) noexcept {
-  const double digits = std::min<double>(p.key.bits, std::log2(cached + 1) + 2) / 9;
-  return std::max(1.0, digits) * (s.word_bytes == 16 ? 3e-9 : 2e-9);
+// One pass in cache, and its share of making words and writing them.
+double seconds_of_cached_pass(const sort_shape& s) noexcept {
+  if (s.word_bytes <= 4) return 1.3e-9;
+  return s.word_bytes == 16 && s.moves == sort_moves::payload ? 3.9e-9 : 2.6e-9;
+}
+
+double seconds_in_cache(const sort_problem& p, const sort_shape& s, std::uint64_t cached) noexcept {
+  const auto enough = static_cast<std::uint32_t>(std::bit_width(cached)) + 2;  // as cached_digits has it
+  const std::uint32_t passes = (std::min(p.key.bits, enough) + cached_digit_bits - 1) / cached_digit_bits;
+  return std::min(passes, most_cached_digits) * seconds_of_cached_pass(s);
 }
 
 // To clear, scan and write out a bucket of a pass.
 constexpr double seconds_of_bucket = 2e-9;
+
+// A call that one thread does in its cache: tables, scratch, what is cold.
+constexpr double seconds_alone = 4e-6;
 
 std::uint64_t whole(std::uint64_t bytes) noexcept { return (bytes + bucket_bytes - 1) / bucket_bytes * bucket_bytes; }
 
@@ -89,20 +100,37 @@ std::uint64_t bytes_written(const sort_problem& p) noexcept {
   return all;
 }
 
+// Rows are seldom in the cores' own caches when a sort begins; when they are fetched they were seen a moment ago.
+std::uint64_t first_seen(std::uint64_t bytes, const machine& m) noexcept { return std::max(bytes, m.cache_bytes / 8); }
+std::uint64_t seen_before(std::uint64_t bytes, const machine& m) noexcept {
+  return std::max(bytes, m.cache_bytes / 64);
+}
+
+// How many times as long memory takes the threads that work as it takes all.
+double fewer_threads(const plan::planned& plan, const machine& m) noexcept {
+  return static_cast<double>(m.parallelism) / static_cast<double>(plan.parameters[sort_parts]);
+}
+
+// `once` of the bytes are the call's own arrays, read or written; sorting reads and writes the others again.
+void add_streamed(std::uint64_t bytes, std::uint64_t once, const machine& m, plan::planned& plan) {
+  plan.add("streamed", m.streamed(bytes, first_seen(once, m)) * fewer_threads(plan, m));
+}
+
 // Rows and values that are fetched one by one when their order is known.
 void add_fetches(const sort_problem& p, const sort_shape& s, const machine& m, plan::planned& plan) {
   if (s.moves != sort_moves::index || p.product == sort_product::gather_index) return;
   double seconds = 0;
   const auto fetch = [&](const primitives::sorted_array& a) {
-    seconds += m.random_reads(p.count, a.record_bytes, p.count * a.in_stride_bytes);
+    seconds += m.random_reads(p.count, a.record_bytes, seen_before(p.count * a.in_stride_bytes, m));
   };
   if (p.writes_rows) fetch(p.rows);
   for (std::uint32_t c = 0; c < p.column_count; ++c) fetch(p.columns[c]);
-  plan.add("random read", seconds);
+  plan.add("random read", seconds * fewer_threads(plan, m));
 }
 
-double shared_by(double seconds, const plan::planned& plan) noexcept {
-  return seconds / static_cast<double>(plan.parameters[sort_parts]);
+// Work of `seconds` at pace 1, shared by the threads that work.
+double shared_by(double seconds, const machine& m, const plan::planned& plan) noexcept {
+  return seconds * pace(m) / static_cast<double>(plan.parameters[sort_parts]);
 }
 
 }  // namespace
@@ -119,15 +147,12 @@ plan::planned plan_msd(const sort_problem& p, const machine& m) {
   plan.scratch_bytes = sort_room(p, s, plan).bytes;
 
   const auto count = static_cast<double>(p.count);
-  plan.add("latency", alone ? m.launch_seconds / 4 : m.launch_seconds + 3 * m.step_seconds);
-  const std::uint64_t moved = p.count * s.stored_bytes();
-  std::uint64_t streamed = bytes_read(p, s) + bytes_written(p);
-  if (!alone) streamed += bytes_read(p, s) + 2 * moved;
-  plan.add("streamed", m.streamed(streamed, bytes_read(p, s) + bytes_written(p)));
+  plan.add("latency", alone ? seconds_alone * pace(m) : m.launch_seconds + 3 * m.step_seconds);
+  const std::uint64_t once = bytes_read(p, s) + bytes_written(p);
+  add_streamed(alone ? once : once + bytes_read(p, s) + 2 * p.count * s.stored_bytes(), once, m, plan);
   const double levels = alone ? 0 : std::max(1.0, std::log2(count / static_cast<double>(cached)) / most_digit_bits);
-  plan.add("splitting", shared_by(levels * count * seconds_to_split(s), plan));
-  plan.add("sorting in cache",
-           shared_by(count * seconds_in_cache(p, s, std::min(count, static_cast<double>(cached))), plan));
+  plan.add("splitting", shared_by(levels * count * seconds_to_split(s), m, plan));
+  plan.add("sorting in cache", shared_by(count * seconds_in_cache(p, s, std::min(p.count, cached)), m, plan));
   add_fetches(p, s, m, plan);
   return plan;
 }
@@ -149,9 +174,9 @@ plan::planned plan_lsd(const sort_problem& p, const machine& m) {
   const std::uint64_t moved = p.count * s.stored_bytes();
   std::uint64_t streamed = 2 * bytes_read(p, s) + (3 * passes - 2) * moved;
   if (!s.out_holds_words) streamed += moved + bytes_written(p);
-  plan.add("streamed", m.streamed(streamed, bytes_read(p, s) + bytes_written(p)));
-  const double tables = seconds_of_bucket * static_cast<double>(std::uint64_t{passes} << digit_bits);
-  plan.add("splitting", tables + shared_by(passes * static_cast<double>(p.count) * seconds_to_split(s), plan));
+  add_streamed(streamed, bytes_read(p, s) + bytes_written(p), m, plan);
+  const double tables = pace(m) * seconds_of_bucket * static_cast<double>(std::uint64_t{passes} << digit_bits);
+  plan.add("splitting", tables + shared_by(passes * static_cast<double>(p.count) * seconds_to_split(s), m, plan));
   if (s.rounds > 1)
     plan.add("keys anew",
              (s.rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "cpu/pace.hpp"
 #include "cpu/parts.hpp"
 
 namespace sheaf::cpu {
@@ -103,7 +104,7 @@ plan::planned plan_split(const split_problem& p, const machine& m) {
   if (fetches) plan.add("random read", m.random_reads(p.count, p.record_bytes, p.count * p.in_stride_bytes));
   if (passes > 1) streamed += (passes - 1) * 3 * carried;
   plan.add("streamed", m.streamed(streamed, all_bytes));
-  plan.add("moving records", static_cast<double>(p.count) * passes * seconds_per_record / m.parallelism);
+  plan.add("moving records", static_cast<double>(p.count) * passes * seconds_per_record * pace(m) / m.parallelism);
   return plan;
 }
 

@@ -106,6 +106,7 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   m.step_seconds = in.seconds("step_seconds");
   m.barrier_seconds = in.seconds("barrier_seconds");
   m.access_seconds = in.seconds("access_seconds");
+  if (document.contains("digit_seconds")) m.digit_seconds = in.seconds("digit_seconds");
   m.streams = in.stream_rates("streams");
   m.latencies = in.latencies("latencies");
   m.random_read = in.rates("random_read");
@@ -115,27 +116,28 @@ machine parse_machine(const std::string& text, const std::string& origin) {
 }
 
 std::string format_machine(const machine& m) {
-  const json document = {{"schema_version", machine::schema_version},
-                         {"name", m.name},
-                         {"backend", name(m.backend)},
-                         {"versions", m.versions},
-                         {"memory_bytes", m.memory_bytes},
-                         {"cache_levels", m.cache_levels},
-                         {"cache_bytes", m.cache_bytes},
-                         {"sector_bytes", m.sector_bytes},
-                         {"fetch_bytes", m.fetch_bytes},
-                         {"parallelism", m.parallelism},
-                         {"copy_bytes_per_second", m.copy_bytes_per_second},
-                         {"cached_bytes_per_second", m.cached_bytes_per_second},
-                         {"launch_seconds", m.launch_seconds},
-                         {"step_seconds", m.step_seconds},
-                         {"barrier_seconds", m.barrier_seconds},
-                         {"access_seconds", m.access_seconds},
-                         {"streams", streams_json(m.streams)},
-                         {"latencies", latencies_json(m.latencies)},
-                         {"random_read", rates_json(m.random_read)},
-                         {"random_write", rates_json(m.random_write)},
-                         {"atomic_add", rates_json(m.atomic_add)}};
+  json document = {{"schema_version", machine::schema_version},
+                   {"name", m.name},
+                   {"backend", name(m.backend)},
+                   {"versions", m.versions},
+                   {"memory_bytes", m.memory_bytes},
+                   {"cache_levels", m.cache_levels},
+                   {"cache_bytes", m.cache_bytes},
+                   {"sector_bytes", m.sector_bytes},
+                   {"fetch_bytes", m.fetch_bytes},
+                   {"parallelism", m.parallelism},
+                   {"copy_bytes_per_second", m.copy_bytes_per_second},
+                   {"cached_bytes_per_second", m.cached_bytes_per_second},
+                   {"launch_seconds", m.launch_seconds},
+                   {"step_seconds", m.step_seconds},
+                   {"barrier_seconds", m.barrier_seconds},
+                   {"access_seconds", m.access_seconds},
+                   {"streams", streams_json(m.streams)},
+                   {"latencies", latencies_json(m.latencies)},
+                   {"random_read", rates_json(m.random_read)},
+                   {"random_write", rates_json(m.random_write)},
+                   {"atomic_add", rates_json(m.atomic_add)}};
+  if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
   return lines_of(document);
 }
 

@@ -77,6 +77,9 @@ class measurement {
     m_.launch_seconds = rounded(each("calls", 1e-6, [&](std::uint64_t n) { return device_.calls(n); }));
     m_.step_seconds = rounded(each("steps", 1e-6, [&](std::uint64_t n) { return device_.steps(n); }));
     m_.barrier_seconds = rounded(each("barriers", 1e-6, [&](std::uint64_t n) { return device_.barriers(n); }));
+    if (m_.backend == backend_kind::cpu) {
+      m_.digit_seconds = rounded(each("digits", 1e-9, [&](std::uint64_t n) { return device_.digits(n); }));
+    }
     measure_streams();
     measure_latencies();
     m_.random_read = curves("random reads", access_kind::read, plan_.widths);
@@ -98,7 +101,7 @@ class measurement {
     if (stream_footprints_.empty() || random_footprints_.empty()) {
       throw error(error_code::out_of_memory, fmt::format("calibrate: {} bytes of memory are too few", memory));
     }
-    points_ = 3 + stream_footprints_.size() + chase_footprints_.size() +
+    points_ = (m_.backend == backend_kind::cpu ? 4 : 3) + stream_footprints_.size() + chase_footprints_.size() +
               random_footprints_.size() * (2 * plan_.widths.size() + std::size(atomic_widths));
   }
 

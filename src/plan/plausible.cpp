@@ -63,6 +63,7 @@ void require_plausible(const machine& m) {
   require_seconds("calls", m.launch_seconds);
   require_seconds("steps", m.step_seconds);
   require_seconds("barriers", m.barrier_seconds);
+  if (m.backend == backend_kind::cpu) require_seconds("digits", m.digit_seconds);
   double streamed = 0;
   double before = 0;
   for (const stream_rate& rate : m.streams) {

@@ -44,6 +44,8 @@ class probe {
   virtual timing steps(std::uint64_t count) = 0;
   /// Barriers of all workers.
   virtual timing barriers(std::uint64_t count) = 0;
+  /// Words that each thread sorts by a digit in its cache; the count is those of one. Asked for on the CPU alone.
+  virtual timing digits(std::uint64_t /*count*/) { return {}; }
 };
 
 /// A bijection of [0, 2^bits) onto itself that looks like chance: node i of a chase lies at place shuffled(i), so that

@@ -51,6 +51,7 @@ class fake_probe final : public plan::probe {
   plan::timing calls(std::uint64_t count) override { return did("calls", 5e-6, count); }
   plan::timing steps(std::uint64_t count) override { return did("steps", 2e-6, std::min<std::uint64_t>(count, 500)); }
   plan::timing barriers(std::uint64_t count) override { return did("barriers", 1e-6, count); }
+  plan::timing digits(std::uint64_t count) override { return did("digits", 3e-9, count); }
 
   machine measured(double seconds = 60) {
     return plan::measure(*this, {.seconds = seconds}, [this] { return clock; });
