@@ -27,7 +27,7 @@ class temporary_folder {
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   std::string write(std::string_view name, std::string_view bytes) const {
-    const std::string path = *this / name;
+    std::string path = *this / name;
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path;
   }
