@@ -130,6 +130,7 @@ int exit_code_of(error_code code) {
 }  // namespace
 }  // namespace sheaf::bench
 
+// NOLINTNEXTLINE(bugprone-exception-escape): saying what went wrong may go wrong
 int main(int argc, char** argv) {
   using namespace sheaf;
   try {

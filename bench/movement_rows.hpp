@@ -14,14 +14,14 @@ namespace sheaf::bench {
 
 /// What tells gather's rows from scatter's: Primitive has options, run(), explain(), prepare() and peer().
 template <class Primitive>
-contender ours(const context& ctx, const workspace& arrays, std::string who, const variant_estimate& estimate,
+contender ours(const context& ctx, const workspace& arrays, const std::string& who, const variant_estimate& estimate,
                const typename Primitive::options& options, bool by_name) {
   const auto queue = [ctx, &arrays, options, variant = by_name ? estimate.variant : std::string{}](std::uint64_t copy) {
     auto named = options;
     named.variant = variant;
     Primitive::run(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy), named);
   };
-  return {.who = std::move(who),
+  return {.who = who,
           .variant = estimate.variant,
           .predicted_seconds = estimate.seconds,
           .scratch_bytes = estimate.scratch_bytes,

@@ -60,6 +60,7 @@ std::vector<timing> measure(std::span<const contender> contenders, std::uint64_t
     }
   }
   std::vector<timing> timings;
+  timings.reserve(seconds.size());
   for (std::vector<double>& samples : seconds) timings.push_back(summary_of(samples));
   return timings;
 }

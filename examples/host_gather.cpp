@@ -16,6 +16,7 @@ int main() try {
   const std::vector<letter> letters{{"Ada", "Ben", 3}, {"Cem", "Dov", 1}, {"Eva", "Fay", 3}, {"Gus", "Hal", 0}};
   const std::uint64_t count = letters.size();
   std::vector<std::uint32_t> districts;
+  districts.reserve(count);
   for (const letter& l : letters) districts.push_back(l.district);
 
   // On a GPU where there is one: 4 bytes a record go there and 4 come back.

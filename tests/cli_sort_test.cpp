@@ -59,7 +59,7 @@ class CliSort : public cli_test {
 
   void expect_sorts(const std::string& arguments, const std::string& out, const std::string& expected) {
     for (const char* backend : {"auto", "cpu", "reference"}) {
-      expect_success("sort " + arguments + " -o " + out + " --verify --backend " + backend);
+      expect_success(fmt::format("sort {} -o {} --verify --backend {}", arguments, out, backend));
       EXPECT_EQ(folder.read(out), expected) << arguments << " on " << backend;
     }
   }

@@ -173,6 +173,7 @@ TEST_P(CpuClustered, UnorderedSumsOfFloatsAddEveryValueOnce) {
   scatter_reduce(ctx, in, index, expected, reduction::add, {.variant = "reference.serial"});
   scatter_reduce(ctx, in, index, got, reduction::add, {.order = reduction_order::unordered, .variant = "cpu.private"});
   ctx.wait();
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0 is not 0 here
   EXPECT_EQ(std::memcmp(got.data(), expected.data(), 101 * sizeof(float)), 0);
 }
 

@@ -35,10 +35,10 @@ TEST_P(SortLarge, BytesPastTwoTo32AreInOrder) {
     sort_records(*ctx, in, key, out, {variant});
     ctx->wait();
     std::vector<std::uint64_t> found(256, 0);
-    int last = -128;
+    std::int8_t last = -128;
     for_each_chunk(out.data, row_count, [&](std::uint64_t at, std::span<const std::byte> bytes) {
       for (std::uint64_t i = 0; i < bytes.size(); ++i) {
-        const int number = static_cast<std::int8_t>(bytes[i]);
+        const std::int8_t number = static_cast<std::int8_t>(bytes[i]);
         ASSERT_LE(last, number) << at + i;
         last = number;
         ++found[std::to_integer<std::size_t>(bytes[i])];

@@ -50,7 +50,7 @@ TEST(Buffer, MovesAndIsEmptyAfterwards) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 256, 0U);
     buffer second(std::move(first));
     EXPECT_EQ(second.data(), block);
-    EXPECT_EQ(first.data(), nullptr);
+    EXPECT_EQ(first.data(), nullptr);  // NOLINT(bugprone-use-after-move): what is left is promised
     EXPECT_EQ(first.size(), 0U);
     buffer third;
     third = std::move(second);

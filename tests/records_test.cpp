@@ -61,10 +61,12 @@ TEST(IndexSpan, KnowsItsType) {
 std::uint32_t word_of(std::uint64_t near, std::uint64_t far, std::uint64_t width, std::uint64_t near_stride,
                       std::uint64_t far_stride) {
   const context ctx = context::cpu(1);
+  // NOLINTBEGIN(performance-no-int-to-ptr): addresses are looked at, never read
   return primitives::describe_movement(ctx, {reinterpret_cast<void*>(near), 9, width, near_stride},
                                        {nullptr, 9, index_type::u32},
                                        {reinterpret_cast<void*>(far), 9, width, far_stride}, {}, bounds::check)
       .word_bytes;
+  // NOLINTEND(performance-no-int-to-ptr)
 }
 
 TEST(Movement, WordsDivideAddressesStridesAndWidth) {

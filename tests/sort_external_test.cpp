@@ -23,7 +23,6 @@ namespace sheaf::tests {
 namespace {
 
 using cli::merge_key;
-using cli::sorted_run;
 
 TEST(LoserTree, TakesTheLowestAndOfEqualOnesTheFirstList) {
   using key = merge_key<1>;
@@ -41,6 +40,7 @@ TEST(LoserTree, TakesTheLowestAndOfEqualOnesTheFirstList) {
     }
     std::sort(expected.begin(), expected.end());
     std::vector<key> firsts;
+    firsts.reserve(rest.size());
     for (auto& list : rest) firsts.push_back(list.empty() ? key{} : key{{list.back()}});
     cli::loser_tree<key> tree(firsts);
     for (std::uint32_t i = 0; i < lists; ++i) {

@@ -95,6 +95,7 @@ access_pattern hint(const pattern& p) noexcept {
 
 std::vector<pattern> all_patterns() {
   std::vector<pattern> all;
+  all.reserve(std::size(kinds));
   for (const kind_row& r : kinds) all.push_back({r.kind, r.example, 1});
   return all;
 }

@@ -30,7 +30,7 @@ SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
     return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
   } else {
     if constexpr (std::is_floating_point_v<T>) {
-      if (a != a || b != b) return quiet_nan<T>();
+      if (a != a || b != b) return quiet_nan<T>();  // NOLINT(misc-redundant-expression)
     }
     return (Op == reduction::min ? is_below(b, a) : is_below(a, b)) ? b : a;
   }

@@ -149,7 +149,8 @@ struct reduce_trial {
   image in, index, before, after;
   std::vector<double> slack;
 
-  explicit reduce_trial(const reduce_case& from_case, std::vector<std::pair<std::uint64_t, std::uint64_t>> bad = {})
+  explicit reduce_trial(const reduce_case& from_case,
+                        const std::vector<std::pair<std::uint64_t, std::uint64_t>>& bad = {})
       : c(from_case), index(reduce_index(c)) {
     for (const auto& [position, value] : bad) set_entry(index, position, value);
     primitives::with_value(c.type, [&](auto value) { fill<decltype(value)>(); });
