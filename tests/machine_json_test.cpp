@@ -19,7 +19,7 @@ std::string with(const std::string& field, const std::string& value) {
   return good.substr(0, begin) + value + good.substr(good.find_first_of(",\n", begin));
 }
 
-// A list or object replaced, of whatever lines.
+// A field set, whatever lines it takes, or is not there yet.
 std::string with_list(const std::string& field, const std::string& value) {
   nlohmann::json document = nlohmann::json::parse(good);
   document[field] = nlohmann::json::parse(value);
@@ -67,6 +67,7 @@ TEST(MachineJson, WrongValuesAreNamed) {
                  "m.json: cache_bytes is 1.5, not a whole number from 1 to 1152921504606846976");
   expect_refused(with("launch_seconds", "0"), "m.json: launch_seconds is 0, not a number from 1e-12 to 1000");
   expect_refused(with("launch_seconds", "1e-320"), "m.json: launch_seconds is 1e-320, not a number from 1e-12 to 1000");
+  expect_refused(with_list("digit_seconds", "-1"), "m.json: digit_seconds is -1, not a number from 1e-12 to 1000");
   expect_refused(with("copy_bytes_per_second", "\"fast\""),
                  "m.json: copy_bytes_per_second is \"fast\", not a number from 1 to 1e+18");
   expect_refused(with("copy_bytes_per_second", "null"),
