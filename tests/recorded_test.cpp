@@ -168,14 +168,14 @@ TEST(Recorded, SplitsOnAnH200) {
 TEST(Recorded, SortsOnAnH200) {
 #if SHEAF_HAS_CUDA
   record r = load("h200-sort-model.json");
-  const verdict all = judge(r, 3.3, 0.10);
+  const verdict all = judge(r, 3.0, 0.10);
   EXPECT_GE(all.problems, 300U);
-  EXPECT_LE(all.mean_regret(), 1.06);
+  EXPECT_LE(all.mean_regret(), 1.07);
   // How keys are distributed is not known to a plan, and decides most of a short list's time.
   std::erase_if(r.problems, [](const recorded_problem& p) { return p.name.find("/uniform") == std::string::npos; });
-  const verdict uniform = judge(r, 1.40, 0.40);
+  const verdict uniform = judge(r, 1.15, 0.40);
   EXPECT_GE(uniform.problems, 100U);
-  EXPECT_GE(uniform.mean_accuracy(), 0.88);
+  EXPECT_GE(uniform.mean_accuracy(), 0.90);
   EXPECT_LE(uniform.mean_regret(), 1.02);
 #else
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include <cuda_runtime.h>
 
 #include "cuda/cuda_state.hpp"
@@ -36,6 +38,25 @@ void launch_shared(const context& ctx, const char* what, void (*kernel)(Paramete
   configuration.blockDim = dim3(threads);
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = ctx.stream();
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+}
+
+/// The same for a kernel whose blocks wait for each other: no more than the device holds at once.
+template <class... Parameters, class... Arguments>
+void launch_cooperative(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t most_blocks,
+                        unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
+  const std::uint64_t resident =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(threads), shared_bytes);
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>(std::min(resident, most_blocks)));
+  configuration.blockDim = dim3(threads);
+  configuration.dynamicSmemBytes = shared_bytes;
+  configuration.stream = ctx.stream();
+  configuration.attrs = &cooperative;
+  configuration.numAttrs = 1;
   require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
 }
 

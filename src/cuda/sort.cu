@@ -7,6 +7,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/sort_form.hpp"
 #include "cuda/sort_msd.hpp"
+#include "cuda/sort_onesweep.hpp"
 
 // Sorts from the highest digit down. Rows that are words, or that fit one with their values, are sorted themselves;
 // others as words of keys and numbers, by which they are gathered.
@@ -18,6 +19,10 @@ using primitives::sort_problem;
 using primitives::sort_product;
 
 constexpr std::uint64_t most_words = (std::uint64_t{1} << 32) - 1;
+
+/// How words are sorted: from the highest digit down, where groups are finished by bins or by the 2007 network, or from
+/// the lowest up.
+enum class word_sort { by_bins, bitonic, onesweep };
 
 std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
 
@@ -43,7 +48,7 @@ msd_sort sort_of(const sort_problem& p, const word_form& form, std::uint32_t key
   switch (form.payload) {
     case word_payload::number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
     case word_payload::apart: s.key_high = form.first_bit + key_bits; break;
-    default: s.key_high = form.parts * 32;
+    default: s.key_high = form.key_low() + form.key_bits;
   }
   s.ordered = form.ordered();
   s.count = p.count;
@@ -76,7 +81,8 @@ struct sort_room {
       places = take(p.count * sizeof(std::uint32_t));
     }
     if (form.payload == word_payload::apart) values = take(p.count * value_bytes(p, form));
-    tables = take(msd_scratch_bytes(sort_of(p, form, form.key_bits)));
+    const msd_sort s = sort_of(p, form, form.key_bits);
+    tables = take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
   }
 };
 
@@ -93,16 +99,26 @@ constexpr word_cost moved{2.0e-12, 0.5e-12};
 constexpr word_cost moved_in_order{2.8e-12, 0.52e-12};
 constexpr word_cost finished{2.6e-12, 0.7e-12};
 constexpr word_cost finished_in_order{7.9e-12, 0.44e-12};
+constexpr word_cost swept{3.2e-12, 0.55e-12};
+constexpr word_cost digits_counted{0, 0.2e-12};
 constexpr double measured_bandwidth = 4.26e12;
 constexpr double uneven_words = 1.35;      ///< words of 12 bytes take so much longer
+constexpr double lone_level = 1.2;         ///< that keeps the order, where no other follows
 constexpr double bitonic_words = 12;       ///< the network's steps instead of bins
-constexpr double group_words = 4608;       ///< that a block finishes at once
-constexpr double group_seconds = 5.5e-6;   ///< one group, whatever its size
-constexpr double crowded_seconds = 30e-6;  ///< one of few different keys of 8 bytes and more
-constexpr double queued_levels = 34e-6;    ///< the kernels of all levels of a long list
-constexpr word_cost level{27e-6, 3.9e-6};  ///< barriers of a short one's; for each byte of a word
-constexpr word_cost level_in_order{68e-6, 1.8e-6};
-constexpr double merged_bits = 0.08;  ///< bits by which buckets are smaller than groups, squared: bins are few
+constexpr double crowded_seconds = 30e-6;  ///< one group of few different keys of 8 bytes and more
+
+/// What kernels take however few words there are.
+struct kernel_cost {
+  double usual;
+  double ordered;  ///< where the order is kept, or values come along
+  double of(bool is_ordered) const { return is_ordered ? ordered : usual; }
+};
+constexpr kernel_cost one_group{5.5e-6, 9.5e-6};
+constexpr double part_of_group = 1.3e-6;  ///< for each part of a word but one
+constexpr kernel_cost one_level{27e-6, 38e-6};
+constexpr kernel_cost all_levels{58e-6, 70e-6};  ///< of a long list
+constexpr double sweeps_begin = 6e-6;
+constexpr kernel_cost one_sweep{11e-6, 12.5e-6};
 
 double gather_seconds(const machine& m, std::uint64_t count, std::uint64_t record_bytes, std::uint64_t stride_bytes) {
   const double written = static_cast<double>(count) * static_cast<double>(record_bytes);
@@ -131,12 +147,11 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   const double rounds = form.rounds;
   const double uneven = form.parts == 3 ? uneven_words : 1;
   plan::planned plan;
-  double level_latency = levels > 0 ? queued_levels : 0;
-  if (p.count < least_from_rows) level_latency = levels * (form.ordered() ? level_in_order : level).of(bytes, 1);
-  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + level_latency));
+  const double latency = levels == 0 ? 0 : (levels > 1 ? all_levels : one_level).of(form.ordered());
+  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + latency));
   if (!form.is_plain) {
     const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
-    const bool in_first_level = p.count >= least_from_rows && has_simple_key(p);
+    const bool in_first_level = p.count > group_words && has_simple_key(p);
     const bool side_by_side = form.payload != word_payload::values && p.rows.in_stride_bytes == form.word_bytes();
     const double more = !in_first_level ? read + 2 * word : side_by_side ? read / 2 : 2 * read;
     const double kernels = in_first_level ? 0 : 5 * m.step_seconds;
@@ -144,12 +159,14 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   }
   const word_cost& move = form.ordered() ? moved_in_order : moved;
   const word_cost& finish = form.ordered() ? finished_in_order : finished;
-  plan.add("levels", rounds * levels * count * uneven * (counted.of(word, slower) + move.of(bytes, slower)));
-  const double merged = form.parts == 1 ? 0 : std::min(4.0, 8 * levels - split_bits);
-  const double words_finished = count * uneven * finish.of(bytes, slower) * (1 + merged_bits * merged * merged);
   const bool is_over = form.is_plain && form.key_bits <= 8 && levels > 0;  // after its level
-  const double finishing =
-      is_over ? 0 : std::max(words_finished, form.key_bits <= 8 && form.parts > 1 ? crowded_seconds : group_seconds);
+  const double scattered = is_over && form.ordered() ? lone_level : 1;
+  plan.add("levels",
+           rounds * levels * count * uneven * (counted.of(word, slower) + scattered * move.of(bytes, slower)));
+  const double words_finished = count * uneven * finish.of(bytes, slower);
+  const bool is_crowded = form.key_bits <= 8 && form.parts > 1;
+  const double group = is_crowded ? crowded_seconds : one_group.of(form.ordered()) + (form.parts - 1) * part_of_group;
+  const double finishing = is_over ? 0 : std::max(words_finished, group);
   plan.add("finished", rounds * finishing * (bitonic ? bitonic_words : 1));
   if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
   plan.scratch_bytes = sort_room(p, form).bytes;
@@ -159,12 +176,31 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
 plan::planned plan_bins(const sort_problem& p, const machine& m) { return plan_msd(p, m, false); }
 plan::planned plan_bitonic(const sort_problem& p, const machine& m) { return plan_msd(p, m, true); }
 
+plan::planned plan_sweeps(const sort_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  const word_form form = sweep_form_of(p);
+  if (form.parts != 1) return plan::rejected("sorts by one key of 4 bytes, alone or with values of 4, 8 or 16 bytes");
+  if (p.count >= most_swept) return plan::rejected("counts in 30 bits");
+  const auto count = static_cast<double>(p.count);
+  const double bytes = 4.0 + (form.payload == word_payload::apart ? value_bytes(p, form) : 0);
+  const double slower = measured_bandwidth / m.copy_bytes_per_second;
+  const double passes = std::ceil(form.key_bits / 8.0);
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + sweeps_begin + passes * one_sweep.of(form.ordered()));
+  plan.add("digits counted",
+           count * digits_counted.of(form.is_plain ? 4.0 : static_cast<double>(p.rows.in_stride_bytes), slower));
+  plan.add("passes", passes * count * swept.of(bytes, slower));
+  if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
+  plan.scratch_bytes = sort_room(p, form).bytes;
+  return plan;
+}
+
 // ---- runs
 
-// Words of rows: the sort's first pass makes them, if they are many.
+// Words of rows: the first level makes them, if there is one.
 void give_rows(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
-               const word_route& route, msd_sort& s) {
-  s.from_rows = p.count >= least_from_rows;
+               const word_route& route, word_sort how, msd_sort& s) {
+  s.from_rows = p.count > group_words || how == word_sort::onesweep;
   s.rows = route.from;
   if (!s.from_rows) make_words(ctx, what, p, form, route, const_cast<void*>(s.in));
 }
@@ -172,10 +208,10 @@ void give_rows(const context& ctx, const char* what, const sort_problem& p, cons
 // Words that hold all there is to say, rows or keys and values; or keys, beside which values or the numbers of rows
 // move to `order`.
 void sort_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
-                const sort_buffers& b, bool bitonic, index_output order, std::byte* scratch) {
+                const sort_buffers& b, word_sort how, index_output order, std::byte* scratch) {
   const sort_room room(p, form);
   msd_sort s = sort_of(p, form, form.key_bits);
-  s.bitonic = bitonic;
+  s.bitonic = how == word_sort::bitonic;
   s.buffers[0] = scratch + room.words[0];
   s.buffers[1] = works_in_out(p, form) ? b.out.data : scratch + room.words[1];
   if (form.payload == word_payload::apart) {
@@ -194,8 +230,9 @@ void sort_words(const context& ctx, const char* what, const sort_problem& p, con
     const word_route route = route_of(p, form, b);
     s.in = s.buffers[1];
     s.target = route.to;
-    give_rows(ctx, what, p, form, route, s);
+    give_rows(ctx, what, p, form, route, how, s);
   }
+  if (how == word_sort::onesweep) return run_onesweep(ctx, what, s, scratch + room.tables, nullptr);
   run_msd_sort(ctx, what, s, scratch + room.tables);
 }
 
@@ -209,7 +246,7 @@ void write_numbers_to(const context& ctx, const char* what, word_target& to, ind
 
 // The order of rows by words of keys and numbers.
 void sort_numbers(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
-                  const sort_buffers& b, bool bitonic, index_output order, std::byte* scratch) {
+                  const sort_buffers& b, word_sort how, index_output order, std::byte* scratch) {
   const sort_room room(p, form);
   void* const words = scratch + room.words[1];
   const auto numbers = [&](std::uint64_t at) { return reinterpret_cast<std::uint32_t*>(scratch + at); };
@@ -218,12 +255,12 @@ void sort_numbers(const context& ctx, const char* what, const sort_problem& p, c
     const std::uint32_t low = round * form.key_bits;
     const std::uint32_t bits = std::min(form.key_bits, p.key.bits - low);
     msd_sort s = sort_of(p, form, bits);
-    s.bitonic = bitonic;
+    s.bitonic = how == word_sort::bitonic;
     s.in = s.buffers[1] = words;
     if (form.rounds == 1 && has_simple_key(p)) {
       const word_route route = route_of(p, form, b);
       s.target = route.to;
-      give_rows(ctx, what, p, form, route, s);
+      give_rows(ctx, what, p, form, route, how, s);
     } else {
       make_round_words(ctx, what, p, b, low, bits, form.parts, before, words);
     }
@@ -242,34 +279,38 @@ void sort_numbers(const context& ctx, const char* what, const sort_problem& p, c
 }
 
 void run(const context& ctx, const char* what, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-         bool bitonic) {
+         word_sort how) {
   const device_scope here(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
-  const word_form form = form_of(p);
-  if (!form.sorts_numbers) return sort_words(ctx, what, p, form, b, bitonic, {}, scratch);
+  const word_form form = how == word_sort::onesweep ? sweep_form_of(p) : form_of(p);
+  if (!form.sorts_numbers) return sort_words(ctx, what, p, form, b, how, {}, scratch);
   const sort_room room(p, form);
   const bool is_index = p.product == sort_product::gather_index;
   const index_output order =
       is_index ? b.index : index_output(scratch + room.order[(form.rounds - 1) % 2], p.count, index_type::u32);
   if (form.payload == word_payload::apart) {
-    sort_words(ctx, what, p, form, b, bitonic, order, scratch);
+    sort_words(ctx, what, p, form, b, how, order, scratch);
   } else {
-    sort_numbers(ctx, what, p, form, b, bitonic, order, scratch);
+    sort_numbers(ctx, what, p, form, b, how, order, scratch);
   }
   if (!is_index) gather_by_order(ctx, p, b, order);
 }
 
 void run_bins(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  run(ctx, "cuda.msd", p, plan, b, false);
+  run(ctx, "cuda.msd", p, plan, b, word_sort::by_bins);
 }
 void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  run(ctx, "cuda.msd_bitonic", p, plan, b, true);
+  run(ctx, "cuda.msd_bitonic", p, plan, b, word_sort::bitonic);
+}
+void run_sweeps(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
+  run(ctx, "cuda.onesweep", p, plan, b, word_sort::onesweep);
 }
 
 }  // namespace
 
 constinit const primitives::sort_variant sort_msd{"cuda.msd", plan_bins, run_bins};
 constinit const primitives::sort_variant sort_msd_bitonic{"cuda.msd_bitonic", plan_bitonic, run_bitonic};
+constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", plan_sweeps, run_sweeps};
 
 }  // namespace sheaf::cuda

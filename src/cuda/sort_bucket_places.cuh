@@ -181,7 +181,7 @@ class bucket_places {
       std::uint32_t high = level_bins;
       while (low < high) {
         const std::uint32_t middle = (low + high + 1) / 2;
-        if (begin_of(middle) - l_.s.place[child] <= group_words) {
+        if (begin_of(middle) - l_.s.place[child] <= l_.a.merged_words) {
           low = middle;
         } else {
           high = middle - 1;
@@ -215,7 +215,11 @@ class bucket_places {
     __syncthreads();
     if (child == 0 && l_.s.group_total > 0) l_.s.first_group = atomicAdd(&l_.t.counters->groups, l_.s.group_total);
     __syncthreads();
-    if (is_group) l_.t.groups[l_.s.first_group + number] = {l_.s.place[child], group(words, to)};
+    if (!is_group) return;
+    const std::uint32_t merged = end - child;
+    const std::uint32_t aligned = 1U << (32 - __clz(static_cast<int>(child ^ (end - 1))));  // children at most
+    const std::uint32_t uneven = 2 * aligned > 3 * merged ? sort_group::uneven : 0;
+    l_.t.groups[l_.s.first_group + number] = {l_.s.place[child], group(words, to) | uneven};
   }
 
   level_state<Parts, Keeps, FromRows, Pivots> l_;

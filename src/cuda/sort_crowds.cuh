@@ -75,7 +75,7 @@ __device__ __forceinline__ void rank_equals(const staged_group<Parts, Keeps, Way
 /// that are not its pivot. `rank`: of the thread's words in their bins.
 template <int Parts, keeps Keeps, finish_way Way>
 __device__ __forceinline__ bool sort_crowds(const staged_group<Parts, Keeps, Way>& group,
-                                            const sort_word<Parts> (&words)[finish_items], const digit_field& digit,
+                                            const sort_word<Parts> (&words)[finish_items], const range_digit& digit,
                                             const packed_numbers<finish_items>& rank) {
   using word = sort_word<Parts>;
   constexpr int items = finish_items;

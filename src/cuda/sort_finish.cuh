@@ -71,7 +71,7 @@ class group_sort {
     if constexpr (Way == finish_way::bitonic) {
       sort_bitonic(g, words);
     } else if constexpr (Way == finish_way::bins) {
-      if (!sort_by_bins(g, words, high, differing)) return false;
+      if (!sort_by_bins(g, words, high, differing, group.is_uneven())) return false;
     } else {
       sort_crowded(g, words, high, differing);
     }
@@ -125,6 +125,10 @@ class group_sort {
   // Or-s the bits of all threads; a barrier is due before the next call.
   __device__ __forceinline__ void gather_differing(std::uint32_t (&differing)[Parts]) {
     if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
+    if (threadIdx.x == finish_threads - 1) {
+      s_.least = ~0U;
+      s_.most = 0;
+    }
     for (int i = threadIdx.x; i < finish_bins; i += finish_threads) s_.bins[i] = 0;
     __syncthreads();
 #pragma unroll
@@ -149,14 +153,47 @@ class group_sort {
         }
       }
     }
-    if (!sort_by_bins(g, words, high, differing)) sort_by_digits(g, high);
+    if (!sort_by_bins(g, words, high, differing, true)) sort_by_digits(g, high);
+  }
+
+  // As many of the words' bits as finish_bits, from `high` down, where these tell most of them apart.
+  __device__ __forceinline__ range_digit highest_digit(std::uint32_t high) const {
+    const std::uint32_t shift = max(high, a_.key_low + finish_bits) - finish_bits;
+    return {digit_at(shift, high - shift), 0};
+  }
+
+  // As many bits as number what is between the least and the greatest word.
+  __device__ __forceinline__ range_digit digit_of_range(const word (&words)[items], std::uint32_t high) {
+    const std::uint32_t low = max(high, a_.key_low + 32) - 32;
+    const digit_field highest{low / 32, low % 32, ~0U >> (32 - (high - low))};
+    std::uint32_t least = ~0U;
+    std::uint32_t most = 0;
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t number = digit_of(words[k], highest);
+      least = min(least, number);
+      most = max(most, number);
+    }
+    least = __reduce_min_sync(~0U, least);
+    most = __reduce_max_sync(~0U, most);
+    if (threadIdx.x % 32 == 0) {
+      atomicMin(&s_.least, least);
+      atomicMax(&s_.most, most);
+    }
+    __syncthreads();
+    least = s_.least;
+    most = s_.most;
+    std::uint32_t shift = max(32 - __clz(static_cast<int>(most - least)), finish_bits) - finish_bits;
+    if ((most >> shift) - (least >> shift) >= finish_bins) ++shift;
+    const digit_field field = digit_at(low + shift, min(high - low - shift, static_cast<std::uint32_t>(finish_bits)));
+    return {field, least >> shift & field.mask};
   }
 
   // False where a bin has too many words.
   __device__ __forceinline__ bool sort_by_bins(const staged_words& g, const word (&words)[items], std::uint32_t high,
-                                               const std::uint32_t (&differing)[Parts]) {
-    const std::uint32_t shift = max(high, a_.key_low + finish_bits) - finish_bits;
-    const digit_field digit = digit_at(shift, high - shift);
+                                               const std::uint32_t (&differing)[Parts], bool by_range) {
+    const range_digit digit = by_range ? digit_of_range(words, high) : highest_digit(high);
+    const std::uint32_t shift = digit.field.part * 32 + digit.field.shift;
     const bool is_exact = lowest_bit<Parts>(differing) >= shift;  // a bin's words are the same
     packed_numbers<items> rank;
     std::uint32_t most = 0;
@@ -175,7 +212,7 @@ class group_sort {
     if constexpr (Way == finish_way::crowds) {
       if (has_crowds) return sort_crowds(g, words, digit, rank);
     }
-    const digit_field again{digit.part, anew(digit.shift), digit.mask};
+    const range_digit again{{digit.field.part, anew(digit.field.shift), digit.field.mask}, digit.least};
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       if (g.place(k) >= g.count) continue;
@@ -312,7 +349,7 @@ __global__ void __launch_bounds__(finish_threads, finish_blocks<Parts, Keeps, Wa
   shared_part& shared = *reinterpret_cast<shared_part*>(dynamic);
   group_sort<Parts, Keeps, Way> sort(a, shared, dynamic + sizeof(shared_part));
   if (a.only_count > 0) {
-    sort.run({0, a.only_count});
+    sort.run({0, a.only_count | sort_group::uneven});
     return;
   }
   sort_counters* const counters = a.tables.counters;

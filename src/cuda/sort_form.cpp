@@ -40,10 +40,11 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-// One array of values of 4 or 8 bytes side by side.
-bool has_values_apart(const sort_problem& p) {
+// One array of values of 4 or 8 bytes, or as many as that, side by side.
+bool has_values_apart(const sort_problem& p, std::uint64_t or_bytes = 4) {
   const sorted_array& values = p.columns[0];
-  return p.product == sort_product::records && p.column_count == 1 && is_word_of_4_or_8(values.record_bytes) &&
+  const bool is_word = is_word_of_4_or_8(values.record_bytes) || values.record_bytes == or_bytes;
+  return p.product == sort_product::records && p.column_count == 1 && is_word &&
          values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
          values.out_stride_bytes == values.record_bytes;
 }
@@ -121,6 +122,22 @@ word_form form_of(const sort_problem& p) {
   form.key_bits = form.rounds > 1 ? word_form::most_number_bits : p.key.bits;
   form.parts = 1 + (form.key_bits + 31) / 32;
   return form;
+}
+
+word_form sweep_form_of(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  const bool has_bits = f.bytes == part_bytes && has_plain_bits(p);
+  const bool is_key = f.bytes == part_bytes && p.rows.record_bytes == part_bytes && has_simple_key(p);
+  const bool is_alone = p.product == sort_product::records && p.column_count == 0 && p.writes_rows;
+  word_form form;
+  form.parts = 1;
+  form.key_bits = p.key.bits;
+  form.first_bit = f.first_bit;
+  form.is_plain = is_plain(p) && is_as_stored(f);
+  if (has_bits && is_alone) return form;
+  form.payload = word_payload::apart;
+  if ((has_bits || is_key) && has_values_apart(p, 16)) return form;
+  return form_of(p);
 }
 
 // Negative floats descend with their other bits; without the change they, like negative integers, come last.

@@ -37,6 +37,9 @@ struct word_form {
 };
 
 word_form form_of(const primitives::sort_problem& p);
+/// For sorts from the lowest digit up, of words of one part, whose order is kept in any case; parts is another number
+/// where there is none.
+word_form sweep_form_of(const primitives::sort_problem& p);
 
 /// A single field that is a number of whole parts, by all of its bits: its parts of the word are copied. Else keys are
 /// read byte by byte.

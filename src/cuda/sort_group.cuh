@@ -43,6 +43,8 @@ struct finish_shared {
   std::uint32_t bins[bin_words<Parts, Way>];  ///< and where they end
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
+  std::uint32_t least;  ///< of the words' highest bits that differ, and the most
+  std::uint32_t most;
   std::uint32_t ticket;
   std::uint32_t runs[finish_threads * 5];  ///< to be put in order: begin, and size in the upper half; from the end on
                                            ///< those that take a warp

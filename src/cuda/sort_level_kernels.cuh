@@ -4,6 +4,7 @@
 
 #include "cuda/sort_bucket_places.cuh"
 #include "cuda/sort_levels.cuh"
+#include "cuda/sort_skew.cuh"
 
 // The phases of a level as kernels of their own, for the first levels of long lists, and all levels that are left in
 // one kernel, which ends at once where there are none.
@@ -16,8 +17,23 @@ __device__ __forceinline__ Phase phase_of(const level_arguments& a, std::uint32_
   return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
 }
 
+/// Where `looks` says so, the sort has no levels if keys are skewed.
 template <int Parts, keeps Keeps>
-__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a) {
+__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a, bool looks) {
+  if constexpr (Parts == 1) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    auto& sampled = *reinterpret_cast<skew_shared*>(dynamic);
+    const std::byte* const rows = a.rows.parts[0].data;
+    // Bits that are turned for the sort are so in all keys of one sign: equals stay equal, and so do prefixes.
+    const auto key = [&](std::uint32_t i) {
+      return rows != nullptr ? load_part(a.rows.parts[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
+    };
+    if (looks && is_skewed(sampled, a.count, key)) {
+      if (threadIdx.x == 0) a.tables.counters->skewed = 1;
+      return;
+    }
+    __syncthreads();
+  }
   phase_of<bucket_places<Parts, Keeps, false, true>>(a, 1).begin_sort();
 }
 
@@ -50,10 +66,6 @@ template <int Parts, keeps Keeps>
 __global__ void __launch_bounds__(level_threads, 2)
     sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
-  if (turn == 0) {
-    if (blockIdx.x == 0) phase_of<bucket_places<Parts, Keeps, false, true>>(a, 1).begin_sort();
-    grid.sync();
-  }
   for (;; ++turn) {
     auto level = phase_of<sort_level<Parts, Keeps, false, true>>(a, turn);
     if (level.is_over()) return;

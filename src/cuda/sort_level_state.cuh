@@ -91,7 +91,6 @@ struct level_state {
   /// Of a level's digit: 8, or in the second level of long lists as few as make groups of a bucket. Smaller buckets
   /// were put together as groups, in whose bins the words would be uneven.
   __device__ std::uint32_t digit_bits(std::uint32_t count) const {
-    constexpr std::uint32_t words_of_full_group = 4300;  // at random, few are so uneven that they pass group_words
     constexpr std::uint32_t least = 4;
     if constexpr (Parts == 1 && !Pivots) {
       if (now == 1) return max(least, min(32 - __clz((count - 1) / words_of_full_group), level_bits));

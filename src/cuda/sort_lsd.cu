@@ -60,7 +60,7 @@ plan::planned plan_words(const sort_problem& p, const machine& m) {
   const plan::planned pass = stable_pass_cost(pass_problem(p), m);
   const std::uint32_t passes = digits_of(p.key.bits);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds);
+  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
   plan.add("passes", passes * (pass.seconds - m.launch_seconds));
   plan.scratch_bytes = (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0) +
                        std::max<std::uint64_t>(256, stable_scratch_bytes(p.count, p.rows.word_bytes));
@@ -134,7 +134,7 @@ plan::planned plan_numbers(const sort_problem& p, const machine& m) {
   s.word_bytes = room.number_bytes;
   s.key_bytes = s.key_stride_bytes = sizeof(std::uint32_t);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds);
+  plan.add("latency", m.launch_seconds + 5 * m.step_seconds);
   double passes = 0;
   double keys = 0;
   for (std::uint32_t low = 0; low < p.key.bits; low += round_bits) {

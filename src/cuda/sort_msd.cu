@@ -17,8 +17,7 @@ auto with_parts(std::uint32_t parts, Body body) {
 }  // namespace
 
 std::uint64_t msd_scratch_bytes(const msd_sort& s) {
-  return with_parts(
-      s.parts, [&](auto parts) { return msd_room::of<parts()>(s.count, s.ordered, s.key_high - s.key_low).bytes(); });
+  return with_parts(s.parts, [&](auto parts) { return msd_room::of<parts()>(s).bytes(); });
 }
 
 void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {

@@ -41,6 +41,10 @@ struct word_target {
   key_change change;
 };
 
+/// Words that a block sorts in shared memory, at most. As many are sorted by one block, without levels; an eighth more
+/// than 4096, so that 2^28 words at random in 65536 buckets fit.
+constexpr std::uint32_t group_words = 4608;
+
 /// Words of parts * 4 bytes (1 to 4 parts), fewer than 2^32, whose keys are the bits from key_low up to key_high.
 struct msd_sort {
   std::uint32_t parts = 0;
@@ -49,8 +53,8 @@ struct msd_sort {
   bool ordered = false;  ///< words of equal keys keep their order; else these are equal, or any order will do
   bool bitonic = false;  ///< buckets are finished as in the 2007 paper
   std::uint64_t count = 0;
-  const void* in = nullptr;  ///< words, or, from_rows, where make_words would put them if they are few
-  bool from_rows = false;    ///< the first pass makes words of rows
+  const void* in = nullptr;  ///< words, or, from_rows, where make_words would put them
+  bool from_rows = false;    ///< the first level makes words of rows, which are more than group_words
   word_source rows;
   void* buffers[2] = {};  ///< that passes write to in turn, the first one first; may be in, and the target's words
   word_target target;
@@ -62,8 +66,6 @@ struct msd_sort {
   void* values_to = nullptr;
 };
 
-/// Words that are so few are made of rows by themselves.
-constexpr std::uint64_t least_from_rows = std::uint64_t{1} << 20;
 std::uint64_t msd_scratch_bytes(const msd_sort& s);
 /// Queues the sort; scratch is free again when the stream is past it.
 void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch);

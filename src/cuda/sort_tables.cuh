@@ -28,27 +28,32 @@ enum class keeps {
   order,     ///< they keep their order
   values_4,  ///< the same, and each word has a value of 4 bytes in an array of its own
   values_8,
+  values_16,  ///< in sort_onesweep.cuh alone
 };
 constexpr bool keeps_order(keeps k) { return k != keeps::nothing; }
-constexpr std::uint32_t value_bytes_of(keeps k) { return k == keeps::values_4 ? 4 : k == keeps::values_8 ? 8 : 0; }
+constexpr std::uint32_t value_bytes_of(keeps k) {
+  return k == keeps::values_4 ? 4 : k == keeps::values_8 ? 8 : k == keeps::values_16 ? 16 : 0;
+}
 template <keeps Keeps>
-using sort_value = std::conditional_t<Keeps == keeps::values_8, uint2, std::uint32_t>;
+using sort_value = std::conditional_t<Keeps == keeps::values_16, uint4,
+                                      std::conditional_t<Keeps == keeps::values_8, uint2, std::uint32_t>>;
 
 /// Value i of an array, or i itself where there is none: the numbers of rows.
 template <class Value>
 __device__ __forceinline__ Value value_at(const Value* values, std::uint32_t i) {
   if (values != nullptr) return __ldcs(values + i);
-  if constexpr (sizeof(Value) == 8) {
-    return {i, 0};
+  if constexpr (sizeof(Value) > 4) {
+    return {i};
   } else {
     return i;
   }
 }
 
-/// Words of a group at most; an eighth more than 4096, so that 2^28 words at random in 65536 buckets fit.
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
-constexpr std::uint32_t group_words = finish_threads * finish_items;
+static_assert(group_words == finish_threads * finish_items);
+/// Of buckets at random that have so many words in the mean, few are so uneven that they pass group_words.
+constexpr std::uint32_t words_of_full_group = 4300;
 
 /// Neighbours that have yet to be split.
 struct sort_bucket {
@@ -74,7 +79,12 @@ struct sort_group {
   /// Words that are all the same, of which the buffer has but those at multiples of group_words.
   __device__ bool is_one_word() const { return (count_and_where & one_word) != 0; }
 
+  /// Neighbours from both sides of a high bit: few of the numbers that differ below the highest bit in which any two of
+  /// the words do are between the least and the most.
+  __device__ bool is_uneven() const { return (count_and_where & uneven) != 0; }
+
   static constexpr std::uint32_t count_bits = 24;
+  static constexpr std::uint32_t uneven = 1U << 30;
   static constexpr std::uint32_t one_word = 1U << 31;
 };
 
@@ -86,6 +96,7 @@ struct sort_counters {
   std::uint32_t ticket;
   std::uint32_t crowded;  ///< groups with bins of many words
   std::uint32_t crowded_ticket;
+  std::uint32_t skewed;  ///< the sort is left to another kernel (sort_onesweep.cuh): there are no buckets
 };
 
 /// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
@@ -106,6 +117,7 @@ struct level_arguments {
   const void* values[3];   ///< the same of values; none at first if they are the numbers of rows
   sort_tables tables;
   std::uint32_t count;
+  std::uint32_t merged_words;  ///< of neighbours that are finished as one group, at most
   std::uint32_t key_low;
   std::uint32_t key_high;
   const void* finished;  ///< the buffer where words in order are where they belong; null: none

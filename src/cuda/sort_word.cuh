@@ -47,6 +47,17 @@ __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Parts>& word, 
   return digit & f.mask;
 }
 
+/// A digit less the least that there is.
+struct range_digit {
+  digit_field field;
+  std::uint32_t least;
+};
+
+template <int Parts>
+__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Parts>& word, const range_digit& d) {
+  return (digit_of(word, d.field) - d.least) & d.field.mask;
+}
+
 /// One byte of a word, which is a digit of its key.
 struct byte_field {
   std::uint32_t selector;  ///< of __byte_perm, inside a pair of parts

@@ -17,6 +17,7 @@ std::span<const sort_variant> sort_variants() {
     cpu::sort_counting,
 #if SHEAF_HAS_CUDA
     cuda::sort_msd,
+    cuda::sort_onesweep,
     cuda::sort_lsd,
     cuda::sort_counting,
     cuda::sort_msd_bitonic,

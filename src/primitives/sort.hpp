@@ -68,6 +68,7 @@ extern const primitives::sort_variant sort_counting;
 
 namespace cuda {
 extern const primitives::sort_variant sort_msd;
+extern const primitives::sort_variant sort_onesweep;
 extern const primitives::sort_variant sort_lsd;
 extern const primitives::sort_variant sort_counting;
 extern const primitives::sort_variant sort_msd_bitonic;

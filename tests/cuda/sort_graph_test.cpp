@@ -23,11 +23,17 @@ struct key_contents {
   std::uint64_t (*number)(std::uint64_t i);
 };
 
-// The last is in order but for its direction; of the second one key takes most places, so that digits have one bucket.
+// The last is in order but for its direction; of the second one key takes most places, so that digits have one bucket;
+// of the third as many keys are alike as make another way of sorting the better one.
 constexpr key_contents contents[] = {
     {"uniform", [](std::uint64_t i) { return inputs::mix(i); }},
     {"one key 15 times of 16",
      [](std::uint64_t i) { return inputs::mix(i) % 16 == 0 ? inputs::mix(~i) : 0x7777777777777777; }},
+    {"few often, many rarely",
+     [](std::uint64_t i) {
+       const std::uint64_t number = inputs::mix(i);
+       return inputs::mix((number >> 16) % (std::uint64_t{1} << number % 32));
+     }},
     {"descending", [](std::uint64_t i) { return ~i << 20; }},
 };
 

@@ -211,9 +211,13 @@ inline std::vector<sort_case> sort_cases() {
         field(0, 4, signed_integer), field(0, 4, floating, true), field(0, 8, unsigned_integer),
         field(0, 8, unsigned_integer, false, 8, 8), field(0, 8, unsigned_integer, false, 16, 24),
         field(0, 8, unsigned_integer, false, 5, 9), field(0, 8, signed_integer, true), field(0, 8, floating)}) {
-    for (const std::uint64_t column : {4, 8, 4, 8}) {
+    for (const std::uint64_t column : {4, 8, 4, 8, 16}) {
       cases.add_side_by_side(with_and_without.next(), lengths.next(), f, any.next(), column);
     }
+  }
+  for (const key_field& f : {field(0, 4, unsigned_integer, false, 8, 8), field(0, 4, unsigned_integer, false, 7, 18)}) {
+    for (const std::uint64_t count : {1, 5000, 8064, 8065, 100003})
+      cases.add(sort_call::records, count, 4, {f}, any.next());
   }
   constexpr std::uint64_t million = 1 << 20;
   cases.add_side_by_side(sort_call::pairs, million + 77, field(0, 8, signed_integer), key_spread::zipf, 4);
