@@ -119,6 +119,7 @@ constexpr kernel_cost one_level{27e-6, 38e-6};
 constexpr kernel_cost all_levels{58e-6, 70e-6};  ///< of a long list
 constexpr double sweeps_begin = 6e-6;
 constexpr kernel_cost one_sweep{11e-6, 12.5e-6};
+constexpr double short_sweep = 9e-6;  ///< with values of 16 bytes, in shorter tiles
 
 double gather_seconds(const machine& m, std::uint64_t count, std::uint64_t record_bytes, std::uint64_t stride_bytes) {
   const double written = static_cast<double>(count) * static_cast<double>(record_bytes);
@@ -186,7 +187,8 @@ plan::planned plan_sweeps(const sort_problem& p, const machine& m) {
   const double slower = measured_bandwidth / m.copy_bytes_per_second;
   const double passes = std::ceil(form.key_bits / 8.0);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + sweeps_begin + passes * one_sweep.of(form.ordered()));
+  plan.add("latency",
+           m.launch_seconds + sweeps_begin + passes * (bytes > 12 ? short_sweep : one_sweep.of(form.ordered())));
   plan.add("digits counted",
            count * digits_counted.of(form.is_plain ? 4.0 : static_cast<double>(p.rows.in_stride_bytes), slower));
   plan.add("passes", passes * count * swept.of(bytes, slower));
