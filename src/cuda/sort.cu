@@ -9,8 +9,8 @@
 #include "cuda/sort_msd.hpp"
 #include "cuda/sort_onesweep.hpp"
 
-// Sorts from the highest digit down. Rows that are words, or that fit one with their values, are sorted themselves;
-// others as words of keys and numbers, by which they are gathered.
+// Sorts of words, from the highest digit down or, by keys of 4 bytes, from the lowest up. Rows that are words, or that
+// fit one with their values, are sorted themselves; others as words of keys and numbers, by which they are gathered.
 namespace sheaf::cuda {
 namespace {
 
@@ -199,7 +199,7 @@ plan::planned plan_sweeps(const sort_problem& p, const machine& m) {
 
 // ---- runs
 
-// Words of rows: the first level makes them, if there is one.
+// Words of rows: the first level or pass makes them, if there is one.
 void give_rows(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
                const word_route& route, word_sort how, msd_sort& s) {
   s.from_rows = p.count > group_words || how == word_sort::onesweep;

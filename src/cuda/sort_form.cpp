@@ -40,10 +40,11 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-// One array of values of 4 or 8 bytes, or as many as that, side by side.
-bool has_values_apart(const sort_problem& p, std::uint64_t or_bytes = 4) {
+// One array of values of 4, 8 or 16 bytes, at most so many, side by side.
+bool has_values_apart(const sort_problem& p, std::uint64_t most_bytes) {
   const sorted_array& values = p.columns[0];
-  const bool is_word = is_word_of_4_or_8(values.record_bytes) || values.record_bytes == or_bytes;
+  const bool is_word =
+      values.record_bytes <= most_bytes && (is_word_of_4_or_8(values.record_bytes) || values.record_bytes == 16);
   return p.product == sort_product::records && p.column_count == 1 && is_word &&
          values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
          values.out_stride_bytes == values.record_bytes;
@@ -94,7 +95,7 @@ word_form form_of(const sort_problem& p) {
   const bool is_simple = has_simple_key(p);
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
   const bool is_key_alone = key_bytes == p.rows.record_bytes && is_word_of_4_or_8(key_bytes);
-  if (has_values_apart(p) && ((is_simple && is_key_alone) || has_plain_bits(p))) {
+  if (has_values_apart(p, 8) && ((is_simple && is_key_alone) || has_plain_bits(p))) {
     form.parts = key_bytes / part_bytes;
     form.payload = word_payload::apart;
     form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);

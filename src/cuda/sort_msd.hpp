@@ -45,7 +45,8 @@ struct word_target {
 /// than 4096, so that 2^28 words at random in 65536 buckets fit.
 constexpr std::uint32_t group_words = 4608;
 
-/// Words of parts * 4 bytes (1 to 4 parts), fewer than 2^32, whose keys are the bits from key_low up to key_high.
+/// What is sorted, here or by run_onesweep: words of parts * 4 bytes (1 to 4 parts), fewer than 2^32, whose keys are
+/// the bits from key_low up to key_high.
 struct msd_sort {
   std::uint32_t parts = 0;
   std::uint32_t key_low = 0;
@@ -54,7 +55,7 @@ struct msd_sort {
   bool bitonic = false;  ///< buckets are finished as in the 2007 paper
   std::uint64_t count = 0;
   const void* in = nullptr;  ///< words, or, from_rows, where make_words would put them
-  bool from_rows = false;    ///< the first level makes words of rows, which are more than group_words
+  bool from_rows = false;    ///< the first level, if words are more than group_words, or pass makes them of rows
   word_source rows;
   void* buffers[2] = {};  ///< that passes write to in turn, the first one first; may be in, and the target's words
   word_target target;

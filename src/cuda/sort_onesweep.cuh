@@ -24,6 +24,7 @@ struct sweep_shape {
   static constexpr int blocks = has_values ? 2 : 3;  ///< of a multiprocessor
   static constexpr std::uint32_t tile = threads * items;
 };
+
 /// What blocks tell each other, besides words.
 struct sweep_tables {
   std::uint32_t* digits;     ///< level_bins counts for each digit

@@ -144,14 +144,16 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
 }
 
 /// The lanes of a warp that have the same bin: those that vote as this one does, on every bit of the number. The
-/// predicate that a vote is cast with tells it, too: selected by values, it takes twice the instructions.
+/// predicate that a vote is cast with tells it, too: selected by values, it takes twice the instructions. All lanes
+/// call it at once.
 template <int Bins>
 __device__ __forceinline__ std::uint32_t lanes_with(std::uint32_t bin) {
   std::uint32_t same = ~0U;
 #pragma unroll
   for (std::uint32_t bit = 1; bit < Bins; bit *= 2) {
     std::uint32_t alike;
-    asm("{\n"
+    asm volatile(
+        "{\n"
         "  .reg .pred mine;\n"
         "  setp.ne.u32 mine, %1, 0;\n"
         "  vote.ballot.sync.b32 %0, mine, -1;\n"
