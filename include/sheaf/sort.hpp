@@ -93,7 +93,9 @@ struct sort_options {
 /// @param key  its fields lie inside a row.
 /// @param out  as many rows as in, as wide; may not overlap in.
 /// The result is bit-identical on every backend. Queued on ctx: returns before the work is done on CUDA, after it on
-/// the CPU. Scratch: explain_sort says how much.
+/// the CPU. Scratch: for numbers of 4, 8 or 16 bytes side by side, alone or with one array of values of 4 or 8 bytes,
+/// by all of their bits, at most 1.1 times what is sorted and 64 MiB; else at most 45 bytes a row and 64 MiB, as words
+/// with the rows' numbers may be sorted first. explain_sort says how much.
 /// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
 /// can have, views overlap or are not in ctx's memory.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
