@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "options.hpp"
-#include "papers.hpp"
-#include "record.hpp"
-#include "report.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/record.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/papers/run.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -17,6 +17,7 @@ enum exit_code : int {
   exit_done = 0,
   exit_internal = 1,
   exit_usage = 2,
+  exit_bad_input = 3,
   exit_wrong_answer = 4,
   exit_out_of_space = 5,
   exit_no_backend = 6,
@@ -99,8 +100,21 @@ int run_papers(const options& o) {
   return write_and_judge(o, results, platforms[0], platforms[1]);
 }
 
+int run_spatter_on(const options& o) {
+  if (o.backends.size() > 1 && !o.json_path.empty()) {
+    throw error(error_code::bad_argument, "spatter: --json wants one --backend");
+  }
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_spatter(*ctx, o.spatter, o.json_path) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
 int run(const options& o) {
   if (o.papers.asked) return run_papers(o);
+  if (o.spatter.asked) return run_spatter_on(o);
   std::vector<result> results;
   platform platforms[2];
   for (const backend_kind backend : o.backends) {
@@ -120,6 +134,7 @@ int run(const options& o) {
 int exit_code_of(error_code code) {
   switch (code) {
     case error_code::bad_argument: return exit_usage;
+    case error_code::bad_input: return exit_bad_input;
     case error_code::out_of_memory:
     case error_code::io_failure: return exit_out_of_space;
     case error_code::backend_unavailable: return exit_no_backend;

@@ -21,6 +21,8 @@ if(NOT SHEAF_CUDA STREQUAL "OFF")
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
     set(SHEAF_HAS_CUDA 1)
+    # CMake 3.25 does not know CUDA20, so the standard is an option of nvcc.
+    set(SHEAF_NVCC_FLAGS -std=c++20 --expt-relaxed-constexpr --extended-lambda -Xcompiler=-fvisibility=hidden -lineinfo)
   elseif(SHEAF_CUDA STREQUAL "ON")
     message(FATAL_ERROR "SHEAF_CUDA is ON and no CUDA compiler was found")
   endif()

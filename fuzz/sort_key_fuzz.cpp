@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "cli/sort_key.hpp"
+#include "jobs/sort_key.hpp"
 #include "primitives/views.hpp"
 
 namespace {
@@ -51,7 +51,7 @@ void look_at(const key_field& f) {
   constexpr std::string_view types[] = {"u", "i", "f", "bytes"};
   const std::string written = fmt::format("{}:{}:{}:{}", f.offset, f.bytes, types[static_cast<std::size_t>(f.type)],
                                           f.descending ? "desc" : "asc");
-  for (const bool descending : {false, true}) require(sheaf::cli::parse_key_field(written, descending) == f);
+  for (const bool descending : {false, true}) require(sheaf::jobs::parse_key_field(written, descending) == f);
 }
 
 void look_at(const sheaf::sort_key& key, std::size_t texts, std::uint64_t record_bytes) {
@@ -63,7 +63,7 @@ void look_at(const sheaf::sort_key& key, std::size_t texts, std::uint64_t record
     require(f.bytes <= record_bytes && f.offset <= record_bytes - f.bytes);
     bits += 8 * f.bytes;
   }
-  require(bits <= sheaf::sort_key::most_bits && sheaf::cli::layout_of(key).bits == bits);
+  require(bits <= sheaf::sort_key::most_bits && sheaf::jobs::layout_of(key).bits == bits);
 }
 
 // What the text says, in the long way: nothing if it is no number of bytes or one past 2^64.
@@ -101,13 +101,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   for (const std::string& text : texts) {
-    if (const auto f = result_of([&] { return sheaf::cli::parse_key_field(text, false); })) look_at(*f);
-    require(result_of([&] { return sheaf::cli::parse_byte_size(text); }) == bytes_written(text));
+    if (const auto f = result_of([&] { return sheaf::jobs::parse_key_field(text, false); })) look_at(*f);
+    require(result_of([&] { return sheaf::jobs::parse_byte_size(text); }) == bytes_written(text));
   }
   for (const std::uint64_t record_bytes :
        {std::uint64_t{1}, std::uint64_t{100}, sheaf::primitives::most_record_bytes}) {
     for (const bool descending : {false, true}) {
-      const auto key = result_of([&] { return sheaf::cli::key_of_texts(texts, record_bytes, descending); });
+      const auto key = result_of([&] { return sheaf::jobs::key_of_texts(texts, record_bytes, descending); });
       if (key) look_at(*key, texts.size(), record_bytes);
     }
   }

@@ -6,7 +6,7 @@
 
 #include <sheaf/error.hpp>
 
-#include "io/spatter.hpp"
+#include "bench/spatter/file.hpp"
 
 namespace {
 
@@ -15,12 +15,12 @@ void require(bool kept) {
   if (!kept) std::abort();
 }
 
-void look_at(const sheaf::io::spatter_config& config) {
+void look_at(const sheaf::bench::spatter_config& config) {
   constexpr std::uint64_t most = std::uint64_t{1} << 57;
   require(config.gathers() || config.scatters());
   require(config.count > 0 && config.wrap > 0);
   require(config.length() <= most / config.count && config.length() <= most / config.wrap);
-  for (const sheaf::io::spatter_walk* walk : {&config.gather, &config.scatter}) {
+  for (const sheaf::bench::spatter_walk* walk : {&config.gather, &config.scatter}) {
     if (walk->places.empty()) continue;
     require(walk->places.size() == config.length());
     require(walk->extent(config.count) <= most);
@@ -31,9 +31,10 @@ void look_at(const sheaf::io::spatter_config& config) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr sheaf::io::spatter_limits limits{.most_entries = 1 << 16};
+  constexpr sheaf::bench::spatter_limits limits{.most_entries = 1 << 16};
   try {
-    for (const auto& config : sheaf::io::parse_spatter({reinterpret_cast<const char*>(data), size}, "input", limits)) {
+    for (const auto& config :
+         sheaf::bench::parse_spatter({reinterpret_cast<const char*>(data), size}, "input", limits)) {
       look_at(config);
     }
   } catch (const sheaf::error& e) {

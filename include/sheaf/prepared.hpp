@@ -32,7 +32,7 @@ struct prepare_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< scatter alone
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.routes"
+  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.scheduled"
 };
 
 /// A gather by a list that was studied before. Movable handle; used by one thread at a time, as its context is.

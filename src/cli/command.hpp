@@ -69,7 +69,6 @@ void add_machine(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_scatter(CLI::App& app);
 void add_sort(CLI::App& app);
-void add_spatter(CLI::App& app);
 void add_split(CLI::App& app);
 void add_version(CLI::App& app);
 

@@ -8,8 +8,8 @@
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
-#include "cli/demo_report.hpp"
-#include "cli/demo_run.hpp"
+#include "jobs/demo_report.hpp"
+#include "jobs/demo_run.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -39,7 +39,7 @@ std::vector<context> contexts_of(const demo_options& options) {
   return contexts;
 }
 
-void print_latest(const demo_result& result) {
+void print_latest(const jobs::demo_result& result) {
   if (result.rows.empty()) {
     fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s; what passes it came out of a cache\n\n",
                result.backend, result.device, result.copy_bytes_per_second / 1e9);
@@ -47,16 +47,17 @@ void print_latest(const demo_result& result) {
                "predicted", "answer");
     return;
   }
-  const demo_row& row = result.rows.back();
-  fmt::print("{:<44} {:<24} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant, shown_time(row.seconds),
-             row.bytes_per_second() / 1e9, result.share(row) * 100, shown_time(row.predicted_seconds),
+  const jobs::demo_row& row = result.rows.back();
+  fmt::print("{:<44} {:<24} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant,
+             jobs::shown_time(row.seconds), row.bytes_per_second() / 1e9, result.share(row) * 100,
+             jobs::shown_time(row.predicted_seconds),
              row.wrong_records == 0 ? std::string("right") : fmt::format("WRONG: {} records", row.wrong_records));
   std::fflush(stdout);
 }
 
-nlohmann::json document_of(const demo_result& result) {
+nlohmann::json document_of(const jobs::demo_result& result) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const demo_row& row : result.rows) {
+  for (const jobs::demo_row& row : result.rows) {
     rows.push_back({{"problem", row.problem},
                     {"variant", row.variant},
                     {"median_seconds", row.seconds},
@@ -75,26 +76,26 @@ nlohmann::json document_of(const demo_result& result) {
 }
 
 void run(const demo_options& options) {
-  std::vector<demo_result> results;
+  std::vector<jobs::demo_result> results;
   const bool table = !options.json && !options.quiet;
   for (const context& ctx : contexts_of(options)) {
-    demo_settings settings;
-    settings.size = options.size == "small" ? small_size() : full_size(ctx.backend());
+    jobs::demo_settings settings;
+    settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx.backend());
     settings.variant = options.variant();
     if (table) settings.on_row = print_latest;
-    results.push_back(run_demo(ctx, settings));
+    results.push_back(jobs::run_demo(ctx, settings));
     if (options.is_reference()) results.back().backend = "reference";
     if (table) fmt::print("\n");
   }
   if (options.json) {
     nlohmann::json machines = nlohmann::json::array();
-    for (const demo_result& result : results) machines.push_back(document_of(result));
+    for (const jobs::demo_result& result : results) machines.push_back(document_of(result));
     print_json({{"command", "demo"}, {"version", SHEAF_VERSION}, {"size", options.size}, {"backends", machines}});
   }
-  if (!options.report.empty()) write_demo_page(results, options.report);
+  if (!options.report.empty()) jobs::write_demo_page(results, options.report);
 
-  for (const demo_result& result : results) {
-    for (const demo_row& row : result.rows) {
+  for (const jobs::demo_result& result : results) {
+    for (const jobs::demo_row& row : result.rows) {
       if (row.wrong_records == 0) continue;
       throw verification_failed(fmt::format("demo: {} on {}: {} records are wrong ({})", row.problem, result.backend,
                                             row.wrong_records, row.variant));

@@ -4,7 +4,7 @@
 #include <sheaf/gather.hpp>
 
 #include "cli/movement.hpp"
-#include "cli/verify.hpp"
+#include "jobs/verify.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -42,7 +42,7 @@ void run(const movement_options& o) {
   const double seconds = timed(ctx, o.index, [&] { gather(ctx, from, through, to, options); });
   if (out_there.size() > 0) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
   if (o.common.verify) {
-    if (const auto record = first_gather_difference(rows, indices, out.rows())) {
+    if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
     }
   }

@@ -101,7 +101,6 @@ int main(int argc, char** argv) try {
   add_scatter(app);
   add_split(app);
   add_sort(app);
-  add_spatter(app);
   add_plan(app);
   add_machine(app);
   add_version(app);

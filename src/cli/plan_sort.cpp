@@ -5,21 +5,21 @@
 #include <sheaf/error.hpp>
 
 #include "cli/movement.hpp"
-#include "cli/sort_key.hpp"
+#include "jobs/sort_key.hpp"
 
 namespace sheaf::cli {
 namespace {
 
 std::vector<std::string> fields_of(const sort_key& key) {
   std::vector<std::string> fields;
-  for (std::size_t i = 0; i < key.count; ++i) fields.push_back(text_of(key.fields[i]));
+  for (std::size_t i = 0; i < key.count; ++i) fields.push_back(jobs::text_of(key.fields[i]));
   return fields;
 }
 
 }  // namespace
 
 sort_key key_of_rows(const std::vector<std::string>& texts, std::uint64_t row_bytes, std::string_view rows) {
-  if (!texts.empty()) return key_of_texts(texts, row_bytes, false, rows);
+  if (!texts.empty()) return jobs::key_of_texts(texts, row_bytes, false, rows);
   constexpr std::uint64_t most_key_bytes = sort_key::most_bits / 8;
   if (row_bytes > most_key_bytes) {
     throw error(error_code::bad_argument, fmt::format("{} of {} bytes need --key: a key has at most {} of them", rows,
@@ -44,11 +44,11 @@ std::string plan_sort::text() const {
     what =
         fmt::format("{} keys of {} bytes with values of {} bytes", count, row_bytes, fmt::join(value_bytes, " and "));
   }
-  return fmt::format("{}, by {} ({} bits)", what, fmt::join(fields_of(key), ", then "), layout_of(key).bits);
+  return fmt::format("{}, by {} ({} bits)", what, fmt::join(fields_of(key), ", then "), jobs::layout_of(key).bits);
 }
 
 nlohmann::json plan_sort::json() const {
-  nlohmann::json document = {{"count", count}, {"key", fields_of(key)}, {"key_bits", layout_of(key).bits}};
+  nlohmann::json document = {{"count", count}, {"key", fields_of(key)}, {"key_bits", jobs::layout_of(key).bits}};
   if (primitive == "sort_pairs") {
     document["key_bytes"] = row_bytes;
     document["value_bytes"] = value_bytes;

@@ -7,7 +7,7 @@
 #include <sheaf/scatter.hpp>
 
 #include "cli/movement.hpp"
-#include "cli/verify.hpp"
+#include "jobs/verify.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -92,7 +92,7 @@ void run(const scatter_command& o) {
   const double seconds = timed(ctx, o.index, [&] { scatter(ctx, from, through, to, options); });
   if (to.data != out.rows().data) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
   if (o.common.verify) {
-    if (const auto record = first_scatter_difference(rows, indices, out.rows(), before.data, o.repeats)) {
+    if (const auto record = jobs::first_scatter_difference(rows, indices, out.rows(), before.data, o.repeats)) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
     }
   }

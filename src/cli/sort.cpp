@@ -9,12 +9,12 @@
 #include <sheaf/sort.hpp>
 
 #include "cli/movement.hpp"
-#include "cli/record_source.hpp"
-#include "cli/sort_check.hpp"
-#include "cli/sort_external.hpp"
 #include "cli/sort_file.hpp"
-#include "cli/sort_key.hpp"
 #include "core/host.hpp"
+#include "jobs/external_sort.hpp"
+#include "jobs/record_source.hpp"
+#include "jobs/sort_check.hpp"
+#include "jobs/sort_key.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -60,15 +60,16 @@ void require_options(const sort_command& o) {
   if (o.check && !(o.output.empty() && o.index.empty())) refuse("--check looks at IN and writes nothing");
   if (!o.check && o.output.empty()) refuse("give -o FILE, or --check");
   if (o.index.empty() && o.index_kind) refuse("--index-type is for --index");
-  if (o.memory_bytes.value_or(least_external_bytes) < least_external_bytes) refuse("--memory: at least 1M is needed");
-  for (const std::string& key : o.keys) parse_key_field(key, o.descending);
+  if (o.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
+    refuse("--memory: at least 1M is needed");
+  for (const std::string& key : o.keys) jobs::parse_key_field(key, o.descending);
 }
 
 std::string break_text(const sort_command& o, std::uint64_t first) {
   return fmt::format("{}: record {} belongs before record {}", o.in, first, first - 1);
 }
 
-void print_order(const sort_command& o, const order_report& found, std::uint64_t record_bytes) {
+void print_order(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
   if (o.common.quiet) return;
   if (o.common.json) {
     nlohmann::json first;
@@ -90,7 +91,7 @@ void print_order(const sort_command& o, const order_report& found, std::uint64_t
 }
 
 void check(const sort_command& o, const io::record_file& file, const_records rows, const sort_key& key) {
-  const order_report found = look_at_order(source_of(file, rows), key);
+  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), key);
   print_order(o, found, rows.record_bytes);
   if (found.first_break) throw verification_failed(break_text(o, *found.first_break));
 }
@@ -134,12 +135,12 @@ void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
   const const_records rows = file.rows(primitives::most_record_bytes);
-  const sort_key key = key_of_file(file, rows.record_bytes, o.keys, o.descending);
+  const sort_key key = jobs::key_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, key);
   require_not_an_input(o.output, {o.in});
   sort_job job{o.common, file, rows, key, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
-  job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, least_external_bytes));
+  job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
   print_sorted(o, job, sort_file(job));
 }
 
@@ -168,7 +169,7 @@ void add_sort(CLI::App& app) {
           "--memory",
           [o](const std::string& text) {
             try {
-              o->memory_bytes = parse_byte_size(text);
+              o->memory_bytes = jobs::parse_byte_size(text);
             } catch (const error& e) {
               throw CLI::ValidationError("--memory", e.what());
             }

@@ -10,11 +10,11 @@
 
 #include "cli/movement.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/record_source.hpp"
-#include "cli/sort_check.hpp"
-#include "cli/sort_external.hpp"
-#include "cli/sort_key.hpp"
 #include "io/scratch_file.hpp"
+#include "jobs/external_sort.hpp"
+#include "jobs/record_source.hpp"
+#include "jobs/sort_check.hpp"
+#include "jobs/sort_key.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -24,10 +24,11 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
-void require_right(const sort_job& job, const record_source& in, const record_source& out, std::uint64_t memory_bytes) {
+void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
+                   std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake =
-      job.index ? sort_index_mistake(job.rows, job.key, out, *job.index) : sort_mistake(in, job.key, out, memory_bytes);
+  const auto mistake = job.index ? jobs::sort_index_mistake(job.rows, job.key, out, *job.index)
+                                 : jobs::sort_mistake(in, job.key, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
 
@@ -63,7 +64,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
     sort_records(ctx, in, job.key, {out_there.data(), count, in.record_bytes}, options);
   });
   out_there.fetch();
-  require_right(job, source_of(job.rows), source_of(const_records(out.rows())), left_bytes);
+  require_right(job, jobs::source_of(job.rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
@@ -71,15 +72,15 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
 // What is sorted run by run: the records, or for an index their keys as strings, each with the record's number behind
 // it.
 struct external_rows {
-  record_source source;
+  jobs::record_source source;
   sort_key key;
 };
 
 constexpr std::uint64_t number_bytes = 8;
 constexpr std::uint64_t staged_bytes = std::uint64_t{256} << 10;
 
-external_rows keys_with_numbers(const record_source& in, const sort_key& key) {
-  const primitives::key_layout layout = layout_of(key);
+external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& key) {
+  const primitives::key_layout layout = jobs::layout_of(key);
   const std::uint32_t key_bytes = (layout.bits + 7) / 8;
   const auto read = [in, layout, key_bytes](std::uint64_t first, std::uint64_t number, std::byte* to) {
     const std::uint64_t most = std::max<std::uint64_t>(staged_bytes / in.record_bytes, 1);
@@ -113,7 +114,7 @@ void sort_run(const context& ctx, const sort_key& key, const_records in, records
 
 sort_report sort_in_runs(const sort_job& job) {
   const auto start = std::chrono::steady_clock::now();
-  const record_source in = source_of(job.file, job.rows);
+  const jobs::record_source in = jobs::source_of(job.file, job.rows);
   const external_rows rows = job.index ? keys_with_numbers(in, job.key) : external_rows{in, job.key};
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
@@ -125,18 +126,18 @@ sort_report sort_in_runs(const sort_job& job) {
   const auto show = [&] {
     line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
   };
-  const row_progress run_written = [&](std::uint64_t number) {
+  const jobs::row_progress run_written = [&](std::uint64_t number) {
     in_runs += number;
     show();
   };
-  const row_progress rows_merged = [&](std::uint64_t number) {
+  const jobs::row_progress rows_merged = [&](std::uint64_t number) {
     merged_rows += number;
     show();
   };
 
   sort_report report;
   const sort_options options{job.common.variant()};
-  std::vector<sorted_run> runs;
+  std::vector<jobs::sorted_run> runs;
   std::optional<io::scratch_file> file;
   {
     const context ctx = job.common.make_context();  // its scratch is given back before the merge takes memory
@@ -144,23 +145,23 @@ sort_report sort_in_runs(const sort_job& job) {
       return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
     };
     const bool on_host = ctx.backend() == backend_kind::cpu;
-    const std::uint64_t run_rows = rows_per_run(in.count, width, job.memory_bytes, [&](std::uint64_t count) {
+    const std::uint64_t run_rows = jobs::rows_per_run(in.count, width, job.memory_bytes, [&](std::uint64_t count) {
       return on_host ? scratch_of(plan_of(count)) : 0;
     });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
-    file.emplace(out.folder(), run_file_bytes(in.count, width, run_rows));
-    runs = write_runs(
+    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows));
+    runs = jobs::write_runs(
         *file, rows.source, run_rows,
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
   }
   report.runs = runs.size();
   const auto write = [&](const std::byte* from, std::uint64_t bytes) { out.write(from, bytes); };
   const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
-  const merged result = merge_all(*file, std::move(runs), {layout_of(rows.key), width}, job.memory_bytes,
-                                  {header, part_offset, job.written_bytes(), write}, rows_merged);
+  const jobs::merged result = merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, job.memory_bytes,
+                                        {header, part_offset, job.written_bytes(), write}, rows_merged);
   file.reset();
   report.merge_levels = result.levels;
-  const record_source written{
+  const jobs::record_source written{
       in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
         out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
       }};

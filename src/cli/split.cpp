@@ -8,7 +8,7 @@
 
 #include "cli/key.hpp"
 #include "cli/movement.hpp"
-#include "cli/split_check.hpp"
+#include "jobs/split_check.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -168,8 +168,8 @@ void run(const split_command& o) {
   if (o.common.verify) {
     const auto found = values_of(bounds ? bounds->rows().data : nullptr);
     const auto mistake = o.index.empty()
-                             ? split_mistake(here.in, here.key, !o.unstable, out.rows(), found)
-                             : split_index_mistake(here.key, gathers, {out.rows().data, count, type}, found);
+                             ? jobs::split_mistake(here.in, here.key, !o.unstable, out.rows(), found)
+                             : jobs::split_index_mistake(here.key, gathers, {out.rows().data, count, type}, found);
     if (mistake) throw verification_failed(*mistake);
   }
   out.commit();

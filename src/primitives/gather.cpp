@@ -11,15 +11,15 @@ std::span<const gather_variant> gather_variants() {
     reference::gather_serial,
     cpu::gather_direct,
     cpu::gather_by_page,
-    cpu::gather_clustered,
+    cpu::gather_bucketed,
     cpu::gather_multipass,
 #if SHEAF_HAS_CUDA
     cuda::gather_direct,
     cuda::gather_collective,
     cuda::gather_thread_per_record,
     cuda::gather_multipass,
-    cuda::gather_sampled,
-    cuda::gather_clustered,
+    cuda::gather_adaptive,
+    cuda::gather_bucketed,
 #endif
   };
   return all;

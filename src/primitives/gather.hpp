@@ -36,16 +36,16 @@ extern const primitives::gather_variant gather_serial;
 namespace cpu {
 extern const primitives::gather_variant gather_direct;
 extern const primitives::gather_variant gather_by_page;
-extern const primitives::gather_variant gather_clustered;
+extern const primitives::gather_variant gather_bucketed;
 extern const primitives::gather_variant gather_multipass;
 }  // namespace cpu
 namespace cuda {
-extern const primitives::gather_variant gather_sampled;
+extern const primitives::gather_variant gather_adaptive;
 extern const primitives::gather_variant gather_direct;
 extern const primitives::gather_variant gather_collective;
 extern const primitives::gather_variant gather_thread_per_record;
 extern const primitives::gather_variant gather_multipass;
-extern const primitives::gather_variant gather_clustered;
+extern const primitives::gather_variant gather_bucketed;
 }  // namespace cuda
 
 }  // namespace sheaf

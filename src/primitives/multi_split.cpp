@@ -56,8 +56,8 @@ void require_membership(const context& ctx, const membership& of, std::uint64_t 
 }
 
 void expand(const context& ctx, const membership& of, index_type type, void* owners) {
-  const expand_problem p{ctx.backend(), of.first.size() - 1, of.category.count, type};
-  const auto [variant, plan] = plan::choose("expand_rows", expand_variants(), p, ctx, "");
+  const row_of_entry_problem p{ctx.backend(), of.first.size() - 1, of.category.count, type};
+  const auto [variant, plan] = plan::choose("row_of_entry", row_of_entry_variants(), p, ctx, "");
   variant->run(ctx, p, plan, {of.first.data(), owners});
 }
 

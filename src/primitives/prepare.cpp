@@ -79,7 +79,7 @@ std::span<const prepare_variant> prepare_variants() {
   static const prepare_variant all[] = {
     kept,
 #if SHEAF_HAS_CUDA
-    cuda::prepare_routes,
+    cuda::prepare_scheduled,
 #endif
   };
   return all;

@@ -50,7 +50,7 @@ std::span<const prepare_variant> prepare_variants();
 
 // What the backends define.
 namespace cuda {
-extern const primitives::prepare_variant prepare_routes;
+extern const primitives::prepare_variant prepare_scheduled;
 }
 
 }  // namespace sheaf

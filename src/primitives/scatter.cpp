@@ -12,7 +12,7 @@ std::span<const scatter_variant> scatter_variants() {
     reference::scatter_serial,
     cpu::scatter_direct,
     cpu::scatter_by_page,
-    cpu::scatter_clustered,
+    cpu::scatter_bucketed,
     cpu::scatter_multipass,
     cpu::scatter_owner,
 #if SHEAF_HAS_CUDA
@@ -20,8 +20,8 @@ std::span<const scatter_variant> scatter_variants() {
     cuda::scatter_collective,
     cuda::scatter_thread_per_record,
     cuda::scatter_multipass,
-    cuda::scatter_sampled,
-    cuda::scatter_clustered,
+    cuda::scatter_adaptive,
+    cuda::scatter_bucketed,
     cuda::scatter_last_writer,
 #endif
   };

@@ -39,17 +39,17 @@ extern const primitives::scatter_variant scatter_serial;
 namespace cpu {
 extern const primitives::scatter_variant scatter_direct;
 extern const primitives::scatter_variant scatter_by_page;
-extern const primitives::scatter_variant scatter_clustered;
+extern const primitives::scatter_variant scatter_bucketed;
 extern const primitives::scatter_variant scatter_multipass;
 extern const primitives::scatter_variant scatter_owner;
 }  // namespace cpu
 namespace cuda {
-extern const primitives::scatter_variant scatter_sampled;
+extern const primitives::scatter_variant scatter_adaptive;
 extern const primitives::scatter_variant scatter_direct;
 extern const primitives::scatter_variant scatter_collective;
 extern const primitives::scatter_variant scatter_thread_per_record;
 extern const primitives::scatter_variant scatter_multipass;
-extern const primitives::scatter_variant scatter_clustered;
+extern const primitives::scatter_variant scatter_bucketed;
 extern const primitives::scatter_variant scatter_last_writer;
 }  // namespace cuda
 

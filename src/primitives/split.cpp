@@ -13,7 +13,7 @@ std::span<const split_variant> split_variants() {
     reference::split_serial,
     cpu::split_buffered,
 #if SHEAF_HAS_CUDA
-    cuda::split_tiles_stable,
+    cuda::split_stable,
     cuda::split_unordered,
     cuda::split_by_index,
     cuda::split_one_step,
@@ -23,12 +23,12 @@ std::span<const split_variant> split_variants() {
   return all;
 }
 
-std::span<const expand_variant> expand_variants() {
-  static const expand_variant all[] = {
-    reference::expand_serial,
-    cpu::expand_rows,
+std::span<const row_of_entry_variant> row_of_entry_variants() {
+  static const row_of_entry_variant all[] = {
+    reference::row_of_entry_serial,
+    cpu::row_of_entry,
 #if SHEAF_HAS_CUDA
-    cuda::expand_rows,
+    cuda::row_of_entry,
 #endif
   };
   return all;

@@ -57,21 +57,21 @@ using split_variant = plan::variant<split_problem, split_buffers>;
 std::span<const split_variant> split_variants();
 
 /// Record numbers of a membership's entries: out[e] = r for first[r] <= e < first[r + 1].
-struct expand_problem {
+struct row_of_entry_problem {
   backend_kind backend = backend_kind::cpu;
   std::uint64_t rows = 0;
   std::uint64_t entries = 0;
   index_type index = index_type::u32;
-  friend bool operator==(const expand_problem&, const expand_problem&) = default;
+  friend bool operator==(const row_of_entry_problem&, const row_of_entry_problem&) = default;
 };
 
-struct expand_buffers {
+struct row_of_entry_buffers {
   const std::uint64_t* first;
   void* row_of_entry;
 };
 
-using expand_variant = plan::variant<expand_problem, expand_buffers>;
-std::span<const expand_variant> expand_variants();
+using row_of_entry_variant = plan::variant<row_of_entry_problem, row_of_entry_buffers>;
+std::span<const row_of_entry_variant> row_of_entry_variants();
 
 /// What split and multi_split check alike; they throw bad_argument, naming the call.
 void require_categories(std::string_view call, const_records category_of_record, std::uint64_t categories);
@@ -83,19 +83,19 @@ void require_offsets(std::string_view call, const context& ctx, std::uint64_t ca
 // What the backends define.
 namespace reference {
 extern const primitives::split_variant split_serial;
-extern const primitives::expand_variant expand_serial;
+extern const primitives::row_of_entry_variant row_of_entry_serial;
 }  // namespace reference
 namespace cpu {
 extern const primitives::split_variant split_buffered;
-extern const primitives::expand_variant expand_rows;
+extern const primitives::row_of_entry_variant row_of_entry;
 }  // namespace cpu
 namespace cuda {
-extern const primitives::split_variant split_tiles_stable;
+extern const primitives::split_variant split_stable;
 extern const primitives::split_variant split_unordered;
 extern const primitives::split_variant split_by_index;
 extern const primitives::split_variant split_one_step;
 extern const primitives::split_variant split_two_step;
-extern const primitives::expand_variant expand_rows;
+extern const primitives::row_of_entry_variant row_of_entry;
 }  // namespace cuda
 
 }  // namespace sheaf

@@ -9,8 +9,8 @@
 namespace sheaf::reference {
 namespace {
 
-using primitives::expand_buffers;
-using primitives::expand_problem;
+using primitives::row_of_entry_buffers;
+using primitives::row_of_entry_problem;
 using primitives::split_buffers;
 using primitives::split_problem;
 using primitives::split_product;
@@ -63,7 +63,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
   }
 }
 
-plan::planned plan_expand(const expand_problem& p, const machine& m) {
+plan::planned plan_expand(const row_of_entry_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;
   plan.by_name_only = true;
@@ -71,7 +71,7 @@ plan::planned plan_expand(const expand_problem& p, const machine& m) {
   return plan;
 }
 
-void run_expand(const context&, const expand_problem& p, const plan::planned&, const expand_buffers& b) {
+void run_expand(const context&, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
   const std::uint64_t width = bytes(p.index);
   for (std::uint64_t row = 0; row < p.rows; ++row) {
     for (std::uint64_t e = b.first[row]; e < b.first[row + 1] && e < p.entries; ++e) {
@@ -83,6 +83,6 @@ void run_expand(const context&, const expand_problem& p, const plan::planned&, c
 }  // namespace
 
 constinit const primitives::split_variant split_serial{"reference.serial", plan_serial, run_serial};
-constinit const primitives::expand_variant expand_serial{"reference.serial", plan_expand, run_expand};
+constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", plan_expand, run_expand};
 
 }  // namespace sheaf::reference

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "cuda/block/rank.cuh"
-#include "cuda/index_guard.cuh"
+#include "cuda/device/index_guard.cuh"
 #include "primitives/category.hpp"
 
 // A record's category on the device: from a word that is in a register, or from a key in memory.

@@ -1,0 +1,187 @@
+#include "bench/harness/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/output_file.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+constexpr double hold_ratio = 0.97;  // what any gather or scatter must reach of its peer
+
+std::string row_name(const result& r) { return fmt::format("{}/{}", name(r.problem), r.who); }
+
+struct standing {
+  const result* worst = nullptr;
+  double log_sum = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t below = 0;
+
+  void add(const result& r) {
+    if (worst == nullptr || r.peer_ratio < worst->peer_ratio) worst = &r;
+    log_sum += std::log(r.peer_ratio);
+    ++rows;
+    if (r.peer_ratio < hold_ratio) ++below;
+  }
+};
+
+void print_standing(std::span<const result> results, backend_kind backend, primitive p) {
+  standing all;
+  for (const result& r : results) {
+    if (r.backend == backend && r.problem.primitive == p && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
+  }
+  if (all.rows == 0) return;
+  fmt::print("{} {}: {} rows, peer / ours: geometric mean {:.3f}, worst {:.3f} ({}), {} below {}\n", name(backend),
+             name(p), all.rows, std::exp(all.log_sum / static_cast<double>(all.rows)), all.worst->peer_ratio,
+             row_name(*all.worst), all.below, hold_ratio);
+}
+
+// The spread of a figure over rows: mean, worst, and where that is.
+struct spread {
+  double sum = 0;
+  double worst = 0;
+  const result* where = nullptr;
+  std::uint64_t rows = 0;
+
+  void add(double value, bool is_worse, const result& r) {
+    if (where == nullptr || is_worse) {
+      worst = value;
+      where = &r;
+    }
+    sum += value;
+    ++rows;
+  }
+  double mean() const { return sum / static_cast<double>(rows); }
+};
+
+void print_accuracy(std::span<const result> results, backend_kind backend, primitive p) {
+  spread ours;
+  spread paper;
+  for (const result& r : results) {
+    if (r.backend != backend || r.problem.primitive != p || r.who != "sheaf") continue;
+    ours.add(r.accuracy(), r.accuracy() < ours.worst, r);
+    paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
+  }
+  if (ours.rows == 0) return;
+  fmt::print("{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), name(p),
+             ours.mean() * 100, ours.worst * 100, row_name(*ours.where));
+  if (moves_by_index(p)) {
+    fmt::print("; by the 2007 model {:.1f} %, worst {:.1f} % ({})", paper.mean() * 100, paper.worst * 100,
+               row_name(*paper.where));
+  }
+  fmt::print("\n");
+}
+
+// Time of the planner's choice over the time of the best variant, where variants were measured beside it. Results of
+// a row lie together, the choice first.
+void print_regret(std::span<const result> results, backend_kind backend) {
+  spread regrets;
+  for (std::size_t first = 0, last; first < results.size(); first = last) {
+    double best = results[first].time.median_seconds;
+    bool compared = false;
+    for (last = first + 1; last < results.size() && results[last].who != "sheaf"; ++last) {
+      if (results[last].who != results[last].variant) continue;
+      best = std::min(best, results[last].time.median_seconds);
+      compared = true;
+    }
+    if (!compared || results[first].who != "sheaf" || results[first].backend != backend) continue;
+    const double regret = results[first].time.median_seconds / best;
+    regrets.add(regret, regret > regrets.worst, results[first]);
+  }
+  if (regrets.rows == 0) return;
+  fmt::print("{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({})\n", name(backend),
+             regrets.rows, regrets.mean(), regrets.worst, name(regrets.where->problem));
+}
+
+nlohmann::json json_of(const result& r, const platform& p) {
+  nlohmann::json row = {{"problem", name(r.problem)},
+                        {"primitive", name(r.problem.primitive)},
+                        {"backend", name(r.backend)},
+                        {"pattern", pattern_name(r.problem)},
+                        {"record_bytes", r.problem.record_bytes},
+                        {"index_type", type_name(r.problem)},
+                        {"count", r.problem.count},
+                        {"who", r.who},
+                        {"variant", r.variant},
+                        {"calls", r.time.calls},
+                        {"median_seconds", r.time.median_seconds},
+                        {"least_seconds", r.time.least_seconds},
+                        {"most_seconds", r.time.most_seconds},
+                        {"predicted_seconds", nullptr},
+                        {"he2007_seconds", nullptr},
+                        {"peer_ratio", nullptr},
+                        {"bytes_per_second", r.bytes_per_second()},
+                        {"verified", r.verified},
+                        {"machine", p.machine},
+                        {"versions", p.versions},
+                        {"commit", SHEAF_BENCH_COMMIT}};
+  if (r.predicted_seconds > 0) row["predicted_seconds"] = r.predicted_seconds;
+  if (r.he2007_seconds > 0) row["he2007_seconds"] = r.he2007_seconds;
+  if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
+  if (!r.figure.empty()) row["figure"] = r.figure;
+  return row;
+}
+
+}  // namespace
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
+
+double result::accuracy_of(double predicted) const noexcept {
+  return 1 - std::abs(time.median_seconds - predicted) / time.median_seconds;
+}
+
+void print_header(const platform& p) {
+  fmt::print("# {}, last cache {} MB", p.machine, p.cache_bytes >> 20);
+  for (const auto& [what, version] : p.versions) fmt::print(", {} {}", what, version);
+  fmt::print(", commit {}\n# {:<58} {:>11} {:>25} {:>12} {:>9} {:>20}\n", SHEAF_BENCH_COMMIT, "row", "median",
+             "least..most", "bandwidth", "peer/this", "predicted, accuracy");
+}
+
+void print_result(const result& r) {
+  std::string line = fmt::format("{:<60} {:>11} {:>25} {:>7.1f} GB/s", row_name(r), time_text(r.time.median_seconds),
+                                 fmt::format("{}..{}", time_text(r.time.least_seconds), time_text(r.time.most_seconds)),
+                                 r.bytes_per_second() * 1e-9);
+  if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x", r.peer_ratio);
+  if (r.predicted_seconds > 0) {
+    line += fmt::format(" {:>12} {:>6.0f}%", time_text(r.predicted_seconds), r.accuracy() * 100);
+  }
+  if (r.he2007_seconds > 0) {
+    line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(r.he2007_seconds), r.he2007_accuracy() * 100);
+  }
+  if (r.who != r.variant && !r.variant.empty()) line += fmt::format("  took {}", r.variant);
+  if (!r.verified) line += "  WRONG ANSWER";
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void print_summary(std::span<const result> results) {
+  fmt::print("\n");
+  for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
+    for (const primitive p : all_primitives()) print_standing(results, backend, p);
+    for (const primitive p : all_primitives()) print_accuracy(results, backend, p);
+    print_regret(results, backend);
+  }
+  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
+  fmt::print("{} answers, {} wrong\n", results.size(), wrong);
+}
+
+void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const result& r : results) rows.push_back(json_of(r, r.backend == backend_kind::cpu ? cpu : cuda));
+  const nlohmann::json document = {{"schema_version", 1}, {"rows", std::move(rows)}};
+  const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  io::output_file file(path, text.size());
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+}  // namespace sheaf::bench

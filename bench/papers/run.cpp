@@ -1,0 +1,194 @@
+#include "bench/papers/run.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+namespace sheaf::bench::papers {
+namespace {
+
+// Runs of a point: the paper's five, fewer where one takes half a second.
+constexpr effort five_runs{.seconds = 0.25, .least_rounds = 5, .least_slow_rounds = 3, .slow_seconds = 0.5};
+constexpr effort one_run{.seconds = 0, .least_rounds = 1, .least_slow_rounds = 1, .slow_seconds = 0.5, .most_calls = 4};
+// Driving the arrays out of a server's cache takes longer than all of a quick run.
+constexpr std::uint64_t quick_cache_bytes = std::uint64_t{1} << 18;
+
+platform describe(const context& ctx, const request& asked) {
+  platform p = platform_of(ctx);
+  if (asked.quick) p.cache_bytes = quick_cache_bytes;
+  return p;
+}
+
+struct paper {
+  std::string_view name;
+  std::vector<int> figures;
+  std::vector<result> (*print)(sessions&, const request&);
+};
+
+std::vector<paper> papers_asked_for(const request& asked) {
+  std::vector<paper> all{
+      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16}, print_he2007},
+      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, print_patidar2009}};
+  std::erase_if(all, [&](const paper& p) {
+    return !asked.papers.empty() && std::find(asked.papers.begin(), asked.papers.end(), p.name) == asked.papers.end();
+  });
+  return all;
+}
+
+bool has(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+void require_known(const std::vector<int>& figures, const std::vector<paper>& papers) {
+  for (const int number : figures) {
+    if (std::any_of(papers.begin(), papers.end(), [&](const paper& p) { return has(p.figures, number); })) continue;
+    std::string known;
+    for (const paper& p : papers) {
+      known += known.empty() ? "" : "; ";
+      for (const int figure : p.figures) known += figure_text(figure) + " ";
+      known += fmt::format("of {}", p.name);
+    }
+    throw error(error_code::bad_argument,
+                fmt::format("there is no figure {}; there are {}", figure_text(number), known));
+  }
+}
+
+}  // namespace
+
+std::string figure_text(int number) { return number < 0 ? fmt::format("table{}", -number) : fmt::to_string(number); }
+
+int number_of_figure(const std::string& text) {
+  const bool is_table = text.starts_with("table");
+  int number = 0;
+  const char* const first = text.data() + (is_table ? 5 : 0);
+  const auto [end, failure] = std::from_chars(first, text.data() + text.size(), number);
+  if (failure == std::errc{} && end == text.data() + text.size() && number > 0) {
+    return is_table ? table_number(number) : number;
+  }
+  throw error(error_code::bad_argument, fmt::format("'{}' is not a figure; there are 12, table1, ...", text));
+}
+
+bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
+
+std::vector<result> print_papers(sessions& on, const request& asked) {
+  const std::vector<paper> papers = papers_asked_for(asked);
+  require_known(asked.figures, papers);
+  std::vector<result> results;
+  for (const paper& p : papers) {
+    const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return asked.wants_figure(f); });
+    if (!wanted) continue;
+    for (result& r : p.print(on, asked)) results.push_back(std::move(r));
+  }
+  return results;
+}
+
+session::session(const context& c, const request& asked)
+    : ctx(c),
+      here(describe(c, asked)),
+      limits(asked.quick ? one_run : five_runs),
+      arrays(c, here.cache_bytes),
+      clock(make_queue_clock(c)) {}
+
+std::string session::title() const {
+  return fmt::format("{}, last cache {}", here.machine, size_text(here.cache_bytes));
+}
+
+std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who) {
+  const planned_row row = planned(p, rotated_copies(p.bytes(), s.here.cache_bytes, s.limits), std::move(who));
+  if (const std::string why_not = obstacle(row, s.here); !why_not.empty()) {
+    fmt::print("  {} skipped: {}\n", name(p), why_not);
+    return {};
+  }
+  std::vector<result> results = run_row(row, s.ctx.backend(), s.arrays, s.clock.get(), s.limits);
+  for (result& r : results) {
+    r.figure = figure;
+    if (!r.verified) fmt::print("  {}/{} gave a WRONG ANSWER\n", name(p), r.who);
+  }
+  return results;
+}
+
+table::table(const std::vector<std::string>& titles) {
+  for (const std::string& title : titles) widths_.push_back(std::max<std::size_t>(title.size(), 11));
+  print(titles);
+}
+
+void table::row(const std::vector<std::string>& cells) const { print(cells); }
+
+void table::print(const std::vector<std::string>& cells) const {
+  std::string line;
+  for (std::size_t c = 0; c < cells.size() && c < widths_.size(); ++c) {
+    line += fmt::format("  {:>{}}", cells[c], widths_[c]);
+  }
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void print_caption(const std::string& caption, const std::string& found) {
+  fmt::print("\n{}\n  The paper: {}\n", caption, found);
+}
+
+void print_place(const session& s, const std::string& what) { fmt::print("\n  # {}: {}\n", s.title(), what); }
+
+std::string bandwidth_text(double bytes_per_second) { return fmt::format("{:.1f} GB/s", bytes_per_second * 1e-9); }
+
+std::string percent_text(double share) { return fmt::format("{:.0f} %", share * 100); }
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes >= std::uint64_t{1} << 30 && bytes % (std::uint64_t{1} << 30) == 0)
+    return fmt::format("{} GB", bytes >> 30);
+  if (bytes >= std::uint64_t{1} << 20) return fmt::format("{} MB", bytes >> 20);
+  return fmt::format("{} KB", bytes >> 10);
+}
+
+std::string ratio_text(double ratio) { return fmt::format("{:.2f}x", ratio); }
+
+const result* find(const std::vector<result>& rows, std::string_view who) {
+  const auto place = std::find_if(rows.begin(), rows.end(), [&](const result& r) { return r.who == who; });
+  return place == rows.end() ? nullptr : &*place;
+}
+
+const result* fastest_peer(const std::vector<result>& rows) {
+  const result* fastest = nullptr;
+  for (const result& r : rows) {
+    if (!r.variant.empty()) continue;
+    if (fastest == nullptr || r.time.median_seconds < fastest->time.median_seconds) fastest = &r;
+  }
+  return fastest;
+}
+
+std::string time_of(const result* r) { return r == nullptr ? "-" : time_text(r->time.median_seconds); }
+
+std::string ratio_of(const result* slow, const result* fast) {
+  if (slow == nullptr || fast == nullptr) return "-";
+  return ratio_text(slow->time.median_seconds / fast->time.median_seconds);
+}
+
+std::string count_text(std::uint64_t count) {
+  if (count >= million && count % million == 0) return fmt::format("{} M", count / million);
+  return count % 1024 == 0 ? fmt::format("{} K", count / 1024) : fmt::to_string(count);
+}
+
+void spread::add(double value) {
+  least_ = count_ == 0 ? value : std::min(least_, value);
+  most_ = count_ == 0 ? value : std::max(most_, value);
+  sum_ += value;
+  ++count_;
+}
+
+void spread::add(const spread& other) {
+  if (other.count_ == 0) return;
+  least_ = count_ == 0 ? other.least_ : std::min(least_, other.least_);
+  most_ = count_ == 0 ? other.most_ : std::max(most_, other.most_);
+  sum_ += other.sum_;
+  count_ += other.count_;
+}
+
+std::string spread::percent_text() const {
+  if (count_ == 0) return "none";
+  return fmt::format("{:.0f} % ({:.0f} to {:.0f})", mean() * 100, least_ * 100, most_ * 100);
+}
+
+}  // namespace sheaf::bench::papers

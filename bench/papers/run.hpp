@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+#include "bench/harness/platform.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/harness/rows.hpp"
+#include "bench/harness/runner.hpp"
+#include "bench/harness/workspace.hpp"
+
+// What the figures of all papers share: measuring a point, and tables that are printed while they are measured.
+namespace sheaf::bench::papers {
+
+/// Tables are counted with the figures, below 0.
+constexpr int table_number(int number) { return -number; }
+/// "12", "table1"; number_of_figure() refuses what is neither with error(bad_argument).
+std::string figure_text(int number);
+int number_of_figure(const std::string& text);
+
+/// `sheaf-bench papers`
+struct request {
+  bool asked = false;
+  bool quick = false;                    ///< sizes that take seconds on one thread: whether it runs, not how fast
+  bool paper_sizes = false;              ///< without the sizes that are scaled to today's caches
+  std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
+  std::vector<std::string> papers = {};  ///< "he2007", "patidar2009"; empty for all
+
+  bool wants_figure(int number) const;
+};
+
+/// A backend with what measuring on it takes, for all figures of a run. Contenders keep references: it must not move.
+struct session {
+  session(const context& c, const request& asked);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  context ctx;
+  platform here;
+  effort limits;
+  workspace arrays;
+  std::unique_ptr<queue_clock> clock;
+
+  /// "NVIDIA H200, last cache 60 MB"
+  std::string title() const;
+};
+
+using sessions = std::deque<session>;
+
+/// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
+std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who);
+
+/// 2^20, which papers call a million.
+constexpr std::uint64_t million = std::uint64_t{1} << 20;
+
+/// Rows under titles, each printed when it is there: the next may take a minute.
+class table {
+ public:
+  explicit table(const std::vector<std::string>& titles);
+  void row(const std::vector<std::string>& cells) const;
+
+ private:
+  void print(const std::vector<std::string>& cells) const;
+  std::vector<std::size_t> widths_;
+};
+
+/// A figure's caption and what the paper found.
+void print_caption(const std::string& caption, const std::string& found);
+/// Which machine the rows that follow are from, and at what size.
+void print_place(const session& s, const std::string& what);
+
+std::string bandwidth_text(double bytes_per_second);
+std::string percent_text(double share);
+/// "128 MB", "4 GB"
+std::string size_text(std::uint64_t bytes);
+/// "3.1x"
+std::string ratio_text(double ratio);
+
+/// Who took part, or null.
+const result* find(const std::vector<result>& rows, std::string_view who);
+/// The fastest who is not ours, or null.
+const result* fastest_peer(const std::vector<result>& rows);
+/// "12.3 ms", or "-" for null.
+std::string time_of(const result* r);
+/// The time of one over that of the other, "-" where one is null.
+std::string ratio_of(const result* slow, const result* fast);
+/// "16 M", "4 K"
+std::string count_text(std::uint64_t count);
+
+/// Mean, least and most of a figure.
+class spread {
+ public:
+  void add(double value);
+  void add(const spread& other);
+  std::uint64_t count() const noexcept { return count_; }
+  double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+  double least() const noexcept { return least_; }
+  double most() const noexcept { return most_; }
+  /// "87 % (70 to 99)", or "none" of none
+  std::string percent_text() const;
+
+ private:
+  double sum_ = 0;
+  double least_ = 0;
+  double most_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15 and 16.
+std::vector<result> print_he2007(sessions& on, const request& asked);
+/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
+std::vector<result> print_patidar2009(sessions& on, const request& asked);
+/// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
+std::vector<result> print_papers(sessions& on, const request& asked);
+
+/// A figure by its number in the paper, as print_... does them.
+template <class Study>
+struct figure {
+  int number;
+  void (*print)(Study&);
+};
+
+}  // namespace sheaf::bench::papers

@@ -1,0 +1,40 @@
+#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/sort.hpp"
+
+// Numbers with a sign; unsigned ones are sorted as splits by all of their bits are.
+namespace sheaf::bench::peers::device {
+
+std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays) {
+  switch (p.number) {
+    case key_type::unsigned_integer:
+      if (p.key_bytes == 12) return struct_sorts(ctx, p, arrays);
+      return key_sorts(ctx, p, arrays);
+    case key_type::signed_integer:
+      if (p.key_bytes == 4) return {radix_sort_of_keys<std::int32_t>(ctx, p, arrays)};
+      return {};
+    case key_type::floating:
+      if (p.key_bytes == 4) return {radix_sort_of_keys<float>(ctx, p, arrays)};
+      return {radix_sort_of_keys<double>(ctx, p, arrays)};
+    case key_type::bytes: return {};
+  }
+  return {};
+}
+
+std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  if (!fits_in_32_bits(p)) return {};
+  switch (p.primitive) {
+    case primitive::sort_keys: return number_sorts(ctx, p, arrays);
+    case primitive::sort_pairs: return value_sorts(ctx, p, arrays);
+    case primitive::sort_gather_index: return large_record_sorts(ctx, p, arrays);
+    default: break;
+  }
+  // Numbers of 64 bits, sorted by the lower half.
+  if (p.number == key_type::unsigned_integer && p.record_bytes == 8) return key_sorts(ctx, p, arrays);
+  const bool is_short = p.number == key_type::unsigned_integer && p.key_bytes == 8 && p.record_bytes <= 32;
+  if (!is_short) return large_record_sorts(ctx, p, arrays);
+  std::vector<contender> all = struct_sorts(ctx, p, arrays);
+  for (contender& c : struct_comparison_sorts(ctx, p, arrays)) all.push_back(std::move(c));
+  return all;
+}
+
+}  // namespace sheaf::bench::peers::device

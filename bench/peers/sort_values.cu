@@ -1,0 +1,19 @@
+#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/sort.hpp"
+
+// Values with keys of 64 bits apart; those of 4 bytes stand with the sorts of row numbers, which are the same.
+namespace sheaf::bench::peers::device {
+
+std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.number != key_type::unsigned_integer) return {};
+  if (p.key_bytes == 4) return pair_sorts(ctx, p, arrays);
+  if (p.key_bytes != 8) return {};
+  switch (p.record_bytes) {
+    case 4: return large_record_sorts(ctx, p, arrays);
+    case 8: return {radix_sort_of_pairs<std::uint64_t, std::uint64_t>(ctx, p, arrays)};
+    case 16: return {radix_sort_of_pairs<std::uint64_t, plain_record<16>>(ctx, p, arrays)};
+    default: return {};
+  }
+}
+
+}  // namespace sheaf::bench::peers::device

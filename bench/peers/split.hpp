@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+#include "bench/harness/problem.hpp"
+#include "bench/harness/runner.hpp"
+#include "bench/harness/workspace.hpp"
+
+// What users call today where we split or reduce. Their scratch memory is taken before they are timed, as ours is.
+namespace sheaf::bench::peers {
+
+/// Peers of a row at their best, none where none is built for its widths. CUDA: "cub", a radix sort by the key's bits,
+/// which an index starts from 0, 1, 2, ... and, for a scatter index, a thrust::scatter ends; for one bit of records in
+/// any order "cub.partition". CPU: "plain_loop", a serial counting sort, and from 17 bits on "stable_sort"; for one bit
+/// of records "partition_copy" and "stable_partition".
+std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
+/// Sums through an index list. CUDA: "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by
+/// slot and adds up runs; CPU: "plain_loop", serial.
+std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
+
+namespace host {
+std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
+}  // namespace host
+
+/// Linked only where the CUDA backend is built. The peers of a split are in three files, by what they sort: each
+/// instance takes a minute to compile.
+namespace device {
+std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> key_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> pair_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> index_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
+}  // namespace device
+
+}  // namespace sheaf::bench::peers

@@ -1,0 +1,289 @@
+#include "bench/spatter/file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sheaf/error.hpp>
+
+#include "bench/spatter/pattern.hpp"
+#include "io/input_file.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t default_delta = 8;
+constexpr std::uint64_t most_size = std::uint64_t{1} << 56;
+constexpr std::uint64_t most_file_bytes = std::uint64_t{1} << 28;
+
+constexpr std::array<std::string_view, 16> known_fields{
+    "name",         "kernel", "pattern",      "pattern-gather",  "pattern-scatter",
+    "pattern-size", "delta",  "delta-gather", "delta-scatter",   "deltas",
+    "count",        "wrap",   "boundary",     "local-work-size", "nruns",
+    "seed"};
+
+constexpr std::array<spatter_kernel, 5> kernels{spatter_kernel::gather, spatter_kernel::scatter,
+                                                spatter_kernel::gather_scatter, spatter_kernel::multi_gather,
+                                                spatter_kernel::multi_scatter};
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small;
+}
+
+std::string shown(const json& value) {
+  if (value.is_structured()) return value.is_array() ? fmt::format("a list of {}", value.size()) : "an object";
+  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return text.size() <= 40 ? text : text.substr(0, 40) + "...";
+}
+
+// One configuration's fields; counts the pattern entries that it takes against what the file may take.
+class config_reader {
+ public:
+  config_reader(const json& object, std::string place, std::uint64_t& entries_left)
+      : object_(object), place_(std::move(place)), entries_left_(entries_left) {
+    if (!object.is_object()) fail("is not an object");
+    for (const auto& [field, value] : object.items()) {
+      if (std::find(known_fields.begin(), known_fields.end(), field) == known_fields.end()) {
+        fail(fmt::format("'{}' is not a field that sheaf knows",
+                         field.size() <= 40 ? field : field.substr(0, 40) + "..."));
+      }
+    }
+  }
+
+  bool has(const char* field) const { return object_.contains(field); }
+
+  std::uint64_t number(const char* field, std::uint64_t otherwise, std::uint64_t least) const {
+    return has(field) ? whole(object_[field], field, least) : otherwise;
+  }
+
+  std::string text(const char* field, const char* otherwise) const {
+    if (!has(field)) return otherwise;
+    if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shown(object_[field])));
+    return object_[field].get<std::string>();
+  }
+
+  std::vector<std::uint64_t> numbers(const char* field) {
+    const json& list = object_[field];
+    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shown(list)));
+    take(field, list.size());
+    std::vector<std::uint64_t> values;
+    values.reserve(list.size());
+    for (const json& value : list) values.push_back(whole(value, fmt::format("{}[{}]", field, values.size()), 0));
+    return values;
+  }
+
+  // Entries cut to pattern-size and folded into boundary, in Spatter's order.
+  spatter_pattern pattern(const char* field) {
+    spatter_pattern made;
+    if (object_[field].is_string()) {
+      made = expand_spatter_pattern(object_[field].get_ref<const std::string&>(), fmt::format("{}: {}", place_, field),
+                                    entries_left_);
+      take(field, made.entries.size());
+    } else {
+      made.entries = numbers(field);
+    }
+    const std::uint64_t size = number("pattern-size", made.entries.size(), 1);
+    if (size > made.entries.size()) {
+      fail(fmt::format("pattern-size is {}, {} has {} entries", size, field, made.entries.size()));
+    }
+    made.entries.resize(size);
+    const std::uint64_t boundary = number("boundary", 0, 0);
+    if (boundary > 0) {
+      for (std::uint64_t& entry : made.entries) entry %= boundary;
+    }
+    return made;
+  }
+
+  spatter_pattern required_pattern(const char* field, spatter_kernel kernel) {
+    if (!has(field)) fail(fmt::format("{} is missing, which kernel {} needs", field, name(kernel)));
+    return pattern(field);
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw error(error_code::bad_input, fmt::format("{}: {}", place_, what));
+  }
+
+ private:
+  // Whole numbers may be written as floating-point ones, as scripts that generate the files do.
+  std::uint64_t whole(const json& value, std::string_view what, std::uint64_t least) const {
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() >= least &&
+        value.get<std::uint64_t>() <= most_spatter_number) {
+      return value.get<std::uint64_t>();
+    }
+    if (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>() &&
+        value.get<double>() >= static_cast<double>(least) &&
+        value.get<double>() <= static_cast<double>(most_spatter_number)) {
+      return static_cast<std::uint64_t>(value.get<double>());
+    }
+    fail(fmt::format("{} is {}, not a whole number from {} to {}", what, shown(value), least, most_spatter_number));
+  }
+
+  void take(const char* field, std::uint64_t entries) {
+    if (entries > entries_left_) {
+      fail(fmt::format("{} has {} entries, {} are left of what a file may have", field, entries, entries_left_));
+    }
+    entries_left_ -= entries;
+  }
+
+  const json& object_;
+  std::string place_;
+  std::uint64_t& entries_left_;
+};
+
+spatter_kernel read_kernel(const config_reader& in) {
+  const std::string text = in.text("kernel", "gather");
+  for (const spatter_kernel kernel : kernels) {
+    if (lower(text) == lower(name(kernel))) return kernel;
+  }
+  in.fail(fmt::format("kernel is '{}', not Gather, Scatter, GS, MultiGather or MultiScatter",
+                      text.size() <= 40 ? text : text.substr(0, 40) + "..."));
+}
+
+spatter_walk constant_walk(spatter_pattern pattern, std::uint64_t delta) {
+  return {std::move(pattern.entries), 0, {0}, pattern.delta.value_or(delta)};
+}
+
+// The walk of every kernel but GS, which has a delta for each side and no list of them.
+spatter_walk single_walk(config_reader& in, spatter_kernel kernel) {
+  spatter_pattern pattern = in.required_pattern("pattern", kernel);
+  if (!in.has("deltas")) return constant_walk(std::move(pattern), in.number("delta", default_delta, 0));
+  if (in.has("delta")) in.fail("delta and deltas are both there");
+  const std::vector<std::uint64_t> deltas = in.numbers("deltas");
+  spatter_walk walk{std::move(pattern.entries), 0, {}, 0};
+  walk.offsets.reserve(deltas.size());
+  for (const std::uint64_t delta : deltas) {
+    walk.offsets.push_back(walk.period_delta);
+    walk.period_delta += delta;
+    if (walk.period_delta > most_size) in.fail(fmt::format("deltas add up to more than {}", most_size));
+  }
+  return walk;
+}
+
+// places[inner[j]] for every j.
+void compose(config_reader& in, spatter_walk& walk, const char* field, spatter_kernel kernel) {
+  std::vector<std::uint64_t> inner = in.required_pattern(field, kernel).entries;
+  for (std::uint64_t j = 0; j < inner.size(); ++j) {
+    if (inner[j] >= walk.places.size()) {
+      in.fail(fmt::format("{}[{}] is {}, pattern has {} entries", field, j, inner[j], walk.places.size()));
+    }
+    inner[j] = walk.places[inner[j]];
+  }
+  walk.places = std::move(inner);
+}
+
+void check_sizes(const config_reader& in, const spatter_config& config) {
+  const auto past = [&](std::uint64_t a, std::uint64_t b, std::uint64_t plus) {
+    std::uint64_t size = 0;
+    return __builtin_mul_overflow(a, b, &size) || __builtin_add_overflow(size, plus, &size) || size > most_size;
+  };
+  if (past(config.length(), config.count, 0)) {
+    in.fail(
+        fmt::format("pattern of {} entries, count {}: more than {} in all", config.length(), config.count, most_size));
+  }
+  if (past(config.length(), config.wrap, 0)) {
+    in.fail(
+        fmt::format("pattern of {} entries, wrap {}: more than {} in all", config.length(), config.wrap, most_size));
+  }
+  for (const spatter_walk* walk : {&config.gather, &config.scatter}) {
+    if (walk->places.empty()) continue;
+    const std::uint64_t steps = config.count - 1;
+    if (past(steps / walk->period(), walk->period_delta, walk->offsets.back() + walk->last_place)) {
+      in.fail(fmt::format("largest place {}, deltas of {} in {} steps, count {}: past {}", walk->last_place,
+                          walk->period_delta, walk->period(), config.count, most_size));
+    }
+  }
+}
+
+spatter_config read_config(const json& object, const std::string& origin, std::uint64_t number,
+                           std::uint64_t& entries_left) {
+  config_reader in(object, fmt::format("{}: configuration {}", origin, number), entries_left);
+  spatter_config config;
+  config.number = number;
+  config.name = in.text("name", "");
+  config.kernel = read_kernel(in);
+  config.count = in.number("count", 1024, 1);
+  config.wrap = in.number("wrap", 1, 1);
+  config.runs = in.number("nruns", 0, 1);
+  for (const char* ignored : {"local-work-size", "seed"}) in.number(ignored, 0, 0);
+  for (const char* unused : {"delta", "delta-gather", "delta-scatter"}) in.number(unused, 0, 0);
+
+  switch (config.kernel) {
+    case spatter_kernel::gather:
+    case spatter_kernel::multi_gather: config.gather = single_walk(in, config.kernel); break;
+    case spatter_kernel::scatter:
+    case spatter_kernel::multi_scatter: config.scatter = single_walk(in, config.kernel); break;
+    case spatter_kernel::gather_scatter:
+      if (in.has("deltas")) in.fail("deltas do not go with kernel GS");
+      config.gather = constant_walk(in.required_pattern("pattern-gather", config.kernel),
+                                    in.number("delta-gather", default_delta, 0));
+      config.scatter = constant_walk(in.required_pattern("pattern-scatter", config.kernel),
+                                     in.number("delta-scatter", default_delta, 0));
+      if (config.gather.places.size() != config.scatter.places.size()) {
+        in.fail(fmt::format("pattern-gather has {} entries, pattern-scatter {}", config.gather.places.size(),
+                            config.scatter.places.size()));
+      }
+  }
+  if (config.kernel == spatter_kernel::multi_gather) compose(in, config.gather, "pattern-gather", config.kernel);
+  if (config.kernel == spatter_kernel::multi_scatter) compose(in, config.scatter, "pattern-scatter", config.kernel);
+  for (spatter_walk* walk : {&config.gather, &config.scatter}) {
+    if (!walk->places.empty()) walk->last_place = *std::max_element(walk->places.begin(), walk->places.end());
+  }
+  check_sizes(in, config);
+  return config;
+}
+
+// A list of objects of lists is as deep as a file gets; more is refused before it can exhaust the stack.
+json parse_json(std::string_view text, const std::string& origin) {
+  try {
+    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      if (depth > 3)
+        throw error(error_code::bad_input, fmt::format("{}: nested deeper than a pattern file is", origin));
+      return true;
+    });
+  } catch (const json::exception& e) {
+    throw error(error_code::bad_input, fmt::format("{}: not JSON: {}", origin, e.what()));
+  }
+}
+
+}  // namespace
+
+std::string_view name(spatter_kernel kernel) noexcept {
+  switch (kernel) {
+    case spatter_kernel::gather: return "Gather";
+    case spatter_kernel::scatter: return "Scatter";
+    case spatter_kernel::gather_scatter: return "GS";
+    case spatter_kernel::multi_gather: return "MultiGather";
+    case spatter_kernel::multi_scatter: return "MultiScatter";
+  }
+  return "unknown";
+}
+
+std::vector<spatter_config> parse_spatter(std::string_view text, const std::string& origin,
+                                          const spatter_limits& limits) {
+  const json document = parse_json(text, origin);
+  if (!document.is_array() || document.empty()) {
+    throw error(error_code::bad_input, fmt::format("{}: is {}, not a list of configurations", origin, shown(document)));
+  }
+  std::uint64_t entries_left = limits.most_entries;
+  std::vector<spatter_config> configs;
+  for (const json& object : document) configs.push_back(read_config(object, origin, configs.size(), entries_left));
+  return configs;
+}
+
+std::vector<spatter_config> load_spatter(const std::string& path) {
+  const io::input_file file(path);
+  if (file.size() > most_file_bytes) {
+    throw error(error_code::bad_input,
+                fmt::format("{}: {} bytes, a pattern file has at most {}", path, file.size(), most_file_bytes));
+  }
+  return parse_spatter({reinterpret_cast<const char*>(file.data()), file.size()}, path);
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,222 @@
+#include "plan/probe.hpp"
+
+#include <omp.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include <sheaf/error.hpp>
+#include <sheaf/gather.hpp>
+#include <sheaf/memory.hpp>
+
+#include "core/context_state.hpp"
+#include "core/host.hpp"
+#include "cpu/calibrate/accesses.hpp"
+#include "cpu/sort/in_cache.hpp"
+#include "cpu/threads/cache_hints.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+constexpr std::uint64_t list_entries = std::uint64_t{1} << 22;
+constexpr std::uint64_t node_bytes = 64;
+constexpr std::uint64_t digit_words = std::uint64_t{1} << 14;
+constexpr std::uint64_t most_warm_steps = std::uint64_t{1} << 17;
+constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;
+
+// Calls body(part, parts) on every thread, and says how long that took from the moment when all were awake.
+template <class Body>
+double seconds_of(int threads, Body body) {
+  double begin = 0;
+  double end = 0;
+#pragma omp parallel num_threads(threads)
+  {
+    const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
+#pragma omp barrier
+    if (part == 0) begin = omp_get_wtime();
+    body(part, static_cast<std::uint64_t>(omp_get_num_threads()));
+#pragma omp barrier
+    if (part == 0) end = omp_get_wtime();
+  }
+  return end - begin;
+}
+
+// Keeps what a pointer leads to alive for the compiler.
+void use(const void* address) { asm volatile("" : : "r"(address) : "memory"); }
+
+class cpu_probe final : public plan::probe {
+ public:
+  explicit cpu_probe(const context& ctx) : ctx_(ctx), random_(list_entries) {
+    for (std::uint64_t i = 0; i < list_entries; ++i) random_[i] = static_cast<std::uint32_t>(mixed(i));
+  }
+
+  machine describe() override {
+    machine m;
+    m.name = ctx_.state().device_name;
+    m.backend = backend_kind::cpu;
+    m.memory_bytes = core::host_memory_bytes();
+    m.cache_levels = core::host_cache_levels();
+    m.cache_bytes = m.cache_levels.back();
+    m.sector_bytes = m.fetch_bytes = core::host_line_bytes();
+    m.parallelism = static_cast<std::uint32_t>(ctx_.threads());
+    cache_bytes_ = m.cache_bytes;
+    return m;
+  }
+
+  std::uint64_t reserve(std::uint64_t bytes) override {
+    bytes = std::max(least_memory, std::min(bytes, core::host_available_bytes() / 2));
+    for (;; bytes /= 2) {
+      try {
+        memory_ = buffer(ctx_, bytes);
+        break;
+      } catch (const error& e) {
+        if (e.code() != error_code::out_of_memory || bytes <= least_memory) throw;
+      }
+    }
+    seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {
+      const std::uint64_t begin = bytes / parts * part;
+      std::memset(memory_.data() + begin, 1, (part + 1 == parts ? bytes : bytes / parts * (part + 1)) - begin);
+    });
+    return bytes;
+  }
+
+  plan::timing stream(std::uint64_t footprint, std::uint64_t bytes) override {
+    const std::uint64_t half = footprint / 2;
+    const std::uint64_t rounds = (bytes + footprint - 1) / footprint;
+    const bool streams = half > cache_bytes_;  // as gather and scatter decide
+    const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {
+      const std::uint64_t lines = half / line_bytes;
+      const std::uint64_t begin = lines * part / parts * line_bytes;
+      const std::uint64_t end = lines * (part + 1) / parts * line_bytes;
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        std::byte* const to = memory_.data() + half + begin;
+        if (streams) {
+          stream_lines(to, memory_.data() + begin, end - begin);
+        } else {
+          std::memcpy(to, memory_.data() + begin, end - begin);
+        }
+        use(to);
+      }
+      if (streams) finish_streaming();
+    });
+    return {seconds, rounds * footprint};
+  }
+
+  plan::timing chase(std::uint64_t footprint, std::uint64_t count) override {
+    const std::uint64_t nodes = footprint / node_bytes;
+    write_cycle(footprint, nodes);
+    const void* at = memory_.data();
+    for (std::uint64_t i = 0; i < std::min(nodes, most_warm_steps); ++i) std::memcpy(&at, at, sizeof at);
+    use(at);
+    const double begin = omp_get_wtime();
+    for (std::uint64_t i = 0; i < count; ++i) std::memcpy(&at, at, sizeof at);
+    use(at);
+    return {omp_get_wtime() - begin, count};
+  }
+
+  plan::timing access(plan::access_kind kind, std::uint64_t record_bytes, std::uint64_t footprint,
+                      std::uint64_t count) override {
+    chased_ = 0;
+    primitives::movement records;
+    records.record_bytes = records.near_stride_bytes = records.far_stride_bytes = record_bytes;
+    const random_places places{random_.data(), list_entries - 1, footprint / record_bytes, ++runs_};
+    const probed_table table{memory_.data(), footprint > prefetch_from_bytes, footprint > cache_bytes_};
+    const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {
+      const std::uint64_t begin = count / parts * part;
+      const std::uint64_t end = part + 1 == parts ? count : count / parts * (part + 1);
+      switch (kind) {
+        case plan::access_kind::read:
+          return with_layout(records, [&](auto layout) { read_at_random(layout, places, table, begin, end); });
+        case plan::access_kind::write:
+          return with_layout(records, [&](auto layout) { write_at_random(layout, places, table, begin, end); });
+        case plan::access_kind::atomic_add:
+          return record_bytes == 4 ? add_at_random<std::uint32_t>(places, table, begin, end)
+                                   : add_at_random<std::uint64_t>(places, table, begin, end);
+      }
+    });
+    return {seconds, count};
+  }
+
+  plan::timing calls(std::uint64_t count) override {
+    const std::array<std::uint32_t, 1> table{7};
+    const std::array<std::uint32_t, 1> index{0};
+    std::array<std::uint32_t, 1> out{};
+    const gather_options direct{.variant = "cpu.direct"};
+    const double begin = omp_get_wtime();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      gather(ctx_, std::span<const std::uint32_t>(table), std::span<const std::uint32_t>(index),
+             std::span<std::uint32_t>(out), direct);
+      ctx_.wait();
+    }
+    return {omp_get_wtime() - begin, count};
+  }
+
+  plan::timing steps(std::uint64_t count) override {
+    const double begin = omp_get_wtime();
+    for (std::uint64_t i = 0; i < count; ++i) {
+#pragma omp parallel num_threads(ctx_.threads())
+      use(this);
+    }
+    return {omp_get_wtime() - begin, count};
+  }
+
+  plan::timing barriers(std::uint64_t count) override {
+    const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t, std::uint64_t) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+#pragma omp barrier
+      }
+    });
+    return {seconds, count};
+  }
+
+  plan::timing digits(std::uint64_t count) override {
+    const auto threads = static_cast<std::uint64_t>(ctx_.threads());
+    if (words_.empty()) {
+      words_.resize(2 * threads * digit_words);
+      for (std::uint64_t i = 0; i < words_.size(); ++i) words_[i] = mixed(i);
+    }
+    const std::uint64_t rounds = (count + digit_words - 1) / digit_words;
+    const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t) {
+      std::uint64_t* words = words_.data() + 2 * part * digit_words;
+      std::uint64_t* spare = words + digit_words;
+      // Each time another digit: bits that words are sorted by already are moved faster.
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        sort_by_digits(words, spare, digit_words,
+                       {.first_bit = static_cast<std::uint32_t>(round % 8 * 8), .bits = 8, .digit_bits = 8});
+      }
+      use(words);
+    });
+    return {seconds, rounds * digit_words};
+  }
+
+ private:
+  // One cycle through all lines of the footprint; stays until something else is written there.
+  void write_cycle(std::uint64_t footprint, std::uint64_t nodes) {
+    if (chased_ == footprint) return;
+    chased_ = footprint;
+    const int bits = std::countr_zero(nodes);
+    std::byte* const memory = memory_.data();
+#pragma omp parallel for num_threads(ctx_.threads()) schedule(static)
+    for (std::uint64_t i = 0; i < nodes; ++i) {
+      const void* const next = memory + plan::shuffled((i + 1) % nodes, bits) * node_bytes;
+      std::memcpy(memory + plan::shuffled(i, bits) * node_bytes, &next, sizeof next);
+    }
+  }
+
+  context ctx_;
+  buffer memory_;
+  std::vector<std::uint32_t> random_;
+  std::vector<std::uint64_t> words_;  // for digits: two arrays for each thread
+  std::uint64_t cache_bytes_ = 0;
+  std::uint64_t chased_ = 0;  // footprint of the cycle that memory holds
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<plan::probe> make_probe(const context& ctx) { return std::make_unique<cpu_probe>(ctx); }
+
+}  // namespace sheaf::cpu

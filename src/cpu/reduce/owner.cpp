@@ -1,0 +1,69 @@
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/reduce/range.hpp"
+#include "cpu/threads/cache_hints.hpp"
+#include "cpu/threads/parallel.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+// What asking whose slot it is costs each thread: the answer is guessed wrong as often as it is yes. Xeon of family 6
+// model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which does not ask, 6 ns on each of two.
+double ownership_seconds(const scatter_reduce_problem& p, const machine& m) {
+  constexpr double seconds_per_value = 1e-9;
+  constexpr double seconds_per_own_value = 10e-9;
+  if (m.parallelism <= 1) return 0;
+  return static_cast<double>(p.count) * (seconds_per_value + seconds_per_own_value / m.parallelism);
+}
+
+// Each thread owns a range of the output and reads the whole index list, so values meet in the order of their
+// positions. One thread takes all without looking whose a slot is.
+plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  traffic t = writes_of(p, m);
+  t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
+  plan::planned plan = priced(t, m, true);
+  plan.add("whose slot", ownership_seconds(p, m));
+  return plan;
+}
+
+template <class Index, class T, class Op>
+first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, const T* in, T* out, std::uint64_t begin,
+                       std::uint64_t end, Op op) {
+  constexpr std::uint64_t distance = prefetch_distance;
+  const std::uint64_t ahead_end = writes_ahead(p) && p.count > distance ? p.count - distance : 0;
+  const bool owns_all = end - begin == p.far_count;
+  first_bad bad;
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    const std::uint64_t to = index[i];
+    if (to - begin < end - begin) {
+      if (owns_all && i < ahead_end)
+        prefetch(reinterpret_cast<const std::byte*>(out), index[i + distance] * sizeof(T), 1);
+      out[to] = op(out[to], in[i]);
+    } else if (to >= p.far_count) {
+      bad.see(i);
+    }
+  }
+  return bad;
+}
+
+void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
+               const scatter_reduce_buffers& b) {
+  with_index(b.index, [&](const auto* index) {
+    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
+      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::slot_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                       return reduce_owned(p, index, in, out, begin, end, op);
+                     });
+    });
+  });
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", plan_owner, run_owner};
+
+}  // namespace sheaf::cpu

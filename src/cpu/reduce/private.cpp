@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/context_state.hpp"
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/reduce/range.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+// The value that changes none. Of float sums that is -0: x + -0 is x for every x, -0 too.
+template <class T>
+constexpr T neutral(reduction op) {
+  if (op == reduction::min) return std::numeric_limits<T>::max();
+  if (op == reduction::max) return std::numeric_limits<T>::lowest();
+  return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
+}
+
+// Each thread reduces its share of the values into an output of its own, and these are put together: for small outputs.
+// Slots meet their values in another order than the positions', which shows in no integer.
+plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
+  if (is_float && p.op != reduction::add) return plan::rejected("no float leaves every minimum and maximum as it is");
+  if (p.order_matters() && p.order == reduction_order::deterministic) {
+    return plan::rejected("the order of its sums hangs on the number of threads");
+  }
+  const std::uint64_t parts = parts_worth(2 * p.near_bytes() + p.index_bytes(), m.parallelism);
+  plan::planned plan = priced(writes_of(p, m), m, true);
+  plan.parameters[0] = parts;
+  plan.scratch_bytes = (parts - 1) * p.far_bytes();
+  if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  return plan.add("copies", m.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
+}
+
+void run_private(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
+                 const scatter_reduce_buffers& b) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const std::uint64_t parts = plan.parameters[0];
+  const core::scratch room(state, plan.scratch_bytes);
+  first_bad bad;
+  with_index(b.index, [&](const auto* index) {
+    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
+      using T = std::remove_pointer_t<decltype(out)>;
+      std::uint64_t first = ~std::uint64_t{0};
+      const auto copy_of = [&](std::uint64_t part) { return room.as<T>() + (part - 1) * p.far_count; };
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first)
+      for (std::uint64_t part = 0; part < parts; ++part) {
+        T* const own = part == 0 ? out : copy_of(part);
+        if (part > 0) std::fill_n(own, p.far_count, neutral<T>(p.op));
+        const std::uint64_t end = part_begin(p.count, parts, part + 1);
+        for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
+          if (index[i] < p.far_count) {
+            own[index[i]] = op(own[index[i]], in[i]);
+          } else {
+            first = std::min(first, i);
+          }
+        }
+      }
+      for_each_part(parts, [&](std::uint64_t part) {
+        const std::uint64_t end = part_begin(p.far_count, parts, part + 1);
+        for (std::uint64_t other = 1; other < parts; ++other) {
+          const T* const values = copy_of(other);
+          for (std::uint64_t i = part_begin(p.far_count, parts, part); i < end; ++i) out[i] = op(out[i], values[i]);
+        }
+      });
+      bad.position = first;
+    });
+  });
+  if (bad.found()) {
+    state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
+  }
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", plan_private, run_private};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,65 @@
+#include "cpu/movement/buckets.hpp"
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/reduce/range.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+// Indices and values by window of the output, then each window by one thread, in order: every slot meets its values in
+// the order of their positions, as in the reference.
+plan::planned plan_split(const scatter_reduce_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  constexpr std::uint64_t windows_per_thread = 8;
+  const std::uint64_t share = p.far_count / (windows_per_thread * m.parallelism);
+  plan::planned plan;
+  plan_clusters(p, m, std::min(cached_window_records(p, m), std::max<std::uint64_t>(1, share)), plan);
+  plan.scratch_bytes = cluster_room(p, plan, p.record_bytes).bytes;
+  if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
+  const std::uint64_t touched = std::min(p.far_bytes(), p.count * line_bytes);
+  price_clusters(p, m, 2 * p.index_bytes() + p.near_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true, plan);
+  return plan;
+}
+
+template <class T, class Clusters, class Op>
+void reduce_window(const Clusters& ordered, std::uint64_t window, T* out, Op op) {
+  constexpr std::uint64_t distance = 32;
+  const std::uint32_t* const local = ordered.local();
+  const T* const values = ordered.template values<T>();
+  T* const base = out + ordered.window_begin(window);
+  const std::uint64_t end = ordered.begin(window + 1);
+  std::uint64_t i = ordered.begin(window);
+  for (; i + distance < end; ++i) {
+    __builtin_prefetch(base + local[i + distance], 1);
+    base[local[i]] = op(base[local[i]], values[i]);
+  }
+  for (; i < end; ++i) base[local[i]] = op(base[local[i]], values[i]);
+}
+
+void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
+               const scatter_reduce_buffers& b) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  with_index(b.index, [&](const auto* index) {
+    with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
+      using T = std::remove_pointer_t<decltype(out)>;
+      clusters ordered(ctx, p, plan, sizeof(T), index);
+      const first_bad bad = ordered.template order<T>([in](std::uint64_t i) { return in[i]; });
+      for_each_job(ordered.windows(), ordered.parts(),
+                   [&](std::uint64_t window) { reduce_window(ordered, window, out, op); });
+      if (bad.found()) {
+        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
+      }
+    });
+  });
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", plan_split, run_split};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "cpu/sort/encoder.hpp"
+#include "cpu/sort/words.hpp"
+
+// Words that a core's caches hold, sorted by one thread.
+namespace sheaf::cpu {
+
+/// Below this many words, insertion beats counting.
+constexpr std::uint64_t few_words = 24;
+/// Bits of a digit in cache: its counters and the lines that it writes to fit the first two caches.
+constexpr std::uint32_t cached_digit_bits = 9;
+constexpr std::uint32_t most_cached_digits = 3;
+
+template <class Word>
+void insert_in_order(Word* words, std::uint64_t count, Word mask) noexcept {
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const Word word = words[i];
+    const auto key = static_cast<Word>(word & mask);
+    std::uint64_t to = i;
+    for (; to > 0 && static_cast<Word>(words[to - 1] & mask) > key; --to) words[to] = words[to - 1];
+    words[to] = word;
+  }
+}
+
+/// What a range of words has in common.
+template <class Word>
+struct word_order {
+  Word differing = 0;  ///< bits that are not the same in all words
+  bool ascends = true;
+};
+
+/// Whether no word under the mask is below the one before it. Without leaving early: for words that are likely to.
+template <class Word>
+bool rises(const Word* words, std::uint64_t count, Word mask) noexcept {
+  unsigned falls = 0;
+  for (std::uint64_t i = 1; i < count; ++i) {
+    falls |= static_cast<Word>(words[i] & mask) < static_cast<Word>(words[i - 1] & mask) ? 1U : 0U;
+  }
+  return falls == 0;
+}
+
+template <class Word>
+word_order<Word> order_of(const Word* words, std::uint64_t count, Word mask) noexcept {
+  Word differing = 0;
+  std::uint64_t i = 1;
+  while (i < count && static_cast<Word>(words[i - 1] & mask) <= static_cast<Word>(words[i] & mask)) ++i;
+  const bool ascends = i >= count;
+  for (i = 1; i < count; ++i) differing = static_cast<Word>(differing | (words[i] ^ words[0]));
+  return {static_cast<Word>(differing & mask), ascends};
+}
+
+/// Whether each word under the mask is below the one before it.
+template <class Word>
+bool falls_strictly(const Word* words, std::uint64_t count, Word mask) noexcept {
+  std::uint64_t i = 1;
+  while (i<count&& static_cast<Word>(words[i - 1] & mask)> static_cast<Word>(words[i] & mask)) ++i;
+  return i >= count;
+}
+
+/// Reads bits [shift, shift + bits) of words in memory, at most 31 of them.
+template <class Word>
+class digit_reader {
+ public:
+  digit_reader() = default;
+  digit_reader(std::uint32_t shift, std::uint32_t bits) noexcept
+      : byte_(std::min(shift / 8, 8U)), shift_(shift), mask_((1U << bits) - 1) {
+    if (reads_halves) shift_ -= 8 * byte_;
+  }
+
+  std::uint32_t of(const Word& word) const noexcept {
+    if constexpr (reads_halves) {
+      std::uint64_t half;  // two words of 64 bits shifted as one are three instructions more
+      std::memcpy(&half, reinterpret_cast<const std::byte*>(&word) + byte_, sizeof half);
+      return static_cast<std::uint32_t>(half >> shift_) & mask_;
+    } else {
+      return static_cast<std::uint32_t>(word >> shift_) & mask_;
+    }
+  }
+  std::uint32_t buckets() const noexcept { return mask_ + 1; }
+
+ private:
+  static constexpr bool reads_halves = sizeof(Word) == 16 && std::endian::native == std::endian::little;
+
+  std::uint32_t byte_ = 0;
+  std::uint32_t shift_ = 0;
+  std::uint32_t mask_ = 0;
+};
+
+/// The digits that sort_in_cache goes by: the highest that differ, as many as tell most words apart.
+struct cached_digits {
+  std::uint32_t first_bit = 0;
+  std::uint32_t bits = 0;  ///< of all digits together
+  std::uint32_t passes = 1;
+  std::uint32_t digit_bits = 1;
+
+  template <class Word>
+  static cached_digits of(Word differing, std::uint64_t count) noexcept {
+    cached_digits d;
+    const std::uint32_t end = width_of(differing);
+    const std::uint32_t span = end - lowest_bit(differing);
+    const std::uint32_t enough = static_cast<std::uint32_t>(std::bit_width(count)) + 2;
+    d.bits = std::min({span, enough, most_cached_digits * cached_digit_bits});
+    d.first_bit = end - d.bits;
+    d.passes = (d.bits + cached_digit_bits - 1) / cached_digit_bits;
+    d.digit_bits = (d.bits + d.passes - 1) / d.passes;
+    return d;
+  }
+  template <class Word>
+  digit_reader<Word> reader(std::uint32_t pass) const noexcept {
+    return {first_bit + pass * digit_bits, std::min(digit_bits, bits - pass * digit_bits)};
+  }
+};
+
+template <std::uint32_t Passes, class Word>
+void count_digits(const Word* words, std::uint64_t count, const cached_digits& digits,
+                  std::uint32_t (*counts)[1U << cached_digit_bits]) noexcept {
+  digit_reader<Word> digit[Passes];
+  for (std::uint32_t pass = 0; pass < Passes; ++pass) digit[pass] = digits.reader<Word>(pass);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    for (std::uint32_t pass = 0; pass < Passes; ++pass) ++counts[pass][digit[pass].of(words[i])];
+  }
+}
+
+/// Sorts by digits, the lowest first; leaves the result in `words` and swaps it with `spare` as needed for that.
+template <class Word>
+void sort_by_digits(Word*& words, Word*& spare, std::uint64_t count, const cached_digits& digits) noexcept {
+  std::uint32_t counts[most_cached_digits][1U << cached_digit_bits];
+  for (std::uint32_t pass = 0; pass < digits.passes; ++pass) {
+    std::fill_n(counts[pass], digits.reader<Word>(pass).buckets(), 0U);
+  }
+  switch (digits.passes) {
+    case 1: count_digits<1>(words, count, digits, counts); break;
+    case 2: count_digits<2>(words, count, digits, counts); break;
+    default: count_digits<3>(words, count, digits, counts);
+  }
+  for (std::uint32_t pass = 0; pass < digits.passes; ++pass) {
+    const digit_reader<Word> digit = digits.reader<Word>(pass);
+    std::uint32_t* const next = counts[pass];
+    if (next[digit.of(words[0])] == count) continue;
+    std::uint32_t sum = 0;
+    for (std::uint32_t b = 0; b < digit.buckets(); ++b) sum += std::exchange(next[b], sum);
+    const Word* const from = words;
+    Word* const to = spare;
+    for (std::uint64_t i = 0; i < count; ++i) to[next[digit.of(from[i])]++] = from[i];
+    std::swap(words, spare);
+  }
+}
+
+/// Calls run(first, count) for every run of several words that are equal in the bits under the mask.
+template <class Word, class Run>
+void for_each_equal_run(const Word* words, std::uint64_t count, Word mask, Run run) {
+  for (std::uint64_t first = 0; first + 1 < count;) {
+    std::uint64_t end = first + 1;
+    while (end < count && static_cast<Word>((words[end] ^ words[first]) & mask) == 0) ++end;
+    if (end - first > 1) run(first, end - first);
+    first = end;
+  }
+}
+
+/// Sorts `words` by the bits under the mask, stably; `spare` has as much room. Returns which of them holds the result.
+template <class Word>
+Word* sort_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask) noexcept {
+  if (count <= few_words) {
+    insert_in_order(words, count, mask);
+    return words;
+  }
+  const word_order<Word> order = order_of(words, count, mask);
+  if (order.ascends) return words;
+  const cached_digits digits = cached_digits::of(order.differing, count);
+  sort_by_digits(words, spare, count, digits);
+  const Word below = low_bits<Word>(digits.first_bit);
+  if ((order.differing & below) == 0) return words;
+  // What the digits did not tell apart. The digits below decide, so each level has fewer bits to look at.
+  for_each_equal_run(words, count, static_cast<Word>(mask & ~below), [&](std::uint64_t first, std::uint64_t run) {
+    Word* const sorted = sort_in_cache(words + first, spare + first, run, static_cast<Word>(mask & below));
+    if (sorted != words + first) std::memcpy(words + first, sorted, run * sizeof(Word));
+  });
+  return words;
+}
+
+/// The same with the rounds of `maker` that follow, for words that are still equal.
+template <class Word>
+Word* sort_rounds_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask, const word_maker<Word>& maker,
+                           std::uint32_t round, std::uint32_t rounds) noexcept {
+  Word* const sorted = sort_in_cache(words, spare, count, mask);
+  if (round + 1 == rounds) return sorted;
+  Word* const other = sorted == words ? spare : words;
+  for_each_equal_run(sorted, count, mask, [&](std::uint64_t first, std::uint64_t run) {
+    maker.renew(sorted + first, run, round + 1);
+    const Word* const again = sort_rounds_in_cache(sorted + first, other + first, run, mask, maker, round + 1, rounds);
+    if (again != sorted + first) std::memcpy(sorted + first, again, run * sizeof(Word));
+  });
+  return sorted;
+}
+
+}  // namespace sheaf::cpu

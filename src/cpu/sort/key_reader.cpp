@@ -1,0 +1,43 @@
+#include "cpu/sort/key_reader.hpp"
+
+#include <algorithm>
+
+namespace sheaf::cpu {
+
+key_reader::key_reader(const primitives::key_layout& key, std::uint32_t from, std::uint32_t bits) noexcept {
+  std::uint32_t field_from = 0;
+  for (std::uint32_t i = 0; i < key.field_count; ++i) {
+    add_field(key.fields[i], field_from, from, from + bits);
+    field_from += primitives::bits_of(key.fields[i]);
+  }
+}
+
+// What bits [from, to) of the key have of a field that begins at field_from, both counted from the key's highest bit;
+// a piece for each 8 bytes of the field's number.
+void key_reader::add_field(const key_field& f, std::uint32_t field_from, std::uint32_t from,
+                           std::uint32_t to) noexcept {
+  const std::uint32_t last = f.first_bit + primitives::bits_of(f);  // past the highest bit that counts
+  for (std::uint32_t number_byte = (f.bytes - 1) / 8 * 8 + 8; number_byte > 0;) {
+    number_byte -= 8;
+    const std::uint32_t bytes = std::min<std::uint32_t>(8, f.bytes - number_byte);
+    // Bits of the field's number that lie in this piece, then those of them that lie in [from, to) of the key.
+    std::uint32_t low = std::max(f.first_bit, number_byte * 8);
+    std::uint32_t high = std::min(last, (number_byte + bytes) * 8);
+    if (low >= high) continue;
+    const std::uint32_t key_end = field_from + (last - low);
+    const std::uint32_t key_begin = field_from + (last - high);
+    if (key_end <= from || key_begin >= to) continue;
+    if (key_begin < from) high -= from - key_begin;
+    if (key_end > to) low += key_end - to;
+    piece& p = pieces_[count_++];
+    p.bytes = bytes;
+    p.bits = high - low;
+    p.mask = low_bits<std::uint64_t>(p.bits);
+    p.offset = f.offset + (f.type == key_type::bytes ? f.bytes - number_byte - bytes : number_byte);
+    p.order = ordered_word<std::uint64_t>(f, 0, bytes, number_byte + bytes == f.bytes);
+    const std::uint32_t field_low = ordered_word<std::uint64_t>::field_low(f, 0, bytes);
+    p.shift = field_low + low - number_byte * 8;
+  }
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "cpu/threads/parts.hpp"
+#include "primitives/split.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::row_of_entry_buffers;
+using primitives::row_of_entry_problem;
+
+plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  const std::uint64_t streamed = (p.rows + 1) * sizeof(std::uint64_t) + p.entries * bytes(p.index);
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + m.step_seconds);
+  plan.add("streamed", m.streamed(streamed, streamed));
+  return plan;
+}
+
+template <class Index>
+void expand_part(const row_of_entry_problem& p, const row_of_entry_buffers& b, std::uint64_t begin, std::uint64_t end) {
+  Index* const out = static_cast<Index*>(b.row_of_entry);
+  // The first row that reaches into the part; where rows do not ascend, any will do.
+  const std::uint64_t* const first = b.first;
+  std::uint64_t row = static_cast<std::uint64_t>(std::upper_bound(first, first + p.rows + 1, begin) - first);
+  if (row > 0) --row;
+  for (; row < p.rows && first[row] < end; ++row) {
+    const std::uint64_t from = std::clamp(first[row], begin, end);
+    const std::uint64_t to = std::clamp(first[row + 1], from, end);
+    std::fill(out + from, out + to, static_cast<Index>(row));
+  }
+}
+
+// Each thread writes an equal share of the entries, whatever the rows are: nothing outside it is touched, and no long
+// row keeps one thread busy.
+void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
+  const auto threads = static_cast<std::uint64_t>(ctx.threads());
+  const std::uint64_t parts = parts_worth(p.rows * sizeof(std::uint64_t) + p.entries * bytes(p.index), threads);
+  for_each_part(parts, [&](std::uint64_t part) {
+    const std::uint64_t begin = part_begin(p.entries, parts, part);
+    const std::uint64_t end = part_begin(p.entries, parts, part + 1);
+    if (begin == end) return;
+    if (bytes(p.index) == 4) {
+      expand_part<std::uint32_t>(p, b, begin, end);
+    } else {
+      expand_part<std::uint64_t>(p, b, begin, end);
+    }
+  });
+}
+
+}  // namespace
+
+constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", plan_rows, run_rows};
+
+}  // namespace sheaf::cpu

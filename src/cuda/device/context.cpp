@@ -1,0 +1,200 @@
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "core/memory_space.hpp"
+#include "cuda/device/state.hpp"
+
+namespace sheaf {
+namespace cuda {
+namespace {
+
+// The pool's functions; its handle is the resource's state.
+void* allocate_from_pool(void* pool, std::uint64_t bytes, CUstream_st* stream) {
+  void* block = nullptr;
+  if (cudaMallocFromPoolAsync(&block, bytes, static_cast<cudaMemPool_t>(pool), stream) != cudaSuccess) {
+    cudaGetLastError();  // running out is not the next call's failure
+    return nullptr;
+  }
+  return block;
+}
+
+void return_to_pool(void*, void* block, std::uint64_t, CUstream_st* stream) { cudaFreeAsync(block, stream); }
+
+cudaMemPool_t make_pool(int device) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.handleTypes = cudaMemHandleTypeNone;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
+  cudaMemPool_t pool = nullptr;
+  require(cudaMemPoolCreate(&pool, &properties), "context::cuda: memory pool");
+  std::uint64_t keep_all = ~std::uint64_t{0};  // scratch stays warm between calls, until the context goes
+  require(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "context::cuda: memory pool");
+  return pool;
+}
+
+constexpr std::uint32_t most_captured_verdicts = 255;
+constexpr std::size_t verdict_words = std::size_t{order_verdict::copies} * order_verdict::copy_words;
+
+}  // namespace
+
+void require(cudaError_t result, std::string_view what) {
+  if (result == cudaSuccess) return;
+  const error_code code = result == cudaErrorMemoryAllocation ? error_code::out_of_memory : error_code::device_failure;
+  cudaGetLastError();
+  throw error(code, fmt::format("{}: CUDA says {}: {}", what, cudaGetErrorName(result), cudaGetErrorString(result)));
+}
+
+device_scope::device_scope(int device) {
+  static const bool only_one = core::cuda_device_count() == 1;
+  if (only_one) return;
+  require(cudaGetDevice(&before_), "CUDA device");
+  if (before_ == device) return;
+  require(cudaSetDevice(device), "CUDA device");
+  changed_ = true;
+}
+
+device_scope::~device_scope() {
+  if (changed_) cudaSetDevice(before_);
+}
+
+cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& own_name)
+    : context_state(backend_kind::cuda, own_name, {}), device_(device), stream_(stream), own_stream_(own_stream) {
+  const device_scope here(device);
+  if (own_stream) require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "context::cuda: stream");
+  require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "context::cuda");
+  pool_ = make_pool(device);
+  memory = {allocate_from_pool, return_to_pool, pool_};
+  void* slot = nullptr;
+  constexpr std::size_t verdict_bytes = (1 + most_captured_verdicts) * verdict_words * sizeof(unsigned long long);
+  require(cudaMalloc(&slot, verdict_bytes + sizeof(report_slot)), "context::cuda: error slot");
+  verdicts_ = static_cast<unsigned long long*>(slot);
+  slot_ = reinterpret_cast<report_slot*>(verdicts_ + (1 + most_captured_verdicts) * verdict_words);
+  require(cudaMemset(verdicts_, 0, verdict_bytes), "context::cuda: error slot");
+  void* flag = nullptr;
+  require(cudaHostAlloc(&flag, sizeof(std::uint32_t), cudaHostAllocDefault), "context::cuda: error flag");
+  report_flag_ = new (flag) std::uint32_t{0};
+  const report_slot empty;
+  require(cudaMemcpy(slot_, &empty, sizeof empty, cudaMemcpyHostToDevice), "context::cuda: error slot");
+}
+
+cuda_state::~cuda_state() {
+  int before = 0;
+  cudaGetDevice(&before);
+  cudaSetDevice(device_);
+  cudaStreamSynchronize(stream_);  // kernels in flight still write to the slot
+  cudaFree(verdicts_);             // and the slot behind them
+  cudaFreeHost(report_flag_);
+  cudaMemPoolDestroy(pool_);
+  if (own_stream_) cudaStreamDestroy(stream_);
+  cudaSetDevice(before);
+}
+
+void cuda_state::wait() {
+  const device_scope here(device_);  // a null stream means another one on each device
+  const cudaError_t result = cudaStreamSynchronize(stream_);
+  if (result == cudaErrorStreamCaptureUnsupported) {
+    cudaGetLastError();
+    throw error(error_code::bad_argument, "context::wait: the stream is being captured into a graph");
+  }
+  require(result, "context::wait");
+  if (!has_report()) return;
+  core::index_report report;
+  require(cudaMemcpyAsync(&report, &slot_->first, sizeof report, cudaMemcpyDeviceToHost, stream_), "context::wait");
+  const core::index_report none;
+  require(cudaMemcpyAsync(&slot_->first, &none, sizeof none, cudaMemcpyHostToDevice, stream_), "context::wait");
+  require(cudaStreamSynchronize(stream_), "context::wait");
+  *report_flag_ = 0;
+  throw error(error_code::bad_index, core::message(report));
+}
+
+work_status cuda_state::status() {
+  const device_scope here(device_);
+  const cudaError_t result = cudaStreamQuery(stream_);
+  if (result == cudaErrorNotReady) return work_status::running;
+  return result == cudaSuccess && !has_report() ? work_status::done : work_status::failed;
+}
+
+void cuda_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
+  const device_scope here(device_);
+  require(cudaMemsetAsync(to, value, bytes, stream_), "fill");
+}
+
+void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
+  const device_scope here(device_);
+  require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy_bytes");
+  require(cudaStreamSynchronize(stream_), "copy_bytes");
+}
+
+void cuda_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
+  const core::memory_place place = core::place_of(first);
+  if (place.space == core::memory_space::managed) return;
+  if (place.space == core::memory_space::device && place.device == device_) return;
+  const std::string where = place.space == core::memory_space::device
+                                ? fmt::format("the memory of CUDA device {}", place.device)
+                                : std::string("host memory");
+  throw error(error_code::bad_argument,
+              fmt::format("{}: {} is in {}, the context works on CUDA device {}", call, what, where, device_));
+}
+
+std::uint64_t cuda_state::resident_blocks(const void* kernel, int block_threads, std::size_t shared_bytes) {
+  for (const auto& [known, blocks] : resident_) {
+    if (known == kernel) return blocks;
+  }
+  constexpr const char* what = "resident blocks";
+  require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          what);
+  int blocks = 0;
+  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes), what);
+  const std::uint64_t all =
+      static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(multiprocessors_);
+  resident_.emplace_back(kernel, all);
+  return all;
+}
+
+void cuda_state::release_unused() noexcept {
+  cudaStreamSynchronize(stream_);  // what was given back is unused only once the stream is there
+  cudaMemPoolTrimTo(pool_, 0);
+}
+
+index_guard cuda_state::guard(core::index_role role, index_type type, std::uint64_t records) noexcept {
+  const std::uint32_t is_signed = type == index_type::i32 || type == index_type::i64;
+  return {slot_, report_flag_, begin_call(), records, role, is_signed};
+}
+
+order_verdict cuda_state::new_verdict() {
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  require(cudaStreamIsCapturing(stream_, &capturing), "cuda.adaptive");
+  if (capturing == cudaStreamCaptureStatusNone) return {verdicts_, ++sampled_calls_};
+  if (captured_verdicts_ == most_captured_verdicts) return {};
+  return {verdicts_ + ++captured_verdicts_ * verdict_words, ++sampled_calls_};
+}
+
+}  // namespace cuda
+
+namespace core {
+
+int cuda_device_count() noexcept {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return count;
+}
+
+std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream) {
+  const int devices = cuda_device_count();
+  if (device < 0 || device >= devices) {
+    throw error(error_code::backend_unavailable,
+                fmt::format("context::cuda: no CUDA device {}; this machine has {}", device, devices));
+  }
+  cudaDeviceProp properties{};
+  cuda::require(cudaGetDeviceProperties(&properties, device), "context::cuda: device properties");
+  return std::make_shared<cuda::cuda_state>(device, stream, own_stream, properties.name);
+}
+
+}  // namespace core
+}  // namespace sheaf

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "cuda/device/index_guard.hpp"
+
+namespace sheaf::cuda {
+
+/// Keeps a bad index if it is the first by (call, position). Lanes that come here together must have positions that
+/// ascend with the lane: only the lowest reports. An index costs nothing here unless it is bad; among bad ones, all but
+/// the few that lower the first position leave after two loads.
+template <class Index>
+__device__ __noinline__ void report_bad_index(const index_guard& guard, std::uint64_t position, Index index) {
+  if (guard.slot == nullptr) return;
+  const unsigned lanes = __activemask();
+  if (static_cast<int>(threadIdx.x % 32) != __ffs(static_cast<int>(lanes)) - 1) return;
+
+  volatile core::index_report& first = guard.slot->first;
+  // Call before position here, position before call below: a position read after its call is never older than it.
+  const std::uint64_t call = first.call;
+  __threadfence();
+  if (call < guard.call || (call == guard.call && first.position <= position)) return;
+
+  while (atomicCAS(&guard.slot->lock, 0U, 1U) != 0U) __nanosleep(200);
+  __threadfence();
+  if (guard.call < first.call || (guard.call == first.call && position < first.position)) {
+    first.value = guard.is_signed == 0 || sizeof(Index) == 8
+                      ? static_cast<std::uint64_t>(index)
+                      : static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(index)));
+    first.limit = guard.records;
+    *reinterpret_cast<volatile std::uint32_t*>(&guard.slot->first.role) = static_cast<std::uint32_t>(guard.role);
+    first.is_signed = guard.is_signed;
+    first.position = position;
+    __threadfence();
+    first.call = guard.call;
+    *static_cast<volatile std::uint32_t*>(guard.flag) = 1;
+    __threadfence_system();
+  }
+  __threadfence();
+  atomicExch(&guard.slot->lock, 0U);
+}
+
+}  // namespace sheaf::cuda

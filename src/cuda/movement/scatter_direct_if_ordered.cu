@@ -1,0 +1,18 @@
+#include "cuda/movement/direct_if_ordered.cuh"
+
+namespace sheaf::cuda {
+
+// Step as cuda.direct has it; items as in begin_gather.
+begun_movement begin_scatter(const context& ctx, const char* what, const primitives::movement& p,
+                             const move_arguments& a, std::uint32_t* tickets) {
+  constexpr auto way = direction::scatter;
+  switch (p.record_bytes) {
+    case 1: return begin_words<way, std::uint8_t, 8, 256>(ctx, what, p, a, tickets);
+    case 2: return begin_words<way, std::uint16_t, 4, 256>(ctx, what, p, a, tickets);
+    case 4: return begin_words<way, std::uint32_t, 4, 256>(ctx, what, p, a, tickets);
+    case 8: return begin_words<way, uint2, 2, 32>(ctx, what, p, a, tickets);
+    default: return begin_words<way, uint4, 1, 256>(ctx, what, p, a, tickets);
+  }
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,236 @@
+#include <algorithm>
+
+#include "cuda/block/scan.cuh"
+#include "cuda/split/arguments.cuh"
+#include "cuda/split/cost.hpp"
+#include "primitives/split.hpp"
+
+// The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to be compared with:
+// blocks of one warp take a segment of the list each; counts go to a table in column-major order, whose prefix sums say
+// where each block's share of a category begins; lanes take their places in the order of the records by taking turns
+// (Appendix A). In one step, records go straight to their places; in two, the segment is put in order in global memory
+// first, and then copied run by run. Both run by name only; 8-byte records that hold their key of up to 8 bits.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::split_buffers;
+using primitives::split_problem;
+using primitives::split_product;
+
+constexpr std::uint32_t segment_records = 1024;
+constexpr std::uint32_t warp_lanes = 32;
+constexpr std::uint32_t bins = narrow_bins;
+
+std::uint64_t segments_of(const split_problem& p) { return ceil_div(p.count, segment_records); }
+
+/// Step 1: counts of each segment, by atomics in shared memory; count[bin][segment].
+__global__ void __launch_bounds__(warp_lanes) count_segments(const uint2* in, std::uint64_t count, word_field field,
+                                                             std::uint32_t* table, std::uint64_t segments) {
+  __shared__ std::uint32_t histogram[bins];
+  for (std::uint32_t b = threadIdx.x; b < bins; b += warp_lanes) histogram[b] = 0;
+  __syncwarp();
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
+  for (std::uint32_t s = threadIdx.x; s < segment_records && first + s < count; s += warp_lanes) {
+    atomicAdd(&histogram[category_of(in[first + s], field)], 1U);
+  }
+  __syncwarp();
+  for (std::uint32_t b = threadIdx.x; b < bins; b += warp_lanes) table[b * segments + blockIdx.x] = histogram[b];
+}
+
+/// Step 2: where each segment's run of a category begins, in place; a block for each category, whose totals come first.
+constexpr std::uint32_t scan_threads = 256;
+
+__global__ void __launch_bounds__(scan_threads)
+    add_up_rows(const std::uint32_t* table, std::uint64_t segments, unsigned long long* total) {
+  __shared__ unsigned long long sums[scan_threads];
+  unsigned long long sum = 0;
+  for (std::uint64_t s = threadIdx.x; s < segments; s += scan_threads) sum += table[blockIdx.x * segments + s];
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  for (std::uint32_t half = scan_threads / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) total[blockIdx.x] = sums[0];
+}
+
+__global__ void __launch_bounds__(scan_threads) scan_rows(const std::uint32_t* table, std::uint64_t segments,
+                                                          const unsigned long long* bin_begin, std::uint64_t* place) {
+  __shared__ __align__(16) unsigned long long warp_sums[scan_threads / 32];
+  unsigned long long begin = bin_begin[blockIdx.x];
+  for (std::uint64_t first = 0; first < segments; first += scan_threads) {
+    const std::uint64_t s = first + threadIdx.x;
+    unsigned long long sum[1] = {s < segments ? table[blockIdx.x * segments + s] : 0};
+    const unsigned long long own = sum[0];
+    scan_bins<scan_threads, scan_threads>(sum, warp_sums);
+    if (s < segments) place[blockIdx.x * segments + s] = begin + sum[0];
+    __shared__ unsigned long long last;
+    if (threadIdx.x == scan_threads - 1) last = sum[0] + own;
+    __syncthreads();
+    begin += last;
+    __syncthreads();
+  }
+}
+
+/// The ordered atomic increment of Appendix A: the lanes of the only warp take turns.
+__device__ __forceinline__ std::uint32_t increment_in_turn(std::uint32_t* counter, bool here) {
+  std::uint32_t own = 0;
+  for (std::uint32_t turn = 0; turn < warp_lanes; ++turn) {
+    if (threadIdx.x == turn && here) own = (*counter)++;
+    __syncwarp();
+  }
+  return own;
+}
+
+/// Step 3 in one step: each record goes to its place.
+__global__ void __launch_bounds__(warp_lanes)
+    scatter_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint64_t* place,
+                     std::uint64_t segments, uint2* out) {
+  __shared__ std::uint32_t next[bins];
+  for (std::uint32_t b = threadIdx.x; b < bins; b += warp_lanes) next[b] = 0;
+  __syncwarp();
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
+  for (std::uint32_t s0 = 0; s0 < segment_records && first + s0 < count; s0 += warp_lanes) {
+    const std::uint64_t i = first + s0 + threadIdx.x;
+    const bool here = i < count;
+    const uint2 word = here ? in[i] : uint2{};
+    const std::uint32_t b = here ? category_of(word, field) : 0;
+    const std::uint32_t rank = increment_in_turn(&next[b], here);
+    if (here) out[place[b * segments + blockIdx.x] + rank] = word;
+  }
+}
+
+/// Steps 3 and 4 in two: the segment is put in order in `local`, then lanes copy neighbours to neighbours.
+__global__ void __launch_bounds__(warp_lanes)
+    split_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint32_t* table,
+                   std::uint64_t segments, uint2* local) {
+  __shared__ std::uint32_t next[bins];
+  constexpr std::uint32_t per_lane = bins / warp_lanes;
+  std::uint32_t begin[per_lane];
+  for (std::uint32_t j = 0; j < per_lane; ++j) {
+    begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
+  }
+  __shared__ __align__(16) std::uint32_t warp_sums[1];
+  scan_bins<bins, warp_lanes>(begin, warp_sums);
+  for (std::uint32_t j = 0; j < per_lane; ++j) next[threadIdx.x * per_lane + j] = begin[j];
+  __syncwarp();
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
+  for (std::uint32_t s0 = 0; s0 < segment_records && first + s0 < count; s0 += warp_lanes) {
+    const std::uint64_t i = first + s0 + threadIdx.x;
+    const bool here = i < count;
+    const uint2 word = here ? in[i] : uint2{};
+    const std::uint32_t rank = increment_in_turn(&next[here ? category_of(word, field) : 0], here);
+    if (here) local[first + rank] = word;
+  }
+}
+
+__global__ void __launch_bounds__(warp_lanes)
+    copy_segments(const uint2* local, std::uint64_t count, word_field field, const std::uint32_t* table,
+                  const std::uint64_t* place, std::uint64_t segments, uint2* out) {
+  __shared__ std::uint64_t delta[bins];
+  constexpr std::uint32_t per_lane = bins / warp_lanes;
+  std::uint32_t begin[per_lane];
+  for (std::uint32_t j = 0; j < per_lane; ++j) {
+    begin[j] = table[(threadIdx.x * per_lane + j) * segments + blockIdx.x];
+  }
+  __shared__ __align__(16) std::uint32_t warp_sums[1];
+  scan_bins<bins, warp_lanes>(begin, warp_sums);
+  for (std::uint32_t j = 0; j < per_lane; ++j) {
+    const std::uint32_t b = threadIdx.x * per_lane + j;
+    delta[b] = place[b * segments + blockIdx.x] - begin[j];
+  }
+  __syncwarp();
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
+  for (std::uint32_t s = threadIdx.x; s < segment_records && first + s < count; s += warp_lanes) {
+    const uint2 word = local[first + s];
+    out[delta[category_of(word, field)] + s] = word;
+  }
+}
+
+// ---- plans and runs
+
+struct layout {
+  std::uint64_t total, bin_begin, place, table, local, end;  // bytes from the beginning
+};
+
+layout layout_of(const split_problem& p, bool two_steps) {
+  layout l{};
+  const std::uint64_t entries = bins * segments_of(p);
+  l.bin_begin = bins * sizeof(std::uint64_t);
+  l.place = 2 * l.bin_begin;
+  l.table = l.place + entries * sizeof(std::uint64_t);
+  l.local = l.table + entries * sizeof(std::uint32_t);
+  l.end = l.local + (two_steps ? p.count * sizeof(uint2) : 0);
+  return l;
+}
+
+plan::planned plan_paper(const split_problem& p, const machine& m, bool two_steps) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  if (p.product != split_product::records || p.key_is_apart() || p.word_bytes != 8 || p.record_bytes != 8 ||
+      p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
+    return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
+  }
+  if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("takes 2^32 segments at most");
+  // Lanes that take turns leave one of 32 at work.
+  constexpr double turns_per_second = 1.2e9;  // of records, an H200's
+  plan::planned plan = stable_pass_cost(p, m);
+  plan.add("turns", static_cast<double>(p.count) / turns_per_second * 132 / std::max(1U, m.parallelism) / 10);
+  if (two_steps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
+  plan.scratch_bytes = layout_of(p, two_steps).end;
+  plan.by_name_only = true;
+  return plan;
+}
+
+plan::planned plan_one_step(const split_problem& p, const machine& m) { return plan_paper(p, m, false); }
+plan::planned plan_two_step(const split_problem& p, const machine& m) { return plan_paper(p, m, true); }
+
+void run_paper(const context& ctx, const char* what, const split_problem& p, const plan::planned& plan,
+               const split_buffers& b, bool two_steps) {
+  const device_scope here(ctx.device());
+  if (p.count == 0) {
+    if (b.offsets == nullptr) return;
+    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), what);
+    return;
+  }
+  const core::scratch memory(ctx.state(), plan.scratch_bytes);
+  auto* const scratch = memory.as<std::byte>();
+  const layout l = layout_of(p, two_steps);
+  auto* const total = reinterpret_cast<unsigned long long*>(scratch);
+  auto* const bin_begin = reinterpret_cast<unsigned long long*>(scratch + l.bin_begin);
+  auto* const place = reinterpret_cast<std::uint64_t*>(scratch + l.place);
+  auto* const table = reinterpret_cast<std::uint32_t*>(scratch + l.table);
+  auto* const local = reinterpret_cast<uint2*>(scratch + l.local);
+  const auto* const in = reinterpret_cast<const uint2*>(b.in.data);
+  auto* const out = reinterpret_cast<uint2*>(b.out.data);
+  const word_field field = word_field_of(p.bits, 8);
+  const std::uint64_t segments = segments_of(p);
+  launch_blocks(ctx, what, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
+  launch_blocks(ctx, what, add_up_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
+  launch_blocks(ctx, what, begin_bins<bins>, 1, column_threads, static_cast<const unsigned long long*>(total),
+                bin_begin, b.offsets, p.categories);
+  launch_blocks(ctx, what, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
+                static_cast<const unsigned long long*>(bin_begin), place);
+  if (!two_steps) {
+    launch_blocks(ctx, what, scatter_segments, segments, warp_lanes, in, p.count, field,
+                  static_cast<const std::uint64_t*>(place), segments, out);
+    return;
+  }
+  launch_blocks(ctx, what, split_segments, segments, warp_lanes, in, p.count, field,
+                static_cast<const std::uint32_t*>(table), segments, local);
+  launch_blocks(ctx, what, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
+                static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(place), segments, out);
+}
+
+void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+  run_paper(ctx, "cuda.one_step", p, plan, b, false);
+}
+void run_two_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+  run_paper(ctx, "cuda.two_step", p, plan, b, true);
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_one_step{"cuda.one_step", plan_one_step, run_one_step};
+constinit const primitives::split_variant split_two_step{"cuda.two_step", plan_two_step, run_two_step};
+
+}  // namespace sheaf::cuda

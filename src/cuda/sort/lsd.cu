@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/device/launch.cuh"
+#include "cuda/device/state.hpp"
+#include "cuda/sort/words/encoding.hpp"
+#include "cuda/split/cost.hpp"
+#include "cuda/split/passes.hpp"
+#include "primitives/category.hpp"
+#include "primitives/sort.hpp"
+
+// Sorts by passes of split from the lowest digit on (SplitSort, Patidar and Narayanan 2009, section 4): of rows that
+// are words and hold their key, and, for all others, of numbers of rows by 32 bits of the key at a time, after which
+// the rows are gathered (Algorithm 4). Takes any number of rows.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::sort_buffers;
+using primitives::sort_problem;
+using primitives::sort_product;
+using primitives::split_problem;
+using primitives::split_product;
+
+std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
+
+/// Rows that one pass of split moves by bits of themselves, as their order says.
+bool is_own_word(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  return p.product == sort_product::records && p.column_count == 0 && p.key.field_count == 1 && !f.descending &&
+         (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
+         p.rows.record_bytes == p.rows.word_bytes && p.rows.in_stride_bytes == p.rows.word_bytes &&
+         p.rows.out_stride_bytes == p.rows.word_bytes;
+}
+
+std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
+
+/// The digit [low, low + count) of a field, from its lowest bit.
+bit_field digit_field_of(const key_field& f, std::uint32_t low, std::uint32_t count) {
+  const std::uint64_t from = f.first_bit + low;
+  if (f.type == key_type::bytes) {
+    return {(f.offset + f.bytes) * 8 - from - count, count, bit_order::from_left};
+  }
+  return {f.offset * 8 + from, count, bit_order::little_endian};
+}
+
+// ---- rows that are words
+
+split_problem pass_problem(const sort_problem& p) {
+  split_problem s;
+  s.backend = backend_kind::cuda;
+  s.count = p.count;
+  s.categories = narrow_bins;
+  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.rows.word_bytes;
+  s.word_bytes = p.rows.word_bytes;
+  s.bits = {0, digit_bits, bit_order::little_endian};
+  return s;
+}
+
+plan::planned plan_words(const sort_problem& p, const machine& m) {
+  const plan::planned pass = stable_pass_cost(pass_problem(p), m);
+  const std::uint32_t passes = digits_of(p.key.bits);
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
+  plan.add("passes", passes * (pass.seconds - m.launch_seconds));
+  plan.scratch_bytes = (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0) +
+                       std::max<std::uint64_t>(256, stable_scratch_bytes(p.count, p.rows.word_bytes));
+  return plan;
+}
+
+void run_words(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
+  const key_field& f = p.key.fields[0];
+  const std::uint32_t passes = digits_of(p.key.bits);
+  std::byte* const tables = scratch + (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0);
+  split_pass pass;
+  pass.in = b.in.data;
+  pass.word_bytes = p.rows.word_bytes;
+  pass.count = p.count;
+  for (std::uint32_t i = 0; i < passes; ++i) {
+    const std::uint32_t low = p.key.bits * i / passes;
+    const std::uint32_t bits = p.key.bits * (i + 1) / passes - low;
+    pass.bits = digit_field_of(f, low, bits);
+    pass.categories = std::uint64_t{1} << bits;
+    pass.out = (passes - i) % 2 == 1 ? b.out.data : scratch;
+    run_stable_pass(ctx, what, pass, tables);
+    pass.in = pass.out;
+  }
+}
+
+// ---- numbers of rows
+
+constexpr std::uint32_t round_bits = 32;
+
+struct number_room {
+  std::uint32_t rounds;
+  std::uint32_t number_bytes;
+  std::uint64_t order[2];
+  std::uint64_t keys;
+  std::uint64_t passes;
+  std::uint64_t bytes;
+
+  explicit number_room(const sort_problem& p) {
+    rounds = static_cast<std::uint32_t>(ceil_div(p.key.bits, round_bits));
+    // An index of the caller's is of the width that its count asks for, or wider.
+    number_bytes = p.product == sort_product::gather_index ? static_cast<std::uint32_t>(sheaf::bytes(p.index))
+                   : p.count >> 32 == 0                    ? 4
+                                                           : 8;
+    const std::uint64_t numbers = aligned(p.count * number_bytes);
+    // The last order of an index is the caller's.
+    const std::uint32_t orders = std::min(2U, p.product == sort_product::records ? rounds : rounds - 1);
+    order[0] = 0;
+    order[1] = orders > 1 ? numbers : 0;
+    keys = orders * numbers;
+    passes = keys + aligned(p.count * sizeof(std::uint32_t));
+    bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(p, round_bits)));
+  }
+
+  pair_passes passes_for(const sort_problem& p, std::uint32_t bits) const {
+    pair_passes of;
+    of.key_bits = bits;
+    of.value_bytes = number_bytes;
+    of.count = p.count;
+    return of;
+  }
+};
+
+plan::planned plan_numbers(const sort_problem& p, const machine& m) {
+  const number_room room(p);
+  split_problem s;
+  s.backend = backend_kind::cuda;
+  s.product = split_product::gather_index;
+  s.count = p.count;
+  s.key_from = split_key::kind::key_bits;
+  s.record_bytes = s.out_stride_bytes = room.number_bytes;
+  s.word_bytes = room.number_bytes;
+  s.key_bytes = s.key_stride_bytes = sizeof(std::uint32_t);
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + 5 * m.step_seconds);
+  double passes = 0;
+  double keys = 0;
+  for (std::uint32_t low = 0; low < p.key.bits; low += round_bits) {
+    const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
+    passes += pair_passes_cost(s, m, bits, digits_of(bits), true).seconds - m.launch_seconds;
+    keys += low == 0 ? m.streamed(p.count * (p.rows.in_stride_bytes + 4), p.count * (p.rows.in_stride_bytes + 4))
+                     : m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes);
+  }
+  plan.add("keys read", keys);
+  plan.add("passes", passes);
+  if (p.product == sort_product::records) {
+    double gathered =
+        p.writes_rows ? m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes) : 0;
+    for (std::uint32_t c = 0; c < p.column_count; ++c) {
+      const auto& column = p.columns[c];
+      gathered += m.random_reads(p.count, column.record_bytes, p.count * column.in_stride_bytes);
+    }
+    plan.add("gathered", gathered);
+  }
+  plan.scratch_bytes = room.bytes;
+  return plan;
+}
+
+void run_numbers(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+                 std::byte* scratch) {
+  const number_room room(p);
+  auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + room.keys);
+  const std::byte* order = nullptr;
+  for (std::uint32_t round = 0; round < room.rounds; ++round) {
+    const std::uint32_t low = round * round_bits;
+    const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
+    make_round_keys(ctx, what, p, b, low, bits, order, room.number_bytes, keys);
+    pair_passes pass = room.passes_for(p, bits);
+    pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
+                 .stride = sizeof(std::uint32_t),
+                 .word_bytes = sizeof(std::uint32_t),
+                 .bits = {0, bits, bit_order::little_endian},
+                 .categories = std::uint64_t{1} << bits};
+    pass.values = order;
+    const bool is_last = round + 1 == room.rounds;
+    pass.out = is_last && p.product == sort_product::gather_index ? static_cast<std::byte*>(b.index.data)
+                                                                  : scratch + room.order[round % 2];
+    run_pair_passes(ctx, what, pass, scratch + room.passes);
+    order = pass.out;
+  }
+  if (p.product == sort_product::gather_index) return;
+  gather_by_order(ctx, p, b, {order, p.count, room.number_bytes == 8 ? index_type::u64 : index_type::u32});
+}
+
+plan::planned plan_lsd(const sort_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  return is_own_word(p) ? plan_words(p, m) : plan_numbers(p, m);
+}
+
+void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
+  constexpr const char* what = "cuda.lsd";
+  const device_scope here(ctx.device());
+  const core::scratch memory(ctx.state(), plan.scratch_bytes);
+  auto* const scratch = memory.as<std::byte>();
+  if (is_own_word(p)) return run_words(ctx, what, p, b, scratch);
+  run_numbers(ctx, what, p, b, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::sort_variant sort_lsd{"cuda.lsd", plan_lsd, run_lsd};
+
+}  // namespace sheaf::cuda

@@ -1,7 +1,0 @@
-#include "cuda/sort_msd.cuh"
-
-namespace sheaf::cuda {
-
-template void run_word_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
-
-}  // namespace sheaf::cuda

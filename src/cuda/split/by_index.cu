@@ -1,0 +1,90 @@
+#include "primitives/split.hpp"
+
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/record_copy.cuh"
+
+// Wide and odd records: their numbers are split, then each record moves once (Patidar and Narayanan 2009, section 3.3).
+namespace sheaf::cuda {
+
+namespace {
+
+using primitives::movement;
+using primitives::split_buffers;
+using primitives::split_problem;
+using primitives::split_product;
+
+/// Records that are left out must not be read into the output: then they are put where they go instead of fetched.
+bool scatters(const split_problem& p) { return p.checks_category(); }
+
+split_problem index_problem(const split_problem& p) {
+  split_problem index = p;
+  index.product = scatters(p) ? split_product::scatter_index : split_product::gather_index;
+  index.stable = true;
+  index.index = p.count < ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
+  index.record_bytes = index.in_stride_bytes = index.out_stride_bytes = bytes(index.index);
+  index.word_bytes = static_cast<std::uint32_t>(index.record_bytes);
+  if (p.key_from == split_key::kind::record_bits) index.key_from = split_key::kind::key_bits;
+  return index;
+}
+
+movement movement_of(const split_problem& p, index_type type) {
+  movement m;
+  m.backend = p.backend;
+  m.count = m.far_count = p.count;
+  m.record_bytes = p.record_bytes;
+  m.near_stride_bytes = scatters(p) ? p.in_stride_bytes : p.out_stride_bytes;
+  m.far_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
+  m.word_bytes = p.word_bytes;
+  m.index = type;
+  // A category's records lie some `categories` records apart, more or less, and the next category sweeps over the list
+  // again: narrow ones share no fetch then, as at random.
+  constexpr std::uint64_t fetch_bytes = 64;
+  constexpr std::uint64_t few = 16;
+  m.pattern = p.record_bytes < fetch_bytes && p.categories > few ? access_pattern::random()
+                                                                 : access_pattern::strided(p.categories);
+  return m;
+}
+
+plan::planned plan_by_index(const split_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  if (p.product != split_product::records) return plan::rejected("moves records");
+  const split_problem index = index_problem(p);
+  const plan::planned split = split_stable.plan(index, m);
+  if (!split.applicable()) return split;
+  const movement moving = movement_of(p, index.index);
+  const plan::planned move = priced(scatters(p) ? writes_of(moving, m) : reads_of(moving, m), m, scatters(p));
+  plan::planned plan;
+  plan.add("index", split.seconds);
+  plan.add("records", move.seconds);
+  plan.scratch_bytes = p.count * index.record_bytes;
+  plan.parameters[0] = split.scratch_bytes;
+  return plan;
+}
+
+void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+  constexpr const char* what = "cuda.by_index";
+  const device_scope here(ctx.device());
+  const split_problem index = index_problem(p);
+  const core::scratch memory(ctx.state(), std::max<std::uint64_t>(plan.scratch_bytes, 1));
+  const index_output list(memory.as<void>(), p.count, index.index);
+  if (scatters(p)) {  // what stays so names no record
+    require(cudaMemsetAsync(list.data, 0xff, plan.scratch_bytes, ctx.stream()), what);
+  }
+  plan::planned split;
+  split.scratch_bytes = plan.parameters[0];
+  split_stable.run(ctx, index, split, {{}, b.keys, {}, list, b.offsets});
+  if (p.count == 0) return;
+  const movement moving = movement_of(p, index.index);
+  if (scatters(p)) {
+    launch_collective<direction::scatter>(ctx, moving,
+                                          arguments_of(moving, b.in.data, b.out.data, list, index_guard{}));
+  } else {
+    launch_collective<direction::gather>(ctx, moving, arguments_of(moving, b.in.data, b.out.data, list, index_guard{}));
+  }
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_by_index{"cuda.by_index", plan_by_index, run_by_index};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,54 @@
+#include "cuda/device/launch.cuh"
+#include "primitives/split.hpp"
+
+namespace sheaf::cuda {
+namespace {
+
+using primitives::row_of_entry_buffers;
+using primitives::row_of_entry_problem;
+
+plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds);
+  plan.add("streamed", m.streamed(p.rows * 8 + p.entries * bytes(p.index), p.rows * 8 + p.entries * bytes(p.index)));
+  return plan;
+}
+
+// An entry's row is the last one that begins at it or before: neighbours search along the same path.
+template <class Index>
+__global__ void __launch_bounds__(block_threads)
+    find_rows(const std::uint64_t* first, std::uint64_t rows, std::uint64_t entries, Index* row_of_entry) {
+  const std::uint64_t e = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (e >= entries) return;
+  std::uint64_t begin = 0;  // the answer lies in [begin, end]
+  std::uint64_t end = rows - 1;
+  while (begin < end) {
+    const std::uint64_t middle = begin + (end - begin + 1) / 2;
+    if (__ldg(first + middle) <= e) {
+      begin = middle;
+    } else {
+      end = middle - 1;
+    }
+  }
+  row_of_entry[e] = static_cast<Index>(begin);
+}
+
+void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
+  if (p.rows == 0 || p.entries == 0) return;
+  const device_scope here(ctx.device());
+  const std::uint64_t blocks = ceil_div(p.entries, block_threads);
+  if (bytes(p.index) == 8) {
+    launch(ctx, "cuda.row_of_entry", find_rows<std::uint64_t>, blocks, b.first, p.rows, p.entries,
+           static_cast<std::uint64_t*>(b.row_of_entry));
+  } else {
+    launch(ctx, "cuda.row_of_entry", find_rows<std::uint32_t>, blocks, b.first, p.rows, p.entries,
+           static_cast<std::uint32_t*>(b.row_of_entry));
+  }
+}
+
+}  // namespace
+
+constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", plan_rows, run_rows};
+
+}  // namespace sheaf::cuda

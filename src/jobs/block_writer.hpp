@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <future>
+
+#include "io/direct.hpp"
+#include "jobs/background.hpp"
+
+namespace sheaf::jobs {
+
+/// Collects bytes in blocks and has each written, by another thread, while it collects the next.
+class block_writer {
+ public:
+  /// Takes bytes in order: direct_memory, a whole block of it each time but the last.
+  using sink = std::function<void(const std::byte* from, std::uint64_t bytes)>;
+
+  /// @param block_bytes  of each of two blocks; rounded up to io::direct_alignment.
+  block_writer(background& thread, std::uint64_t block_bytes, sink write);
+
+  void add(const std::byte* from, std::uint64_t bytes) {
+    if (bytes >= block_bytes_ - filled_) return add_in_pieces(from, bytes);
+    std::memcpy(block_.get() + filled_, from, bytes);
+    filled_ += bytes;
+  }
+  /// Writes what is left. @throws what writing threw
+  void finish();
+
+ private:
+  void add_in_pieces(const std::byte* from, std::uint64_t bytes);
+  void flush();
+
+  background& thread_;
+  std::uint64_t block_bytes_;
+  sink write_;
+  io::direct_memory block_;
+  io::direct_memory written_;
+  std::uint64_t filled_ = 0;
+  std::future<void> done_;
+};
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/demo_run.hpp"
+
+namespace sheaf::jobs {
+
+/// The demo's results as one HTML page that needs nothing beside itself.
+std::string demo_page(const std::vector<demo_result>& results);
+/// Writes it, whole or not at all. @throws error(io_failure)
+void write_demo_page(const std::vector<demo_result>& results, const std::string& path);
+
+/// "1.234 ms", "12.3 us".
+std::string shown_time(double seconds);
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,203 @@
+#include "jobs/sort_check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "jobs/occurrences.hpp"
+#include "jobs/record_hash.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+int sign_of(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
+
+// As a little-endian number without a sign.
+int compare_magnitudes(const std::byte* a, const std::byte* b, std::uint64_t bytes) {
+  while (bytes-- > 0) {
+    if (a[bytes] != b[bytes]) return sign_of(a[bytes] < b[bytes], true);
+  }
+  return 0;
+}
+
+int compare_fields(const std::byte* a, const std::byte* b, const key_field& f) {
+  const bool a_negative = (a[f.bytes - 1] & std::byte{0x80}) != std::byte{0};
+  const bool b_negative = (b[f.bytes - 1] & std::byte{0x80}) != std::byte{0};
+  switch (f.type) {
+    case key_type::bytes: return std::memcmp(a, b, f.bytes);
+    case key_type::unsigned_integer: return compare_magnitudes(a, b, f.bytes);
+    case key_type::signed_integer:
+      if (a_negative != b_negative) return sign_of(a_negative, b_negative);
+      return compare_magnitudes(a, b, f.bytes);
+    case key_type::floating:
+      if (a_negative != b_negative) return sign_of(a_negative, b_negative);
+      return a_negative ? compare_magnitudes(b, a, f.bytes) : compare_magnitudes(a, b, f.bytes);
+  }
+  return 0;
+}
+
+int compare_rows(const std::byte* a, const std::byte* b, const sort_key& key) {
+  for (std::size_t i = 0; i < key.count; ++i) {
+    const key_field& f = key.fields[i];
+    const int order = compare_fields(a + f.offset, b + f.offset, f);
+    if (order != 0) return f.descending ? -order : order;
+  }
+  return 0;
+}
+
+// Hands every record to `take` with how the one in front of it compares with it; the first compares as -1.
+template <class Take>
+void for_each_neighbour(const record_source& from, const sort_key& key, Take take) {
+  std::vector<std::byte> before(from.record_bytes);
+  for_each_block(from, [&](std::uint64_t first, const_records block) {
+    const std::byte* previous = before.data();
+    for (std::uint64_t i = 0; i < block.count; ++i) {
+      const std::byte* const record = block.data + i * block.record_bytes;
+      take(first + i, record, first + i == 0 ? -1 : compare_rows(previous, record, key));
+      previous = record;
+    }
+    std::copy_n(previous, block.record_bytes, before.data());
+  });
+}
+
+key_digest digest_of(const std::byte* record, const sort_key& key) {
+  key_digest digest{1, 2};
+  for (std::size_t i = 0; i < key.count; ++i) {
+    const std::uint64_t hash = record_hash(record + key.fields[i].offset, key.fields[i].bytes);
+    digest = {hash_step(digest.low, hash), hash_step(digest.high, hash_step(hash, 3))};
+  }
+  return digest;
+}
+
+struct sums {
+  std::uint64_t of_records = 0;
+  std::uint64_t of_ranked = 0;  ///< records with their numbers among those of their key
+
+  void add(std::uint64_t hash, std::uint64_t rank) {
+    of_records += hash;
+    of_ranked += hash_step(hash_step(hash, rank), 1);
+  }
+};
+
+// Goes through a result, and keeps the keys that occur more than once as far as they fit.
+struct result_scan {
+  sums found;
+  std::uint64_t repeated = 0;  ///< keys that occur more than once
+  bool kept_all = true;
+  std::optional<std::uint64_t> first_break;
+
+  result_scan(const record_source& out, const sort_key& key, occurrences& kept, std::uint64_t part,
+              std::uint64_t parts) {
+    std::uint64_t rank = 0;
+    for_each_neighbour(out, key, [&](std::uint64_t i, const std::byte* record, int order) {
+      if (order > 0 && !first_break) first_break = i;
+      rank = order == 0 ? rank + 1 : 0;
+      found.add(record_hash(record, out.record_bytes), rank);
+      if (rank != 1) return;
+      ++repeated;
+      const key_digest digest = digest_of(record, key);
+      if (digest.low % parts == part) kept_all = kept.insert(digest) && kept_all;
+    });
+  }
+};
+
+void add_part(const record_source& in, const sort_key& key, occurrences& kept, std::uint64_t part, std::uint64_t parts,
+              sums& expected) {
+  const bool looks = parts > 1 || !kept.empty();
+  for_each_block(in, [&](std::uint64_t, const_records block) {
+    for (std::uint64_t i = 0; i < block.count; ++i) {
+      const std::byte* const record = block.data + i * block.record_bytes;
+      std::uint64_t rank = 0;
+      if (looks) {
+        const key_digest digest = digest_of(record, key);
+        if (digest.low % parts != part) continue;
+        rank = kept.next(digest);
+      }
+      expected.add(record_hash(record, in.record_bytes), rank);
+    }
+  });
+}
+
+std::uint64_t entry_of(const std::byte* entry, index_type type) {
+  std::uint64_t number = 0;
+  std::memcpy(&number, entry, bytes(type));
+  return number;
+}
+
+}  // namespace
+
+order_report look_at_order(const record_source& in, const sort_key& key) {
+  order_report report;
+  report.records = in.count;
+  for_each_neighbour(in, key, [&](std::uint64_t i, const std::byte* record, int order) {
+    report.checksum += record_hash(record, in.record_bytes);
+    report.duplicate_keys += order == 0 ? 1 : 0;
+    if (order <= 0) return;
+    ++report.breaks;
+    if (!report.first_break) report.first_break = i;
+  });
+  return report;
+}
+
+std::optional<std::string> sort_mistake(const record_source& in, const sort_key& key, const record_source& out,
+                                        std::uint64_t memory_bytes) {
+  if (in.count != out.count) return fmt::format("the result has {} records, the input {}", out.count, in.count);
+  occurrences kept(memory_bytes);
+  const result_scan scan(out, key, kept, 0, 1);
+  if (scan.first_break) {
+    return fmt::format("record {} of the result belongs before record {}", *scan.first_break, *scan.first_break - 1);
+  }
+  sums expected;
+  if (scan.kept_all) {
+    add_part(in, key, kept, 0, 1, expected);
+  } else {
+    std::uint64_t parts = scan.repeated * 3 / 2 / kept.most() + 1;  // room for parts of unequal size
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      kept.clear();
+      if (!result_scan(out, key, kept, part, parts)
+               .kept_all) {  // this part has more than its share: more, smaller ones
+        parts *= 2;
+        part = ~std::uint64_t{0};
+        expected = {};
+        continue;
+      }
+      add_part(in, key, kept, part, parts, expected);
+    }
+  }
+  if (scan.found.of_records != expected.of_records) {
+    return fmt::format("the result's records are not the input's: their checksums are {:016x} and {:016x}",
+                       scan.found.of_records, expected.of_records);
+  }
+  if (scan.found.of_ranked != expected.of_ranked) return "records of equal keys are not in the input's order";
+  return std::nullopt;
+}
+
+std::optional<std::string> sort_index_mistake(const_records in, const sort_key& key, const record_source& index,
+                                              index_type type) {
+  if (index.count != in.count) return fmt::format("the index has {} entries for {} records", index.count, in.count);
+  std::vector<bool> named(in.count, false);
+  std::uint64_t before = 0;
+  std::optional<std::string> mistake;
+  for_each_block(index, [&](std::uint64_t first, const_records block) {
+    for (std::uint64_t i = 0; i < block.count && !mistake; ++i) {
+      const std::uint64_t at = first + i;
+      const std::uint64_t entry = entry_of(block.data + i * block.record_bytes, type);
+      if (entry >= in.count || named[entry]) {
+        mistake = fmt::format("index[{}] is {}, {}", at, entry, entry < in.count ? "named before" : "no record");
+        return;
+      }
+      named[entry] = true;
+      const int order =
+          at == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, key);
+      if (order > 0 || (order == 0 && before > entry)) {
+        mistake = fmt::format("index[{}] is {}, which belongs before {} at index[{}]", at, entry, before, at - 1);
+      }
+      before = entry;
+    }
+  });
+  return mistake;
+}
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,87 @@
+#include "jobs/verify.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
+#include <sheaf/gather.hpp>
+#include <sheaf/memory.hpp>
+
+#include "reference/index_reader.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+constexpr std::uint64_t widest_whole_record = 16;  // what scatter promises not to mix
+
+// A bad index is the caller's to report; here it only means what it does to the records.
+void wait_for_records(const context& ctx) {
+  try {
+    ctx.wait();
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_index) throw;
+  }
+}
+
+const std::byte* record(const_records list, std::uint64_t i) { return list.data + i * list.stride_bytes; }
+
+std::optional<std::uint64_t> first_difference(const_records expected, const_records found) {
+  for (std::uint64_t i = 0; i < found.count; ++i) {
+    if (std::memcmp(record(expected, i), record(found, i), found.record_bytes) != 0) return i;
+  }
+  return std::nullopt;
+}
+
+// The first record from `first` on that differs from the last writer's and is not another writer's either.
+std::optional<std::uint64_t> first_without_writer(const_records in, index_span index, const_records out,
+                                                  const_records expected, std::uint64_t first) {
+  const std::uint64_t part_bytes = out.record_bytes <= widest_whole_record ? out.record_bytes : 1;
+  const std::uint64_t parts = out.record_bytes / part_bytes;
+  std::vector<bool> explained((out.count - first) * parts, false);
+  const reference::index_reader entries(index, out.count);
+  for (std::uint64_t i = 0; i < index.count; ++i) {
+    if (!entries.in_range(i) || entries.bits(i) < first) continue;
+    const std::uint64_t to = entries.bits(i);
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      const std::uint64_t at = part * part_bytes;
+      if (std::memcmp(record(in, i) + at, record(out, to) + at, part_bytes) == 0) {
+        explained[(to - first) * parts + part] = true;
+      }
+    }
+  }
+  for (std::uint64_t r = first; r < out.count; ++r) {
+    if (std::memcmp(record(expected, r), record(out, r), out.record_bytes) == 0) continue;
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      if (!explained[(r - first) * parts + part]) return r;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> first_gather_difference(const_records table, index_span index, const_records out) {
+  const context host = context::cpu(1);
+  const buffer expected(host, out.count * out.record_bytes);
+  const records rows{expected.data(), out.count, out.record_bytes};
+  gather(host, table, index, rows, {.variant = "reference.serial"});
+  wait_for_records(host);
+  return first_difference(rows, out);
+}
+
+std::optional<std::uint64_t> first_scatter_difference(const_records in, index_span index, const_records out,
+                                                      const std::byte* before, duplicates repeats) {
+  const context host = context::cpu(1);
+  const buffer expected(host, out.count * out.record_bytes);
+  const records rows{expected.data(), out.count, out.record_bytes};
+  if (before == nullptr && expected.size() > 0) std::memset(expected.data(), 0, expected.size());
+  if (before != nullptr) copy_bytes(host, expected.data(), before, expected.size());
+  scatter(host, in, index, rows, {.variant = "reference.serial"});
+  wait_for_records(host);
+  const std::optional<std::uint64_t> first = first_difference(rows, out);
+  if (!first || repeats == duplicates::last) return first;
+  return first_without_writer(in, index, out, rows, *first);
+}
+
+}  // namespace sheaf::jobs

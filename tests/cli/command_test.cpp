@@ -1,0 +1,369 @@
+#include <unistd.h>
+
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sheaf/version.hpp>
+
+#include "support/cli_test.hpp"
+#include "support/contexts.hpp"
+#include "support/npy_file.hpp"
+#include "support/run_program.hpp"
+#include "support/scoped_environment.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+/// A folder that holds a table of ten rows of three floats and an index of three entries.
+class Cli : public cli_test {
+ protected:
+  void fill_folder() override {
+    std::vector<float> values(30);
+    std::iota(values.begin(), values.end(), 0.0F);
+    table = bytes_of(values);
+    folder.write("table.npy", npy_file("'<f4'", "(10, 3)", table));
+    folder.write("index.npy", npy_file("'<i8'", "(3,)", bytes_of<std::int64_t>({7, 0, 7})));
+  }
+
+  std::string row(std::size_t i) const { return table.substr(12 * i, 12); }
+  std::string rows_file() const { return npy_file("'<f4'", "(3, 3)", row(7) + row(0) + row(7)); }
+
+  std::string table;
+};
+
+TEST_F(Cli, GatherTakesRows) {
+  for (const char* backend : {"auto", "cpu", "reference"}) {
+    expect_success("gather table.npy index.npy -o rows.npy --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("rows.npy"), rows_file()) << backend;
+  }
+}
+
+TEST_F(Cli, GatherTakesTheShapeOfTheIndex) {
+  folder.write("index2.npy", npy_file("'<u4'", "(2, 1)", bytes_of<std::uint32_t>({1, 2})));
+  expect_success("gather table.npy index2.npy -o rows.npy --quiet");
+  EXPECT_EQ(folder.read("rows.npy"), npy_file("'<f4'", "(2, 1, 3)", row(1) + row(2)));
+  folder.write("index0.npy", npy_file("'<u4'", "()", bytes_of<std::uint32_t>({4})));
+  expect_success("gather table.npy index0.npy -o row.npy --quiet");
+  EXPECT_EQ(folder.read("row.npy"), npy_file("'<f4'", "(3,)", row(4)));
+  folder.write("none.npy", npy_file("'<u4'", "(0,)", ""));
+  expect_success("gather table.npy none.npy -o none_out.npy --verify");
+  EXPECT_EQ(folder.read("none_out.npy"), npy_file("'<f4'", "(0, 3)", ""));
+}
+
+TEST_F(Cli, GatherMovesEveryType) {
+  for (const char* descr : {"'>i4'", "'|S4'", "'<U1'", "'|V4'", "[('a', '<i2'), ('b', '|u1', (2,))]"}) {
+    folder.write("typed.npy", npy_file(descr, "(4,)", "aaaabbbbccccdddd"));
+    folder.write("reverse.npy", npy_file("'<i4'", "(4,)", bytes_of<std::int32_t>({3, 2, 1, 0})));
+    expect_success("gather typed.npy reverse.npy -o out.npy --verify");
+    EXPECT_EQ(folder.read("out.npy"), npy_file(descr, "(4,)", "ddddccccbbbbaaaa"));
+  }
+}
+
+TEST_F(Cli, GatherTakesRawRecords) {
+  folder.write("table.bin", "zero one  two  ");
+  folder.write("index.bin", bytes_of<std::uint64_t>({2, 0}));
+  expect_success("gather table.bin index.bin --record-bytes 5 --index-type u64 -o out.bin");
+  EXPECT_EQ(folder.read("out.bin"), "two  zero ");
+  expect_success("gather table.bin index.npy --record-bytes 1 -o out.bin");
+  EXPECT_EQ(folder.read("out.bin"), "eze");
+}
+
+TEST_F(Cli, ScatterPutsRowsBack) {
+  folder.write("rows.npy", rows_file());
+  expect_success("scatter rows.npy index.npy --into table.npy -o new.npy --verify --duplicates last");
+  EXPECT_EQ(folder.read("new.npy"), folder.read("table.npy"));
+  expect_success("scatter rows.npy index.npy --count 9 -o new.npy --verify");
+  EXPECT_EQ(folder.read("new.npy"),
+            npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
+}
+
+TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
+  folder.write("index2.npy", npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({9, 8, 7, 6, 5, 4, 3, 2, 1, 0})));
+  expect_success("gather table.npy index2.npy -o rows.npy");
+  expect_success("scatter rows.npy index2.npy --count 10 -o back.npy --verify");
+  EXPECT_EQ(folder.read("back.npy"), folder.read("table.npy"));
+  folder.write("flat.npy", npy_file("'<f4'", "(10, 3)", table));
+  expect_success("scatter flat.npy index2.npy --count 10 -o back.npy --verify");
+}
+
+TEST_F(Cli, ReportsAreOneDocument) {
+  const program_result result =
+      run_sheaf(folder, "gather table.npy index.npy -o rows.npy --json --verify --backend cpu --threads 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["schema_version"], 1);
+  EXPECT_EQ(report["command"], "gather");
+  EXPECT_EQ(report["variant"], "cpu.direct");
+  EXPECT_EQ(report["records"], 3);
+  EXPECT_EQ(report["record_bytes"], 12);
+  EXPECT_EQ(report["threads"], 1);
+  EXPECT_EQ(report["verified"], true);
+  EXPECT_GT(report["seconds"], 0.0);
+  EXPECT_GT(report["predicted_seconds"], 0.0);
+}
+
+TEST_F(Cli, QuietPrintsNothing) {
+  for (const char* arguments : {"gather table.npy index.npy -o rows.npy --quiet", "machine --quiet", "version --quiet",
+                                "plan gather --count 1 --table 1 --bytes 1 --quiet"}) {
+    const program_result result = run_sheaf(folder, arguments);
+    EXPECT_EQ(result.code, 0) << arguments;
+    EXPECT_EQ(result.out + result.err, "") << arguments;
+  }
+}
+
+TEST_F(Cli, BadIndicesNameFilePositionAndValue) {
+  folder.write("bad.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 10, -1})));
+  folder.write("rows.npy", rows_file());
+  for (const char* json : {"", " --json"}) {
+    expect_failure("gather table.npy bad.npy -o out.npy" + std::string(json), 3,
+                   "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
+    expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy" + std::string(json), 3,
+                   "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
+  }
+}
+
+TEST_F(Cli, AFailedRunLeavesTheOldOutput) {
+  folder.write("out.npy", "old");
+  folder.write("bad.npy", npy_file("'<i4'", "(1,)", bytes_of<std::int32_t>({-1})));
+  expect_failure("gather table.npy bad.npy -o out.npy", 3,
+                 "sheaf gather: bad.npy: index[0] is -1, outside the table's 10 records");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+}
+
+TEST_F(Cli, BadInputsAreNamed) {
+  folder.write("short.npy", npy_file("'<f4'", "(10, 3)", table.substr(1)));
+  expect_failure(
+      "gather short.npy index.npy -o out.npy", 3,
+      "sheaf gather: short.npy: shape (10, 3) of '<f4' takes 120 bytes, 119 follow the header: the file is cut short");
+  expect_failure("gather none.npy index.npy -o out.npy", 3,
+                 "sheaf gather: none.npy: cannot be opened: No such file or directory");
+  expect_failure("gather table.npy table.npy -o out.npy", 3,
+                 "sheaf gather: table.npy: descr is '<f4'; an index is '<u4', '<u8', '<i4' or '<i8'");
+  folder.write("raw", "12345");
+  expect_failure("gather raw index.npy --record-bytes 2 -o out", 3,
+                 "sheaf gather: raw: 5 bytes are no whole number of 2 bytes each: 1 are left over");
+  expect_failure("gather raw index.npy -o out", 3,
+                 "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
+  folder.write("wide.npy", npy_file("'|u1'", "(1, 65537)", std::string(65537, 'x')));
+  expect_failure("gather wide.npy index.npy -o out.npy", 3,
+                 "sheaf gather: wide.npy: rows of shape (65537,) of '|u1' take 65537 bytes; records take 1 to 65536");
+}
+
+TEST_F(Cli, ScatterChecksThatItsFilesFit) {
+  folder.write("rows.npy", rows_file());
+  folder.write("two.npy", npy_file("'<f4'", "(2, 3)", row(1) + row(2)));
+  folder.write("doubles.npy", npy_file("'<f8'", "(5, 3)", std::string(120, 'x')));
+  expect_failure("scatter two.npy index.npy --count 10 -o out.npy", 3,
+                 "sheaf scatter: index.npy: 3 indices, but two.npy has 2 records");
+  expect_failure(
+      "scatter rows.npy index.npy --into doubles.npy -o out.npy", 3,
+      "sheaf scatter: doubles.npy: rows of shape (3,) of '<f8', but rows.npy has rows of shape (3,) of '<f4'");
+  expect_failure("scatter rows.npy index.npy -o out.npy", 2,
+                 "sheaf scatter: give --count N for an output of zeros, or --into BASE for one like BASE");
+}
+
+TEST_F(Cli, InputsAreNeverWritten) {
+  folder.write("rows.npy", rows_file());
+  ASSERT_EQ(symlink("table.npy", (folder / "alias.npy").c_str()), 0);
+  expect_failure("gather table.npy index.npy -o alias.npy", 2,
+                 "sheaf gather: -o alias.npy is the input table.npy; inputs are never written");
+  expect_failure("gather table.npy index.npy -o ./index.npy", 2,
+                 "sheaf gather: -o ./index.npy is the input index.npy; inputs are never written");
+  expect_failure("scatter rows.npy index.npy --into table.npy -o table.npy", 2,
+                 "sheaf scatter: -o table.npy is the input table.npy; inputs are never written");
+}
+
+TEST_F(Cli, UsageErrorsAreNamed) {
+  expect_failure("", 2, "sheaf: A subcommand is required\nTry: sheaf --help");
+  expect_failure("frobnicate", 2, "sheaf: 'frobnicate' is no subcommand\nTry: sheaf --help");
+  expect_failure("gather", 2, "sheaf gather: TABLE is required\nTry: sheaf gather --help");
+  expect_failure("gather table.npy index.npy", 2, "sheaf gather: --output is required\nTry: sheaf gather --help");
+  expect_failure("gather table.npy index.npy -o out --record-bytes -1", 2,
+                 "sheaf gather: --record-bytes: '-1' is not a whole number from 1 to 65536\nTry: sheaf gather --help");
+  expect_failure("gather table.npy index.npy -o out --threads 0x2", 2,
+                 "sheaf gather: --threads: '0x2' is not a whole number from 1 to 4096\nTry: sheaf gather --help");
+  expect_failure("gather table.npy index.npy -o out --index-type f32", 2,
+                 "sheaf gather: 'f32' is not an index type: u32, u64, i32, i64");
+  for (const char* pattern :
+       {"zigzag", "clustered", "clustered:0", "clustered:x", "random:3", "skewed:2", "repeated"}) {
+    expect_failure(
+        "gather table.npy index.npy -o out --pattern-hint " + std::string(pattern), 2,
+        "sheaf gather: '" + std::string(pattern) +
+            "' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N, strided:N, "
+            "skewed, repeated:N");
+  }
+  expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2,
+                 "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
+  expect_failure("plan gather --count 1 --table 1 --bytes 4 --duplicates last", 2,
+                 "sheaf plan: --duplicates is for scatter");
+}
+
+TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
+  expect_failure("gather table.npy index.npy -o none/out.npy", 5,
+                 "sheaf gather: none/out.npy: cannot be created: No such file or directory");
+  expect_failure("gather table.npy index.npy -o /dev/null", 5,
+                 "sheaf gather: /dev/null: cannot be replaced: not a regular file");
+  folder.write("rows.npy", rows_file());
+  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5,
+                 "sheaf scatter: out.npy: cannot be written: File too large");
+  expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
+                 "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
+}
+
+TEST_F(Cli, AFullStandardOutputIsAnError) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full here";
+  const program_result result = run_sheaf(folder, "version --json", "/dev/full");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.err, "sheaf version: standard output cannot be written\n");
+}
+
+TEST_F(Cli, AMissingBackendIsNamed) {
+  const program_result version = run_sheaf(folder, "version --json");
+  ASSERT_EQ(version.code, 0);
+  if (version.out.find("\"cuda\"") != std::string::npos) GTEST_SKIP() << "this build has the CUDA backend";
+  expect_failure("gather table.npy index.npy -o out.npy --backend cuda", 6,
+                 "sheaf gather: context::cuda: this build of sheaf has no CUDA backend");
+  expect_failure("plan gather --count 1 --table 1 --bytes 4 --backend cuda", 6,
+                 "sheaf plan: context::cuda: this build of sheaf has no CUDA backend");
+}
+
+TEST_F(Cli, PlanExplainsEveryVariant) {
+  const program_result result = run_sheaf(folder,
+                                          "plan scatter --count 1000000 --table 1000000 --bytes 16 --duplicates last "
+                                          "--backend cpu --pattern strided:64 --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto plan = nlohmann::json::parse(result.out);
+  EXPECT_EQ(plan["pattern"], "strided:64");
+  std::size_t chosen = 0;
+  for (const auto& variant : plan["variants"]) {
+    chosen += variant["chosen"].get<bool>() ? 1 : 0;
+    EXPECT_NE(variant["chosen"].get<bool>(), !variant["reason"].get<std::string>().empty()) << variant;
+    if (!variant["applicable"].get<bool>()) continue;
+    double sum = 0;
+    for (const auto& term : variant["terms"]) sum += term["seconds"].get<double>();
+    EXPECT_NEAR(sum, variant["seconds"].get<double>(), 1e-12) << variant;
+  }
+  EXPECT_EQ(chosen, 1U);
+  const program_result text = run_sheaf(folder, "plan gather --count 1000 --table 1000 --bytes 16 --backend cpu");
+  EXPECT_NE(text.out.find("* cpu.direct"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("reference.serial"), std::string::npos) << text.out;
+}
+
+TEST_F(Cli, MachineSaysWhereItsProfileComesFrom) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const program_result shipped = run_sheaf(folder, "machine --backend cpu --save mine.json");
+  EXPECT_EQ(shipped.code, 0) << shipped.err;
+  EXPECT_NE(shipped.out.find("shipped with sheaf"), std::string::npos) << shipped.out;
+  const program_result loaded = run_sheaf(folder, "machine --backend cpu --json");
+  EXPECT_EQ(nlohmann::json::parse(loaded.out)["machines"][0]["source"], "shipped");
+  setenv("SHEAF_PROFILE", "mine.json", 1);
+  const program_result read = run_sheaf(folder, "machine --backend cpu");
+  folder.write("mine.json", "{}");
+  const program_result broken = run_sheaf(folder, "machine --backend cpu");
+  unsetenv("SHEAF_PROFILE");
+  EXPECT_NE(read.out.find("read from mine.json"), std::string::npos) << read.out;
+  EXPECT_EQ(broken.code, 3);
+  EXPECT_EQ(broken.err, "sheaf machine: mine.json: schema_version is missing\n");
+}
+
+// In little memory for a little while. A busy machine can measure what is refused then; not time after time.
+program_result run_calibration(const temporary_folder& folder, const std::string& arguments) {
+  std::string line = "machine --calibrate --seconds 1 " + arguments;
+  if (under_thread_sanitizer) line += " --threads 1";  // random writes race, as they may
+  program_result result;
+  for (int attempt = 0; attempt < 5 && result.code != 0; ++attempt) {
+    result = run_sheaf(folder, line);
+  }
+  return result;
+}
+
+TEST_F(Cli, MachineKeepsWhatItMeasures) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const program_result measured = run_calibration(folder, "--backend cpu");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  EXPECT_EQ(measured.err, "") << "progress is for terminals";
+  EXPECT_NE(measured.out.find("measured just now"), std::string::npos) << measured.out;
+  const auto stored = measured.out.find(" stored as " + folder.path() + "/cache/sheaf/cpu-");
+  ASSERT_NE(stored, std::string::npos) << measured.out;
+  const std::string file = measured.out.substr(stored + 11, measured.out.size() - stored - 12);
+
+  const auto later = nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0];
+  EXPECT_EQ(later["source"], file);
+  EXPECT_FALSE(later.contains("ignored"));
+  for (const char* curve : {"streams", "latencies", "random_read", "random_write", "atomic_add", "cache_levels"}) {
+    EXPECT_GT(later[curve].size(), 0U) << curve;
+  }
+  EXPECT_TRUE(later["versions"].contains("compiler"));
+  const auto plan = run_sheaf(folder, "plan gather --count 9 --table 9 --bytes 4 --backend cpu");
+  EXPECT_NE(plan.out.find("profile " + file), std::string::npos) << plan.out;
+
+  folder.write(file.substr(folder.path().size() + 1), "{\"schema_version\": 1}");
+  const program_result stale = run_sheaf(folder, "machine --backend cpu");
+  EXPECT_EQ(stale.code, 0) << stale.err;
+  EXPECT_NE(stale.out.find("shipped with sheaf"), std::string::npos) << stale.out;
+  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, this sheaf reads 2"), std::string::npos)
+      << stale.out;
+  EXPECT_TRUE(
+      nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0].contains("ignored"));
+}
+
+TEST_F(Cli, MachineSavesWhatItMeasuresWhereItIsTold) {
+  const scoped_environment no_cache("XDG_CACHE_HOME", "");
+  const scoped_environment no_home("HOME", "");
+  expect_failure("machine --calibrate --backend cpu", 2,
+                 "sheaf machine: there is no place for machine profiles: XDG_CACHE_HOME and HOME name no folder; take "
+                 "--save FILE, and SHEAF_PROFILE=FILE to use it");
+  const program_result measured = run_calibration(folder, "--backend cpu --save mine.json --json");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const auto document = nlohmann::json::parse(measured.out)["machines"][0];
+  const auto saved = nlohmann::json::parse(folder.read("mine.json"));
+  EXPECT_EQ(document["source"], "measured");
+  EXPECT_EQ(document["random_read"], saved["random_read"]);
+  const scoped_environment profile("SHEAF_PROFILE", "mine.json");
+  EXPECT_NE(run_sheaf(folder, "machine --backend cpu").out.find("read from mine.json"), std::string::npos);
+}
+
+TEST_F(Cli, MachineRefusesBudgetsThatAreNone) {
+  for (const char* seconds : {"0", "-1", "1.5", "soon", "3601"}) {
+    const program_result result = run_sheaf(folder, "machine --calibrate --seconds " + std::string(seconds));
+    EXPECT_EQ(result.code, 2) << seconds;
+    EXPECT_NE(result.err.find("--seconds: '" + std::string(seconds) + "' is not a whole number from 1 to 3600"),
+              std::string::npos)
+        << result.err;
+  }
+}
+
+TEST_F(Cli, MachineDrawsItsCurves) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const std::string out = run_sheaf(folder, "machine --backend cpu").out;
+  for (const char* title : {"copies, GB/s", "one read that waits for another, ns", "random reads, millions a second",
+                            "random writes, millions a second", "atomic adds, millions a second"}) {
+    EXPECT_NE(out.find(title), std::string::npos) << title << "\n" << out;
+  }
+  EXPECT_NE(out.find("###"), std::string::npos);
+}
+
+TEST_F(Cli, VersionNamesWhatIsBuiltIn) {
+  EXPECT_EQ(run_sheaf(folder, "--version").out, "sheaf " SHEAF_VERSION "\n");
+  const auto version = nlohmann::json::parse(run_sheaf(folder, "version --json").out);
+  EXPECT_EQ(version["version"], SHEAF_VERSION);
+  EXPECT_EQ(version["backends"][0], "reference");
+  EXPECT_TRUE(version["compilers"].contains("c++"));
+}
+
+TEST_F(Cli, EveryHelpEndsWithAnExample) {
+  for (const std::string subcommand :
+       {"", "gather", "scatter", "split", "sort", "plan", "machine", "version", "demo"}) {
+    const program_result help = run_sheaf(folder, subcommand + " --help");
+    EXPECT_EQ(help.code, 0) << subcommand;
+    EXPECT_NE(help.out.rfind("\n  sheaf "), std::string::npos) << help.out;
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests

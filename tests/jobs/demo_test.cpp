@@ -1,0 +1,206 @@
+#include "jobs/demo_run.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sheaf/memory.hpp>
+#include <sheaf/version.hpp>
+
+#include "jobs/demo_check.hpp"
+#include "jobs/demo_report.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+jobs::demo_settings tiny() {
+  jobs::demo_settings settings;
+  settings.size = {std::uint64_t{1} << 16, 4096, 0};
+  return settings;
+}
+
+jobs::demo_result made_up() {
+  jobs::demo_result result;
+  result.backend = "cpu";
+  result.device = "A <fast> & \"cheap\" one";
+  result.profile = "generic CPU";
+  result.threads = 3;
+  result.copy_bytes_per_second = 50e9;
+  result.rows = {{"gather/identity/r4/u32/n=10", "cpu.direct", 2e-3, 1.5e-3, 50000000, 0},
+                 {"scatter/permutation/r8/u32/n=20", "cpu.owner", 4.0, 5e-6, 300, 0}};
+  return result;
+}
+
+TEST(Demo, EveryAnswerIsRightOnEveryContext) {
+  for (const named_context& named : every_context()) {
+    const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
+    EXPECT_EQ(result.wrong_rows(), 0U) << named.name;
+    EXPECT_EQ(result.rows.size(), jobs::demo_problems().size());
+    EXPECT_GT(result.copy_bytes_per_second, 0);
+    for (const jobs::demo_row& row : result.rows) {
+      EXPECT_GT(row.seconds, 0) << row.problem;
+      EXPECT_GT(row.predicted_seconds, 0) << row.problem;
+      EXPECT_FALSE(row.variant.empty()) << row.problem;
+    }
+  }
+}
+
+TEST(Demo, CoversEveryWidthAndPattern) {
+  std::set<std::string> names;
+  for (const jobs::demo_problem& problem : jobs::demo_problems()) names.insert(jobs::name(problem, 7));
+  EXPECT_EQ(names.size(), jobs::demo_problems().size()) << "each once";
+  for (const char* width : {"4", "8", "16", "100", "128", "1024"}) {
+    for (const char* kind : {"gather/identity", "gather/permutation", "gather/uniform", "gather/zipf",
+                             "scatter/identity", "scatter/permutation", "scatter-last/uniform"}) {
+      EXPECT_TRUE(names.contains(std::string(kind) + "/r" + width + "/u32/n=7")) << kind << width;
+    }
+  }
+}
+
+TEST(Demo, ReportsAfterTheLimitAndAfterEachRow) {
+  jobs::demo_settings settings = tiny();
+  std::vector<std::size_t> seen;
+  settings.on_row = [&](const jobs::demo_result& result) {
+    EXPECT_GT(result.copy_bytes_per_second, 0);
+    seen.push_back(result.rows.size());
+  };
+  jobs::run_demo(context::cpu(1), settings);
+  ASSERT_EQ(seen.size(), jobs::demo_problems().size() + 1);
+  EXPECT_EQ(seen.front(), 0U);
+  EXPECT_EQ(seen.back(), jobs::demo_problems().size());
+}
+
+TEST(Demo, SeesAWrongAnswerInEveryRow) {
+  jobs::demo_settings settings = tiny();
+  settings.calls.gather = [](const context& ctx, const_records table, index_span index, records out,
+                             const gather_options& options) {
+    gather(ctx, table, index, out, options);
+    out.data[out.record_bytes - 1] ^= std::byte{1};
+  };
+  settings.calls.scatter = [](const context& ctx, const_records in, index_span index, records out,
+                              const scatter_options& options) {
+    scatter(ctx, in, index, out, options);
+    const std::uint64_t written = static_cast<const std::uint32_t*>(index.data)[0];
+    out.data[written * out.stride_bytes + out.record_bytes - 1] ^= std::byte{1};
+  };
+  for (const jobs::demo_row& row : jobs::run_demo(context::cpu(2), settings).rows) {
+    EXPECT_EQ(row.wrong_records, 1U) << row.problem;
+  }
+}
+
+TEST(Demo, SeesCallsThatDoNothing) {
+  jobs::demo_settings settings = tiny();
+  settings.calls.gather = [](auto&&...) {};
+  settings.calls.scatter = [](auto&&...) {};
+  const jobs::demo_result result = jobs::run_demo(context::cpu(2), settings);
+  EXPECT_EQ(result.wrong_rows(), result.rows.size());
+}
+
+class LastWriterCheck : public testing::Test {
+ protected:
+  static constexpr std::uint64_t count = 5000;
+  static constexpr std::uint64_t far_count = 3000;
+  static constexpr std::uint64_t record_bytes = 12;
+  const inputs::pattern pattern{inputs::pattern_kind::uniform, 0, 1};
+  const context ctx = context::cpu(2);
+  std::vector<std::uint32_t> index = std::vector<std::uint32_t>(count);
+  std::vector<std::byte> in = std::vector<std::byte>(count * record_bytes);
+  std::vector<std::byte> out = std::vector<std::byte>(far_count * record_bytes);
+
+  void SetUp() override {
+    inputs::fill_index(ctx, pattern, far_count, index_span(std::span<const std::uint32_t>(index)));
+    inputs::fill_records(ctx, records(in.data(), count, record_bytes), 1);
+    inputs::fill_records(ctx, records(out.data(), far_count, record_bytes), 2);
+  }
+  void write(std::uint64_t i) {
+    std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(i * record_bytes), record_bytes,
+                out.begin() + static_cast<std::ptrdiff_t>(index[i] * record_bytes));
+  }
+  std::uint64_t mismatches() const {
+    return jobs::count_last_writer_mismatches(ctx, const_records(out.data(), far_count, record_bytes), pattern, count,
+                                              1, 2);
+  }
+};
+
+TEST_F(LastWriterCheck, AcceptsTheLastWriter) {
+  for (std::uint64_t i = 0; i < count; ++i) write(i);
+  EXPECT_EQ(mismatches(), 0U);
+}
+
+TEST_F(LastWriterCheck, RefusesTheFirstWriter) {
+  for (std::uint64_t i = count; i > 0; --i) write(i - 1);
+  const std::set<std::uint32_t> named(index.begin(), index.end());
+  std::set<std::uint32_t> twice;
+  std::set<std::uint32_t> seen;
+  for (const std::uint32_t place : index) {
+    if (!seen.insert(place).second) twice.insert(place);
+  }
+  EXPECT_EQ(mismatches(), twice.size());
+}
+
+TEST_F(LastWriterCheck, RefusesAChangedRecordThatNobodyWrites) {
+  for (std::uint64_t i = 0; i < count; ++i) write(i);
+  const std::set<std::uint32_t> named(index.begin(), index.end());
+  std::uint32_t untouched = 0;
+  while (named.contains(untouched)) ++untouched;
+  ASSERT_LT(untouched, far_count);
+  out[untouched * record_bytes + 11] ^= std::byte{1};
+  EXPECT_EQ(mismatches(), 1U);
+}
+
+TEST(DemoReport, StandsAlone) {
+  const std::string page = jobs::demo_page({made_up()});
+  for (const char* outside : {"http:", "https:", "src=", "href=", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(page, testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(page, testing::EndsWith("</html>\n"));
+}
+
+TEST(DemoReport, ShowsMachineVersionsAndRows) {
+  const std::string page = jobs::demo_page({made_up()});
+  EXPECT_THAT(page, HasSubstr("A &lt;fast&gt; &amp; &quot;cheap&quot; one"));
+  EXPECT_THAT(page, HasSubstr("3 threads"));
+  EXPECT_THAT(page, HasSubstr("50.0 GB/s"));
+  EXPECT_THAT(page, HasSubstr("sheaf " SHEAF_VERSION));
+  EXPECT_THAT(page, HasSubstr("2 problems, every answer is right"));
+  EXPECT_THAT(page, HasSubstr("gather/identity"));
+  EXPECT_THAT(page, HasSubstr("cpu.owner"));
+  EXPECT_THAT(page, HasSubstr("50 % of the limit"));
+  EXPECT_THAT(page, HasSubstr("2.000 ms"));
+  EXPECT_THAT(page, HasSubstr("4.000 s"));
+  EXPECT_THAT(page, HasSubstr("5.0 us"));
+}
+
+TEST(DemoReport, ShowsWhatIsWrong) {
+  jobs::demo_result result = made_up();
+  result.rows[1].wrong_records = 17;
+  const std::string page = jobs::demo_page({result});
+  EXPECT_THAT(page, HasSubstr("2 problems, <span class=\"wrong\">1 of them answered wrong</span>"));
+  EXPECT_THAT(page, HasSubstr("17 wrong"));
+}
+
+TEST(DemoReport, IsWrittenWholeOrNotAtAll) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "sheaf_demo_report";
+  std::filesystem::remove_all(folder);
+  const std::string path = folder / "index.html";
+  EXPECT_THAT(message_of(error_code::io_failure, [&] { jobs::write_demo_page({made_up()}, path); }), HasSubstr(path));
+  std::filesystem::create_directory(folder);
+  jobs::write_demo_page({made_up()}, path);
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), jobs::demo_page({made_up()}));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator{}), 1);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace sheaf::tests
