@@ -152,8 +152,8 @@ void fill_index(const context& ctx, const problem& p, std::uint64_t copy, record
     if (p.key_bytes != 0) over_items(ctx, p.count, fill_split_keys{split_of(p, copy), index.data});
     return;
   }
-  const std::uint64_t far_count = p.primitive == primitive::scatter_reduce ? p.slots : p.count;
-  inputs::fill_index(ctx, pattern_of_copy(p, copy), far_count, {index.data, p.count, p.index});
+  const std::uint64_t indexed_count = p.primitive == primitive::scatter_reduce ? p.slots : p.count;
+  inputs::fill_index(ctx, pattern_of_copy(p, copy), indexed_count, {index.data, p.count, p.index});
 }
 
 void wipe_target(const context& ctx, const problem& p, records target) {

@@ -43,8 +43,9 @@ std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::ui
 
 }  // namespace
 
-void movement_options::add_to(CLI::App& subcommand, const std::string& near_name, const std::string& near_description) {
-  subcommand.add_option(near_name, near, near_description)->required()->type_name("");
+void movement_options::add_to(CLI::App& subcommand, const std::string& sequential_name,
+                              const std::string& sequential_description) {
+  subcommand.add_option(sequential_name, near, sequential_description)->required()->type_name("");
   subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
       ->required()
       ->type_name("");

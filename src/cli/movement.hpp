@@ -28,7 +28,7 @@ struct movement_options {
   std::optional<index_type> index_kind;
   access_pattern pattern;
 
-  void add_to(CLI::App& subcommand, const std::string& near_name, const std::string& near_description);
+  void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
 };
 
 /// "u32". @throws error(bad_argument)

@@ -128,7 +128,7 @@ index_type plan_problem::index() const {
 std::uint64_t plan_problem::width() const {
   if (type) return bytes(*type);
   if (!widths.empty()) return widths.front();
-  return has_far_side() ? bytes(value_type::f32) : bytes(index());
+  return has_indexed_side() ? bytes(value_type::f32) : bytes(index());
 }
 
 split_key plan_problem::category_key() const {
@@ -179,7 +179,7 @@ explanation plan_problem::explain(const context& ctx, std::string_view variant) 
 std::string plan_problem::text() const {
   if (sorts()) return sort().text();
   std::string text = fmt::format("{} records of {} bytes", count, width());
-  if (has_far_side()) {
+  if (has_indexed_side()) {
     const std::uint64_t far = table.value_or(0);
     return text + fmt::format(", table of {} ({}), {} index, pattern {}", far, bytes_text(far * width()), name(index()),
                               name(pattern));
@@ -195,8 +195,8 @@ std::string plan_problem::text() const {
 nlohmann::json plan_problem::json() const {
   if (sorts()) return sort().json();
   nlohmann::json document = {{"count", count}, {"record_bytes", width()}};
-  if (has_far_side() || writes_index()) document["index_type"] = name(index());
-  if (has_far_side()) {
+  if (has_indexed_side() || writes_index()) document["index_type"] = name(index());
+  if (has_indexed_side()) {
     document["table"] = table.value_or(0);
     document["pattern"] = name(pattern);
   } else {

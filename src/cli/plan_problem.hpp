@@ -47,7 +47,7 @@ struct plan_problem {
   bool splits() const { return primitive.starts_with("split"); }
   bool sorts() const { return primitive.starts_with("sort"); }
   bool writes_index() const { return primitive.ends_with("_index"); }
-  bool has_far_side() const { return !splits() && !sorts(); }
+  bool has_indexed_side() const { return !splits() && !sorts(); }
   index_type index() const;
   /// Of what is moved or written.
   std::uint64_t width() const;

@@ -38,10 +38,11 @@ const kind_row& row(pattern_kind kind) {
 }
 
 template <class T>
-void fill(const pattern& p, std::uint64_t far_count, const index_span& index, std::uint64_t first, int threads) {
+void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index, std::uint64_t first, int threads) {
   T* const entries = const_cast<T*>(static_cast<const T*>(index.data));
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::uint64_t i = 0; i < index.count; ++i) entries[i] = static_cast<T>(pattern_entry(p, first + i, far_count));
+  for (std::uint64_t i = 0; i < index.count; ++i)
+    entries[i] = static_cast<T>(pattern_entry(p, first + i, indexed_count));
 }
 
 // Whether the bytes are those of fill_records' record.
@@ -100,15 +101,16 @@ std::vector<pattern> all_patterns() {
   return all;
 }
 
-void fill_index(const context& ctx, const pattern& p, std::uint64_t far_count, index_span index, std::uint64_t first) {
+void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
+                std::uint64_t first) {
   if (index.count == 0) return;
 #if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::fill_index(ctx, p, far_count, index, first);
+  if (ctx.backend() == backend_kind::cuda) return device::fill_index(ctx, p, indexed_count, index, first);
 #endif
   if (bytes(index.type) == 4) {
-    fill<std::uint32_t>(p, far_count, index, first, ctx.threads());
+    fill<std::uint32_t>(p, indexed_count, index, first, ctx.threads());
   } else {
-    fill<std::uint64_t>(p, far_count, index, first, ctx.threads());
+    fill<std::uint64_t>(p, indexed_count, index, first, ctx.threads());
   }
 }
 
@@ -126,15 +128,15 @@ void fill_records(const context& ctx, records out, std::uint64_t seed) {
   }
 }
 
-std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t far_count,
-                                      std::uint64_t seed) {
+std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p,
+                                      std::uint64_t indexed_count, std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::count_gather_mismatches(ctx, out, p, far_count, seed);
+  if (ctx.backend() == backend_kind::cuda) return device::count_gather_mismatches(ctx, out, p, indexed_count, seed);
 #endif
   std::uint64_t mismatches = 0;
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < out.count; ++i) {
-    const std::uint64_t record = pattern_entry(p, i, far_count);
+    const std::uint64_t record = pattern_entry(p, i, indexed_count);
     mismatches += holds(out.data + i * out.stride_bytes, out.record_bytes, seed, record) ? 0 : 1;
   }
   return mismatches;

@@ -26,10 +26,10 @@ __device__ std::uint64_t first_item() { return std::uint64_t{blockIdx.x} * threa
 __device__ std::uint64_t item_step() { return std::uint64_t{gridDim.x} * threads; }
 
 template <class T>
-__global__ void fill_index_kernel(pattern p, std::uint64_t far_count, T* entries, std::uint64_t count,
+__global__ void fill_index_kernel(pattern p, std::uint64_t indexed_count, T* entries, std::uint64_t count,
                                   std::uint64_t first) {
   for (std::uint64_t i = first_item(); i < count; i += item_step()) {
-    entries[i] = static_cast<T>(pattern_entry(p, first + i, far_count));
+    entries[i] = static_cast<T>(pattern_entry(p, first + i, indexed_count));
   }
 }
 
@@ -52,12 +52,12 @@ __global__ void fill_records_kernel(records out, std::uint64_t words, bool align
 
 // Counts words that differ: records.data[place(i)] must hold the record that holds(i) names.
 template <bool Gathered>
-__global__ void mismatch_kernel(const_records out, pattern p, std::uint64_t count, std::uint64_t far_count,
+__global__ void mismatch_kernel(const_records out, pattern p, std::uint64_t count, std::uint64_t indexed_count,
                                 std::uint64_t words, bool aligned, std::uint64_t seed, unsigned long long* mismatches) {
   for (std::uint64_t item = first_item(); item < count * words; item += item_step()) {
     const std::uint64_t i = item / words;
     const std::uint64_t word = item % words;
-    const std::uint64_t entry = pattern_entry(p, i, far_count);
+    const std::uint64_t entry = pattern_entry(p, i, indexed_count);
     const std::uint64_t place = Gathered ? i : entry;
     const std::uint64_t expected = record_word(seed, Gathered ? entry : i, word);
     const std::byte* const from = out.data + place * out.stride_bytes + word * 8;
@@ -79,14 +79,14 @@ bool is_aligned(const_records r) {
 
 template <bool Gathered>
 std::uint64_t count_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t count,
-                               std::uint64_t far_count, std::uint64_t seed) {
+                               std::uint64_t indexed_count, std::uint64_t seed) {
   if (count == 0) return 0;
   const buffer counter(ctx, sizeof(unsigned long long));
   unsigned long long mismatches = 0;
   copy_bytes(ctx, counter.data(), &mismatches, sizeof mismatches);
   const std::uint64_t words = (out.record_bytes + 7) / 8;
   mismatch_kernel<Gathered><<<blocks_for(count * words), threads, 0, ctx.stream()>>>(
-      out, p, count, far_count, words, is_aligned(out), seed, counter.as<unsigned long long>());
+      out, p, count, indexed_count, words, is_aligned(out), seed, counter.as<unsigned long long>());
   require_launched();
   copy_bytes(ctx, &mismatches, counter.data(), sizeof mismatches);
   return mismatches;
@@ -94,14 +94,15 @@ std::uint64_t count_mismatches(const context& ctx, const_records out, const patt
 
 }  // namespace
 
-void fill_index(const context& ctx, const pattern& p, std::uint64_t far_count, index_span index, std::uint64_t first) {
+void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
+                std::uint64_t first) {
   void* const entries = const_cast<void*>(index.data);
   if (bytes(index.type) == 4) {
     fill_index_kernel<<<blocks_for(index.count), threads, 0, ctx.stream()>>>(
-        p, far_count, static_cast<std::uint32_t*>(entries), index.count, first);
+        p, indexed_count, static_cast<std::uint32_t*>(entries), index.count, first);
   } else {
     fill_index_kernel<<<blocks_for(index.count), threads, 0, ctx.stream()>>>(
-        p, far_count, static_cast<std::uint64_t*>(entries), index.count, first);
+        p, indexed_count, static_cast<std::uint64_t*>(entries), index.count, first);
   }
   require_launched();
 }
@@ -113,9 +114,9 @@ void fill_records(const context& ctx, records out, std::uint64_t seed) {
   require_launched();
 }
 
-std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t far_count,
-                                      std::uint64_t seed) {
-  return count_mismatches<true>(ctx, out, p, out.count, far_count, seed);
+std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p,
+                                      std::uint64_t indexed_count, std::uint64_t seed) {
+  return count_mismatches<true>(ctx, out, p, out.count, indexed_count, seed);
 }
 
 std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t count,

@@ -25,7 +25,7 @@ enum class pattern_kind : std::uint8_t {
   clustered,    ///< a random permutation inside windows of parameter records
 };
 
-/// An index list of `count` entries into a table of `far_count` records.
+/// An index list of `count` entries into a table of `indexed_count` records.
 struct pattern {
   pattern_kind kind = pattern_kind::identity;
   std::uint64_t parameter = 0;
@@ -36,7 +36,7 @@ struct pattern {
 pattern parse_pattern(std::string_view text);
 /// The text that parse_pattern reads.
 std::string name(const pattern& p);
-/// Whether lists of at most far_count entries name each record at most once.
+/// Whether lists of at most indexed_count entries name each record at most once.
 bool is_distinct(const pattern& p) noexcept;
 /// What a caller who knows this pattern tells the planner.
 access_pattern hint(const pattern& p) noexcept;
@@ -45,14 +45,14 @@ std::vector<pattern> all_patterns();
 
 /// Where an index list or records live: the host, or the memory of a CUDA context.
 /// index[i] = the pattern's i-th entry, i counted from `first`. Distinct patterns need first + index count <=
-/// far_count.
-void fill_index(const context& ctx, const pattern& p, std::uint64_t far_count, index_span index,
+/// indexed_count.
+void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
                 std::uint64_t first = 0);
 /// Byte b of record r = record_byte(seed, r, b).
 void fill_records(const context& ctx, records out, std::uint64_t seed);
 /// Records of out that are not what gather of fill_records(seed) by the pattern gives. Waits.
-std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t far_count,
-                                      std::uint64_t seed);
+std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p,
+                                      std::uint64_t indexed_count, std::uint64_t seed);
 /// Records i of the input whose place in out does not hold them, for a distinct pattern and fill_records(seed) input.
 std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t count,
                                        std::uint64_t seed);

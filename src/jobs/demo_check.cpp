@@ -24,12 +24,12 @@ bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t
 }
 
 // One past the last position that names each record, 0 where none does.
-std::vector<std::uint32_t> last_writers(const inputs::pattern& p, std::uint64_t count, std::uint64_t far_count,
+std::vector<std::uint32_t> last_writers(const inputs::pattern& p, std::uint64_t count, std::uint64_t indexed_count,
                                         int threads) {
-  std::vector<std::uint32_t> last(far_count);
+  std::vector<std::uint32_t> last(indexed_count);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::atomic_ref<std::uint32_t> writer(last[inputs::pattern_entry(p, i, far_count)]);
+    std::atomic_ref<std::uint32_t> writer(last[inputs::pattern_entry(p, i, indexed_count)]);
     const auto position = static_cast<std::uint32_t>(i + 1);
     std::uint32_t seen = writer.load(std::memory_order_relaxed);
     while (seen < position && !writer.compare_exchange_weak(seen, position, std::memory_order_relaxed)) {

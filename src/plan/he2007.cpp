@@ -90,7 +90,7 @@ double partitioned_hit_rate(double within_warp, double between_warps) noexcept {
 double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   const auto record_bytes = static_cast<double>(s.record_bytes);
   double accesses = static_cast<double>(s.count) / passes;
-  double records = static_cast<double>(s.far_count) / passes;
+  double records = static_cast<double>(s.indexed_count) / passes;
   if (pattern.shape == access_pattern::kind::clustered) {
     const auto window = static_cast<double>(std::max<std::uint64_t>(1, pattern.parameter));
     accesses = std::min(accesses, window);
@@ -105,7 +105,7 @@ double hit_rate(const sizes& s, access_pattern pattern, double passes, const par
 namespace {
 
 // What goes to or comes from places that the index names.
-double far_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
+double indexed_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   if (pattern.shape == access_pattern::kind::sequential) return bytes_of(s) / p.sequential_bytes_per_second;
   return access_seconds(static_cast<double>(s.count), static_cast<double>(s.record_bytes),
                         hit_rate(s, pattern, passes, p), p);
@@ -115,12 +115,12 @@ double far_seconds(const sizes& s, access_pattern pattern, double passes, const 
 
 double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   const double scanned = (bytes_of(s) + static_cast<double>(s.index_bytes)) * passes;
-  return scanned / p.sequential_bytes_per_second + far_seconds(s, pattern, passes, p);
+  return scanned / p.sequential_bytes_per_second + indexed_seconds(s, pattern, passes, p);
 }
 
 double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   const double scanned = bytes_of(s) + static_cast<double>(s.index_bytes) * passes;
-  return scanned / p.sequential_bytes_per_second + far_seconds(s, pattern, passes, p);
+  return scanned / p.sequential_bytes_per_second + indexed_seconds(s, pattern, passes, p);
 }
 
 double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes) noexcept {

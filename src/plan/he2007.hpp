@@ -29,10 +29,10 @@ struct timed_scan {
   double seconds = 0;
 };
 
-/// A gather or scatter: `count` records of `record_bytes` move between index order and places among `far_count`.
+/// A gather or scatter: `count` records of `record_bytes` move between index order and places among `indexed_count`.
 struct sizes {
   std::uint64_t count = 0;
-  std::uint64_t far_count = 0;
+  std::uint64_t indexed_count = 0;
   std::uint64_t record_bytes = 0;
   std::uint64_t index_bytes = 0;  ///< of the whole list
 };

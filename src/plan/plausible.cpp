@@ -35,7 +35,7 @@ void require_seconds(const std::string& point, double value) {
   if (!(std::isfinite(value) && value > 0 && value < most_seconds)) refuse(point, value, "which is no time in seconds");
 }
 
-void require_near(const std::string& point, double value, double neighbour) {
+void require_sequential(const std::string& point, double value, double neighbour) {
   if (value > neighbour * most_step || neighbour > value * most_step) {
     refuse(point, value, fmt::format("more than {} times apart from {:.4g} at half of it", most_step, neighbour));
   }
@@ -47,7 +47,7 @@ void require_curves(const char* what, const std::vector<access_rate>& rates, con
     const std::string point = fmt::format("{} of {} bytes in {}", what, rate.record_bytes, rate.footprint_bytes);
     require_rate(point, rate.records_per_second);
     if (before != nullptr && before->record_bytes == rate.record_bytes) {
-      require_near(point, rate.records_per_second, before->records_per_second);
+      require_sequential(point, rate.records_per_second, before->records_per_second);
     }
     const bool near = rate.footprint_bytes <= about_first_cache * m.cache_levels.front();
     const double most = streamed * (near ? most_times_streamed_in_first_cache : most_times_streamed);
@@ -69,7 +69,7 @@ void require_plausible(const machine& m) {
   for (const stream_rate& rate : m.streams) {
     const std::string point = fmt::format("copies in {}", rate.footprint_bytes);
     require_rate(point, rate.bytes_per_second);
-    if (before > 0) require_near(point, rate.bytes_per_second, before);
+    if (before > 0) require_sequential(point, rate.bytes_per_second, before);
     before = rate.bytes_per_second;
     streamed = std::max(streamed, rate.bytes_per_second);
   }
@@ -77,7 +77,7 @@ void require_plausible(const machine& m) {
   for (const latency_point& latency : m.latencies) {
     const std::string point = fmt::format("dependent reads in {}", latency.footprint_bytes);
     require_seconds(point, latency.seconds);
-    if (before > 0) require_near(point, latency.seconds, before);
+    if (before > 0) require_sequential(point, latency.seconds, before);
     before = latency.seconds;
   }
   require_curves("random reads", m.random_read, m, streamed);

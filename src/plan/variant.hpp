@@ -34,7 +34,7 @@ struct planned {
   }
   /// Adds work of several resources that runs side by side. Sharpness 1 means one after the other, infinity that the
   /// longest hides the rest; real machines lie between, so the sum of powers is taken.
-  planned& add_beside(double sharpness, std::initializer_list<cost_term> beside) noexcept {
+  planned& add_overlapped(double overlap_exponent, std::initializer_list<cost_term> beside) noexcept {
     double sum = 0;
     double longest = 0;
     for (const cost_term& t : beside) {
@@ -44,8 +44,8 @@ struct planned {
     }
     if (longest == 0) return *this;
     double powers = 0;
-    for (const cost_term& t : beside) powers += std::pow(t.seconds / longest, sharpness);
-    return add("overlap", std::min(0.0, longest * std::pow(powers, 1 / sharpness) - sum));
+    for (const cost_term& t : beside) powers += std::pow(t.seconds / longest, overlap_exponent);
+    return add("overlap", std::min(0.0, longest * std::pow(powers, 1 / overlap_exponent) - sum));
   }
 };
 

@@ -36,7 +36,7 @@ gather_problem describe(const context& ctx, const_records table, index_span inde
 }  // namespace primitives
 
 void gather(const context& ctx, const_records table, index_span index, records out, const gather_options& options) {
-  primitives::require_fit("gather", ctx, out, "out", index, table, "table", /*writes_near=*/true);
+  primitives::require_fit("gather", ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
   if (index.count == 0) return;
   const auto problem = primitives::describe(ctx, table, index, out, options);
   const auto [variant, plan] = plan::choose("gather", primitives::gather_variants(), problem, ctx, options.variant);

@@ -10,39 +10,40 @@ namespace sheaf::primitives {
 std::uint64_t movement::index_limit() const noexcept {
   if (bounds == sheaf::bounds::trust) return std::numeric_limits<std::uint64_t>::max();
   switch (index) {
-    case index_type::i32: return std::min<std::uint64_t>(far_count, std::uint64_t{1} << 31);
-    case index_type::i64: return std::min<std::uint64_t>(far_count, std::uint64_t{1} << 63);
-    default: return far_count;
+    case index_type::i32: return std::min<std::uint64_t>(indexed_count, std::uint64_t{1} << 31);
+    case index_type::i64: return std::min<std::uint64_t>(indexed_count, std::uint64_t{1} << 63);
+    default: return indexed_count;
   }
 }
 
-void require_shapes(std::string_view call, const_records near, std::string_view near_name, index_span index,
-                    const_records far, std::string_view far_name) {
-  require_shape(call, near, near_name);
-  require_shape(call, far, far_name);
+void require_shapes(std::string_view call, const_records near, std::string_view sequential_name, index_span index,
+                    const_records far, std::string_view indexed_name) {
+  require_shape(call, near, sequential_name);
+  require_shape(call, far, indexed_name);
   if (near.record_bytes != far.record_bytes) {
-    refuse("{}: {} has records of {} bytes, {} of {}", call, near_name, near.record_bytes, far_name, far.record_bytes);
+    refuse("{}: {} has records of {} bytes, {} of {}", call, sequential_name, near.record_bytes, indexed_name,
+           far.record_bytes);
   }
   if (near.count != index.count) {
-    refuse("{}: index has {} entries, {} has {} records", call, index.count, near_name, near.count);
+    refuse("{}: index has {} entries, {} has {} records", call, index.count, sequential_name, near.count);
   }
   if (index.count > std::numeric_limits<std::uint64_t>::max() / 16) {
     refuse("{}: index has {} entries, more than memory can hold", call, index.count);
   }
 }
 
-void require_fit(std::string_view call, const context& ctx, const_records near, std::string_view near_name,
-                 index_span index, const_records far, std::string_view far_name, bool writes_near) {
-  require_shapes(call, near, near_name, index, far, far_name);
+void require_fit(std::string_view call, const context& ctx, const_records near, std::string_view sequential_name,
+                 index_span index, const_records far, std::string_view indexed_name, bool writes_sequential) {
+  require_shapes(call, near, sequential_name, index, far, indexed_name);
   const std::uint64_t index_bytes = index.count * bytes(index.type);
   require_aligned(call, index.data, bytes(index.type), "index");
-  require_memory(call, ctx, near.data, extent(near), near_name);
+  require_memory(call, ctx, near.data, extent(near), sequential_name);
   require_memory(call, ctx, index.data, index_bytes, "index");
-  require_memory(call, ctx, far.data, extent(far), far_name);
-  require_apart(call, near.data, extent(near), near_name, far.data, extent(far), far_name);
-  const const_records written = writes_near ? near : far;
-  require_apart(call, written.data, extent(written), writes_near ? near_name : far_name, index.data, index_bytes,
-                "index");
+  require_memory(call, ctx, far.data, extent(far), indexed_name);
+  require_apart(call, near.data, extent(near), sequential_name, far.data, extent(far), indexed_name);
+  const const_records written = writes_sequential ? near : far;
+  require_apart(call, written.data, extent(written), writes_sequential ? sequential_name : indexed_name, index.data,
+                index_bytes, "index");
 }
 
 movement describe_movement(const context& ctx, const_records near, index_span index, const_records far,
@@ -51,10 +52,10 @@ movement describe_movement(const context& ctx, const_records near, index_span in
                              near.stride_bytes | far.stride_bytes | near.record_bytes | 16;
   return {.backend = ctx.backend(),
           .count = index.count,
-          .far_count = far.count,
+          .indexed_count = far.count,
           .record_bytes = near.record_bytes,
-          .near_stride_bytes = near.stride_bytes,
-          .far_stride_bytes = far.stride_bytes,
+          .sequential_stride_bytes = near.stride_bytes,
+          .indexed_stride_bytes = far.stride_bytes,
           .word_bytes = static_cast<std::uint32_t>(bits & (~bits + 1)),
           .index = index.type,
           .pattern = pattern,

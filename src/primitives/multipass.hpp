@@ -38,25 +38,28 @@ inline std::uint32_t rounds_of(const plan::planned& plan, multipass_parameter wh
 /// every other one bad, so one comparison with a region's bounds is all that a pass needs.
 inline std::uint64_t reachable_records(const movement& m) noexcept {
   switch (m.index) {
-    case index_type::u32: return std::min(m.far_count, std::uint64_t{1} << 32);
-    case index_type::i32: return std::min(m.far_count, std::uint64_t{1} << 31);
-    case index_type::i64: return std::min(m.far_count, std::uint64_t{1} << 63);
-    default: return m.far_count;
+    case index_type::u32: return std::min(m.indexed_count, std::uint64_t{1} << 32);
+    case index_type::i32: return std::min(m.indexed_count, std::uint64_t{1} << 31);
+    case index_type::i64: return std::min(m.indexed_count, std::uint64_t{1} << 63);
+    default: return m.indexed_count;
   }
 }
 
 /// The movement as the paper's model sees it.
 inline plan::he2007::sizes sizes_of(const movement& m) noexcept {
-  return {m.count, m.far_count, m.record_bytes, m.index_bytes()};
+  return {m.count, m.indexed_count, m.record_bytes, m.index_bytes()};
 }
 
 /// Bytes of the near side that `passes` passes move in all. A pass finds its records spread over the near side, each
 /// with probability 1 / passes, and moves the sectors that hold one.
-inline std::uint64_t near_bytes_moved(const movement& m, std::uint64_t passes, std::uint64_t sector_bytes) noexcept {
+inline std::uint64_t sequential_bytes_moved(const movement& m, std::uint64_t passes,
+                                            std::uint64_t sector_bytes) noexcept {
   const double share = 1 / static_cast<double>(passes);
   double missed = 1;
-  for (std::uint64_t b = 0; b < sector_bytes; b += std::max<std::uint64_t>(1, m.near_stride_bytes)) missed *= 1 - share;
-  return static_cast<std::uint64_t>(static_cast<double>(m.near_bytes()) * static_cast<double>(passes) * (1 - missed));
+  for (std::uint64_t b = 0; b < sector_bytes; b += std::max<std::uint64_t>(1, m.sequential_stride_bytes))
+    missed *= 1 - share;
+  return static_cast<std::uint64_t>(static_cast<double>(m.sequential_bytes()) * static_cast<double>(passes) *
+                                    (1 - missed));
 }
 
 }  // namespace sheaf::primitives

@@ -87,11 +87,11 @@ std::span<const prepare_variant> prepare_variants() {
 
 namespace {
 
-prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t far_count,
+prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t indexed_count,
                          std::uint64_t record_bytes, std::uint64_t expected_runs, const prepare_options& options,
                          prepared_direction direction) {
   const const_records near(nullptr, index.count, record_bytes);
-  const const_records far(nullptr, far_count, record_bytes);
+  const const_records far(nullptr, indexed_count, record_bytes);
   require_shapes(call, near, "a run's near side", index, far, "a run's far side");
   require_aligned(call, index.data, bytes(index.type), "index");
   require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
@@ -124,11 +124,11 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
 }
 
 // What a run is given must be what was prepared for.
-void require_prepared(std::string_view call, const context& ctx, const_records near, std::string_view near_name,
-                      const_records far, std::string_view far_name, const prepare_problem& p) {
+void require_prepared(std::string_view call, const context& ctx, const_records near, std::string_view sequential_name,
+                      const_records far, std::string_view indexed_name, const prepare_problem& p) {
   const const_records views[] = {near, far};
-  const std::string_view names[] = {near_name, far_name};
-  const std::uint64_t counts[] = {p.count, p.far_count};
+  const std::string_view names[] = {sequential_name, indexed_name};
+  const std::uint64_t counts[] = {p.count, p.indexed_count};
   for (int i = 0; i < 2; ++i) {
     require_shape(call, views[i], names[i]);
     if (views[i].record_bytes != p.record_bytes) {
@@ -143,7 +143,7 @@ void require_prepared(std::string_view call, const context& ctx, const_records n
       refuse("{}: {} is not aligned to words of {} bytes", call, names[i], p.word_bytes);
     }
   }
-  require_apart(call, near.data, extent(near), near_name, far.data, extent(far), far_name);
+  require_apart(call, near.data, extent(near), sequential_name, far.data, extent(far), indexed_name);
 }
 
 /// Remembers what a run's arguments are compared with.

@@ -39,7 +39,7 @@ scatter_problem describe(const context& ctx, const_records in, index_span index,
 }  // namespace primitives
 
 void scatter(const context& ctx, const_records in, index_span index, records out, const scatter_options& options) {
-  primitives::require_fit("scatter", ctx, in, "in", index, out, "out", /*writes_near=*/false);
+  primitives::require_fit("scatter", ctx, in, "in", index, out, "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = primitives::describe(ctx, in, index, out, options);
   const auto [variant, plan] = plan::choose("scatter", primitives::scatter_variants(), problem, ctx, options.variant);

@@ -51,7 +51,7 @@ void scatter_reduce(const context& ctx, const_values in, index_span index, value
                     const scatter_reduce_options& options) {
   using namespace primitives;
   require_values(in, out);
-  require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_near=*/false);
+  require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = describe(ctx, in, index, out, op, options);
   const auto [variant, plan] = plan::choose(call, scatter_reduce_variants(), problem, ctx, options.variant);

@@ -23,11 +23,11 @@ plan::planned plan_serial(const gather_problem& p, const machine& m) {
 void run_serial(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.far_count);
+  const index_reader index(b.index, p.indexed_count);
   for (std::uint64_t i = 0; i < p.count; ++i) {
-    std::byte* to = b.out.data + i * p.near_stride_bytes;
+    std::byte* to = b.out.data + i * p.sequential_stride_bytes;
     if (index.in_range(i)) {
-      std::memcpy(to, b.table.data + index.bits(i) * p.far_stride_bytes, p.record_bytes);
+      std::memcpy(to, b.table.data + index.bits(i) * p.indexed_stride_bytes, p.record_bytes);
     } else {
       std::memset(to, 0, p.record_bytes);
       state.keep_first(index.report(call, i, core::index_role::gather_index));

@@ -23,10 +23,11 @@ plan::planned plan_serial(const scatter_problem& p, const machine& m) {
 void run_serial(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.far_count);
+  const index_reader index(b.index, p.indexed_count);
   for (std::uint64_t i = 0; i < p.count; ++i) {
     if (index.in_range(i)) {
-      std::memcpy(b.out.data + index.bits(i) * p.far_stride_bytes, b.in.data + i * p.near_stride_bytes, p.record_bytes);
+      std::memcpy(b.out.data + index.bits(i) * p.indexed_stride_bytes, b.in.data + i * p.sequential_stride_bytes,
+                  p.record_bytes);
     } else {
       state.keep_first(index.report(call, i, core::index_role::scatter_index));
     }

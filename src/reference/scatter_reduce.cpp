@@ -24,7 +24,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
                 const scatter_reduce_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const index_reader index(b.index, p.far_count);
+  const index_reader index(b.index, p.indexed_count);
   primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
     using T = decltype(value);
     const T* const in = static_cast<const T*>(b.in.data);

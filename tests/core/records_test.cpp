@@ -58,13 +58,13 @@ TEST(IndexSpan, KnowsItsType) {
 }
 
 // The widest word that divides addresses, strides and the width: what loads and stores may use.
-std::uint32_t word_of(std::uint64_t near, std::uint64_t far, std::uint64_t width, std::uint64_t near_stride,
-                      std::uint64_t far_stride) {
+std::uint32_t word_of(std::uint64_t near, std::uint64_t far, std::uint64_t width, std::uint64_t sequential_stride,
+                      std::uint64_t indexed_stride) {
   const context ctx = context::cpu(1);
   // NOLINTBEGIN(performance-no-int-to-ptr): addresses are looked at, never read
-  return primitives::describe_movement(ctx, {reinterpret_cast<void*>(near), 9, width, near_stride},
+  return primitives::describe_movement(ctx, {reinterpret_cast<void*>(near), 9, width, sequential_stride},
                                        {nullptr, 9, index_type::u32},
-                                       {reinterpret_cast<void*>(far), 9, width, far_stride}, {}, bounds::check)
+                                       {reinterpret_cast<void*>(far), 9, width, indexed_stride}, {}, bounds::check)
       .word_bytes;
   // NOLINTEND(performance-no-int-to-ptr)
 }
@@ -80,10 +80,10 @@ TEST(Movement, WordsDivideAddressesStridesAndWidth) {
   EXPECT_EQ(word_of(0, 0, 8, 8, 8), 8U) << "no memory at all";
 }
 
-std::uint64_t limit_of(index_type type, std::uint64_t far_count, bounds checking) {
+std::uint64_t limit_of(index_type type, std::uint64_t indexed_count, bounds checking) {
   primitives::movement m;
   m.index = type;
-  m.far_count = far_count;
+  m.indexed_count = indexed_count;
   m.bounds = checking;
   return m.index_limit();
 }

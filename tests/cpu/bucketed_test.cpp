@@ -17,18 +17,18 @@
 namespace sheaf::tests {
 namespace {
 
-constexpr std::uint64_t far_count = std::uint64_t{1} << 18;
+constexpr std::uint64_t indexed_count = std::uint64_t{1} << 18;
 constexpr std::uint64_t stride_bytes = 256;
 constexpr std::uint64_t count = 150001;
 
 class CpuClustered : public testing::TestWithParam<int> {
  protected:
-  CpuClustered() : far(far_count * stride_bytes), ctx(context::cpu(GetParam())) {
+  CpuClustered() : far(indexed_count * stride_bytes), ctx(context::cpu(GetParam())) {
     machine profile = ctx.profile();
     profile.cache_levels = {4096, std::uint64_t{1} << 18};
     profile.cache_bytes = GetParam() == 2 ? 4096 : std::uint64_t{1} << 30;  // streamed and not
     ctx.use(profile);
-    inputs::fill_records(ctx, records{far.data(), far_count, 8, stride_bytes}, 5);
+    inputs::fill_records(ctx, records{far.data(), indexed_count, 8, stride_bytes}, 5);
   }
 
   std::string message() const {
@@ -57,16 +57,16 @@ std::vector<To> converted(const std::vector<From>& list) {
 }
 
 TEST_P(CpuClustered, TestListsAreScattered) {
-  EXPECT_TRUE(cpu::is_scattered(random_index(count, far_count).data(), count, stride_bytes));
+  EXPECT_TRUE(cpu::is_scattered(random_index(count, indexed_count).data(), count, stride_bytes));
 }
 
 TEST_P(CpuClustered, GatherEqualsTheReference) {
-  auto index = random_index(count, far_count);
-  index[77777] = far_count;
+  auto index = random_index(count, indexed_count);
+  index[77777] = indexed_count;
   index[77778] = 0xffffffff;
   const auto wide = converted<std::int64_t>(index);
   for (const std::uint64_t width : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32}) {
-    const records table{far.data(), far_count, width, stride_bytes};
+    const records table{far.data(), indexed_count, width, stride_bytes};
     std::vector<std::byte> expected(count * width, std::byte{1});
     std::vector<std::byte> got(count * width, std::byte{2});
     const records to{expected.data(), count, width};
@@ -85,9 +85,9 @@ TEST_P(CpuClustered, GatherEqualsTheReference) {
 }
 
 TEST_P(CpuClustered, ScatterOfRepeatsLeavesTheLast) {
-  auto index = random_index(count, far_count);
+  auto index = random_index(count, indexed_count);
   for (std::uint64_t i = 0; i < count; i += 3) index[i] = static_cast<std::uint32_t>(i % 1000);  // crowded windows
-  index[99999] = far_count + 4;
+  index[99999] = indexed_count + 4;
   const auto wide = converted<std::uint64_t>(index);
   for (const std::uint64_t width : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32}) {
     std::vector<std::byte> in(count * width);
@@ -96,7 +96,9 @@ TEST_P(CpuClustered, ScatterOfRepeatsLeavesTheLast) {
     auto expected = far;
     auto got = far;
     auto got_wide = far;
-    const auto into = [&](std::vector<std::byte>& out) { return records{out.data(), far_count, width, stride_bytes}; };
+    const auto into = [&](std::vector<std::byte>& out) {
+      return records{out.data(), indexed_count, width, stride_bytes};
+    };
     const scatter_options last{.duplicates = duplicates::last, .variant = "cpu.bucketed"};
     scatter(ctx, from, index, into(expected), {.duplicates = duplicates::last, .variant = "reference.serial"});
     const std::string words = message();

@@ -40,8 +40,8 @@ const Variant& sampled_of(std::span<const Variant> variants) {
 primitives::movement movement_of(std::uint64_t width, index_type type) {
   primitives::movement m;
   m.backend = backend_kind::cuda;
-  m.count = m.far_count = count;
-  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = width;
+  m.count = m.indexed_count = count;
+  m.record_bytes = m.sequential_stride_bytes = m.indexed_stride_bytes = width;
   m.word_bytes = static_cast<std::uint32_t>(width);
   m.index = type;
   return m;

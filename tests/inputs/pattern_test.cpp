@@ -20,9 +20,9 @@ namespace {
 
 using inputs::pattern;
 
-std::vector<std::uint64_t> entries(const pattern& p, std::uint64_t count, std::uint64_t far_count) {
+std::vector<std::uint64_t> entries(const pattern& p, std::uint64_t count, std::uint64_t indexed_count) {
   std::vector<std::uint64_t> list(count);
-  inputs::fill_index(context::cpu(2), p, far_count, {list.data(), count, index_type::u64});
+  inputs::fill_index(context::cpu(2), p, indexed_count, {list.data(), count, index_type::u64});
   return list;
 }
 
@@ -164,11 +164,11 @@ TEST(FillRecords, MakesTheBytesThatRecordByteTells) {
 }
 
 // out as gather (or scatter) by the pattern makes it, in the memory of a context.
-image gathered(const pattern& p, std::uint64_t n, std::uint64_t far_count, std::uint64_t width) {
+image gathered(const pattern& p, std::uint64_t n, std::uint64_t indexed_count, std::uint64_t width) {
   image out = poisoned(n, width, width + 1);
-  const image table = filled(far_count, width, width, 0, 5);
+  const image table = filled(indexed_count, width, width, 0, 5);
   for (std::uint64_t i = 0; i < n; ++i) {
-    std::memcpy(out.record(i), table.record(inputs::pattern_entry(p, i, far_count)), width);
+    std::memcpy(out.record(i), table.record(inputs::pattern_entry(p, i, indexed_count)), width);
   }
   return out;
 }

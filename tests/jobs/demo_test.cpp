@@ -108,26 +108,26 @@ TEST(Demo, SeesCallsThatDoNothing) {
 class LastWriterCheck : public testing::Test {
  protected:
   static constexpr std::uint64_t count = 5000;
-  static constexpr std::uint64_t far_count = 3000;
+  static constexpr std::uint64_t indexed_count = 3000;
   static constexpr std::uint64_t record_bytes = 12;
   const inputs::pattern pattern{inputs::pattern_kind::uniform, 0, 1};
   const context ctx = context::cpu(2);
   std::vector<std::uint32_t> index = std::vector<std::uint32_t>(count);
   std::vector<std::byte> in = std::vector<std::byte>(count * record_bytes);
-  std::vector<std::byte> out = std::vector<std::byte>(far_count * record_bytes);
+  std::vector<std::byte> out = std::vector<std::byte>(indexed_count * record_bytes);
 
   void SetUp() override {
-    inputs::fill_index(ctx, pattern, far_count, index_span(std::span<const std::uint32_t>(index)));
+    inputs::fill_index(ctx, pattern, indexed_count, index_span(std::span<const std::uint32_t>(index)));
     inputs::fill_records(ctx, records(in.data(), count, record_bytes), 1);
-    inputs::fill_records(ctx, records(out.data(), far_count, record_bytes), 2);
+    inputs::fill_records(ctx, records(out.data(), indexed_count, record_bytes), 2);
   }
   void write(std::uint64_t i) {
     std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(i * record_bytes), record_bytes,
                 out.begin() + static_cast<std::ptrdiff_t>(index[i] * record_bytes));
   }
   std::uint64_t mismatches() const {
-    return jobs::count_last_writer_mismatches(ctx, const_records(out.data(), far_count, record_bytes), pattern, count,
-                                              1, 2);
+    return jobs::count_last_writer_mismatches(ctx, const_records(out.data(), indexed_count, record_bytes), pattern,
+                                              count, 1, 2);
   }
 };
 
@@ -152,7 +152,7 @@ TEST_F(LastWriterCheck, RefusesAChangedRecordThatNobodyWrites) {
   const std::set<std::uint32_t> named(index.begin(), index.end());
   std::uint32_t untouched = 0;
   while (named.contains(untouched)) ++untouched;
-  ASSERT_LT(untouched, far_count);
+  ASSERT_LT(untouched, indexed_count);
   out[untouched * record_bytes + 11] ^= std::byte{1};
   EXPECT_EQ(mismatches(), 1U);
 }

@@ -188,7 +188,7 @@ void expect_whole(const explanation& why, std::size_t variants) {
 
 // n, far, width, padding
 struct view_shape {
-  std::uint64_t count, far_count, width, padding;
+  std::uint64_t count, indexed_count, width, padding;
 };
 constexpr view_shape shapes[] = {{1, 1, 1, 0},
                                  {1000, 1000, 4, 0},
@@ -209,7 +209,7 @@ TEST(Explain, CoversEveryGatherVariantAndAgreesWithTheChoice) {
     for (const view_shape& s : shapes) {
       for (const access_pattern& pattern : hints) {
         const records out(nullptr, s.count, s.width, s.width + s.padding);
-        const const_records table(nullptr, s.far_count, s.width, s.width + s.padding);
+        const const_records table(nullptr, s.indexed_count, s.width, s.width + s.padding);
         const index_span index(nullptr, s.count, index_type::u64);
         const auto why = explain_gather(ctx, table, index, out, {.pattern = pattern});
         ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::gather_variants().size()));
@@ -227,7 +227,7 @@ TEST(Explain, CoversEveryScatterVariantAndAgreesWithTheChoice) {
     for (const view_shape& s : shapes) {
       for (const duplicates order : {duplicates::any, duplicates::last}) {
         const const_records in(nullptr, s.count, s.width, s.width + s.padding);
-        const records out(nullptr, s.far_count, s.width, s.width + s.padding);
+        const records out(nullptr, s.indexed_count, s.width, s.width + s.padding);
         const index_span index(nullptr, s.count, index_type::i64);
         const auto why = explain_scatter(ctx, in, index, out, {.duplicates = order});
         ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::scatter_variants().size()));

@@ -26,13 +26,15 @@ class Arguments : public testing::TestWithParam<backend_kind> {
       if (!cuda) GTEST_SKIP() << "no CUDA device here";
       ctx = *cuda;
     }
-    near_memory = buffer(ctx, bytes_each);
-    far_memory = buffer(ctx, bytes_each);
+    sequential_memory = buffer(ctx, bytes_each);
+    indexed_memory = buffer(ctx, bytes_each);
     index_memory = buffer(ctx, 1024);
   }
 
-  records near(std::uint64_t count = 8, std::uint64_t width = 4) const { return {near_memory.data(), count, width}; }
-  records far(std::uint64_t count = 16, std::uint64_t width = 4) const { return {far_memory.data(), count, width}; }
+  records near(std::uint64_t count = 8, std::uint64_t width = 4) const {
+    return {sequential_memory.data(), count, width};
+  }
+  records far(std::uint64_t count = 16, std::uint64_t width = 4) const { return {indexed_memory.data(), count, width}; }
   index_span index(std::uint64_t count = 8) const { return {index_memory.data(), count, index_type::u32}; }
 
   void expect_gather(std::string_view message, const_records table, index_span list, records out,
@@ -47,7 +49,7 @@ class Arguments : public testing::TestWithParam<backend_kind> {
   }
 
   context ctx = context::cpu(1);
-  buffer near_memory, far_memory, index_memory;
+  buffer sequential_memory, indexed_memory, index_memory;
 };
 
 #if SHEAF_HAS_CUDA
@@ -78,28 +80,28 @@ TEST_P(Arguments, WidthsAreOneByteTo64KiB) {
 }
 
 TEST_P(Arguments, StridesReachPastTheRecord) {
-  expect_gather("gather: table has a stride of 3 bytes, less than its records' 4", {far_memory.data(), 16, 4, 3},
+  expect_gather("gather: table has a stride of 3 bytes, less than its records' 4", {indexed_memory.data(), 16, 4, 3},
                 index(), near());
   expect_gather("gather: out has a stride of 0 bytes, less than its records' 4", far(), index(),
-                {near_memory.data(), 8, 4, 0});
+                {sequential_memory.data(), 8, 4, 0});
   expect_scatter("scatter: out has a stride of 1 bytes, less than its records' 4", near(), index(),
-                 {far_memory.data(), 16, 4, 1});
+                 {indexed_memory.data(), 16, 4, 1});
 }
 
 TEST_P(Arguments, ExtentsFitInMemory) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   expect_gather("gather: table has 4611686018427387904 records 4 bytes apart, more than memory can hold",
-                {far_memory.data(), std::uint64_t{1} << 62, 4}, index(), near());
+                {indexed_memory.data(), std::uint64_t{1} << 62, 4}, index(), near());
   expect_gather(fmt::format("gather: table has {} records 1 bytes apart, more than memory can hold", most),
-                {far_memory.data(), most, 1}, index(), near(8, 1));
+                {indexed_memory.data(), most, 1}, index(), near(8, 1));
   expect_scatter(fmt::format("scatter: out has 1 records {} bytes apart, more than memory can hold", most), near(),
-                 index(), {far_memory.data(), 1, 4, most});
+                 index(), {indexed_memory.data(), 1, 4, most});
   expect_scatter("scatter: out has 3 records 4611686018427387904 bytes apart, more than memory can hold", near(),
-                 index(), {far_memory.data(), 3, 4, std::uint64_t{1} << 62});
+                 index(), {indexed_memory.data(), 3, 4, std::uint64_t{1} << 62});
   // An index list can be too long where its records are not.
   constexpr std::uint64_t many = (std::uint64_t{1} << 60) + 1;
   expect_gather(fmt::format("gather: index has {} entries, more than memory can hold", many), far(16, 1),
-                {index_memory.data(), many, index_type::u64}, {near_memory.data(), many, 1});
+                {index_memory.data(), many, index_type::u64}, {sequential_memory.data(), many, 1});
 }
 
 TEST_P(Arguments, MemoryIsThere) {
@@ -119,21 +121,21 @@ TEST_P(Arguments, IndexListsAreAligned) {
 }
 
 TEST_P(Arguments, OutputsOverlapNothing) {
-  std::byte* shared = far_memory.data();
+  std::byte* shared = indexed_memory.data();
   expect_gather("gather: out overlaps table", far(), index(), {shared, 8, 4});
   expect_gather("gather: out overlaps table", far(), index(), {shared + 63, 8, 4});
   expect_gather("gather: out overlaps table", {shared + 31, 16, 4}, index(), {shared, 8, 4});
   expect_gather("gather: out overlaps index", far(), index(), {index_memory.data() + 31, 8, 4});
-  expect_gather("gather: out overlaps index", far(), {near_memory.data() + 28, 8, index_type::u32}, near());
+  expect_gather("gather: out overlaps index", far(), {sequential_memory.data() + 28, 8, index_type::u32}, near());
   expect_scatter("scatter: in overlaps out", {shared + 60, 8, 4}, index(), far());
   expect_scatter("scatter: out overlaps index", near(), {shared + 32, 8, index_type::u32}, far());
 }
 
 TEST_P(Arguments, NeighboursAreNoOverlap) {
-  std::byte* shared = far_memory.data();
+  std::byte* shared = indexed_memory.data();
   const std::array<std::uint32_t, 8> zeros{};
   copy_bytes(ctx, index_memory.data(), zeros.data(), sizeof zeros);
-  for (std::uint64_t at = 0; at + sizeof zeros <= far_memory.size(); at += sizeof zeros) {
+  for (std::uint64_t at = 0; at + sizeof zeros <= indexed_memory.size(); at += sizeof zeros) {
     copy_bytes(ctx, shared + at, zeros.data(), sizeof zeros);
   }
   gather(ctx, {shared, 16, 4}, index(), {shared + 64, 8, 4});
@@ -148,7 +150,7 @@ TEST_P(Arguments, InputsMayOverlapEachOther) {
   gather(ctx, {index_memory.data(), 8, 4}, index(), near());
   ctx.wait();
   std::array<std::uint32_t, 8> got{};
-  copy_bytes(ctx, got.data(), near_memory.data(), sizeof got);
+  copy_bytes(ctx, got.data(), sequential_memory.data(), sizeof got);
   EXPECT_EQ(got, (std::array<std::uint32_t, 8>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 

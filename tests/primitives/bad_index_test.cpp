@@ -56,7 +56,7 @@ enum class primitive { gather, scatter };
 
 // One call on `ctx` with an index list that may hold bad entries, compared with the reference's answer.
 struct indexed_call {
-  static constexpr std::uint64_t far_count = 9001;
+  static constexpr std::uint64_t indexed_count = 9001;
 
   primitive what;
   index_type type;
@@ -65,16 +65,16 @@ struct indexed_call {
   image far;
 
   indexed_call(primitive p, index_type t, std::uint64_t width)
-      : what(p), type(t), index(index_list(inputs::parse_pattern("permutation"), far_count, far_count, t)) {
+      : what(p), type(t), index(index_list(inputs::parse_pattern("permutation"), indexed_count, indexed_count, t)) {
     const bool gathers = p == primitive::gather;
-    near = gathers ? poisoned(far_count, width, width + 3) : filled(far_count, width, width, 0, 5);
-    far = gathers ? filled(far_count, width, width, 0, 5) : poisoned(far_count, width, width + 3);
+    near = gathers ? poisoned(indexed_count, width, width + 3) : filled(indexed_count, width, width, 0, 5);
+    far = gathers ? filled(indexed_count, width, width, 0, 5) : poisoned(indexed_count, width, width + 3);
   }
 
-  void call(const context& ctx, const_records near_in, records near_out, index_span list, const_records far_in,
-            records far_out, std::string_view variant) const {
-    if (what == primitive::gather) return gather(ctx, far_in, list, near_out, {.variant = variant});
-    scatter(ctx, near_in, list, far_out, {.variant = variant});
+  void call(const context& ctx, const_records sequential_in, records sequential_out, index_span list,
+            const_records indexed_in, records indexed_out, std::string_view variant) const {
+    if (what == primitive::gather) return gather(ctx, indexed_in, list, sequential_out, {.variant = variant});
+    scatter(ctx, sequential_in, list, indexed_out, {.variant = variant});
   }
 
   // The output's image after the reference has run; its complaint is dropped.
@@ -88,25 +88,26 @@ struct indexed_call {
 
   // Whether the variant takes it; throws nothing for bad entries before ctx.wait().
   bool run(const context& ctx, std::string_view variant, const image& answer) const {
-    const placed near_at(ctx, near);
+    const placed sequential_at(ctx, near);
     const placed index_at(ctx, index);
-    const placed far_at(ctx, far);
+    const placed indexed_at(ctx, far);
     try {
-      call(ctx, near_at.view(), near_at.view(), index_at.index(type), far_at.view(), far_at.view(), variant);
+      call(ctx, sequential_at.view(), sequential_at.view(), index_at.index(type), indexed_at.view(), indexed_at.view(),
+           variant);
     } catch (const error& e) {
       if (e.code() != error_code::no_variant) throw;
       return false;
     }
-    expect_bytes((what == primitive::gather ? near_at : far_at).download(), answer, "output");
-    expect_bytes((what == primitive::gather ? far_at : near_at).download(), what == primitive::gather ? far : near,
-                 "input");
+    expect_bytes((what == primitive::gather ? sequential_at : indexed_at).download(), answer, "output");
+    expect_bytes((what == primitive::gather ? indexed_at : sequential_at).download(),
+                 what == primitive::gather ? far : near, "input");
     expect_bytes(index_at.download(), index, "index");
     return true;
   }
 
   std::string message(std::uint64_t position, const bad_value& bad) const {
     return fmt::format("{}: index[{}] is {} the {} {} records", what == primitive::gather ? "gather" : "scatter",
-                       position, bad.complaint, what == primitive::gather ? "table's" : "output's", far_count);
+                       position, bad.complaint, what == primitive::gather ? "table's" : "output's", indexed_count);
   }
 };
 
@@ -142,7 +143,7 @@ TEST_P(BadIndex, IsSkippedAndReportedWithPlaceAndValue) {
   rotation<std::uint64_t> widths({4, 1, 16, 24, 8, 100, 17});
   std::size_t runs = 0;
   for (const index_type type : index_types) {
-    for (const bad_value& bad : bad_values(type, indexed_call::far_count)) {
+    for (const bad_value& bad : bad_values(type, indexed_call::indexed_count)) {
       for (const std::uint64_t position : {0, 4500, 9000}) {
         indexed_call c(what(), type, widths.next());
         set_entry(c.index, position, bad.bits);

@@ -26,9 +26,9 @@ struct gather_trial {
 
 gather_trial prepare(const movement_case& c) {
   gather_trial t{c.index,
-                 filled(c.far_count, c.record_bytes, c.record_bytes + c.far_padding, c.far_misalignment, 7),
-                 index_list(c.pattern, c.far_count, c.count, c.index),
-                 poisoned(c.count, c.record_bytes, c.record_bytes + c.near_padding, c.near_misalignment),
+                 filled(c.indexed_count, c.record_bytes, c.record_bytes + c.indexed_padding, c.indexed_misalignment, 7),
+                 index_list(c.pattern, c.indexed_count, c.count, c.index),
+                 poisoned(c.count, c.record_bytes, c.record_bytes + c.sequential_padding, c.sequential_misalignment),
                  {}};
   t.expected = t.out;
   gather(context::cpu(1), std::as_const(t.table).view(), index_view(t.index, t.type), t.expected.view(),

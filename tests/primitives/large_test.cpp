@@ -24,12 +24,12 @@ struct large_case {
   const char* name;
   bool gathers;
   std::uint64_t count;
-  std::uint64_t far_count;
+  std::uint64_t indexed_count;
   std::uint64_t record_bytes;
   index_type index;
   const char* pattern;
 
-  std::uint64_t needed_bytes() const { return count * (record_bytes + bytes(index)) + far_count * record_bytes; }
+  std::uint64_t needed_bytes() const { return count * (record_bytes + bytes(index)) + indexed_count * record_bytes; }
 };
 
 constexpr large_case cases[] = {
@@ -72,10 +72,10 @@ INSTANTIATE_TEST_SUITE_P(Movement, Large, testing::Combine(testing::ValuesIn(cas
 
 TEST_P(Large, EveryVariantIsRight) {
   const large_case& c = std::get<0>(GetParam());
-  buffer near_memory, far_memory, index_memory;
+  buffer sequential_memory, indexed_memory, index_memory;
   try {
-    near_memory = buffer(*ctx, c.count * c.record_bytes);
-    far_memory = buffer(*ctx, c.far_count * c.record_bytes);
+    sequential_memory = buffer(*ctx, c.count * c.record_bytes);
+    indexed_memory = buffer(*ctx, c.indexed_count * c.record_bytes);
     index_memory = buffer(*ctx, c.count * bytes(c.index));
   } catch (const error& e) {
     if (e.code() != error_code::out_of_memory) throw;
@@ -84,10 +84,10 @@ TEST_P(Large, EveryVariantIsRight) {
   constexpr std::uint64_t seed = 11;
   constexpr std::uint64_t other_seed = 12;
   const inputs::pattern pattern = inputs::parse_pattern(c.pattern);
-  const records near(near_memory.data(), c.count, c.record_bytes);
-  const records far(far_memory.data(), c.far_count, c.record_bytes);
+  const records near(sequential_memory.data(), c.count, c.record_bytes);
+  const records far(indexed_memory.data(), c.indexed_count, c.record_bytes);
   const index_span index(index_memory.data(), c.count, c.index);
-  inputs::fill_index(*ctx, pattern, c.far_count, index);
+  inputs::fill_index(*ctx, pattern, c.indexed_count, index);
   inputs::fill_records(*ctx, c.gathers ? far : near, seed);
 
   const auto move = [&](const std::string& variant) {
@@ -101,7 +101,7 @@ TEST_P(Large, EveryVariantIsRight) {
     inputs::fill_records(*ctx, c.gathers ? near : far, other_seed);
     move(v.variant);
     ctx->wait();
-    EXPECT_EQ(c.gathers ? inputs::count_gather_mismatches(*ctx, near, pattern, c.far_count, seed)
+    EXPECT_EQ(c.gathers ? inputs::count_gather_mismatches(*ctx, near, pattern, c.indexed_count, seed)
                         : inputs::count_scatter_mismatches(*ctx, far, pattern, c.count, seed),
               0U);
   }
@@ -110,13 +110,13 @@ TEST_P(Large, EveryVariantIsRight) {
   const std::uint64_t last = c.count - 1;
   const std::uint64_t bad = ~std::uint64_t{0} >> (bytes(c.index) == 4 ? 33 : 1);
   copy_bytes(*ctx, index_memory.data() + last * bytes(c.index), &bad, bytes(c.index));
-  if (bad < c.far_count) return;
+  if (bad < c.indexed_count) return;
   for (const variant_estimate& v : why.variants) {
     if (!v.applicable || v.variant.starts_with("reference.")) continue;
     move(v.variant);
     expect_error(error_code::bad_index,
                  fmt::format("{}: index[{}] is {}, past the {} {} records", c.gathers ? "gather" : "scatter", last, bad,
-                             c.gathers ? "table's" : "output's", c.far_count),
+                             c.gathers ? "table's" : "output's", c.indexed_count),
                  [&] { ctx->wait(); });
   }
 }

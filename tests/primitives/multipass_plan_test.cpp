@@ -26,28 +26,28 @@ TEST(EqualParts, CoverEverythingOnce) {
 
 TEST(ReachableRecords, StopWhereTheIndexTypeEnds) {
   primitives::movement m;
-  m.far_count = std::uint64_t{1} << 40;
+  m.indexed_count = std::uint64_t{1} << 40;
   m.index = index_type::u32;
   EXPECT_EQ(primitives::reachable_records(m), std::uint64_t{1} << 32);
   m.index = index_type::i32;
   EXPECT_EQ(primitives::reachable_records(m), std::uint64_t{1} << 31);
   m.index = index_type::i64;
-  EXPECT_EQ(primitives::reachable_records(m), m.far_count);
-  m.far_count = ~std::uint64_t{0};
+  EXPECT_EQ(primitives::reachable_records(m), m.indexed_count);
+  m.indexed_count = ~std::uint64_t{0};
   EXPECT_EQ(primitives::reachable_records(m), std::uint64_t{1} << 63);
   m.index = index_type::u64;
-  EXPECT_EQ(primitives::reachable_records(m), m.far_count);
+  EXPECT_EQ(primitives::reachable_records(m), m.indexed_count);
 }
 
 TEST(NearBytesMoved, CountSectorsThatHoldARecordOfThePass) {
   primitives::movement m;
   m.count = 1000;
   m.record_bytes = 8;
-  m.near_stride_bytes = 8;
-  EXPECT_EQ(primitives::near_bytes_moved(m, 1, 32), 8000U);
-  EXPECT_EQ(primitives::near_bytes_moved(m, 2, 32), 15000U) << "a sector of four is missed once in 16";
-  m.near_stride_bytes = 64;
-  EXPECT_EQ(primitives::near_bytes_moved(m, 4, 32), 64000U) << "a sector of its own moves once";
+  m.sequential_stride_bytes = 8;
+  EXPECT_EQ(primitives::sequential_bytes_moved(m, 1, 32), 8000U);
+  EXPECT_EQ(primitives::sequential_bytes_moved(m, 2, 32), 15000U) << "a sector of four is missed once in 16";
+  m.sequential_stride_bytes = 64;
+  EXPECT_EQ(primitives::sequential_bytes_moved(m, 4, 32), 64000U) << "a sector of its own moves once";
 }
 
 TEST(MultipassPlan, RejectsWhatItDoesNotPromise) {
@@ -56,13 +56,13 @@ TEST(MultipassPlan, RejectsWhatItDoesNotPromise) {
     const auto& variant = named(primitives::scatter_variants(), cuda ? "cuda.multipass" : "cpu.multipass");
     primitives::scatter_problem p;
     p.backend = where.ctx.backend();
-    p.count = p.far_count = 1000;
-    p.record_bytes = p.near_stride_bytes = p.far_stride_bytes = p.word_bytes = 8;
+    p.count = p.indexed_count = 1000;
+    p.record_bytes = p.sequential_stride_bytes = p.indexed_stride_bytes = p.word_bytes = 8;
     EXPECT_TRUE(variant.plan(p, where.ctx.profile()).applicable());
     p.duplicates = duplicates::last;
     EXPECT_STREQ(variant.plan(p, where.ctx.profile()).rejection, "any writer may win");
     p.duplicates = duplicates::any;
-    p.far_count = 0;
+    p.indexed_count = 0;
     EXPECT_STREQ(variant.plan(p, where.ctx.profile()).rejection, "there is no record that an index could name");
   }
 }
@@ -71,10 +71,10 @@ TEST(MultipassPlan, TakesPassesFromTheModel) {
   const context ctx = context::cpu(1);
   const auto& variant = named(primitives::scatter_variants(), "cpu.multipass");
   primitives::scatter_problem p;
-  p.count = p.far_count = 2 * ctx.profile().cache_bytes / 8;
-  p.record_bytes = p.near_stride_bytes = p.far_stride_bytes = p.word_bytes = 8;
+  p.count = p.indexed_count = 2 * ctx.profile().cache_bytes / 8;
+  p.record_bytes = p.sequential_stride_bytes = p.indexed_stride_bytes = p.word_bytes = 8;
   namespace he2007 = plan::he2007;
-  const auto expected = he2007::best_passes(he2007::operation::scatter, {p.count, p.far_count, 8, p.count * 4},
+  const auto expected = he2007::best_passes(he2007::operation::scatter, {p.count, p.indexed_count, 8, p.count * 4},
                                             access_pattern::unknown(), he2007::parameters_of(ctx.profile()));
   EXPECT_EQ(variant.plan(p, ctx.profile()).parameters[primitives::multipass_passes], expected);
   p.pattern = access_pattern::sequential();

@@ -30,8 +30,8 @@ TEST_P(Multipass, EqualsTheReferenceWithAnyPassesAndSegments) {
     const movement_case packed{inputs::parse_pattern(pattern), types.next(), 9001, 9973, width};
     movement_case padded = packed;
     padded.index = types.next();
-    padded.near_padding = 16 - width % 16;
-    padded.far_padding = 16;
+    padded.sequential_padding = 16 - width % 16;
+    padded.indexed_padding = 16;
     for (const movement_case& c : {packed, padded}) {
       const multipass_trial t(gathers(), c);
       const image expected = t.expected(context::cpu(1));

@@ -22,11 +22,11 @@ struct trial {
   inputs::pattern pattern;
   index_type index = index_type::u32;
   std::uint64_t count = 0;
-  std::uint64_t far_count = 0;
+  std::uint64_t indexed_count = 0;
   std::uint64_t record_bytes = 1;
 
   std::string description() const {
-    return fmt::format("{} r{} {} n={} far={}", inputs::name(pattern), record_bytes, name(index), count, far_count);
+    return fmt::format("{} r{} {} n={} far={}", inputs::name(pattern), record_bytes, name(index), count, indexed_count);
   }
 };
 
@@ -61,13 +61,13 @@ TEST_P(Prepared, GathersAsGatherDoes) {
   std::size_t runs = 0;
   for (const trial& t : trials(false)) {
     SCOPED_TRACE(t.description());
-    const image index = index_list(t.pattern, t.far_count, t.count, t.index);
+    const image index = index_list(t.pattern, t.indexed_count, t.count, t.index);
     for (const named_context& where : every_context()) {
       SCOPED_TRACE(where.name);
       const placed index_at(where.ctx, index);
       std::optional<prepared_gather> prepared;
       try {
-        prepared = prepare_gather(where.ctx, index_at.index(t.index), t.far_count, t.record_bytes, 1000,
+        prepared = prepare_gather(where.ctx, index_at.index(t.index), t.indexed_count, t.record_bytes, 1000,
                                   {.pattern = access_pattern::random(), .variant = GetParam()});
       } catch (const error& e) {
         ASSERT_TRUE(refuses(e) && !GetParam().empty()) << e.what();
@@ -75,7 +75,7 @@ TEST_P(Prepared, GathersAsGatherDoes) {
       }
       EXPECT_GE(prepared->report().preparation_seconds, 0);
       for (const std::uint64_t seed : {3, 4}) {
-        const image table = filled(t.far_count, t.record_bytes, t.record_bytes, 0, seed);
+        const image table = filled(t.indexed_count, t.record_bytes, t.record_bytes, 0, seed);
         image expected = poisoned(t.count, t.record_bytes, t.record_bytes);
         const placed table_at(where.ctx, table);
         const placed out_at(where.ctx, expected);
@@ -96,13 +96,13 @@ TEST_P(Prepared, ScattersAsScatterDoes) {
   std::size_t runs = 0;
   for (const trial& t : trials(true)) {
     SCOPED_TRACE(t.description());
-    const image index = index_list(t.pattern, t.far_count, t.count, t.index);
+    const image index = index_list(t.pattern, t.indexed_count, t.count, t.index);
     for (const named_context& where : every_context()) {
       SCOPED_TRACE(where.name);
       const placed index_at(where.ctx, index);
       std::optional<prepared_scatter> prepared;
       try {
-        prepared = prepare_scatter(where.ctx, index_at.index(t.index), t.far_count, t.record_bytes, 1000,
+        prepared = prepare_scatter(where.ctx, index_at.index(t.index), t.indexed_count, t.record_bytes, 1000,
                                    {.pattern = access_pattern::random(), .variant = GetParam()});
       } catch (const error& e) {
         ASSERT_TRUE(refuses(e) && !GetParam().empty()) << e.what();
@@ -110,7 +110,7 @@ TEST_P(Prepared, ScattersAsScatterDoes) {
       }
       for (const std::uint64_t seed : {5, 6}) {
         const image in = filled(t.count, t.record_bytes, t.record_bytes, 0, seed);
-        image expected = poisoned(t.far_count, t.record_bytes, t.record_bytes);
+        image expected = poisoned(t.indexed_count, t.record_bytes, t.record_bytes);
         const placed in_at(where.ctx, in);
         const placed out_at(where.ctx, expected);
         scatter(context::cpu(1), in.view(), index_view(index, t.index), expected.view(),

@@ -28,9 +28,9 @@ struct scatter_trial {
 
 scatter_trial prepare(const movement_case& c) {
   scatter_trial t{c.index,
-                  filled(c.count, c.record_bytes, c.record_bytes + c.near_padding, c.near_misalignment, 7),
-                  index_list(c.pattern, c.far_count, c.count, c.index),
-                  poisoned(c.far_count, c.record_bytes, c.record_bytes + c.far_padding, c.far_misalignment),
+                  filled(c.count, c.record_bytes, c.record_bytes + c.sequential_padding, c.sequential_misalignment, 7),
+                  index_list(c.pattern, c.indexed_count, c.count, c.index),
+                  poisoned(c.indexed_count, c.record_bytes, c.record_bytes + c.indexed_padding, c.indexed_misalignment),
                   {}};
   t.expected = t.out;
   scatter(context::cpu(1), std::as_const(t.in).view(), index_view(t.index, t.type), t.expected.view(),
@@ -131,9 +131,9 @@ std::vector<movement_case> repeat_cases(const std::vector<std::uint64_t>& widths
 std::vector<movement_case> last_cases() {
   std::vector<movement_case> cases = repeat_cases({1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 32, 64, 100});
   for (movement_case c : repeat_cases({4, 16, 24})) {
-    c.far_padding = 5;
-    c.near_padding = 16;
-    c.far_misalignment = 1;
+    c.indexed_padding = 5;
+    c.sequential_padding = 16;
+    c.indexed_misalignment = 1;
     cases.push_back(c);
   }
   return cases;

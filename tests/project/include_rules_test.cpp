@@ -57,14 +57,15 @@ TEST_F(PlantedTree, NamesLayersThatLookUpwards) {
   plant("src/primitives/c.hpp", "#include \"cpu/parallel.hpp\"\n");
   plant("src/cli/d.cpp", "#include \"cpu/parallel.hpp\"\n");
   plant("src/shiny/e.cpp", "#include <vector>\n");
-  EXPECT_EQ(broken(),
-            (list{
-                "src/cli/d.cpp:1: cpu/parallel.hpp: cli may include cli, core, inputs, io, jobs, plan, primitives, reference",
-                "src/core/a.cpp:3: plan/choose.hpp: core may include core",
-                "src/cpu/b.cpp:1: cuda/launch.cuh: cpu may include core, cpu, plan, primitives",
-                "src/primitives/c.hpp:1: cpu/parallel.hpp: primitives may include core, plan, primitives",
-                "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
-            }));
+  EXPECT_EQ(
+      broken(),
+      (list{
+          "src/cli/d.cpp:1: cpu/parallel.hpp: cli may include cli, core, inputs, io, jobs, plan, primitives, reference",
+          "src/core/a.cpp:3: plan/choose.hpp: core may include core",
+          "src/cpu/b.cpp:1: cuda/launch.cuh: cpu may include core, cpu, plan, primitives",
+          "src/primitives/c.hpp:1: cpu/parallel.hpp: primitives may include core, plan, primitives",
+          "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
+      }));
 }
 
 TEST_F(PlantedTree, NamesDeviceHeadersWhereThereIsNoDevice) {

@@ -23,17 +23,17 @@ struct movement_case {
   inputs::pattern pattern;
   index_type index = index_type::u32;
   std::uint64_t count = 0;
-  std::uint64_t far_count = 0;
+  std::uint64_t indexed_count = 0;
   std::uint64_t record_bytes = 1;
-  std::uint64_t near_padding = 0;  ///< bytes between records
-  std::uint64_t far_padding = 0;
-  std::uint64_t near_misalignment = 0;
-  std::uint64_t far_misalignment = 0;
+  std::uint64_t sequential_padding = 0;  ///< bytes between records
+  std::uint64_t indexed_padding = 0;
+  std::uint64_t sequential_misalignment = 0;
+  std::uint64_t indexed_misalignment = 0;
 
   std::string description() const {
     return fmt::format("{} r{} {} n={} far={} padding {}/{} misaligned {}/{} seed {}", inputs::name(pattern),
-                       record_bytes, name(index), count, far_count, near_padding, far_padding, near_misalignment,
-                       far_misalignment, pattern.seed);
+                       record_bytes, name(index), count, indexed_count, sequential_padding, indexed_padding,
+                       sequential_misalignment, indexed_misalignment, pattern.seed);
   }
 };
 

@@ -31,9 +31,9 @@ struct multipass_trial {
       : gathers(is_gather),
         checking(b),
         type(c.index),
-        near(side(!is_gather, c.count, c.record_bytes, c.near_padding, c.near_misalignment)),
-        index(index_list(c.pattern, c.far_count, c.count, c.index)),
-        far(side(is_gather, c.far_count, c.record_bytes, c.far_padding, c.far_misalignment)) {}
+        near(side(!is_gather, c.count, c.record_bytes, c.sequential_padding, c.sequential_misalignment)),
+        index(index_list(c.pattern, c.indexed_count, c.count, c.index)),
+        far(side(is_gather, c.indexed_count, c.record_bytes, c.indexed_padding, c.indexed_misalignment)) {}
 
   static image side(bool is_read, std::uint64_t count, std::uint64_t width, std::uint64_t padding,
                     std::uint64_t misalignment) {

@@ -58,9 +58,9 @@ inline image filled(std::uint64_t count, std::uint64_t record_bytes, std::uint64
 }
 
 /// An index list made by a pattern.
-inline image index_list(const inputs::pattern& p, std::uint64_t far_count, std::uint64_t count, index_type type) {
+inline image index_list(const inputs::pattern& p, std::uint64_t indexed_count, std::uint64_t count, index_type type) {
   image made = poisoned(count, bytes(type), bytes(type), 0, false);
-  inputs::fill_index(context::cpu(1), p, far_count, {made.record(0), count, type});
+  inputs::fill_index(context::cpu(1), p, indexed_count, {made.record(0), count, type});
   return made;
 }
 

@@ -74,17 +74,17 @@ inline primitives::split_problem split_named(const problem_name& name, backend_k
 inline primitives::movement movement_named(const problem_name& name, backend_kind backend) {
   primitives::movement m;
   m.backend = backend;
-  m.record_bytes = m.near_stride_bytes = m.far_stride_bytes = name.record_bytes;
+  m.record_bytes = m.sequential_stride_bytes = m.indexed_stride_bytes = name.record_bytes;
   m.word_bytes = primitives::widest_word(m.record_bytes);
   m.index = name.types.starts_with("u64") ? index_type::u64 : index_type::u32;
-  m.count = m.far_count = name.count;
+  m.count = m.indexed_count = name.count;
   return m;
 }
 
 /// "scatter_reduce/uniform:s1024/r4/u32+f32/n=65536", "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=65536"
 inline primitives::scatter_reduce_problem reduction_named(const problem_name& name, backend_kind backend) {
   primitives::scatter_reduce_problem p{movement_named(name, backend)};
-  p.far_count = std::stoull(name.pattern.substr(name.pattern.find(":s") + 2));
+  p.indexed_count = std::stoull(name.pattern.substr(name.pattern.find(":s") + 2));
   const std::vector<std::string> types = split_text(name.types, '+');
   for (const auto& [text, type] : {std::pair{"u32", value_type::u32},
                                    {"f32", value_type::f32},

@@ -121,7 +121,7 @@ class cpu_probe final : public plan::probe {
                       std::uint64_t count) override {
     chased_ = 0;
     primitives::movement records;
-    records.record_bytes = records.near_stride_bytes = records.far_stride_bytes = record_bytes;
+    records.record_bytes = records.sequential_stride_bytes = records.indexed_stride_bytes = record_bytes;
     const random_places places{random_.data(), list_entries - 1, footprint / record_bytes, ++runs_};
     const probed_table table{memory_.data(), footprint > prefetch_from_bytes, footprint > cache_bytes_};
     const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {

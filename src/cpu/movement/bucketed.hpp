@@ -23,9 +23,9 @@ inline const char* why_not_clustered(const primitives::movement& m) noexcept {
 /// bytes 1.09x and 1.80x.
 inline bool may_pay_to_cluster(const primitives::movement& m) noexcept {
   using kind = access_pattern::kind;
-  constexpr std::uint64_t least_far_bytes = std::uint64_t{64} << 20;
+  constexpr std::uint64_t least_indexed_bytes = std::uint64_t{64} << 20;
   const bool scattered = m.pattern.shape == kind::unknown || m.pattern.shape == kind::random;
-  return scattered && m.far_bytes() >= least_far_bytes;
+  return scattered && m.indexed_bytes() >= least_indexed_bytes;
 }
 
 /// Bytes that a record takes in scratch: the next power of two, so that some fill a line.
@@ -36,7 +36,7 @@ template <class Body>
 void with_clustered(const primitives::movement& m, Body body) {
   with_layout(m, [&](auto layout) {
     using layout_type = decltype(layout);
-    if constexpr (requires { layout.far_stride_bytes; }) {
+    if constexpr (requires { layout.indexed_stride_bytes; }) {
       switch (clustered_bytes(m)) {
         case 1: return body(layout, block_of_bytes<1>{});
         case 2: return body(layout, block_of_bytes<2>{});
@@ -54,7 +54,7 @@ void with_clustered(const primitives::movement& m, Body body) {
 /// Copies a record to or from a block, which is no wider than the records' next power of two.
 template <class Layout>
 void copy_clustered(Layout layout, std::byte* to, const std::byte* from) noexcept {
-  if constexpr (requires { layout.far_stride_bytes; }) {
+  if constexpr (requires { layout.indexed_stride_bytes; }) {
     std::memcpy(to, from, layout.record_bytes);
   } else {
     layout.copy(to, from);
@@ -64,7 +64,7 @@ void copy_clustered(Layout layout, std::byte* to, const std::byte* from) noexcep
 /// Whether the list is one that ordering helps: as cpu.by_page looks at a tile, this looks at all of it.
 template <class Index>
 bool is_worth_clustering(const primitives::movement& m, const Index* index) {
-  return is_scattered(index, m.count, m.far_stride_bytes);
+  return is_scattered(index, m.count, m.indexed_stride_bytes);
 }
 
 }  // namespace sheaf::cpu

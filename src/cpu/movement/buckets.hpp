@@ -31,7 +31,7 @@ struct cluster_room {
   std::uint64_t bytes;
 
   cluster_room(const primitives::movement& p, const plan::planned& plan, std::uint64_t value_bytes) noexcept
-      : windows(p.far_count == 0 ? 1 : ((p.far_count - 1) >> plan.parameters[cluster_shift]) + 1) {
+      : windows(p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> plan.parameters[cluster_shift]) + 1) {
     const auto aligned = [](std::uint64_t b) { return (b + bucket_bytes - 1) / bucket_bytes * bucket_bytes; };
     const std::uint64_t parts = plan.parameters[cluster_parts];
     const std::uint64_t table = aligned(bucket_table::bytes(parts, windows));
@@ -50,18 +50,18 @@ inline void plan_clusters(const primitives::movement& p, const machine& m, std::
                           plan::planned& plan) {
   constexpr std::uint64_t most_windows = 4096;
   auto shift = static_cast<std::uint64_t>(std::bit_width(std::max<std::uint64_t>(1, window_records))) - 1;
-  while (p.far_count > 0 && (p.far_count - 1) >> shift >= most_windows) ++shift;
-  const std::uint64_t windows = p.far_count == 0 ? 1 : ((p.far_count - 1) >> shift) + 1;
+  while (p.indexed_count > 0 && (p.indexed_count - 1) >> shift >= most_windows) ++shift;
+  const std::uint64_t windows = p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> shift) + 1;
   plan.parameters[cluster_shift] = shift;
-  plan.parameters[cluster_parts] = std::min(parts_worth(2 * p.near_bytes() + p.index_bytes(), m.parallelism),
+  plan.parameters[cluster_parts] = std::min(parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism),
                                             std::max<std::uint64_t>(1, p.count / windows));
-  plan.parameters[cluster_streams] = p.near_bytes() + p.index_bytes() > m.cache_bytes;
+  plan.parameters[cluster_streams] = p.sequential_bytes() + p.index_bytes() > m.cache_bytes;
 }
 
 /// Records of a window that fits half of the second cache, which is each thread's own.
 inline std::uint64_t cached_window_records(const primitives::movement& p, const machine& m) noexcept {
   const std::uint64_t cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
-  return std::max<std::uint64_t>(1, cache / 2 / p.far_stride_bytes);
+  return std::max<std::uint64_t>(1, cache / 2 / p.indexed_stride_bytes);
 }
 
 /// Prices a clustered movement that streams so many bytes beside its accesses inside the windows, on scratch that the
@@ -69,7 +69,7 @@ inline std::uint64_t cached_window_records(const primitives::movement& p, const 
 /// 207.
 inline void price_clusters(const primitives::movement& p, const machine& m, std::uint64_t streamed_bytes,
                            std::uint64_t value_bytes, bool writes, plan::planned& plan) {
-  const std::uint64_t window_bytes = p.far_stride_bytes << plan.parameters[cluster_shift];
+  const std::uint64_t window_bytes = p.indexed_stride_bytes << plan.parameters[cluster_shift];
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("streamed", static_cast<double>(streamed_bytes) / m.copy_bytes_per_second);
   plan.add(writes ? "random write" : "random read", writes ? m.random_writes(p.count, value_bytes, window_bytes)
@@ -91,7 +91,7 @@ class clusters {
         scratch_(ctx.state(), room_.bytes),
         index_(index),
         count_(p.count),
-        limit_(p.far_count),
+        limit_(p.indexed_count),
         shift_(plan.parameters[cluster_shift]),
         parts_(plan.parameters[cluster_parts]),
         streams_(plan.parameters[cluster_streams] != 0),

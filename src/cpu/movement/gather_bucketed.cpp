@@ -20,10 +20,10 @@ plan::planned plan_clustered(const gather_problem& p, const machine& m) {
   // Index read three times, indices in windows written and read, the table read, values and output written and read.
   const std::uint64_t values = p.count * clustered_bytes(p);
   const std::uint64_t local = p.count * sizeof(std::uint32_t);
-  price_clusters(
-      p, m,
-      3 * p.index_bytes() + 2 * local + std::min(p.far_bytes(), p.count * line_bytes) + 3 * values + 2 * p.near_bytes(),
-      p.record_bytes, false, plan);
+  price_clusters(p, m,
+                 3 * p.index_bytes() + 2 * local + std::min(p.indexed_bytes(), p.count * line_bytes) + 3 * values +
+                     2 * p.sequential_bytes(),
+                 p.record_bytes, false, plan);
   return plan;
 }
 
@@ -49,7 +49,7 @@ void put_back(Layout layout, const Clusters& ordered, std::uint64_t part, const 
   constexpr std::uint64_t ahead = 2 * line_bytes / sizeof(Value);
   const Value* const values = ordered.template values<Value>();
   std::uint64_t* const next = ordered.next(part);
-  const std::uint64_t limit = p.far_count;
+  const std::uint64_t limit = p.indexed_count;
   const std::uint64_t end = part_begin(p.count, ordered.parts(), part + 1);
   for (std::uint64_t i = part_begin(p.count, ordered.parts(), part); i < end; ++i) {
     std::byte* const to = out + layout.near(i);
@@ -67,7 +67,7 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
   core::cpu_state& state = core::cpu(ctx);
   with_index(b.index, [&](const auto* index) {
     if (!is_worth_clustering(p, index)) {
-      return gather_in_order(ctx, p, b, true, p.near_bytes() > ctx.profile().cache_bytes);
+      return gather_in_order(ctx, p, b, true, p.sequential_bytes() > ctx.profile().cache_bytes);
     }
     const std::uint64_t call = state.begin_call();
     with_clustered(p, [&](auto layout, auto block) {
@@ -79,7 +79,7 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
       for_each_part(ordered.parts(),
                     [&](std::uint64_t part) { put_back<value>(layout, ordered, part, p, index, b.out.data); });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::gather_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::gather_index));
       }
     });
   });

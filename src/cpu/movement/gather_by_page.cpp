@@ -12,12 +12,12 @@ using primitives::gather_problem;
 // Tile after tile in the order of the table's pages; a tile that is not scattered, or holds a bad index, goes direct.
 plan::planned plan_by_page(const gather_problem& p, const machine& m) {
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
-  traffic t = reads_of(p, m);
+  memory_cost t = reads_of(p, m);
   t.access *= ordered_share(p, false);
   plan::planned plan = priced(t, m, false);
   add_lines_read(p, m, false, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
+  plan.parameters[gather_streams] = p.sequential_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;
   return plan;
 }
@@ -40,24 +40,24 @@ void run_by_page(const context& ctx, const gather_problem& p, const plan::planne
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(
-          ctx, p, p.count, b.index, core::index_role::gather_index,
-          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
-            page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
-            first_bad all;
-            for (std::uint64_t first = begin; first < end; first += tile_entries) {
-              const std::uint64_t count = std::min(tile_entries, end - first);
-              std::byte* const out = b.out.data + layout.near(first);
-              if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
-                gather_ordered(layout, pages.order(index + first, count), b.table.data, out);
-                continue;
-              }
-              gather_range range(layout, index + first, b.table.data, out, limit);
-              const first_bad bad = range.run(count, true, plan.parameters[gather_streams]);
-              if (bad.found()) all.see(first + bad.position);
-            }
-            return all;
-          });
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::gather_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
+                       page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
+                       first_bad all;
+                       for (std::uint64_t first = begin; first < end; first += tile_entries) {
+                         const std::uint64_t count = std::min(tile_entries, end - first);
+                         std::byte* const out = b.out.data + layout.near(first);
+                         if (is_scattered(index + first, count, p.indexed_stride_bytes) &&
+                             are_below(index + first, count, limit)) {
+                           gather_ordered(layout, pages.order(index + first, count), b.table.data, out);
+                           continue;
+                         }
+                         gather_range range(layout, index + first, b.table.data, out, limit);
+                         const first_bad bad = range.run(count, true, plan.parameters[gather_streams]);
+                         if (bad.found()) all.see(first + bad.position);
+                       }
+                       return all;
+                     });
     });
   });
 }

@@ -13,7 +13,7 @@ plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan = priced(reads_of(p, m), m, false);
   plan.parameters[gather_asks_ahead] = reads_ahead(p);
-  plan.parameters[gather_streams] = p.near_bytes() > m.cache_bytes;
+  plan.parameters[gather_streams] = p.sequential_bytes() > m.cache_bytes;
   return plan;
 }
 

@@ -9,7 +9,7 @@ using primitives::gather_problem;
 
 plan::planned plan_multipass(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  if (p.far_count == 0) return plan::rejected("there is no record that an index could name");
+  if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::gather);
 }
 

@@ -33,7 +33,7 @@ class gather_range {
 
  private:
   static constexpr std::uint64_t block_records = 64;  // fill whole lines, whatever their width
-  static constexpr bool is_dense = !requires(Layout l) { l.far_stride_bytes; };
+  static constexpr bool is_dense = !requires(Layout l) { l.indexed_stride_bytes; };
 
   // Records [first, last) to `to`, which is where record `first` goes; asks ahead for those below ahead_end. Works on
   // copies of the members: bytes that are written could be theirs, as far as the compiler knows.

@@ -23,17 +23,17 @@ constexpr std::uint64_t few_streams = 1024;
 
 class accesses {
  public:
-  accesses(const primitives::movement& p, const machine& profile, bool far_is_written)
-      : m(profile), writes(far_is_written), order(p.pattern) {
+  accesses(const primitives::movement& p, const machine& profile, bool indexed_is_written)
+      : m(profile), writes(indexed_is_written), order(p.pattern) {
     count = static_cast<double>(p.count);
     width = static_cast<double>(p.record_bytes);
-    far_count = std::max(1.0, static_cast<double>(p.far_count));
-    footprint = static_cast<double>(p.far_bytes());
+    indexed_count = std::max(1.0, static_cast<double>(p.indexed_count));
+    footprint = static_cast<double>(p.indexed_bytes());
     // A cache line is read before it is written in parts; what is past the last cache is written without.
-    const bool past_cache = p.near_bytes() > m.cache_bytes;
-    const double near_bytes = static_cast<double>(p.near_bytes()) * (writes || past_cache ? 1 : 2);
-    all_bytes = p.near_bytes() + p.index_bytes() + p.far_bytes();
-    near = streamed(near_bytes + static_cast<double>(p.index_bytes()));
+    const bool past_cache = p.sequential_bytes() > m.cache_bytes;
+    const double sequential_bytes = static_cast<double>(p.sequential_bytes()) * (writes || past_cache ? 1 : 2);
+    all_bytes = p.sequential_bytes() + p.index_bytes() + p.indexed_bytes();
+    near = streamed(sequential_bytes + static_cast<double>(p.index_bytes()));
     own_cache = static_cast<double>(m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20);
   }
 
@@ -59,24 +59,24 @@ class accesses {
   bool writes;
   access_pattern order;
   std::uint64_t all_bytes = 0;
-  double count = 0, width = 0, far_count = 0, footprint = 0, near = 0, own_cache = 0;
+  double count = 0, width = 0, indexed_count = 0, footprint = 0, near = 0, own_cache = 0;
 };
 
-void at_random(const accesses& a, traffic& t) {
+void at_random(const accesses& a, memory_cost& t) {
   t.access = a.count * a.cost(a.footprint);
   // Below the last cache the profile's lines are warm, a caller's are not.
   if (a.footprint < static_cast<double>(a.m.cache_bytes) / 4) t.far = a.streamed(std::min(a.count * line, a.footprint));
 }
 
 // The c most wanted of n records take log(c) / log(n) of the accesses; each lies alone on its line.
-void skewed(const accesses& a, traffic& t) {
-  const double all = std::log(std::max(2.0, a.far_count));
-  const double held = std::log(std::clamp(a.own_cache / 4 / std::max(a.width, line), 1.0, a.far_count)) / all;
-  const double near_cost = a.read(a.own_cache / 2);
-  t.access = a.count * (held * near_cost + (1 - held) * std::max(near_cost, a.cost(a.footprint)));
+void skewed(const accesses& a, memory_cost& t) {
+  const double all = std::log(std::max(2.0, a.indexed_count));
+  const double held = std::log(std::clamp(a.own_cache / 4 / std::max(a.width, line), 1.0, a.indexed_count)) / all;
+  const double sequential_cost = a.read(a.own_cache / 2);
+  t.access = a.count * (held * sequential_cost + (1 - held) * std::max(sequential_cost, a.cost(a.footprint)));
 }
 
-void strided(const accesses& a, traffic& t) {
+void strided(const accesses& a, memory_cost& t) {
   const double step = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width;
   const double span = std::min(step, std::max(line, a.width));
   t.far = a.swept(a.count * span * (a.writes ? 2 : 1), a.footprint);
@@ -85,12 +85,12 @@ void strided(const accesses& a, traffic& t) {
 
 // Some streams stay in the first cache. Some hundred fall on the same few sets of the first two where their distance is
 // a power of two; some thousand cost more than chance does, as none of their lines is there for the second record.
-void partitioned(const accesses& a, traffic& t) {
+void partitioned(const accesses& a, memory_cost& t) {
   const auto streams = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter));
   if (streams <= 32) {
     t.far = a.once();
     t.access = a.count * a.read(in_l1);
-    t.sharpness = overlap_in_cache;
+    t.overlap_exponent = overlap_in_cache;
   } else if (streams <= 1024) {
     t.access = a.count * a.cost(a.writes ? 16e6 : std::min(a.footprint, 4e6));
   } else {
@@ -100,18 +100,18 @@ void partitioned(const accesses& a, traffic& t) {
 
 // A window that the own cache holds costs what its first touch costs. Threads write windows of their own: the profile's
 // small footprints are written by all at once.
-void clustered(const accesses& a, traffic& t) {
+void clustered(const accesses& a, memory_cost& t) {
   const double window =
       std::min(a.footprint, static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width);
   if (window >= a.footprint) return at_random(a, t);
   const bool fits = window < a.own_cache / 2;
   t.far = a.once();
   t.access = a.count * (fits || !a.writes ? a.read(window) : a.write(std::max(window, a.own_cache)) / 2);
-  if (fits) t.sharpness = overlap_in_cache;
+  if (fits) t.overlap_exponent = overlap_in_cache;
 }
 
-traffic traffic_of(const accesses& a) {
-  traffic t;
+memory_cost memory_cost_of(const accesses& a) {
+  memory_cost t;
   t.near = a.near;
   switch (a.order.shape) {
     case kind::unknown:
@@ -123,12 +123,12 @@ traffic traffic_of(const accesses& a) {
     case kind::sequential:
       t.far = a.once();
       t.access = a.count * a.read(in_l1);
-      t.sharpness = overlap_in_cache;
+      t.overlap_exponent = overlap_in_cache;
       break;
     case kind::repeated: {
       const double held = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width;
       t.access = a.count * a.read(held);
-      t.sharpness = held < a.own_cache ? overlap_in_cache : 1;
+      t.overlap_exponent = held < a.own_cache ? overlap_in_cache : 1;
       break;
     }
   }
@@ -137,13 +137,14 @@ traffic traffic_of(const accesses& a) {
 
 }  // namespace
 
-traffic reads_of(const primitives::movement& p, const machine& m) { return traffic_of({p, m, false}); }
-traffic writes_of(const primitives::movement& p, const machine& m) { return traffic_of({p, m, true}); }
+memory_cost reads_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}); }
+memory_cost writes_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}); }
 
-plan::planned priced(const traffic& t, const machine& m, bool writes) {
+plan::planned priced(const memory_cost& t, const machine& m, bool writes) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  plan.add_beside(t.sharpness, {{"streamed", t.near + t.far}, {writes ? "random write" : "random read", t.access}});
+  plan.add_overlapped(t.overlap_exponent,
+                      {{"streamed", t.near + t.far}, {writes ? "random write" : "random read", t.access}});
   return plan;
 }
 
@@ -151,15 +152,15 @@ void add_sharing(const primitives::movement& p, const machine& m, plan::planned&
   constexpr std::uint64_t shared_span = 4 * line_bytes;  // lines come with their neighbours
   const double seconds_for_a_line = p.record_bytes < 2 * narrow ? 2e-9 : 8e-9;
   const std::uint64_t caches = m.cache_levels.size() > 1 ? m.cache_levels[1] * m.parallelism : std::uint64_t{2} << 20;
-  if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.far_bytes() > caches) return;
-  if (p.record_bytes < narrow || p.pattern.parameter * p.far_stride_bytes > shared_span) return;
+  if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.indexed_bytes() > caches) return;
+  if (p.record_bytes < narrow || p.pattern.parameter * p.indexed_stride_bytes > shared_span) return;
   plan.add("shared lines", static_cast<double>(p.count) * seconds_for_a_line / m.parallelism);
 }
 
 void add_lines_read(const primitives::movement& p, const machine& m, bool writes, plan::planned& plan) {
   const bool in_order = p.pattern.shape == kind::sequential || p.pattern.shape == kind::repeated;
-  if (in_order || p.near_bytes() <= m.cache_bytes || p.record_bytes % line_bytes != 0) return;
-  const std::uint64_t written = writes ? std::min(p.far_bytes(), p.near_bytes()) : p.near_bytes();
+  if (in_order || p.sequential_bytes() <= m.cache_bytes || p.record_bytes % line_bytes != 0) return;
+  const std::uint64_t written = writes ? std::min(p.indexed_bytes(), p.sequential_bytes()) : p.sequential_bytes();
   plan.add("lines read to be written", static_cast<double>(written) / m.copy_bytes_per_second);
 }
 
@@ -178,7 +179,7 @@ bool reads_ahead(const primitives::movement& p) noexcept {
     case kind::skewed: from = prefetch_from_bytes / 8; break;
     default: break;
   }
-  return p.far_bytes() > from;
+  return p.indexed_bytes() > from;
 }
 
 bool writes_ahead(const primitives::movement& p) noexcept {
@@ -189,16 +190,16 @@ bool writes_ahead(const primitives::movement& p) noexcept {
     case kind::partitioned:
       if (p.record_bytes >= line_bytes) break;
       if (p.pattern.parameter <= seen_streams) return false;
-      if (p.pattern.parameter > few_streams && (single || p.far_bytes() > most_streamed_bytes)) return false;
+      if (p.pattern.parameter > few_streams && (single || p.indexed_bytes() > most_streamed_bytes)) return false;
       break;
     case kind::sequential:
       if (single) return false;
       break;
     case kind::strided:
-    case kind::clustered: return p.far_bytes() > in_l1;
+    case kind::clustered: return p.indexed_bytes() > in_l1;
     default: break;
   }
-  return p.far_bytes() > (single ? prefetch_from_bytes / 4 : in_l1);
+  return p.indexed_bytes() > (single ? prefetch_from_bytes / 4 : in_l1);
 }
 
 }  // namespace sheaf::cpu

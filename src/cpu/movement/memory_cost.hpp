@@ -11,19 +11,19 @@
 namespace sheaf::cpu {
 
 /// Seconds that a movement keeps each resource busy.
-struct traffic {
-  double near = 0;       ///< index and near side, in order
-  double far = 0;        ///< the far side, where it is touched in order or for the first time
-  double access = 0;     ///< far accesses one by one
-  double sharpness = 1;  ///< how well these overlap, as in planned::add_beside
+struct memory_cost {
+  double near = 0;              ///< index and near side, in order
+  double far = 0;               ///< the far side, where it is touched in order or for the first time
+  double access = 0;            ///< far accesses one by one
+  double overlap_exponent = 1;  ///< how well these overlap, as in planned::add_overlapped
 };
 
-/// The traffic of a gather's or scatter's accesses, whichever variant makes them.
-traffic reads_of(const primitives::movement& p, const machine& m);
-traffic writes_of(const primitives::movement& p, const machine& m);
+/// The memory_cost of a gather's or scatter's accesses, whichever variant makes them.
+memory_cost reads_of(const primitives::movement& p, const machine& m);
+memory_cost writes_of(const primitives::movement& p, const machine& m);
 
-/// Latency and traffic as a plan's terms.
-plan::planned priced(const traffic& t, const machine& m, bool writes);
+/// Latency and memory_cost as a plan's terms.
+plan::planned priced(const memory_cost& t, const machine& m, bool writes);
 
 /// What a scatter pays whose threads sweep over the output side by side and write between each other's records, into
 /// the same lines, while their caches hold these: 2 to 12 ns a record, more than all else.

@@ -24,14 +24,14 @@ inline double region_check_seconds(const primitives::movement& m, const machine&
 inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation what) {
   namespace he2007 = plan::he2007;
   const bool writes = what == he2007::operation::scatter;
-  const auto traffic_of = [&](const primitives::movement& q) { return writes ? writes_of(q, m) : reads_of(q, m); };
+  const auto memory_cost_of = [&](const primitives::movement& q) { return writes ? writes_of(q, m) : reads_of(q, m); };
   const std::uint64_t passes = he2007::best_passes(what, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
-  traffic t = traffic_of(p);
+  memory_cost t = memory_cost_of(p);
   t.near += static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes()) / m.copy_bytes_per_second;
   if (passes > 1) {
     primitives::movement region = p;
-    region.far_count /= passes;
-    t.access = traffic_of(region).access;
+    region.indexed_count /= passes;
+    t.access = memory_cost_of(region).access;
   }
   plan::planned plan = priced(t, m, writes);
   if (writes) add_sharing(p, m, plan);

@@ -25,8 +25,8 @@ constexpr std::uint64_t most_windows = 2048;
 /// log2 of the records of a window.
 inline std::uint32_t window_shift(const primitives::movement& m) noexcept {
   std::uint32_t shift =
-      static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, window_bytes / m.far_stride_bytes))) - 1;
-  while ((m.far_count - 1) >> shift >= most_windows) ++shift;
+      static_cast<std::uint32_t>(std::bit_width(std::max<std::uint64_t>(1, window_bytes / m.indexed_stride_bytes))) - 1;
+  while ((m.indexed_count - 1) >> shift >= most_windows) ++shift;
   return shift;
 }
 
@@ -105,7 +105,7 @@ class page_order {
 /// Why a movement cannot be ordered by page, or null.
 inline const char* why_not_by_page(const primitives::movement& m) noexcept {
   if (m.backend != backend_kind::cpu) return "works on host memory";
-  if (m.far_count > std::uint64_t{1} << 32) return "entries of a tile hold 32 bits of index";
+  if (m.indexed_count > std::uint64_t{1} << 32) return "entries of a tile hold 32 bits of index";
   return nullptr;
 }
 
@@ -122,7 +122,7 @@ inline double ordered_share(const primitives::movement& m, bool writes) {
   const bool scattered = m.pattern.shape == kind::unknown || m.pattern.shape == kind::random;
   if (!scattered || m.count < tile_entries || m.record_bytes > 2 * narrow_bytes || has_huge_pages_unasked()) return 1;
   const bool narrow = m.record_bytes <= narrow_bytes;
-  if (m.far_bytes() < large_bytes) return writes && narrow && m.far_bytes() >= least_written_bytes ? 0.8 : 1;
+  if (m.indexed_bytes() < large_bytes) return writes && narrow && m.indexed_bytes() >= least_written_bytes ? 0.8 : 1;
   return narrow ? 0.55 : 0.85;
 }
 

@@ -42,13 +42,13 @@ inline void copy_narrow(std::byte* to, const std::byte* from, std::uint64_t byte
 /// records of up to some lines.
 struct any_layout {
   std::uint64_t record_bytes;
-  std::uint64_t near_stride_bytes;
-  std::uint64_t far_stride_bytes;
+  std::uint64_t sequential_stride_bytes;
+  std::uint64_t indexed_stride_bytes;
 
   static constexpr std::uint64_t most_inline_bytes = 256;
 
-  std::uint64_t near(std::uint64_t i) const noexcept { return i * near_stride_bytes; }
-  std::uint64_t far(std::uint64_t i) const noexcept { return i * far_stride_bytes; }
+  std::uint64_t near(std::uint64_t i) const noexcept { return i * sequential_stride_bytes; }
+  std::uint64_t far(std::uint64_t i) const noexcept { return i * indexed_stride_bytes; }
   void copy(std::byte* to, const std::byte* from) const noexcept {
     if (record_bytes > most_inline_bytes) {
       std::memcpy(to, from, record_bytes);
@@ -64,7 +64,7 @@ struct any_layout {
 /// Calls body with the layout of the movement's records.
 template <class Body>
 void with_layout(const primitives::movement& m, Body body) {
-  if (m.near_stride_bytes == m.record_bytes && m.far_stride_bytes == m.record_bytes) {
+  if (m.sequential_stride_bytes == m.record_bytes && m.indexed_stride_bytes == m.record_bytes) {
     switch (m.record_bytes) {
       case 1: return body(dense_layout<1>{});
       case 2: return body(dense_layout<2>{});
@@ -77,7 +77,7 @@ void with_layout(const primitives::movement& m, Body body) {
       default: break;
     }
   }
-  body(any_layout{m.record_bytes, m.near_stride_bytes, m.far_stride_bytes});
+  body(any_layout{m.record_bytes, m.sequential_stride_bytes, m.indexed_stride_bytes});
 }
 
 /// Calls body with the list as unsigned numbers of its width: a negative one is past every limit then.

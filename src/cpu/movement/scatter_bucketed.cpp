@@ -19,9 +19,10 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   plan.by_name_only = !may_pay_to_cluster(p);
   // Index counted and moved, pairs written and read, the output's lines read and written.
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + clustered_bytes(p));
-  price_clusters(p, m,
-                 2 * p.index_bytes() + p.near_bytes() + 2 * pairs + 2 * std::min(p.far_bytes(), p.count * line_bytes),
-                 p.record_bytes, true, plan);
+  price_clusters(
+      p, m,
+      2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * std::min(p.indexed_bytes(), p.count * line_bytes),
+      p.record_bytes, true, plan);
   return plan;
 }
 
@@ -44,7 +45,7 @@ void run_clustered(const context& ctx, const scatter_problem& p, const plan::pla
   core::cpu_state& state = core::cpu(ctx);
   with_index(b.index, [&](const auto* index) {
     if (p.duplicates == duplicates::any && !is_worth_clustering(p, index)) {
-      return scatter_in_order(ctx, p, b, true, p.near_bytes() > ctx.profile().cache_bytes);
+      return scatter_in_order(ctx, p, b, true, p.sequential_bytes() > ctx.profile().cache_bytes);
     }
     const std::uint64_t call = state.begin_call();
     with_clustered(p, [&](auto layout, auto block) {
@@ -59,7 +60,7 @@ void run_clustered(const context& ctx, const scatter_problem& p, const plan::pla
         place_window<decltype(layout), value>(layout, ordered, window, b.out.data);
       });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::scatter_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::scatter_index));
       }
     });
   });

@@ -13,13 +13,13 @@ using primitives::scatter_problem;
 plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = why_not_by_page(p)) return plan::rejected(reason);
-  traffic t = writes_of(p, m);
+  memory_cost t = writes_of(p, m);
   t.access *= ordered_share(p, true);
   plan::planned plan = priced(t, m, true);
   add_sharing(p, m, plan);
   add_lines_read(p, m, true, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
+  plan.parameters[scatter_streams] = p.sequential_bytes() > m.cache_bytes;
   plan.scratch_bytes = page_order::bytes() * m.parallelism;
   return plan;
 }
@@ -42,24 +42,24 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(
-          ctx, p, p.count, b.index, core::index_role::scatter_index,
-          [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
-            page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
-            first_bad all;
-            for (std::uint64_t first = begin; first < end; first += tile_entries) {
-              const std::uint64_t count = std::min(tile_entries, end - first);
-              const std::byte* const in = b.in.data + layout.near(first);
-              if (is_scattered(index + first, count, p.far_stride_bytes) && are_below(index + first, count, limit)) {
-                scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
-                continue;
-              }
-              const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit, true,
-                                                  plan.parameters[scatter_streams]);
-              if (bad.found()) all.see(first + bad.position);
-            }
-            return all;
-          });
+      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
+                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t thread) {
+                       page_order pages(p, room.as<std::byte>() + thread * page_order::bytes());
+                       first_bad all;
+                       for (std::uint64_t first = begin; first < end; first += tile_entries) {
+                         const std::uint64_t count = std::min(tile_entries, end - first);
+                         const std::byte* const in = b.in.data + layout.near(first);
+                         if (is_scattered(index + first, count, p.indexed_stride_bytes) &&
+                             are_below(index + first, count, limit)) {
+                           scatter_ordered(layout, pages.order(index + first, count), in, b.out.data);
+                           continue;
+                         }
+                         const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit, true,
+                                                             plan.parameters[scatter_streams]);
+                         if (bad.found()) all.see(first + bad.position);
+                       }
+                       return all;
+                     });
     });
   });
 }

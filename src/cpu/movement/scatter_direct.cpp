@@ -15,7 +15,7 @@ plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   plan::planned plan = priced(writes_of(p, m), m, true);
   add_sharing(p, m, plan);
   plan.parameters[scatter_asks_ahead] = writes_ahead(p);
-  plan.parameters[scatter_streams] = p.near_bytes() > m.cache_bytes;
+  plan.parameters[scatter_streams] = p.sequential_bytes() > m.cache_bytes;
   return plan;
 }
 
@@ -27,7 +27,7 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
 // writer wins, for index bytes read once per thread.
 plan::planned plan_owner(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  traffic t = writes_of(p, m);
+  memory_cost t = writes_of(p, m);
   t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = priced(t, m, true);
   add_lines_read(p, m, true, plan);
@@ -38,7 +38,7 @@ void run_owner(const context& ctx, const scatter_problem& p, const plan::planned
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::scatter_index,
+      for_each_chunk(ctx, p, p.indexed_count, b.index, core::index_role::scatter_index,
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                        first_bad bad;
                        for (std::uint64_t i = 0; i < p.count; ++i) {

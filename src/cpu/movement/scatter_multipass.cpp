@@ -10,7 +10,7 @@ using primitives::scatter_problem;
 plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  if (p.far_count == 0) return plan::rejected("there is no record that an index could name");
+  if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::scatter);
 }
 

@@ -23,7 +23,7 @@ double ownership_seconds(const scatter_reduce_problem& p, const machine& m) {
 // positions. One thread takes all without looking whose a slot is.
 plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  traffic t = writes_of(p, m);
+  memory_cost t = writes_of(p, m);
   t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = priced(t, m, true);
   plan.add("whose slot", ownership_seconds(p, m));
@@ -35,7 +35,7 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
                        std::uint64_t end, Op op) {
   constexpr std::uint64_t distance = prefetch_distance;
   const std::uint64_t ahead_end = writes_ahead(p) && p.count > distance ? p.count - distance : 0;
-  const bool owns_all = end - begin == p.far_count;
+  const bool owns_all = end - begin == p.indexed_count;
   first_bad bad;
   for (std::uint64_t i = 0; i < p.count; ++i) {
     const std::uint64_t to = index[i];
@@ -43,7 +43,7 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
       if (owns_all && i < ahead_end)
         prefetch(reinterpret_cast<const std::byte*>(out), index[i + distance] * sizeof(T), 1);
       out[to] = op(out[to], in[i]);
-    } else if (to >= p.far_count) {
+    } else if (to >= p.indexed_count) {
       bad.see(i);
     }
   }
@@ -54,7 +54,7 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
                const scatter_reduce_buffers& b) {
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      for_each_chunk(ctx, p, p.far_count, b.index, core::index_role::slot_index,
+      for_each_chunk(ctx, p, p.indexed_count, b.index, core::index_role::slot_index,
                      [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                        return reduce_owned(p, index, in, out, begin, end, op);
                      });

@@ -30,10 +30,10 @@ plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
   if (p.order_matters() && p.order == reduction_order::deterministic) {
     return plan::rejected("the order of its sums hangs on the number of threads");
   }
-  const std::uint64_t parts = parts_worth(2 * p.near_bytes() + p.index_bytes(), m.parallelism);
+  const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
   plan::planned plan = priced(writes_of(p, m), m, true);
   plan.parameters[0] = parts;
-  plan.scratch_bytes = (parts - 1) * p.far_bytes();
+  plan.scratch_bytes = (parts - 1) * p.indexed_bytes();
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   return plan.add("copies", m.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
 }
@@ -49,14 +49,14 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
       using T = std::remove_pointer_t<decltype(out)>;
       std::uint64_t first = ~std::uint64_t{0};
-      const auto copy_of = [&](std::uint64_t part) { return room.as<T>() + (part - 1) * p.far_count; };
+      const auto copy_of = [&](std::uint64_t part) { return room.as<T>() + (part - 1) * p.indexed_count; };
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first)
       for (std::uint64_t part = 0; part < parts; ++part) {
         T* const own = part == 0 ? out : copy_of(part);
-        if (part > 0) std::fill_n(own, p.far_count, neutral<T>(p.op));
+        if (part > 0) std::fill_n(own, p.indexed_count, neutral<T>(p.op));
         const std::uint64_t end = part_begin(p.count, parts, part + 1);
         for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
-          if (index[i] < p.far_count) {
+          if (index[i] < p.indexed_count) {
             own[index[i]] = op(own[index[i]], in[i]);
           } else {
             first = std::min(first, i);
@@ -64,17 +64,17 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
         }
       }
       for_each_part(parts, [&](std::uint64_t part) {
-        const std::uint64_t end = part_begin(p.far_count, parts, part + 1);
+        const std::uint64_t end = part_begin(p.indexed_count, parts, part + 1);
         for (std::uint64_t other = 1; other < parts; ++other) {
           const T* const values = copy_of(other);
-          for (std::uint64_t i = part_begin(p.far_count, parts, part); i < end; ++i) out[i] = op(out[i], values[i]);
+          for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) out[i] = op(out[i], values[i]);
         }
       });
       bad.position = first;
     });
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
+    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::slot_index));
   }
 }
 

@@ -14,14 +14,15 @@ using primitives::scatter_reduce_problem;
 plan::planned plan_split(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   constexpr std::uint64_t windows_per_thread = 8;
-  const std::uint64_t share = p.far_count / (windows_per_thread * m.parallelism);
+  const std::uint64_t share = p.indexed_count / (windows_per_thread * m.parallelism);
   plan::planned plan;
   plan_clusters(p, m, std::min(cached_window_records(p, m), std::max<std::uint64_t>(1, share)), plan);
   plan.scratch_bytes = cluster_room(p, plan, p.record_bytes).bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
-  const std::uint64_t touched = std::min(p.far_bytes(), p.count * line_bytes);
-  price_clusters(p, m, 2 * p.index_bytes() + p.near_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true, plan);
+  const std::uint64_t touched = std::min(p.indexed_bytes(), p.count * line_bytes);
+  price_clusters(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
+                 plan);
   return plan;
 }
 
@@ -52,7 +53,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
       for_each_job(ordered.windows(), ordered.parts(),
                    [&](std::uint64_t window) { reduce_window(ordered, window, out, op); });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.far_count, core::index_role::slot_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::slot_index));
       }
     });
   });

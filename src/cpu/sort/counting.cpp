@@ -34,9 +34,9 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   // 2 bytes, which is mostly looking at numbers and writing one or none of them, 0.47.
   const double seconds_of_row = p.rows.record_bytes == 1 ? 4e-10 : 1.2e-9;
   constexpr double seconds_of_number = 7e-9;
-  plan.add("counting",
-           static_cast<double>(p.count) * seconds_of_row * pace(m) / static_cast<double>(plan.parameters[sort_parts]));
-  plan.add("looking at counts", seconds_of_number * pace(m) * static_cast<double>(numbers_of(p)));
+  plan.add("counting", static_cast<double>(p.count) * seconds_of_row * core_speed_ratio(m) /
+                           static_cast<double>(plan.parameters[sort_parts]));
+  plan.add("looking at counts", seconds_of_number * core_speed_ratio(m) * static_cast<double>(numbers_of(p)));
   return plan;
 }
 

@@ -130,7 +130,7 @@ void add_fetches(const sort_problem& p, const sort_shape& s, const machine& m, p
 
 // Work of `seconds` at pace 1, shared by the threads that work.
 double shared_by(double seconds, const machine& m, const plan::planned& plan) noexcept {
-  return seconds * pace(m) / static_cast<double>(plan.parameters[sort_parts]);
+  return seconds * core_speed_ratio(m) / static_cast<double>(plan.parameters[sort_parts]);
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ plan::planned plan_msd(const sort_problem& p, const machine& m) {
   plan.scratch_bytes = sort_room(p, s, plan).bytes;
 
   const auto count = static_cast<double>(p.count);
-  plan.add("latency", alone ? seconds_alone * pace(m) : m.launch_seconds + 3 * m.step_seconds);
+  plan.add("latency", alone ? seconds_alone * core_speed_ratio(m) : m.launch_seconds + 3 * m.step_seconds);
   const std::uint64_t once = bytes_read(p, s) + bytes_written(p);
   add_streamed(alone ? once : once + bytes_read(p, s) + 2 * p.count * s.stored_bytes(), once, m, plan);
   const double levels = alone ? 0 : std::max(1.0, std::log2(count / static_cast<double>(cached)) / most_digit_bits);
@@ -175,7 +175,8 @@ plan::planned plan_lsd(const sort_problem& p, const machine& m) {
   std::uint64_t streamed = 2 * bytes_read(p, s) + (3 * passes - 2) * moved;
   if (!s.out_holds_words) streamed += moved + bytes_written(p);
   add_streamed(streamed, bytes_read(p, s) + bytes_written(p), m, plan);
-  const double tables = pace(m) * seconds_of_bucket * static_cast<double>(std::uint64_t{passes} << digit_bits);
+  const double tables =
+      core_speed_ratio(m) * seconds_of_bucket * static_cast<double>(std::uint64_t{passes} << digit_bits);
   plan.add("splitting", tables + shared_by(passes * static_cast<double>(p.count) * seconds_to_split(s), m, plan));
   if (s.rounds > 1)
     plan.add("keys anew",

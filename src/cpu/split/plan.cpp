@@ -104,7 +104,8 @@ plan::planned plan_split(const split_problem& p, const machine& m) {
   if (fetches) plan.add("random read", m.random_reads(p.count, p.record_bytes, p.count * p.in_stride_bytes));
   if (passes > 1) streamed += (passes - 1) * 3 * carried;
   plan.add("streamed", m.streamed(streamed, all_bytes));
-  plan.add("moving records", static_cast<double>(p.count) * passes * seconds_per_record * pace(m) / m.parallelism);
+  plan.add("moving records",
+           static_cast<double>(p.count) * passes * seconds_per_record * core_speed_ratio(m) / m.parallelism);
   return plan;
 }
 

@@ -9,7 +9,7 @@ namespace sheaf::cpu {
 constexpr double digit_seconds_of_plans = 2.6e-9;
 
 /// How many times as long such work takes a thread of this machine.
-inline double pace(const machine& m) noexcept {
+inline double core_speed_ratio(const machine& m) noexcept {
   return m.digit_seconds > 0 ? m.digit_seconds / digit_seconds_of_plans : 1;
 }
 

@@ -45,7 +45,7 @@ void for_each_chunk(const context& ctx, const primitives::movement& m, std::uint
                     core::index_role role, Chunk chunk) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const std::uint64_t worth = (2 * m.near_bytes() + m.index_bytes()) / bytes_per_thread;
+  const std::uint64_t worth = (2 * m.sequential_bytes() + m.index_bytes()) / bytes_per_thread;
   const auto threads = static_cast<int>(std::clamp<std::uint64_t>(worth, 1, static_cast<std::uint64_t>(state.threads)));
   first_bad first;
   if (threads == 1) {
@@ -62,7 +62,7 @@ void for_each_chunk(const context& ctx, const primitives::movement& m, std::uint
     }
     first.position = position;
   }
-  if (first.found()) state.keep_first(report_of(index, first.position, call, m.far_count, role));
+  if (first.found()) state.keep_first(report_of(index, first.position, call, m.indexed_count, role));
 }
 
 }  // namespace sheaf::cpu

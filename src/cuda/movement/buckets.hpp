@@ -23,9 +23,9 @@ constexpr std::uint32_t bits_for(std::uint64_t numbers) {
 
 /// Places that a cluster gets, of `clusters` equal parts of a far side: what a list at random fills, and room for its
 /// spread. What does not fit is no error: it moves at once, one record after another.
-inline std::uint64_t cluster_capacity(std::uint64_t count, std::uint64_t far_count, std::uint64_t window) {
+inline std::uint64_t cluster_capacity(std::uint64_t count, std::uint64_t indexed_count, std::uint64_t window) {
   const double share =
-      std::min(1.0, static_cast<double>(window) / static_cast<double>(std::max<std::uint64_t>(1, far_count)));
+      std::min(1.0, static_cast<double>(window) / static_cast<double>(std::max<std::uint64_t>(1, indexed_count)));
   const double expected = static_cast<double>(count) * share;
   const double room = expected + expected / 64 + 6 * std::sqrt(expected) + 64;
   return (std::min(count, static_cast<std::uint64_t>(room)) + 31) / 32 * 32;

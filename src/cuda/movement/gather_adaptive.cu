@@ -34,7 +34,7 @@ void run_sampled(const context& ctx, const gather_problem& p, const plan::planne
   constexpr const char* what = "cuda.adaptive";
   constexpr auto way = direction::gather;
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
   const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
   switch (p.record_bytes) {

@@ -9,18 +9,18 @@ namespace sheaf::cuda {
 
 route_layout layout_of_routes(const primitives::movement& p, list_layout lists) {
   route_layout l{};
-  const std::uint32_t far_bits = bits_for(p.far_count);
+  const std::uint32_t indexed_bits = bits_for(p.indexed_count);
   // 256 windows leave runs of 32 records; more where a window would not stay in L2.
   constexpr std::uint32_t most_window_bits = 24;  // of bytes
-  std::uint32_t window_bits = std::min(8U, far_bits);
+  std::uint32_t window_bits = std::min(8U, indexed_bits);
   while (window_bits < bits_for(most_clusters) &&
-         far_bits - window_bits + bits_for(p.record_bytes) > most_window_bits) {
+         indexed_bits - window_bits + bits_for(p.record_bytes) > most_window_bits) {
     ++window_bits;
   }
-  l.shift = far_bits - window_bits;
+  l.shift = indexed_bits - window_bits;
   l.windows =
-      static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.far_count), std::uint64_t{1} << l.shift));
-  l.room = cluster_capacity(p.count, p.far_count, std::uint64_t{1} << l.shift);
+      static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << l.shift));
+  l.room = cluster_capacity(p.count, p.indexed_count, std::uint64_t{1} << l.shift);
   const std::uint64_t tiles = ceil_div(p.count, cluster_tile);
   const std::uint64_t entries = lists == list_layout::fixed_room ? l.room * l.windows : p.count;
   std::uint64_t at = 0;
@@ -54,8 +54,8 @@ namespace {
 /// Seconds of a stream over `bytes` that ranks or places `count` records on the way.
 double beside(double bytes, double share, double count, double per_second, const machine& m) {
   plan::planned part;
-  part.add_beside(3, {{"streamed", bytes / m.copy_bytes_per_second / share},
-                      {"ranked", count / (per_second * std::max(1.0, static_cast<double>(m.parallelism)))}});
+  part.add_overlapped(3, {{"streamed", bytes / m.copy_bytes_per_second / share},
+                          {"ranked", count / (per_second * std::max(1.0, static_cast<double>(m.parallelism)))}});
   return part.seconds;
 }
 
@@ -83,10 +83,10 @@ double going_seconds(const primitives::movement& p, const machine& m) {
   const auto count = static_cast<double>(p.count);
   const auto width = static_cast<double>(p.record_bytes);
   plan::planned reading;
-  reading.add_beside(
-      3, {{"windows", (count * (4 + width) + static_cast<double>(p.far_bytes())) / m.copy_bytes_per_second},
+  reading.add_overlapped(
+      3, {{"windows", (count * (4 + width) + static_cast<double>(p.indexed_bytes())) / m.copy_bytes_per_second},
           {"random read", crowded * m.random_reads(p.count, p.record_bytes,
-                                                   std::max(least_window_bytes, p.far_stride_bytes << l.shift))}});
+                                                   std::max(least_window_bytes, p.indexed_stride_bytes << l.shift))}});
   const double collecting = beside(count * (2 * width + 2), collect_share, count, collect_per_second, m);
   return (reading.seconds + collecting) * (p.record_bytes == 16 ? lonely : 1.0);
 }
@@ -126,7 +126,7 @@ std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks, std
 void run_clustered(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
   constexpr const char* what = "cuda.bucketed";
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
   const route_layout l = layout_of_routes(p, list_layout::fixed_room);
@@ -155,7 +155,7 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
   require(cudaMemsetAsync(r.fill, 0, (l.windows + most_tickets) * sizeof(std::uint32_t), ctx.stream()), what);
   const auto find = [&](auto value) {
     using index_value = decltype(value);
-    const std::uint64_t last = std::min(p.index_limit(), p.far_count) - 1;
+    const std::uint64_t last = std::min(p.index_limit(), p.indexed_count) - 1;
     const route_arguments<index_value> a{
         reinterpret_cast<const index_value*>(index),
         static_cast<index_value>(std::min<std::uint64_t>(last, static_cast<index_value>(~index_value{0}))), guard,
@@ -171,13 +171,13 @@ void run_clustered(const context& ctx, const gather_problem& p, const plan::plan
     const auto tiles_per_window = static_cast<std::uint32_t>(ceil_div(l.room, std::uint64_t{block_threads} * items));
     launch_blocks(ctx, what, read_windows<word, items>,
                   blocks_for(ctx, std::uint64_t{tiles_per_window} * l.windows, before.asks, 8), block_threads, r,
-                  b.table.data, static_cast<std::uint32_t>(p.far_stride_bytes), words, tiles_per_window, before.sample,
-                  ticket(1));
-    const leftovers rest{index, bytes(p.index) == 8 ? 1U : 0U, b.table.data, p.far_stride_bytes};
+                  b.table.data, static_cast<std::uint32_t>(p.indexed_stride_bytes), words, tiles_per_window,
+                  before.sample, ticket(1));
+    const leftovers rest{index, bytes(p.index) == 8 ? 1U : 0U, b.table.data, p.indexed_stride_bytes};
     launch_shared(ctx, what, collect_tiles<word>, blocks_for(ctx, tiles, before.asks, 3), cluster_threads,
                   cluster_tile * sizeof(word), r, static_cast<const word*>(words),
-                  b.out.data + before.moved * p.near_stride_bytes, p.near_stride_bytes, rest, 0U, before.sample,
-                  ticket(2));
+                  b.out.data + before.moved * p.sequential_stride_bytes, p.sequential_stride_bytes, rest, 0U,
+                  before.sample, ticket(2));
   });
 }
 

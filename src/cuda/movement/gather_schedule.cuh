@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(cluster_threads, 2)
     const auto left = static_cast<std::uint32_t>(min(r.count - first, std::uint64_t{cluster_tile}));
     histogram[threadIdx.x] = 0;
     __syncthreads();
-    std::uint32_t near_bits[items];
+    std::uint32_t sequential_bits[items];
     packed_numbers<items> window;
     packed_numbers<items> rank;
     {
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(cluster_threads, 2)
         const bool good = index[k] <= a.last;
         if (s < left && !good) report_bad_index(a.guard, r.first + first + s, index[k]);
         window.set(k, s < left && good ? static_cast<std::uint32_t>(index[k] >> r.shift) : no_bin);
-        near_bits[k] = static_cast<std::uint32_t>(index[k]);
+        sequential_bits[k] = static_cast<std::uint32_t>(index[k]);
       }
     }
     rank_unordered<items, most_clusters>([&](int k) { return window.get(k); }, histogram, rank);
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(cluster_threads, 2)
       std::uint16_t mark = position_is_bad;
       if (w != no_bin) {
         const std::uint32_t s = histogram[w] + rank.get(k);
-        staged[s] = near_bits[k];
+        staged[s] = sequential_bits[k];
         if constexpr (sizeof(Index) == 8) staged_window[s] = static_cast<std::uint16_t>(w);
         mark = taken[w] + s < list_room(r, w) ? static_cast<std::uint16_t>(s) : position_has_no_room;
       }

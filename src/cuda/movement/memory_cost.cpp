@@ -28,19 +28,19 @@ double ramp(double x, double from, double to) { return std::clamp((x - from) / (
 // One movement's numbers, and what accesses of its width cost.
 class accesses {
  public:
-  accesses(const primitives::movement& p, const machine& profile, bool far_is_written)
-      : m(profile), writes(far_is_written) {
-    const std::uint64_t bits = p.record_bytes | p.far_stride_bytes | 64;
+  accesses(const primitives::movement& p, const machine& profile, bool indexed_is_written)
+      : m(profile), writes(indexed_is_written) {
+    const std::uint64_t bits = p.record_bytes | p.indexed_stride_bytes | 64;
     alignment = static_cast<double>(bits & (~bits + 1));
     count = static_cast<double>(p.count);
     width = static_cast<double>(p.record_bytes);
-    footprint = static_cast<double>(p.far_bytes());
-    far_count = std::max(1.0, static_cast<double>(p.far_count));
+    footprint = static_cast<double>(p.indexed_bytes());
+    indexed_count = std::max(1.0, static_cast<double>(p.indexed_count));
     cache = static_cast<double>(m.cache_bytes);
     sector = static_cast<double>(m.sector_bytes);
     fetch = static_cast<double>(m.fetch_bytes);
     blocks = 1 + std::max(0.0, width - alignment) / fetch;
-    near = bus(static_cast<double>(p.near_bytes() + p.index_bytes()));
+    near = bus(static_cast<double>(p.sequential_bytes() + p.index_bytes()));
     order = p.pattern;
   }
 
@@ -98,12 +98,12 @@ class accesses {
   const machine& m;
   bool writes;
   access_pattern order;
-  double count, width, alignment, footprint, far_count, cache, sector, fetch, blocks, near;
+  double count, width, alignment, footprint, indexed_count, cache, sector, fetch, blocks, near;
 };
 
 // ---- patterns, one function each; near and issue are the caller's
 
-void at_random(const accesses& a, traffic& t) {
+void at_random(const accesses& a, memory_cost& t) {
   t.access = a.count * a.cold_cost(a.count, a.footprint);
   if (!a.writes) {
     t.far = a.bus(a.fetched_bytes(a.count));
@@ -116,7 +116,7 @@ void at_random(const accesses& a, traffic& t) {
   // than a tenth of it, and come back; narrow records are so many to a sector that this does not show.
   const bool fits = a.footprint < a.cache;
   t.far = fits ? a.bus(a.footprint) : 0;
-  t.sharpness = a.footprint > a.cache / 4 ? 1 : 2;
+  t.overlap_exponent = a.footprint > a.cache / 4 ? 1 : 2;
   constexpr double evicted_seconds = 0.75;  // of a write far past L2
   if (fits && a.width > 2) {
     t.access += a.count * a.partial_sectors() * ramp(a.footprint / a.cache, 0.1, 0.25) * evicted_seconds *
@@ -126,10 +126,10 @@ void at_random(const accesses& a, traffic& t) {
 
 // The r-th most wanted record is wanted 1/r as often as the first: the c most wanted take log(c) / log(n) of all
 // accesses. Each lies alone in its fetch; near side and index push it out of all but a third of L2.
-void skewed(const accesses& a, traffic& t) {
-  const double all = std::log(std::max(2.0, a.far_count));
-  const double in_first = std::log(std::clamp(64e3 / std::max(a.width, a.sector), 1.0, a.far_count)) / all;
-  const double in_last = std::log(std::clamp(a.cache / 3 / std::max(a.width, a.fetch), 1.0, a.far_count)) / all;
+void skewed(const accesses& a, memory_cost& t) {
+  const double all = std::log(std::max(2.0, a.indexed_count));
+  const double in_first = std::log(std::clamp(64e3 / std::max(a.width, a.sector), 1.0, a.indexed_count)) / all;
+  const double in_last = std::log(std::clamp(a.cache / 3 / std::max(a.width, a.fetch), 1.0, a.indexed_count)) / all;
   const double missed = a.count * (1 - in_last);
   constexpr double same_line = 1.5;  // lanes that want one line are served together
   t.access = a.count * (in_first / same_line * a.cost(in_l1) + (in_last - in_first) * a.cost(in_l2)) +
@@ -140,10 +140,10 @@ void skewed(const accesses& a, traffic& t) {
 
 // Sweep after sweep over the whole far side. A sweep that passes L2 fetches all that it spans, in order; what one
 // record leaves of a sector is gone when the next sweep comes for it.
-void strided(const accesses& a, traffic& t) {
+void strided(const accesses& a, memory_cost& t) {
   const double step = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width;
   const double span = std::min(a.fetch * a.blocks, step);
-  const double sweep = a.far_count / static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * span;
+  const double sweep = a.indexed_count / static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * span;
   const double sectors = std::min(1.0, step / a.sector);
   const double cached = a.cost(std::min(a.footprint, double{in_l2}));
   if (!a.writes) {
@@ -162,12 +162,12 @@ void strided(const accesses& a, traffic& t) {
   t.access = a.count * (past * in_order * a.cost(std::max(a.footprint, a.cache)) +
                         (1 - past) * sectors * cached * (a.width < 8 ? 0.7 : 1));
   t.far = past > 0.9 ? 0 : a.once();
-  t.sharpness = past > 0.3 ? 1 : 2;
+  t.overlap_exponent = past > 0.3 ? 1 : 2;
 }
 
 // Each warp falls into runs, one for each stream it meets; a run costs its sectors. Far streams are fetched piece by
 // piece where a run does not fill a fetch, and reading some thousand of them at once costs as much as chance does.
-void partitioned(const accesses& a, traffic& t) {
+void partitioned(const accesses& a, memory_cost& t) {
   const auto streams = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter));
   const double runs = std::min(warp_threads, streams);
   const double run_bytes = warp_threads / runs * a.width;
@@ -188,14 +188,14 @@ void partitioned(const accesses& a, traffic& t) {
   if (ragged) t.access *= runs < warp_threads ? 1.0 : 2.4;
   if (runs < warp_threads) t.access *= whole ? 0.5 : run_bytes >= a.sector / 2 ? 0.2 : 0.4;
   if (a.width < a.sector && !whole) {
-    t.sharpness = 1;
+    t.overlap_exponent = 1;
     if (a.width == 16) t.access *= 1.4;
   }
 }
 
 // Random inside a window that moves on, in order outside. Wide windows lose the order of memory's pages; writes share
 // L2 with the input, and with sectors on their way out.
-void clustered(const accesses& a, traffic& t) {
+void clustered(const accesses& a, memory_cost& t) {
   const double window =
       std::min(a.footprint, static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width);
   t.far = a.once();
@@ -211,10 +211,10 @@ void clustered(const accesses& a, traffic& t) {
                                                  : a.cost(std::max(window * crowded, 1e6)));
 }
 
-traffic traffic_of(const accesses& a, const primitives::movement& p) {
-  traffic t;
+memory_cost memory_cost_of(const accesses& a, const primitives::movement& p) {
+  memory_cost t;
   t.near = a.near;
-  if (a.writes) t.sharpness = a.width < a.sector ? 2 : 4;
+  if (a.writes) t.overlap_exponent = a.width < a.sector ? 2 : 4;
   if (p.record_bytes > 16) {
     t.issue = issue_seconds(a.count * a.width / static_cast<double>(p.word_bytes), a.m);
   }
@@ -230,7 +230,7 @@ traffic traffic_of(const accesses& a, const primitives::movement& p) {
       if (p.pattern.parameter > 1) t.access = a.count * a.cost(static_cast<double>(p.pattern.parameter) * a.width);
       break;
   }
-  if (t.sharpness == 1) {  // what waits for sectors does not wait for words
+  if (t.overlap_exponent == 1) {  // what waits for sectors does not wait for words
     t.access = std::max(t.access, t.issue);
     t.issue = 0;
   }
@@ -240,12 +240,12 @@ traffic traffic_of(const accesses& a, const primitives::movement& p) {
 // Every pass reads the index and the near sectors that hold one of its records; a gather's are read and written. Far
 // accesses fall on one region at a time. What a pass streams through L2 pushes out sectors that are written in parts:
 // a part of it counts, and each sector that comes back costs one write far past L2.
-traffic in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes, bool writes) {
+memory_cost in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes, bool writes) {
   const accesses a(p, m, writes);
-  traffic t = traffic_of(a, p);
+  memory_cost t = memory_cost_of(a, p);
   const auto rounds = static_cast<double>(passes);
   const double index = static_cast<double>(p.index_bytes());
-  const auto moved = static_cast<double>(primitives::near_bytes_moved(p, passes, m.sector_bytes));
+  const auto moved = static_cast<double>(primitives::sequential_bytes_moved(p, passes, m.sector_bytes));
   t.near = a.bus(rounds * index + moved * (writes || passes == 1 ? 1 : 2));
   t.issue += issue_seconds(rounds * a.count, m);
   if (!is_scattered(p.pattern)) {
@@ -257,7 +257,7 @@ traffic in_passes(const primitives::movement& p, const machine& m, std::uint64_t
   t.far = a.once();
   t.near = std::max(t.near, t.issue);
   t.issue = 0;
-  t.sharpness = writes ? 1 : 1.05;
+  t.overlap_exponent = writes ? 1 : 1.05;
   if (!writes) {
     t.access = a.count * a.cost(region > a.cache / 2 ? 2 * region : region);  // what streams by pushes out the rest
     return t;
@@ -275,28 +275,28 @@ traffic in_passes(const primitives::movement& p, const machine& m, std::uint64_t
 
 }  // namespace
 
-traffic reads_of(const primitives::movement& p, const machine& m) { return traffic_of({p, m, false}, p); }
-traffic writes_of(const primitives::movement& p, const machine& m) { return traffic_of({p, m, true}, p); }
+memory_cost reads_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}, p); }
+memory_cost writes_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}, p); }
 
-traffic reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
+memory_cost reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
   return in_passes(p, m, passes, false);
 }
-traffic writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
+memory_cost writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
   return in_passes(p, m, passes, true);
 }
 
-traffic atomics_of(const primitives::movement& p, const machine& m) {
-  traffic t = writes_of(p, m);
-  std::uint64_t window = p.far_bytes();
-  if (p.pattern.shape == kind::clustered) window = std::min(window, p.pattern.parameter * p.far_stride_bytes);
-  if (p.pattern.shape == kind::repeated) window = std::min(window, p.pattern.parameter * p.far_stride_bytes);
+memory_cost atomics_of(const primitives::movement& p, const machine& m) {
+  memory_cost t = writes_of(p, m);
+  std::uint64_t window = p.indexed_bytes();
+  if (p.pattern.shape == kind::clustered) window = std::min(window, p.pattern.parameter * p.indexed_stride_bytes);
+  if (p.pattern.shape == kind::repeated) window = std::min(window, p.pattern.parameter * p.indexed_stride_bytes);
   if (p.pattern.shape == kind::sequential || p.pattern.shape == kind::skewed)
     window = std::min<std::uint64_t>(window, in_l2);
   t.access = m.atomic_adds(p.count, p.record_bytes, window);
   return t;
 }
 
-traffic lanes_apart(traffic t, const primitives::movement& p, const machine& m) {
+memory_cost lanes_apart(memory_cost t, const primitives::movement& p, const machine& m) {
   const double words = static_cast<double>(p.count) * static_cast<double>(p.record_bytes / p.word_bytes);
   const double both = words * (m.random_reads(1, p.word_bytes, in_l2) + m.random_writes(1, p.word_bytes, in_l2));
   t.access = std::max(t.access, both);
@@ -309,11 +309,11 @@ double single_issue_seconds(double records, const machine& m) {
   return records / (single_records_per_second * m.parallelism);
 }
 
-plan::planned priced(const traffic& t, const machine& m, bool writes) {
+plan::planned priced(const memory_cost& t, const machine& m, bool writes) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.access_seconds);
-  plan.add_beside(
-      t.sharpness,
+  plan.add_overlapped(
+      t.overlap_exponent,
       {{"streamed", t.near + t.far}, {writes ? "random write" : "random read", t.access}, {"issue", t.issue}});
   return plan;
 }

@@ -11,35 +11,35 @@
 namespace sheaf::cuda {
 
 /// Seconds that a movement keeps each resource busy.
-struct traffic {
-  double near = 0;       ///< memory bus: index and near side, in order
-  double far = 0;        ///< memory bus: the far side's sectors
-  double access = 0;     ///< far accesses one by one: what L1 and L2 serve, and fetches from memory
-  double issue = 0;      ///< loads and stores of words
-  double sharpness = 3;  ///< how well they overlap, as in planned::add_beside
+struct memory_cost {
+  double near = 0;              ///< memory bus: index and near side, in order
+  double far = 0;               ///< memory bus: the far side's sectors
+  double access = 0;            ///< far accesses one by one: what L1 and L2 serve, and fetches from memory
+  double issue = 0;             ///< loads and stores of words
+  double overlap_exponent = 3;  ///< how well they overlap, as in planned::add_overlapped
 };
 
-/// The traffic of a gather's or scatter's accesses, whichever variant makes them: its far side is read or written.
-traffic reads_of(const primitives::movement& p, const machine& m);
-traffic writes_of(const primitives::movement& p, const machine& m);
+/// The memory_cost of a gather's or scatter's accesses, whichever variant makes them: its far side is read or written.
+memory_cost reads_of(const primitives::movement& p, const machine& m);
+memory_cost writes_of(const primitives::movement& p, const machine& m);
 
 /// The same for atomic additions to words of the far side.
-traffic atomics_of(const primitives::movement& p, const machine& m);
+memory_cost atomics_of(const primitives::movement& p, const machine& m);
 
 /// Whether accesses of this order fall anywhere: at random, or as far as one knows.
 inline bool is_scattered(access_pattern order) {
   return order.shape == access_pattern::kind::random || order.shape == access_pattern::kind::unknown;
 }
 
-/// Latency and traffic as a plan's terms.
-plan::planned priced(const traffic& t, const machine& m, bool writes);
+/// Latency and memory_cost as a plan's terms.
+plan::planned priced(const memory_cost& t, const machine& m, bool writes);
 
 /// The same in `passes` passes, each over the whole index and a region of the far side (primitives/multipass.hpp).
-traffic reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
-traffic writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
+memory_cost reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
+memory_cost writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
 
 /// What a movement costs whose lanes walk records that lie apart: every word of both sides is a request of its own.
-traffic lanes_apart(traffic t, const primitives::movement& p, const machine& m);
+memory_cost lanes_apart(memory_cost t, const primitives::movement& p, const machine& m);
 
 /// Seconds to move `words` words one at a time, a load and a store each, where enough of them are in flight.
 double issue_seconds(double words, const machine& m);

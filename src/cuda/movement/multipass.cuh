@@ -12,8 +12,8 @@ template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
     move_records_in_passes(const __grid_constant__ move_arguments a, const __grid_constant__ pass_schedule s,
                            const tile_shape tile) {
-  __shared__ std::uint64_t far_offset[most_tile_records];
-  __shared__ std::uint16_t near_record[most_tile_records];
+  __shared__ std::uint64_t indexed_offset[most_tile_records];
+  __shared__ std::uint16_t sequential_record[most_tile_records];
   __shared__ std::uint32_t listed;
   for (pass_walk at(s); at.more(s); at.step(s)) {
     const std::uint64_t region_begin = s.regions.begin(at.pass);
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_threads)
         const std::uint64_t index = index_at(a, first + r, again);
         lists = index - region_begin < region_count;
         if (lists) {
-          offset = index * a.far_stride;
+          offset = index * a.indexed_stride;
         } else if (at.pass == 0 && !is_good_either(a, first + r, index)) {
           lists = Direction == direction::gather;  // its record is cleared
         }
@@ -45,12 +45,13 @@ __global__ void __launch_bounds__(block_threads)
       if (lane == 0 && lanes != 0) slot = atomicAdd(&listed, static_cast<std::uint32_t>(__popc(lanes)));
       slot = __shfl_sync(~0U, slot, 0) + __popc(lanes & ((1U << lane) - 1));
       if (lists) {
-        far_offset[slot] = offset;
-        near_record[slot] = static_cast<std::uint16_t>(r);
+        indexed_offset[slot] = offset;
+        sequential_record[slot] = static_cast<std::uint16_t>(r);
       }
     }
     __syncthreads();
-    move_listed<Direction, Word>(a, tile, first, listed, far_offset, [](std::uint32_t r) { return near_record[r]; });
+    move_listed<Direction, Word>(a, tile, first, listed, indexed_offset,
+                                 [](std::uint32_t r) { return sequential_record[r]; });
     __syncthreads();
   }
 }
@@ -61,8 +62,8 @@ struct pass_part {
   Index region_begin;
   Index region_last;  ///< from region_begin
   bool is_first;
-  bool index_again;  ///< L2 should keep the index for the next pass
-  bool near_again;   ///< and what is written of the near side
+  bool index_again;       ///< L2 should keep the index for the next pass
+  bool sequential_again;  ///< and what is written of the near side
 };
 
 // A thread takes Items records, Step positions apart, all loads in flight before the first store, as in move_words.
@@ -73,8 +74,8 @@ __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a
                                                   std::uint32_t left, const pass_part<Index>& part) {
   constexpr std::uint32_t step = Step;
   const Index* const index = a.index + first;
-  const std::uint64_t near = first * a.near_stride;
-  const auto near_offset = [&](int k) { return near + std::uint64_t{k * step} * a.near_stride; };
+  const std::uint64_t near = first * a.sequential_stride;
+  const auto sequential_offset = [&](int k) { return near + std::uint64_t{k * step} * a.sequential_stride; };
 
   Index far[Items];
   Word word[Items];
@@ -114,28 +115,28 @@ __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       word[k] = Word{};
-      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + std::uint64_t{far[k]} * a.far_stride);
+      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + std::uint64_t{far[k]} * a.indexed_stride);
     }
     moves |= bad;
-    if (part.near_again) {
+    if (part.sequential_again) {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        if ((moves >> k & 1) != 0) store_word(a.to + near_offset(k), word[k]);
+        if ((moves >> k & 1) != 0) store_word(a.to + sequential_offset(k), word[k]);
       }
     } else {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        if ((moves >> k & 1) != 0) store_streamed(a.to + near_offset(k), word[k]);
+        if ((moves >> k & 1) != 0) store_streamed(a.to + sequential_offset(k), word[k]);
       }
     }
   } else {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + near_offset(k));
+      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + sequential_offset(k));
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if ((moves >> k & 1) != 0) store_word(a.to + std::uint64_t{far[k]} * a.far_stride, word[k]);
+      if ((moves >> k & 1) != 0) store_word(a.to + std::uint64_t{far[k]} * a.indexed_stride, word[k]);
     }
   }
   if (bad == 0) return;
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint64_t end = s.segments.count(at.segment);
     if (region_count == 0 || begin >= end) continue;
     const pass_part<Index> part{static_cast<Index>(s.regions.begin(at.pass)), static_cast<Index>(region_count - 1),
-                                at.pass == 0, is_read_again(s, at), s.keeps_near != 0};
+                                at.pass == 0, is_read_again(s, at), s.keeps_sequential != 0};
     const auto left = static_cast<std::uint32_t>(min(end - begin, std::uint64_t{step * Items}));
     move_tile_in_pass<Direction, Word, Index, Items, step>(a, s.segments.begin(at.segment) + begin, left, part);
   }

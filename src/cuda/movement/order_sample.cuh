@@ -13,9 +13,9 @@ namespace sheaf::cuda {
 
 /// What is sampled, and where the verdict goes.
 struct order_sample {
-  std::uint64_t second_window;  ///< position of the second set's window; the first's is 0
-  std::uint64_t near_records;   ///< records of the far side that count as close: they share the cache
-  unsigned long long* verdict;  ///< twice the call's number, plus one if the list is scattered
+  std::uint64_t second_window;       ///< position of the second set's window; the first's is 0
+  std::uint64_t sequential_records;  ///< records of the far side that count as close: they share the cache
+  unsigned long long* verdict;       ///< twice the call's number, plus one if the list is scattered
   std::uint64_t call;
 };
 
@@ -23,7 +23,7 @@ constexpr int sample_block = 256;
 constexpr std::uint64_t sample_window = std::uint64_t{1} << 15;
 
 inline order_sample sample_of(const context& ctx, const primitives::movement& p, const order_verdict& verdict) {
-  const std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.far_stride_bytes);
+  const std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.indexed_stride_bytes);
   const std::uint64_t places = p.count - std::min(p.count, sample_window);
   return {places / 3 * 2, std::max<std::uint64_t>(1, close), verdict.place, verdict.call};
 }
@@ -60,7 +60,7 @@ __device__ __forceinline__ bool looks_scattered(const Index* index, const order_
     const unsigned long long mine = static_cast<unsigned long long>(group) << 32 | t;
     atomicExch(&table[slot], mine);
     const Index apart = values[set] > middle[set] ? values[set] - middle[set] : middle[set] - values[set];
-    const int close = __syncthreads_count(apart < s.near_records);
+    const int close = __syncthreads_count(apart < s.sequential_records);
     const unsigned long long last = table[slot];
     const int pairs = __syncthreads_count(last != mine && last >> 32 == group);
     scattered = scattered && close < least_close && pairs < least_pairs;

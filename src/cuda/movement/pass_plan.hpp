@@ -19,7 +19,7 @@ plan::planned plan_passes(const primitives::movement& p, const machine& m, plan:
   std::uint64_t passes = 1;
   plan::planned plan = price(passes);
   const bool may_gain = is_scattered(p.pattern) && p.record_bytes < m.sector_bytes;  // whole sectors need no company
-  if (may_gain && p.far_bytes() > m.cache_bytes / 4) {                               // the search takes some 20 prices
+  if (may_gain && p.indexed_bytes() > m.cache_bytes / 4) {                           // the search takes some 20 prices
     passes =
         he2007::cheapest_passes(most_passes, [&](double n) { return price(static_cast<std::uint64_t>(n)).seconds; });
     const std::uint64_t asked = he2007::best_passes(what, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));

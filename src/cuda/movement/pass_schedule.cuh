@@ -14,10 +14,10 @@ struct pass_schedule {
   primitives::equal_parts regions;   ///< of the far side, one a pass
   std::uint32_t segment_count;
   std::uint32_t passes;
-  std::uint64_t tiles;            ///< of the longest segment
-  std::uint32_t tiles_per_block;  ///< that a block takes one after the other
-  std::uint32_t keeps_index;      ///< L2 holds a segment's index from pass to pass
-  std::uint32_t keeps_near;       ///< and its near side too
+  std::uint64_t tiles;             ///< of the longest segment
+  std::uint32_t tiles_per_block;   ///< that a block takes one after the other
+  std::uint32_t keeps_index;       ///< L2 holds a segment's index from pass to pass
+  std::uint32_t keeps_sequential;  ///< and its near side too
 };
 
 /// Where a block stands in the schedule: it takes tiles_per_block tiles in a row, and blocks start in order, so passes
@@ -83,7 +83,7 @@ inline pass_schedule schedule_of(const context& ctx, const primitives::movement&
           .tiles_per_block =
               static_cast<std::uint32_t>(std::max(least_tiles, std::clamp<std::uint64_t>(shared_out, 1, most_tiles))),
           .keeps_index = p.index_bytes() / segments <= cache_half ? 1U : 0U,
-          .keeps_near = (p.index_bytes() + p.near_bytes()) / segments <= cache_half ? 1U : 0U};
+          .keeps_sequential = (p.index_bytes() + p.sequential_bytes()) / segments <= cache_half ? 1U : 0U};
 }
 
 inline std::uint64_t blocks_of(const pass_schedule& s) {

@@ -29,7 +29,7 @@ constexpr std::uint32_t no_source = ~std::uint32_t{0};
 movement gather_of(const prepare_problem& p) {
   movement m = p;
   if (p.direction == prepared_direction::scatter) {
-    std::swap(m.count, m.far_count);
+    std::swap(m.count, m.indexed_count);
     m.index = index_type::u32;
     m.bounds = bounds::check;
   }
@@ -50,7 +50,7 @@ plan::planned plan_routes(const prepare_problem& p, const machine& m) {
   const double reading_list = static_cast<double>(g.index_bytes()) / m.copy_bytes_per_second;
   plan.add("routes", 4 * m.launch_seconds + reading_list + finding_seconds(g, m));
   if (p.direction == prepared_direction::scatter) {
-    plan.add("inverse", m.random_writes(p.count, 4, p.far_count * 4) + 2 * reading_list);
+    plan.add("inverse", m.random_writes(p.count, 4, p.indexed_count * 4) + 2 * reading_list);
   }
   plan.add("runs", static_cast<double>(p.expected_runs) * each);
   plan.parameters[primitives::run_nanoseconds] = static_cast<std::uint64_t>(each * 1e9);
@@ -72,7 +72,7 @@ class routed_movement final : public prepared_movement {
         layout_(layout_of_routes(gather_, list_layout::side_by_side)),
         memory_(ctx, std::max<std::uint64_t>(1, layout_.word)) {
     if (!scatters_) {
-      find(ctx, index, state_of(ctx).guard(core::index_role::gather_index, p.index, p.far_count));
+      find(ctx, index, state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count));
     } else if (gather_.count > 0) {
       find_inverse(ctx, p, index);
     }
@@ -122,20 +122,20 @@ class routed_movement final : public prepared_movement {
   }
 
   void find_inverse(const context& ctx, const prepare_problem& p, index_span index) {
-    const core::scratch lists(ctx.state(), (p.count + p.far_count) * sizeof(std::uint32_t));
+    const core::scratch lists(ctx.state(), (p.count + p.indexed_count) * sizeof(std::uint32_t));
     auto* const inverse = lists.as<std::uint32_t>();
-    std::uint32_t* const numbers = inverse + p.far_count;
-    require(cudaMemsetAsync(inverse, 0xff, p.far_count * sizeof(std::uint32_t), ctx.stream()), what);
+    std::uint32_t* const numbers = inverse + p.indexed_count;
+    require(cudaMemsetAsync(inverse, 0xff, p.indexed_count * sizeof(std::uint32_t), ctx.stream()), what);
     launch(ctx, what, number_records, ceil_div(p.count, block_threads), numbers, p.count);
     invert(ctx, p, index, numbers, inverse);  // bad indices are reported here
-    find(ctx, {inverse, p.far_count, index_type::u32}, index_guard{});
+    find(ctx, {inverse, p.indexed_count, index_type::u32}, index_guard{});
   }
 
   // The same choice as a caller of scatter gets, less what needs to ask.
   static void invert(const context& ctx, const prepare_problem& p, index_span index, const std::uint32_t* numbers,
                      std::uint32_t* inverse) {
     primitives::scatter_problem s{p, p.duplicates};
-    s.record_bytes = s.near_stride_bytes = s.far_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
+    s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
     s.pattern = access_pattern::random();
     const primitives::scatter_variant* best = nullptr;
     plan::planned best_plan;
@@ -149,7 +149,7 @@ class routed_movement final : public prepared_movement {
     }
     best->run(ctx, s, best_plan,
               {const_records(numbers, p.count, sizeof(std::uint32_t)), index,
-               records(inverse, p.far_count, sizeof(std::uint32_t))});
+               records(inverse, p.indexed_count, sizeof(std::uint32_t))});
   }
 
   void find(const context& ctx, index_span index, const index_guard& guard) {
@@ -162,7 +162,7 @@ class routed_movement final : public prepared_movement {
 
   template <class Index>
   void find_as(const context& ctx, index_span index, const index_guard& guard) {
-    const std::uint64_t limit = std::min(gather_.index_limit(), gather_.far_count);
+    const std::uint64_t limit = std::min(gather_.index_limit(), gather_.indexed_count);
     routes r = kept();
     if (limit == 0 || gather_.count == 0) return;
     auto* const begin = at<unsigned long long>(layout_.window_begin);

@@ -21,8 +21,8 @@ struct move_arguments {
   const void* index;
   std::uint64_t count;
   std::uint64_t limit;  ///< index values from here on are bad
-  std::uint64_t near_stride;
-  std::uint64_t far_stride;
+  std::uint64_t sequential_stride;
+  std::uint64_t indexed_stride;
   std::uint32_t wide_index;  ///< 8-byte indices
   index_guard guard;
 };
@@ -66,21 +66,22 @@ __device__ __forceinline__ bool is_good_either(const move_arguments& a, std::uin
   return false;
 }
 
-// Moves the records that far_offset lists, word by word over the block: entry r lies near_tile + near_record(r) strides
-// into the near side. Offsets inside a tile are 32 bits; it is one record where it would pass 4 GiB.
+// Moves the records that indexed_offset lists, word by word over the block: entry r lies sequential_tile +
+// sequential_record(r) strides into the near side. Offsets inside a tile are 32 bits; it is one record where it would
+// pass 4 GiB.
 template <direction Direction, class Word, class NearRecord>
 __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_shape& tile, std::uint64_t first,
-                                            std::uint32_t records, const std::uint64_t* far_offset,
-                                            NearRecord near_record) {
+                                            std::uint32_t records, const std::uint64_t* indexed_offset,
+                                            NearRecord sequential_record) {
   constexpr int in_flight = words_in_flight(sizeof(Word));
-  using near_byte = std::conditional_t<Direction == direction::gather, std::byte, const std::byte>;
-  near_byte* near_tile;
+  using sequential_byte = std::conditional_t<Direction == direction::gather, std::byte, const std::byte>;
+  sequential_byte* sequential_tile;
   if constexpr (Direction == direction::gather) {
-    near_tile = a.to + first * a.near_stride;
+    sequential_tile = a.to + first * a.sequential_stride;
   } else {
-    near_tile = a.from + first * a.near_stride;
+    sequential_tile = a.from + first * a.sequential_stride;
   }
-  const auto near_stride = static_cast<std::uint32_t>(a.near_stride);
+  const auto sequential_stride = static_cast<std::uint32_t>(a.sequential_stride);
   const std::uint32_t words = records * tile.words_per_record;
   for (std::uint32_t w0 = threadIdx.x; w0 < words; w0 += block_threads * in_flight) {
     Word word[in_flight];
@@ -92,13 +93,13 @@ __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_
       if (w >= words) continue;
       const std::uint32_t r = tile.words_per_record == 1 ? w : __umulhi(w, tile.reciprocal);
       const std::uint32_t byte = (w - r * tile.words_per_record) * static_cast<std::uint32_t>(sizeof(Word));
-      far[k] = far_offset[r];
-      near[k] = near_record(r) * near_stride + byte;
+      far[k] = indexed_offset[r];
+      near[k] = sequential_record(r) * sequential_stride + byte;
       if constexpr (Direction == direction::gather) {
         word[k] = far[k] != no_record ? load_word<Word>(a.from + far[k] + byte) : Word{};
       } else {
         if (far[k] == no_record) continue;
-        word[k] = load_word<Word>(near_tile + near[k]);
+        word[k] = load_word<Word>(sequential_tile + near[k]);
         far[k] += byte;
       }
     }
@@ -106,7 +107,7 @@ __device__ __forceinline__ void move_listed(const move_arguments& a, const tile_
     for (int k = 0; k < in_flight; ++k) {
       if (w0 + k * block_threads >= words) continue;
       if constexpr (Direction == direction::gather) {
-        store_streamed(near_tile + near[k], word[k]);
+        store_streamed(sequential_tile + near[k], word[k]);
       } else {
         if (far[k] != no_record) store_word(a.to + far[k], word[k]);
       }
@@ -121,7 +122,7 @@ template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
     move_collective(const __grid_constant__ move_arguments a, const tile_shape tile, const std::uint32_t* winner32,
                     const std::uint64_t* winner64) {
-  __shared__ std::uint64_t far_offset[most_tile_records];
+  __shared__ std::uint64_t indexed_offset[most_tile_records];
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile.records;
   const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, a.count - first));
   for (std::uint32_t r = threadIdx.x; r < records; r += block_threads) {
@@ -130,10 +131,10 @@ __global__ void __launch_bounds__(block_threads)
     bool moves = is_good_either(a, i, index);
     if (moves && winner32 != nullptr) moves = winner32[index] == static_cast<std::uint32_t>(i + 1);
     if (moves && winner64 != nullptr) moves = winner64[index] == i + 1;
-    far_offset[r] = moves ? index * a.far_stride : no_record;
+    indexed_offset[r] = moves ? index * a.indexed_stride : no_record;
   }
   __syncthreads();
-  move_listed<Direction, Word>(a, tile, first, records, far_offset, [](std::uint32_t r) { return r; });
+  move_listed<Direction, Word>(a, tile, first, records, indexed_offset, [](std::uint32_t r) { return r; });
 }
 
 // The form of He et al. 2007 (Fig. 3): a thread takes a record and moves all of it.
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(block_threads)
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
   const bool good = is_good_either(a, i, index);
-  const std::uint64_t near = i * a.near_stride;
-  const std::uint64_t far = index * a.far_stride;
+  const std::uint64_t near = i * a.sequential_stride;
+  const std::uint64_t far = index * a.indexed_stride;
   for (std::uint32_t w = 0; w < words_per_record; ++w) {
     const std::uint64_t byte = std::uint64_t{w} * sizeof(Word);
     if constexpr (Direction == direction::gather) {
@@ -165,8 +166,8 @@ inline move_arguments arguments_of(const primitives::movement& p, const std::byt
           index.data,
           p.count,
           p.index_limit(),
-          p.near_stride_bytes,
-          p.far_stride_bytes,
+          p.sequential_stride_bytes,
+          p.indexed_stride_bytes,
           bytes(p.index) == 8 ? 1U : 0U,
           guard};
 }
@@ -183,9 +184,10 @@ inline tile_shape shape_of(const primitives::movement& p, std::uint32_t parallel
   const auto in_flight = static_cast<std::uint32_t>(words_in_flight(p.word_bytes));
   const std::uint64_t wanted = std::uint64_t{block_threads} * in_flight * kept_of / words;
   const std::uint64_t shared_out = ceil_div(p.count, std::uint64_t{parallelism} * 4);
-  const std::uint64_t near_fits = ~std::uint32_t{0} / p.near_stride_bytes;  // offsets inside a tile are 32 bits
+  const std::uint64_t sequential_fits =
+      ~std::uint32_t{0} / p.sequential_stride_bytes;  // offsets inside a tile are 32 bits
   const std::uint64_t words_fit = (std::uint64_t{1} << 16) / words;
-  const std::uint64_t most = std::min({wanted, std::uint64_t{most_tile_records}, near_fits, words_fit});
+  const std::uint64_t most = std::min({wanted, std::uint64_t{most_tile_records}, sequential_fits, words_fit});
   return {.records = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, std::min(most, shared_out))),
           .words_per_record = words,
           .reciprocal = words == 1 ? 0 : static_cast<std::uint32_t>((std::uint64_t{1} << 32) / words + 1)};

@@ -33,7 +33,7 @@ void run_sampled(const context& ctx, const scatter_problem& p, const plan::plann
   constexpr const char* what = "cuda.adaptive";
   constexpr auto way = direction::scatter;
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
   switch (p.record_bytes) {

@@ -16,33 +16,33 @@ using primitives::scatter_problem;
 
 /// What plan_clustered decides.
 struct cut {
-  std::uint32_t far_bits;     ///< of an index
-  std::uint32_t window_bits;  ///< of a place in a window
-  std::uint32_t levels;       ///< 1 or 2
-  std::uint32_t first_bits;   ///< of a region's number, where there are two levels
-  std::uint32_t last_bits;    ///< of a window's number in its region
-  std::uint32_t regions;      ///< that the output has; one where there is one level
-  std::uint32_t windows;      ///< of all regions
+  std::uint32_t indexed_bits;  ///< of an index
+  std::uint32_t window_bits;   ///< of a place in a window
+  std::uint32_t levels;        ///< 1 or 2
+  std::uint32_t first_bits;    ///< of a region's number, where there are two levels
+  std::uint32_t last_bits;     ///< of a window's number in its region
+  std::uint32_t regions;       ///< that the output has; one where there is one level
+  std::uint32_t windows;       ///< of all regions
 };
 
 /// Windows of 32 KiB to 128 KiB; places in them are 16 bits.
 cut cut_of(const scatter_problem& p) {
-  const std::uint32_t far_bits = bits_for(p.far_count);
+  const std::uint32_t indexed_bits = bits_for(p.indexed_count);
   const std::uint32_t usual = p.record_bytes >= 8 ? 12 : p.record_bytes == 4 ? 13 : 14;
   const std::uint32_t most = std::min(16U, 17 - bits_for(p.record_bytes));
   const std::uint32_t level_bits = bits_for(most_clusters);
-  std::uint32_t window = std::min(usual, far_bits);
-  while (window < most && far_bits - window > 2 * level_bits) ++window;
+  std::uint32_t window = std::min(usual, indexed_bits);
+  while (window < most && indexed_bits - window > 2 * level_bits) ++window;
   // Eight bits a level go best: runs of a tile are longer then.
-  if (window < most && far_bits - window == 17) ++window;
-  const std::uint32_t rest = far_bits - window;
+  if (window < most && indexed_bits - window == 17) ++window;
+  const std::uint32_t rest = indexed_bits - window;
   const std::uint32_t levels = rest <= 8 ? 1 : 2;
   const std::uint32_t last = levels == 1 ? rest : rest / 2;
   const auto parts = [&](std::uint32_t bits) {
-    return static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.far_count), std::uint64_t{1} << bits));
+    return static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << bits));
   };
   const std::uint32_t regions = levels == 2 ? parts(window + last) : 1;
-  return {far_bits, window, levels, rest - last, last, regions, levels == 2 ? regions << last : parts(window)};
+  return {indexed_bits, window, levels, rest - last, last, regions, levels == 2 ? regions << last : parts(window)};
 }
 
 std::uint64_t rounded(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
@@ -57,8 +57,8 @@ struct layout {
 layout layout_of(const scatter_problem& p, const cut& c) {
   layout l{};
   const std::uint64_t regions = c.levels == 2 ? c.regions : 0;
-  l.region_room = cluster_capacity(p.count, p.far_count, std::uint64_t{1} << (c.far_bits - c.first_bits));
-  l.window_room = cluster_capacity(p.count, p.far_count, std::uint64_t{1} << c.window_bits);
+  l.region_room = cluster_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.indexed_bits - c.first_bits));
+  l.window_room = cluster_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.window_bits);
   std::uint64_t at = 0;
   const auto take = [&](std::uint64_t bytes) {
     const std::uint64_t begin = at;
@@ -102,14 +102,14 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   const auto width = static_cast<double>(p.record_bytes);
   const double index = static_cast<double>(bytes(p.index));
   const double bus = m.copy_bytes_per_second;
-  const double in = count * (static_cast<double>(p.near_stride_bytes) + index);
+  const double in = count * (static_cast<double>(p.sequential_stride_bytes) + index);
   plan::planned plan;
   plan.scratch_bytes = layout_of(p, c).end;
   // Kernels wait for one another, and the few blocks of a short list for memory.
   plan.add("latency", m.launch_seconds + (6 + 2 * c.levels) * m.step_seconds);
   const auto stream = [&](const char* name, double bytes, double share, double per_second) {
     plan::planned part;
-    part.add_beside(3, {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
+    part.add_overlapped(3, {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
     plan.add(name, part.seconds);
   };
   const double share = p.record_bytes == 16 ? wide_level_share : level_share;
@@ -119,7 +119,7 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   } else {
     stream("windows", in + count * (width + 2), share, level_per_second);
   }
-  stream("placing", count * (width + 2) + std::min(count, static_cast<double>(p.far_count)) * width, place_share,
+  stream("placing", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width, place_share,
          place_per_second);
   plan.add("empty windows", static_cast<double>(c.windows) * 1e-9);
   if (p.pattern.shape == access_pattern::kind::unknown) {
@@ -144,7 +144,7 @@ class clustered_scatter {
   void run() {
     index_guard guard;  // with bounds::trust an index past the output has no cluster and is left out in silence
     if (p_.bounds == bounds::check) {
-      guard = state_of(ctx_).guard(core::index_role::scatter_index, p_.index, p_.far_count);
+      guard = state_of(ctx_).guard(core::index_role::scatter_index, p_.index, p_.indexed_count);
     }
     if (p_.pattern.shape == access_pattern::kind::unknown) {
       auto* const first_ticket = reinterpret_cast<std::uint32_t*>(scratch_ + at_.ticket);
@@ -182,17 +182,17 @@ class clustered_scatter {
   void first_level(const index_guard& guard) {
     cluster_arguments<Index> a{};
     a.index = static_cast<const Index*>(b_.index.data) + moved_;
-    a.in = b_.in.data + moved_ * p_.near_stride_bytes;
-    a.in_stride = p_.near_stride_bytes;
+    a.in = b_.in.data + moved_ * p_.sequential_stride_bytes;
+    a.in_stride = p_.sequential_stride_bytes;
     a.count = p_.count - moved_;
     a.last = static_cast<Index>(
-        std::min<std::uint64_t>(std::min(p_.index_limit(), p_.far_count) - 1, static_cast<Index>(~Index{0})));
+        std::min<std::uint64_t>(std::min(p_.index_limit(), p_.indexed_count) - 1, static_cast<Index>(~Index{0})));
     a.guard = guard;
     a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, cluster_tile));
     a.regions = 1;
-    a.region_bits = cut_.far_bits;
+    a.region_bits = cut_.indexed_bits;
     if (cut_.levels == 2) {
-      a.shift = cut_.far_bits - cut_.first_bits;
+      a.shift = cut_.indexed_bits - cut_.first_bits;
       a.clusters = cut_.regions;
       a.fill = fill_of_regions();
       a.out_index = scratch_ + at_.region_index;
@@ -215,7 +215,7 @@ class clustered_scatter {
     a.regions = cut_.regions;
     a.in_fill = fill_of_regions();
     a.in_room = at_.region_room;
-    a.region_bits = cut_.far_bits - cut_.first_bits;
+    a.region_bits = cut_.indexed_bits - cut_.first_bits;
     to_windows(a);
     launch_level<std::uint32_t, std::uint16_t>(a);
   }
@@ -233,7 +233,7 @@ class clustered_scatter {
   template <class Index, class OutIndex>
   void launch_level(cluster_arguments<Index>& a) {
     a.out = b_.out.data;
-    a.out_stride = p_.far_stride_bytes;
+    a.out_stride = p_.indexed_stride_bytes;
     a.sample = sample_;
     a.ticket = next_ticket();
     launch_shared(ctx_, what, split_into_clusters<Word, Index, OutIndex>,
@@ -246,7 +246,7 @@ class clustered_scatter {
         ctx_, what, place_windows<Word>, blocks_for(cut_.windows, 4), window_threads, std::max<std::size_t>(shared, 16),
         reinterpret_cast<const std::uint16_t*>(scratch_ + at_.window_index),
         reinterpret_cast<const Word*>(scratch_ + at_.window_word), static_cast<const std::uint32_t*>(fill_of_windows()),
-        at_.window_room, cut_.window_bits, cut_.windows, b_.out.data, p_.far_stride_bytes, sample_, next_ticket());
+        at_.window_room, cut_.window_bits, cut_.windows, b_.out.data, p_.indexed_stride_bytes, sample_, next_ticket());
   }
 
   const context& ctx_;

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(cluster_threads, sizeof(Word) < 16 ? 2 : 1)
     __syncthreads();
 
     // What a cluster is told of an index fits 32 bits; bad ones get a cluster that there is not.
-    std::uint32_t near_bits[items];
+    std::uint32_t sequential_bits[items];
     packed_numbers<items> cluster;
     packed_numbers<items> rank;
     {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(cluster_threads, sizeof(Word) < 16 ? 2 : 1)
         const bool good = index[k] <= a.last;
         if (s < left && !good) report_bad_index(a.guard, first + s, index[k]);
         cluster.set(k, s < left && good ? static_cast<std::uint32_t>(index[k] >> a.shift) : no_bin);
-        near_bits[k] = static_cast<std::uint32_t>(index[k]);
+        sequential_bits[k] = static_cast<std::uint32_t>(index[k]);
       }
     }
     rank_unordered<items, most_clusters>([&](int k) { return cluster.get(k); }, histogram, rank);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(cluster_threads, sizeof(Word) < 16 ? 2 : 1)
       const std::uint32_t s = histogram[c] + rank.get(k);
       staged[s] =
           __ldcs(reinterpret_cast<const Word*>(words + std::uint64_t{k * cluster_threads + threadIdx.x} * a.in_stride));
-      staged_index[s] = near_bits[k];
+      staged_index[s] = sequential_bits[k];
     }
     __syncthreads();
     const std::uint32_t inside = (a.shift < 32 ? 1U << a.shift : 0U) - 1;

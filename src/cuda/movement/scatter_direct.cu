@@ -23,28 +23,28 @@ plan::planned plan_direct(const scatter_problem& p, const machine& m) {
 
 void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   launch_words<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 
 // One word per record leaves lanes nothing to share, and staging indices in shared memory keeps little in flight.
 plan::planned plan_collective(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  traffic t = writes_of(p, m);
+  memory_cost t = writes_of(p, m);
   if (words_per_record(p) == 1) t.issue = single_issue_seconds(static_cast<double>(p.count), m);
   return priced(t, m, true);
 }
 
 void run_collective(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   launch_collective<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 
 // Lanes of a warp walk records that lie apart: sectors are written in parts.
 plan::planned plan_thread_per_record(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  traffic t = writes_of(p, m);
+  memory_cost t = writes_of(p, m);
   t.issue = single_issue_seconds(static_cast<double>(p.count), m);
   return priced(words_per_record(p) == 1 ? t : lanes_apart(t, p, m), m, true);
 }
@@ -52,7 +52,7 @@ plan::planned plan_thread_per_record(const scatter_problem& p, const machine& m)
 void run_thread_per_record(const context& ctx, const scatter_problem& p, const plan::planned&,
                            const scatter_buffers& b) {
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   launch_by_thread<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 

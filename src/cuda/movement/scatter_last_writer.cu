@@ -15,13 +15,13 @@ using primitives::scatter_problem;
 std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::uint32_t{0} ? 4 : 8; }
 
 // Clearing the entries that the index names beats clearing the table where the index is short.
-bool clears_table(const scatter_problem& p) { return p.far_count <= p.count * 8; }
+bool clears_table(const scatter_problem& p) { return p.indexed_count <= p.count * 8; }
 
 plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   plan::planned plan;
-  plan.scratch_bytes = p.far_count * winner_bytes(p);
-  const std::uint64_t footprint = p.near_bytes() + 2 * p.index_bytes() + p.far_bytes() + plan.scratch_bytes;
+  plan.scratch_bytes = p.indexed_count * winner_bytes(p);
+  const std::uint64_t footprint = p.sequential_bytes() + 2 * p.index_bytes() + p.indexed_bytes() + plan.scratch_bytes;
   const plan::planned writing = priced(writes_of(p, m), m, true);
   plan.add("latency", 2 * m.step_seconds);
   plan.add("streamed", m.streamed(p.index_bytes(), footprint));
@@ -53,7 +53,7 @@ template <class Winner>
 void elect_winners(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (clears_table(p)) {
-    require(cudaMemsetAsync(winner, 0, p.far_count * sizeof(Winner), ctx.stream()), "cuda.last_writer");
+    require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), "cuda.last_writer");
   } else {
     launch(ctx, "cuda.last_writer", clear_named<Winner>, blocks, a, winner);
   }
@@ -64,7 +64,7 @@ void run_last_writer(const context& ctx, const scatter_problem& p, const plan::p
                      const scatter_buffers& b) {
   const device_scope here(ctx.device());
   const core::scratch winners(ctx.state(), plan.scratch_bytes);
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   const move_arguments electing = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const move_arguments moving = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
   if (winner_bytes(p) == 4) {

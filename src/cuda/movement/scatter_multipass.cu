@@ -13,14 +13,14 @@ using primitives::scatter_problem;
 plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  if (p.far_count == 0) return plan::rejected("there is no record that an index could name");
+  if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::scatter,
                      [&](std::uint64_t passes) { return priced(writes_in_passes(p, m, passes), m, true); });
 }
 
 void run_multipass(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   launch_multipass<direction::scatter>(ctx, p, plan, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 

@@ -17,8 +17,8 @@ struct word_arguments {
   const Index* index;
   std::uint64_t count;
   Index last;  ///< the highest index that names a record
-  std::uint32_t near_stride;
-  std::uint32_t far_stride;
+  std::uint32_t sequential_stride;
+  std::uint32_t indexed_stride;
   index_guard guard;
 };
 
@@ -44,7 +44,7 @@ __device__ __forceinline__ void load_tile(const word_arguments<Index>& a, std::u
       t.far[k] = __ldcs(index + at);
     } else {
       t.far[k] = __ldg(index + at);
-      t.word[k] = load_word<Word>(a.from + first * a.near_stride + std::uint64_t{at} * a.near_stride);
+      t.word[k] = load_word<Word>(a.from + first * a.sequential_stride + std::uint64_t{at} * a.sequential_stride);
     }
   }
 }
@@ -53,7 +53,7 @@ __device__ __forceinline__ void load_tile(const word_arguments<Index>& a, std::u
 template <direction Direction, class Word, class Index, int Items, int Step>
 __device__ __forceinline__ void finish_tile(const word_arguments<Index>& a, std::uint64_t first,
                                             tile_in_flight<Word, Index, Items>& t) {
-  const std::uint64_t near = first * a.near_stride;
+  const std::uint64_t near = first * a.sequential_stride;
   std::uint32_t bad = 0;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
@@ -62,17 +62,17 @@ __device__ __forceinline__ void finish_tile(const word_arguments<Index>& a, std:
     if (here && !good) bad |= 1U << k;
     if constexpr (Direction == direction::gather) {
       const Index reached = good ? t.far[k] : Index{0};
-      t.word[k] = load_word<Word>(a.from + std::uint64_t{reached} * a.far_stride);
+      t.word[k] = load_word<Word>(a.from + std::uint64_t{reached} * a.indexed_stride);
       if (!good) t.word[k] = Word{};
     } else {
-      if (here && good) store_word(a.to + std::uint64_t{t.far[k]} * a.far_stride, t.word[k]);
+      if (here && good) store_word(a.to + std::uint64_t{t.far[k]} * a.indexed_stride, t.word[k]);
     }
   }
   if constexpr (Direction == direction::gather) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       const auto at = static_cast<std::uint32_t>(k * Step);
-      if (at < t.left) store_streamed(a.to + near + std::uint64_t{at} * a.near_stride, t.word[k]);
+      if (at < t.left) store_streamed(a.to + near + std::uint64_t{at} * a.sequential_stride, t.word[k]);
     }
   }
   if (bad == 0) return;
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(block_threads)
       const bool good = far[k].value[n] <= a.last;
       if (!good) bad |= 1U << (k * neighbours + n);  // past the end stands index 0
       const Index reached = good ? far[k].value[n] : Index{0};
-      bytes[n] = load_word<unsigned char>(a.from + std::uint64_t{reached} * a.far_stride);
+      bytes[n] = load_word<unsigned char>(a.from + std::uint64_t{reached} * a.indexed_stride);
       if (!good) bytes[n] = 0;
     }
   }
@@ -190,7 +190,7 @@ void start_gather(const context& ctx, const word_arguments<Index>& a, bool cache
     const auto places = reinterpret_cast<std::uintptr_t>(a.index) % 16 + reinterpret_cast<std::uintptr_t>(a.to) % 4;
     if (cache_sized) {
       start_words<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
-    } else if (places == 0 && a.near_stride == 1) {
+    } else if (places == 0 && a.sequential_stride == 1) {
       launch(ctx, "cuda.direct", gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
     } else {
       start_words<direction::gather, Word, Index, 256, 4>(ctx, a);
@@ -250,8 +250,8 @@ word_arguments<Index> word_arguments_of(const move_arguments& a) {
           static_cast<const Index*>(a.index),
           a.count,
           static_cast<Index>(last),
-          static_cast<std::uint32_t>(a.near_stride),
-          static_cast<std::uint32_t>(a.far_stride),
+          static_cast<std::uint32_t>(a.sequential_stride),
+          static_cast<std::uint32_t>(a.indexed_stride),
           a.guard};
 }
 
@@ -292,8 +292,8 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
 /// Why records of this problem cannot move as single words, or null.
 inline const char* words_rejection(const primitives::movement& p) {
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
-  if (p.far_count == 0) return "there is no record that an index could name";
-  if (std::max(p.near_stride_bytes, p.far_stride_bytes) > ~std::uint32_t{0}) return "strides pass 4 GiB";
+  if (p.indexed_count == 0) return "there is no record that an index could name";
+  if (std::max(p.sequential_stride_bytes, p.indexed_stride_bytes) > ~std::uint32_t{0}) return "strides pass 4 GiB";
   return nullptr;
 }
 

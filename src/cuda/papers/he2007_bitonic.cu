@@ -17,11 +17,11 @@ using primitives::sort_problem;
 constexpr std::uint32_t near_words = 2048;
 constexpr unsigned near_threads = 512;
 
-template <int Parts>
-__device__ __forceinline__ void exchange(sort_word<Parts>* words, std::uint64_t low, std::uint64_t high) {
-  const sort_word<Parts> a = words[low];
-  const sort_word<Parts> b = words[high];
-  if (compare_words(b, a, key_mask<Parts>(0)) != word_order::less) return;
+template <int Limbs>
+__device__ __forceinline__ void exchange(sort_word<Limbs>* words, std::uint64_t low, std::uint64_t high) {
+  const sort_word<Limbs> a = words[low];
+  const sort_word<Limbs> b = words[high];
+  if (compare_words(b, a, key_mask<Limbs>(0)) != word_order::less) return;
   words[low] = b;
   words[high] = a;
 }
@@ -38,20 +38,20 @@ __device__ __forceinline__ step_pair pair_of(std::uint64_t i, std::uint64_t run,
   return {begin + offset, step == run / 2 ? begin + 2 * step - 1 - offset : begin + offset + step};
 }
 
-template <int Parts>
+template <int Limbs>
 __global__ void __launch_bounds__(block_threads)
-    exchange_far(sort_word<Parts>* words, std::uint64_t count, std::uint64_t run, std::uint64_t step) {
+    exchange_far(sort_word<Limbs>* words, std::uint64_t count, std::uint64_t run, std::uint64_t step) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   const step_pair pair = pair_of(i, run, step);
   if (pair.high < count) exchange(words, pair.low, pair.high);
 }
 
 /// All steps of runs from first_run to last_run that stay inside near_words.
-template <int Parts>
+template <int Limbs>
 __global__ void __launch_bounds__(near_threads)
-    exchange_near(const sort_word<Parts>* from, sort_word<Parts>* to, std::uint64_t count, std::uint64_t first_run,
+    exchange_near(const sort_word<Limbs>* from, sort_word<Limbs>* to, std::uint64_t count, std::uint64_t first_run,
                   std::uint64_t last_run) {
-  __shared__ sort_word<Parts> words[near_words];
+  __shared__ sort_word<Limbs> words[near_words];
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * near_words;
   const auto here = static_cast<std::uint32_t>(min(count - begin, std::uint64_t{near_words}));
   for (std::uint32_t i = threadIdx.x; i < here; i += near_threads) words[i] = from[begin + i];
@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(near_threads)
 
 plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  const word_form form = form_of(p);
-  if (!form.is_plain || form.payload != word_payload::nothing)
+  const word_encoding form = encoding_of(p);
+  if (!form.is_plain || form.payload != word_payload::none)
     return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
   const auto count = static_cast<double>(p.count);
   const double runs = std::ceil(std::log2(std::max(2.0, count)));
@@ -88,18 +88,18 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   return plan;
 }
 
-template <int Parts>
+template <int Limbs>
 void sort_words(const context& ctx, const char* what, std::uint64_t count, const void* in, void* out) {
-  auto* const words = static_cast<sort_word<Parts>*>(out);
+  auto* const words = static_cast<sort_word<Limbs>*>(out);
   const std::uint64_t tiles = ceil_div(count, near_words);
-  launch_blocks(ctx, what, exchange_near<Parts>, tiles, near_threads, static_cast<const sort_word<Parts>*>(in), words,
+  launch_blocks(ctx, what, exchange_near<Limbs>, tiles, near_threads, static_cast<const sort_word<Limbs>*>(in), words,
                 count, std::uint64_t{2}, std::uint64_t{near_words});
   const std::uint64_t all = std::bit_ceil(count);
   for (std::uint64_t run = 2 * near_words; run <= all; run *= 2) {
     for (std::uint64_t step = run / 2; step >= near_words; step /= 2) {
-      launch(ctx, what, exchange_far<Parts>, ceil_div(all / 2, block_threads), words, count, run, step);
+      launch(ctx, what, exchange_far<Limbs>, ceil_div(all / 2, block_threads), words, count, run, step);
     }
-    launch_blocks(ctx, what, exchange_near<Parts>, tiles, near_threads, const_cast<const sort_word<Parts>*>(words),
+    launch_blocks(ctx, what, exchange_near<Limbs>, tiles, near_threads, const_cast<const sort_word<Limbs>*>(words),
                   words, count, run, run);
   }
 }

@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(block_threads)
 /// Short lists and slots past 32 bits are added one by one.
 bool walks(const scatter_reduce_problem& p) {
   constexpr std::uint64_t least_count = std::uint64_t{1} << 18;
-  return p.op == reduction::add && p.count >= least_count && p.far_count < ~std::uint32_t{0};
+  return p.op == reduction::add && p.count >= least_count && p.indexed_count < ~std::uint32_t{0};
 }
 
 crowding crowding_of(const access_pattern& pattern) {
@@ -195,7 +195,7 @@ void queue_walk(const context& ctx, const scatter_reduce_problem& p, const move_
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
                 const scatter_reduce_buffers& b) {
   const device_scope here(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.far_count);
+  const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   // Sums of signed numbers are those of unsigned ones, bit by bit.

@@ -20,7 +20,7 @@ std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; 
 /// A bad index becomes one slot more, after all others.
 pair_passes passes_for(const scatter_reduce_problem& p) {
   pair_passes passes;
-  const std::uint64_t slots = std::min<std::uint64_t>(p.far_count + 1, std::uint64_t{1} << 32);
+  const std::uint64_t slots = std::min<std::uint64_t>(p.indexed_count + 1, std::uint64_t{1} << 32);
   passes.key_bits = std::max(1U, primitives::category_bits(slots));
   passes.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
   passes.count = p.count;
@@ -49,7 +49,7 @@ struct sorted_room {
 plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.op != reduction::add) return plan::rejected("adds");
-  if (p.far_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
+  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
   primitives::split_problem values;
   values.backend = p.backend;
   values.count = p.count;
@@ -63,8 +63,8 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
   const auto value = static_cast<double>(bytes(p.type));
   if (is_wide(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
   // Slots that are few among many lie alone in what memory fetches.
-  const auto slots = static_cast<double>(std::max<std::uint64_t>(1, std::min(p.count, p.far_count)));
-  const double apart = static_cast<double>(p.far_bytes()) / slots;
+  const auto slots = static_cast<double>(std::max<std::uint64_t>(1, std::min(p.count, p.indexed_count)));
+  const double apart = static_cast<double>(p.indexed_bytes()) / slots;
   const double fetched = std::clamp(apart, value, static_cast<double>(m.fetch_bytes));
   plan.add("sums", (count * (4 + value) + slots * 2 * fetched) / m.copy_bytes_per_second);
   plan.scratch_bytes = sorted_room(p).bytes;
@@ -91,7 +91,7 @@ void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter
               std::byte* scratch) {
   constexpr const char* what = "cuda.sorted";
   const sorted_room room(p);
-  const auto bad_slot = static_cast<std::uint32_t>(p.far_count);
+  const auto bad_slot = static_cast<std::uint32_t>(p.indexed_count);
   pair_passes passes = passes_for(p);
   passes.values = static_cast<const std::byte*>(b.in.data);
   passes.out = scratch + room.values;
@@ -99,12 +99,12 @@ void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter
                  .stride = sizeof(std::uint32_t),
                  .word_bytes = sizeof(std::uint32_t),
                  .bits = {0, 32},
-                 .categories = p.far_count,
+                 .categories = p.indexed_count,
                  .checks = true,
                  .role = core::index_role::slot_index,
                  .type = p.index};
   if (is_wide(p)) {
-    const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.far_count);
+    const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
     launch(ctx, what, narrow_slots, ceil_div(p.count, block_threads * slots_per_thread),
            arguments_of(p, nullptr, nullptr, b.index, guard), bad_slot,
            reinterpret_cast<std::uint32_t*>(scratch + room.slots));

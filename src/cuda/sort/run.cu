@@ -29,35 +29,35 @@ std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; 
 // ---- what it takes
 
 /// Keys that are turned into numbers in the place where rows go in the end.
-bool works_in_out(const sort_problem& p, const word_form& form) {
-  const bool has_rows_alone = form.payload == word_payload::nothing || form.payload == word_payload::apart;
+bool works_in_out(const sort_problem& p, const word_encoding& form) {
+  const bool has_rows_alone = form.payload == word_payload::none || form.payload == word_payload::separate;
   return has_rows_alone && !form.sorts_numbers && p.rows.out_stride_bytes == form.word_bytes() &&
-         p.rows.word_bytes >= (form.parts == 3 ? 4 : form.word_bytes());
+         p.rows.word_bytes >= (form.limbs == 3 ? 4 : form.word_bytes());
 }
 
 /// Of values apart: the caller's, or numbers of rows.
-std::uint32_t value_bytes(const sort_problem& p, const word_form& form) {
+std::uint32_t value_bytes(const sort_problem& p, const word_encoding& form) {
   if (!form.sorts_numbers) return static_cast<std::uint32_t>(p.columns[0].record_bytes);
   return p.product == sort_product::gather_index ? static_cast<std::uint32_t>(bytes(p.index)) : 4;
 }
 
-msd_sort sort_of(const sort_problem& p, const word_form& form, std::uint32_t key_bits) {
+msd_sort sort_of(const sort_problem& p, const word_encoding& form, std::uint32_t key_bits) {
   msd_sort s;
-  s.parts = form.parts;
+  s.limbs = form.limbs;
   s.key_low = form.key_low();
   switch (form.payload) {
-    case word_payload::number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
-    case word_payload::apart: s.key_high = form.first_bit + key_bits; break;
+    case word_payload::row_number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
+    case word_payload::separate: s.key_high = form.first_bit + key_bits; break;
     default: s.key_high = form.key_low() + form.key_bits;
   }
   s.ordered = form.ordered();
   s.count = p.count;
-  if (form.payload == word_payload::apart) s.value_bytes = value_bytes(p, form);
+  if (form.payload == word_payload::separate) s.value_bytes = value_bytes(p, form);
   return s;
 }
 
-/// Where the parts of the scratch begin.
-struct sort_room {
+/// Where the limbs of the scratch begin.
+struct sort_scratch_layout {
   std::uint64_t words[2] = {};  ///< that passes write to; the second is also where words are made
   std::uint64_t order[2] = {};  ///< numbers of rows; the second in rounds alone, with the places that one gives
   std::uint64_t places = 0;
@@ -65,7 +65,7 @@ struct sort_room {
   std::uint64_t tables = 0;
   std::uint64_t bytes = 0;
 
-  sort_room(const sort_problem& p, const word_form& form) {
+  sort_scratch_layout(const sort_problem& p, const word_encoding& form) {
     const auto take = [&](std::uint64_t needed) {
       const std::uint64_t begin = bytes;
       bytes += aligned(needed);
@@ -80,7 +80,7 @@ struct sort_room {
       order[1] = take(p.count * sizeof(std::uint32_t));
       places = take(p.count * sizeof(std::uint32_t));
     }
-    if (form.payload == word_payload::apart) values = take(p.count * value_bytes(p, form));
+    if (form.payload == word_payload::separate) values = take(p.count * value_bytes(p, form));
     const msd_sort s = sort_of(p, form, form.key_bits);
     tables = take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
   }
@@ -114,7 +114,7 @@ struct kernel_cost {
   double of(bool is_ordered) const { return is_ordered ? ordered : usual; }
 };
 constexpr kernel_cost one_group{5.5e-6, 9.5e-6};
-constexpr double part_of_group = 1.3e-6;  ///< for each part of a word but one
+constexpr double part_of_group = 1.3e-6;  ///< for each limb of a word but one
 constexpr kernel_cost one_level{27e-6, 38e-6};
 constexpr kernel_cost all_levels{58e-6, 70e-6};  ///< of a long list
 constexpr double sweeps_begin = 6e-6;
@@ -138,15 +138,15 @@ double gathers_seconds(const sort_problem& p, const machine& m) {
 plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.count > most_words) return plan::rejected("counts in 32 bits");
-  const word_form form = form_of(p);
+  const word_encoding form = encoding_of(p);
   const auto count = static_cast<double>(p.count);
   const double word = static_cast<double>(form.word_bytes());
-  const double bytes = word + (form.payload == word_payload::apart ? value_bytes(p, form) : 0);
+  const double bytes = word + (form.payload == word_payload::separate ? value_bytes(p, form) : 0);
   const double slower = measured_bandwidth / m.copy_bytes_per_second;
   const double split_bits = std::max(0.0, std::log2(count / group_words));
   const double levels = std::min(std::ceil(form.key_bits / 8.0), std::ceil(split_bits / 8));
   const double rounds = form.rounds;
-  const double uneven = form.parts == 3 ? uneven_words : 1;
+  const double uneven = form.limbs == 3 ? uneven_words : 1;
   plan::planned plan;
   const double latency = levels == 0 ? 0 : (levels > 1 ? all_levels : one_level).of(form.ordered());
   plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + latency));
@@ -165,12 +165,12 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, bool bitonic) {
   plan.add("levels",
            rounds * levels * count * uneven * (counted.of(word, slower) + scattered * move.of(bytes, slower)));
   const double words_finished = count * uneven * finish.of(bytes, slower);
-  const bool is_crowded = form.key_bits <= 8 && form.parts > 1;
-  const double group = is_crowded ? crowded_seconds : one_group.of(form.ordered()) + (form.parts - 1) * part_of_group;
+  const bool is_crowded = form.key_bits <= 8 && form.limbs > 1;
+  const double group = is_crowded ? crowded_seconds : one_group.of(form.ordered()) + (form.limbs - 1) * part_of_group;
   const double finishing = is_over ? 0 : std::max(words_finished, group);
   plan.add("finished", rounds * finishing * (bitonic ? bitonic_words : 1));
   if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
-  plan.scratch_bytes = sort_room(p, form).bytes;
+  plan.scratch_bytes = sort_scratch_layout(p, form).bytes;
   return plan;
 }
 
@@ -179,11 +179,11 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) { return pla
 
 plan::planned plan_sweeps(const sort_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  const word_form form = sweep_form_of(p);
-  if (form.parts != 1) return plan::rejected("sorts by one key of 4 bytes, alone or with values of 4, 8 or 16 bytes");
-  if (p.count >= most_swept) return plan::rejected("counts in 30 bits");
+  const word_encoding form = onesweep_encoding_of(p);
+  if (form.limbs != 1) return plan::rejected("sorts by one key of 4 bytes, alone or with values of 4, 8 or 16 bytes");
+  if (p.count >= most_onesweep_words) return plan::rejected("counts in 30 bits");
   const auto count = static_cast<double>(p.count);
-  const double bytes = 4.0 + (form.payload == word_payload::apart ? value_bytes(p, form) : 0);
+  const double bytes = 4.0 + (form.payload == word_payload::separate ? value_bytes(p, form) : 0);
   const double slower = measured_bandwidth / m.copy_bytes_per_second;
   const double passes = std::ceil(form.key_bits / 8.0);
   plan::planned plan;
@@ -193,14 +193,14 @@ plan::planned plan_sweeps(const sort_problem& p, const machine& m) {
            count * digits_counted.of(form.is_plain ? 4.0 : static_cast<double>(p.rows.in_stride_bytes), slower));
   plan.add("passes", passes * count * swept.of(bytes, slower));
   if (form.sorts_numbers && p.product == sort_product::records) plan.add("gathered", gathers_seconds(p, m));
-  plan.scratch_bytes = sort_room(p, form).bytes;
+  plan.scratch_bytes = sort_scratch_layout(p, form).bytes;
   return plan;
 }
 
 // ---- runs
 
 // Words of rows: the first level or pass makes them, if there is one.
-void give_rows(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
+void give_rows(const context& ctx, const char* what, const sort_problem& p, const word_encoding& form,
                const word_route& route, word_sort how, msd_sort& s) {
   s.from_rows = p.count > group_words || how == word_sort::onesweep;
   s.rows = route.from;
@@ -209,14 +209,14 @@ void give_rows(const context& ctx, const char* what, const sort_problem& p, cons
 
 // Words that hold all there is to say, rows or keys and values; or keys, beside which values or the numbers of rows
 // move to `order`.
-void sort_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
+void sort_words(const context& ctx, const char* what, const sort_problem& p, const word_encoding& form,
                 const sort_buffers& b, word_sort how, index_output order, std::byte* scratch) {
-  const sort_room room(p, form);
+  const sort_scratch_layout room(p, form);
   msd_sort s = sort_of(p, form, form.key_bits);
   s.bitonic = how == word_sort::bitonic;
   s.buffers[0] = scratch + room.words[0];
   s.buffers[1] = works_in_out(p, form) ? b.out.data : scratch + room.words[1];
-  if (form.payload == word_payload::apart) {
+  if (form.payload == word_payload::separate) {
     s.values = form.sorts_numbers ? nullptr : b.columns[0].in.data;
     s.value_buffers[0] = scratch + room.values;
     s.value_buffers[1] = s.values_to = form.sorts_numbers ? order.data : b.columns[0].out.data;
@@ -241,15 +241,15 @@ void sort_words(const context& ctx, const char* what, const sort_problem& p, con
 // Where the numbers of rows in order go: an index of the caller's, whose entries may be wide.
 void write_numbers_to(const context& ctx, const char* what, word_target& to, index_output index) {
   to.words = nullptr;
-  for (auto& part : to.parts) part.data = nullptr;
-  to.parts[0] = {static_cast<std::byte*>(index.data), bytes(index.type)};
+  for (auto& limb : to.limbs) limb.data = nullptr;
+  to.limbs[0] = {static_cast<std::byte*>(index.data), bytes(index.type)};
   if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx.stream()), what);
 }
 
 // The order of rows by words of keys and numbers.
-void sort_numbers(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
+void sort_numbers(const context& ctx, const char* what, const sort_problem& p, const word_encoding& form,
                   const sort_buffers& b, word_sort how, index_output order, std::byte* scratch) {
-  const sort_room room(p, form);
+  const sort_scratch_layout room(p, form);
   void* const words = scratch + room.words[1];
   const auto numbers = [&](std::uint64_t at) { return reinterpret_cast<std::uint32_t*>(scratch + at); };
   const std::uint32_t* before = nullptr;
@@ -264,7 +264,7 @@ void sort_numbers(const context& ctx, const char* what, const sort_problem& p, c
       s.target = route.to;
       give_rows(ctx, what, p, form, route, how, s);
     } else {
-      make_round_words(ctx, what, p, b, low, bits, form.parts, before, words);
+      make_round_words(ctx, what, p, b, low, bits, form.limbs, before, words);
     }
     s.buffers[0] = scratch + room.words[0];
     const bool is_last = round + 1 == form.rounds;
@@ -285,13 +285,13 @@ void run(const context& ctx, const char* what, const sort_problem& p, const plan
   const device_scope here(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
-  const word_form form = how == word_sort::onesweep ? sweep_form_of(p) : form_of(p);
+  const word_encoding form = how == word_sort::onesweep ? onesweep_encoding_of(p) : encoding_of(p);
   if (!form.sorts_numbers) return sort_words(ctx, what, p, form, b, how, {}, scratch);
-  const sort_room room(p, form);
+  const sort_scratch_layout room(p, form);
   const bool is_index = p.product == sort_product::gather_index;
   const index_output order =
       is_index ? b.index : index_output(scratch + room.order[(form.rounds - 1) % 2], p.count, index_type::u32);
-  if (form.payload == word_payload::apart) {
+  if (form.payload == word_payload::separate) {
     sort_words(ctx, what, p, form, b, how, order, scratch);
   } else {
     sort_numbers(ctx, what, p, form, b, how, order, scratch);

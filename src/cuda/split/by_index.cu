@@ -30,10 +30,10 @@ split_problem index_problem(const split_problem& p) {
 movement movement_of(const split_problem& p, index_type type) {
   movement m;
   m.backend = p.backend;
-  m.count = m.far_count = p.count;
+  m.count = m.indexed_count = p.count;
   m.record_bytes = p.record_bytes;
-  m.near_stride_bytes = scatters(p) ? p.in_stride_bytes : p.out_stride_bytes;
-  m.far_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
+  m.sequential_stride_bytes = scatters(p) ? p.in_stride_bytes : p.out_stride_bytes;
+  m.indexed_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
   m.word_bytes = p.word_bytes;
   m.index = type;
   // A category's records lie some `categories` records apart, more or less, and the next category sweeps over the list

@@ -19,8 +19,8 @@ constexpr double unordered_pairs_per_second = 1.8e9;  ///< of two categories, wh
 constexpr double wide_per_second = 2.0e9;
 constexpr double wide_apart_per_second = 2.8e9;
 constexpr double pairs_per_second = 1.2e9;
-/// How well ranking and streaming overlap, as in planned::add_beside.
-constexpr double sharpness = 3;
+/// How well ranking and streaming overlap, as in planned::add_overlapped.
+constexpr double overlap_exponent = 3;
 
 /// How a pass is done.
 struct pass_kind {
@@ -53,8 +53,8 @@ void add_pass(plan::planned& plan, const machine& m, double count, double catego
   const bool counts = count > kind.tile;
   plan.add("latency", m.launch_seconds + (counts ? kind.steps : 2) * m.step_seconds);
   if (counts) plan.add("counted", std::max(bytes.counted / bus / 0.97, count / (counted_per_second * multiprocessors)));
-  plan.add_beside(sharpness, {{"streamed", bytes.moved / bus / share},
-                              {"ranked", count / (kind.ranked_per_second * multiprocessors * busy)}});
+  plan.add_overlapped(overlap_exponent, {{"streamed", bytes.moved / bus / share},
+                                         {"ranked", count / (kind.ranked_per_second * multiprocessors * busy)}});
 }
 
 pass_bytes bytes_of(const split_problem& p) {

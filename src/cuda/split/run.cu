@@ -75,8 +75,8 @@ split_pass pass_of(const split_problem& p, const split_buffers& b) {
 primitives::scatter_problem inversion_of(const split_problem& p) {
   primitives::scatter_problem s;
   s.backend = p.backend;
-  s.count = s.far_count = p.count;
-  s.record_bytes = s.near_stride_bytes = s.far_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
+  s.count = s.indexed_count = p.count;
+  s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
   s.pattern = access_pattern::random();
   s.bounds = bounds::trust;
   return s;

@@ -10,10 +10,10 @@ namespace sheaf::cuda {
 constexpr int distinct_bits = 16;
 
 /// Stages the group's words in order. Bins are zero before.
-template <keeps Keeps, finish_way Way>
-__device__ __forceinline__ void sort_by_distinct(const staged_group<1, Keeps, Way>& group,
+template <payload_mode Payload, finish_way Way>
+__device__ __forceinline__ void sort_by_distinct(const staged_group<1, Payload, Way>& group,
                                                  const sort_word<1> (&words)[finish_items]) {
-  static_assert(!keeps_order(Keeps));
+  static_assert(!keeps_order(Payload));
   constexpr int items = finish_items;
   constexpr int bit_words = (1 << distinct_bits) / 32;
   constexpr int bit_words_per_thread = bit_words / finish_threads;
@@ -23,7 +23,7 @@ __device__ __forceinline__ void sort_by_distinct(const staged_group<1, Keeps, Wa
   std::uint32_t* const bits = s.bins;
   std::uint32_t* const bits_before = s.bins + bit_words;
   std::uint32_t* const counts = s.runs;
-  const auto low = [&](int k) { return words[k].part[0] & ((1U << distinct_bits) - 1); };
+  const auto low = [&](int k) { return words[k].limb[0] & ((1U << distinct_bits) - 1); };
 #pragma unroll
   for (int i = 0; i < pairs_per_thread; ++i) counts[i * finish_threads + threadIdx.x] = 0;
 #pragma unroll

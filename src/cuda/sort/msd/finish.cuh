@@ -22,24 +22,24 @@ struct finish_arguments {
   std::uint32_t only_count;  ///< of words that are one group by themselves; 0: groups are in the tables
 };
 
-template <int Parts, keeps Keeps, finish_way Way>
+template <int Limbs, payload_mode Payload, finish_way Way>
 class group_sort {
  public:
-  static constexpr bool Ordered = keeps_order(Keeps);
-  static constexpr bool has_values = value_bytes_of(Keeps) > 0;
-  using word = sort_word<Parts>;
-  using staged_words = staged_group<Parts, Keeps, Way>;
+  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr bool has_values = value_bytes_of(Payload) > 0;
+  using word = sort_word<Limbs>;
+  using staged_words = staged_group<Limbs, Payload, Way>;
   static constexpr int items = finish_items;
   static constexpr std::uint32_t largest_bin = Way == finish_way::bins ? most_compared : most_by_warp;
   static constexpr std::uint32_t largest_short_run = Way == finish_way::bins ? most_compared : most_by_thread;
 
-  __device__ group_sort(const finish_arguments& a, finish_shared<Parts, Way>& s, unsigned char* staged)
+  __device__ group_sort(const finish_arguments& a, finish_shared<Limbs, Way>& s, unsigned char* staged)
       : a_(a), s_(s), staged_(staged) {}
 
   /// False where bins are too large and Way is bins; nothing has been written then.
   __device__ __forceinline__ bool run(const sort_group& group) {
     const std::uint32_t where = group.where();
-    if (Keeps == keeps::nothing && group.is_one_word()) {
+    if (Payload == payload_mode::nothing && group.is_one_word()) {
       repeat_word(group);
       return true;
     }
@@ -47,23 +47,23 @@ class group_sort {
                          group.count(),
                          &s_,
                          reinterpret_cast<word*>(staged_),
-                         reinterpret_cast<std::uint16_t*>(staged_ + staged_bytes<Parts, Keeps>),
-                         key_mask<Parts>(a_.key_low, a_.key_high)};
+                         reinterpret_cast<std::uint16_t*>(staged_ + staged_bytes<Limbs, Payload>),
+                         key_mask<Limbs>(a_.key_low, a_.key_high)};
     word words[items];
-    std::uint32_t differing[Parts] = {};
+    std::uint32_t differing[Limbs] = {};
     const word first = load_word_of(g.from);
     g.load(words);
 #pragma unroll
     for (int k = 0; k < items; ++k) {
 #pragma unroll
-      for (int i = 0; i < Parts; ++i) differing[i] |= (words[k].part[i] ^ first.part[i]) & g.key.part[i];
+      for (int i = 0; i < Limbs; ++i) differing[i] |= (words[k].limb[i] ^ first.limb[i]) & g.key.limb[i];
     }
     gather_differing(differing);
-    const std::uint32_t high = bit_length<Parts>(differing);
+    const std::uint32_t high = bit_length<Limbs>(differing);
     if (high == 0) {
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        if (g.place(k) < g.count) store_word<Parts>(a_.target, group.begin + g.place(k), words[k]);
+        if (g.place(k) < g.count) store_word<Limbs>(a_.target, group.begin + g.place(k), words[k]);
       }
       if constexpr (has_values) move_values(g, group, [](std::uint32_t s) { return s; });
       return true;
@@ -78,7 +78,7 @@ class group_sort {
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (g.place(k) < g.count) store_word<Parts>(a_.target, group.begin + g.place(k), g.staged[g.place(k)]);
+      if (g.place(k) < g.count) store_word<Limbs>(a_.target, group.begin + g.place(k), g.staged[g.place(k)]);
     }
     if constexpr (has_values) {
       __syncthreads();
@@ -96,13 +96,13 @@ class group_sort {
     const word w = static_cast<const word*>(a_.buffers[group.where()])[from];
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads)
-      store_word<Parts>(a_.target, group.begin + i, w);
+      store_word<Limbs>(a_.target, group.begin + i, w);
   }
 
   // Value number(s) of the group goes to place s, in the place where they come from or another.
   template <class Number>
   __device__ __forceinline__ void move_values(const staged_words& g, const sort_group& group, Number number) {
-    using value = sort_value<Keeps>;
+    using value = sort_value<Payload>;
     value* const staged = reinterpret_cast<value*>(staged_);
     const value* const from = static_cast<const value*>(a_.values[group.where()]);
     value values[items];
@@ -123,8 +123,8 @@ class group_sort {
   }
 
   // Or-s the bits of all threads; a barrier is due before the next call.
-  __device__ __forceinline__ void gather_differing(std::uint32_t (&differing)[Parts]) {
-    if (threadIdx.x < Parts) s_.differing[threadIdx.x] = 0;
+  __device__ __forceinline__ void gather_differing(std::uint32_t (&differing)[Limbs]) {
+    if (threadIdx.x < Limbs) s_.differing[threadIdx.x] = 0;
     if (threadIdx.x == finish_threads - 1) {
       s_.least = ~0U;
       s_.most = 0;
@@ -132,19 +132,19 @@ class group_sort {
     for (int i = threadIdx.x; i < finish_bins; i += finish_threads) s_.bins[i] = 0;
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < Parts; ++i) {
+    for (int i = 0; i < Limbs; ++i) {
       const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
       if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&s_.differing[i], bits);
     }
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < Parts; ++i) differing[i] = s_.differing[i];
+    for (int i = 0; i < Limbs; ++i) differing[i] = s_.differing[i];
   }
 
   __device__ __forceinline__ void sort_crowded(const staged_words& g, const word (&words)[items], std::uint32_t high,
-                                               const std::uint32_t (&differing)[Parts]) {
+                                               const std::uint32_t (&differing)[Limbs]) {
     // What is left of keys of 32 bits takes no longer in two digits than in crowds.
-    if constexpr (Parts == 1) {
+    if constexpr (Limbs == 1) {
       if (high <= distinct_bits) {
         if constexpr (Ordered) {
           return sort_by_digits(g, high);
@@ -191,10 +191,10 @@ class group_sort {
 
   // False where a bin has too many words.
   __device__ __forceinline__ bool sort_by_bins(const staged_words& g, const word (&words)[items], std::uint32_t high,
-                                               const std::uint32_t (&differing)[Parts], bool by_range) {
+                                               const std::uint32_t (&differing)[Limbs], bool by_range) {
     const range_digit digit = by_range ? digit_of_range(words, high) : highest_digit(high);
-    const std::uint32_t shift = digit.field.part * 32 + digit.field.shift;
-    const bool is_exact = lowest_bit<Parts>(differing) >= shift;  // a bin's words are the same
+    const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
+    const bool is_exact = lowest_bit<Limbs>(differing) >= shift;  // a bin's words are the same
     packed_numbers<items> rank;
     std::uint32_t most = 0;
 #pragma unroll
@@ -212,7 +212,7 @@ class group_sort {
     if constexpr (Way == finish_way::crowds) {
       if (has_crowds) return sort_crowds(g, words, digit, rank);
     }
-    const range_digit again{{digit.field.part, anew(digit.field.shift), digit.field.mask}, digit.least};
+    const range_digit again{{digit.field.limb, anew(digit.field.shift), digit.field.mask}, digit.least};
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       if (g.place(k) >= g.count) continue;
@@ -303,13 +303,13 @@ class group_sort {
   }
 
   const finish_arguments& a_;
-  finish_shared<Parts, Way>& s_;
+  finish_shared<Limbs, Way>& s_;
   unsigned char* staged_;
 };
 
 /// Of a multiprocessor.
-template <int Parts, keeps Keeps, finish_way Way>
-constexpr int finish_blocks = Parts > 2 || keeps_order(Keeps) || (Parts > 1 && Way == finish_way::crowds) ? 2 : 3;
+template <int Limbs, payload_mode Payload, finish_way Way>
+constexpr int finish_blocks = Limbs > 2 || keeps_order(Payload) || (Limbs > 1 && Way == finish_way::crowds) ? 2 : 3;
 
 /// Whether so many of the groups that were drawn have crowds that the rest is better left to the kernel for these.
 __device__ __forceinline__ bool are_crowded(std::uint32_t crowded, std::uint32_t drawn) {
@@ -341,13 +341,13 @@ __device__ __forceinline__ void draw_groups(std::uint32_t& shared_ticket, std::u
 }
 
 /// The kernel for crowds takes the groups that the one for bins left to it, and then those that this did not come to.
-template <int Parts, keeps Keeps, finish_way Way>
-__global__ void __launch_bounds__(finish_threads, finish_blocks<Parts, Keeps, Way>)
+template <int Limbs, payload_mode Payload, finish_way Way>
+__global__ void __launch_bounds__(finish_threads, finish_blocks<Limbs, Payload, Way>)
     finish_groups(const __grid_constant__ finish_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
-  using shared_part = finish_shared<Parts, Way>;
+  using shared_part = finish_shared<Limbs, Way>;
   shared_part& shared = *reinterpret_cast<shared_part*>(dynamic);
-  group_sort<Parts, Keeps, Way> sort(a, shared, dynamic + sizeof(shared_part));
+  group_sort<Limbs, Payload, Way> sort(a, shared, dynamic + sizeof(shared_part));
   if (a.only_count > 0) {
     sort.run({0, a.only_count | sort_group::uneven});
     return;

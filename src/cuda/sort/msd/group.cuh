@@ -22,14 +22,14 @@ constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
 enum class finish_way { bins, crowds, bitonic };
 
 /// A digit of the way without bins: the counters of all warps take their room.
-template <int Parts>
-constexpr int local_bits = Parts == 1 ? 8 : 7;
-template <int Parts>
-constexpr int local_bins = 1 << local_bits<Parts>;
-template <int Parts, finish_way Way>
+template <int Limbs>
+constexpr int local_bits = Limbs == 1 ? 8 : 7;
+template <int Limbs>
+constexpr int local_bins = 1 << local_bits<Limbs>;
+template <int Limbs, finish_way Way>
 constexpr std::size_t bin_words = std::max<std::size_t>(
     finish_bins + 4,
-    Way == finish_way::crowds ? finish_threads / 32 * local_bins<Parts> * sizeof(warp_bin) / sizeof(std::uint32_t) : 0);
+    Way == finish_way::crowds ? finish_threads / 32 * local_bins<Limbs> * sizeof(warp_bin) / sizeof(std::uint32_t) : 0);
 
 /// A bin with many words, most of which are likely to be the same.
 struct crowd {
@@ -38,9 +38,9 @@ struct crowd {
   std::uint32_t greater;  ///< and behind it
 };
 
-template <int Parts, finish_way Way>
+template <int Limbs, finish_way Way>
 struct finish_shared {
-  std::uint32_t bins[bin_words<Parts, Way>];  ///< and where they end
+  std::uint32_t bins[bin_words<Limbs, Way>];  ///< and where they end
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
   std::uint32_t least;  ///< of the words' highest bits that differ, and the most
@@ -52,34 +52,34 @@ struct finish_shared {
   std::uint32_t long_run_count;
   std::uint32_t crowd_count;
   crowd crowds[most_crowds];
-  alignas(16) sort_word<Parts> pivots[most_crowds];
-  alignas(16) std::uint32_t start[local_bins<Parts>];
+  alignas(16) sort_word<Limbs> pivots[most_crowds];
+  alignas(16) std::uint32_t start[local_bins<Limbs>];
 };
 
 /// Where the words' numbers in the group lie behind the words, or behind what takes their place.
-template <int Parts, keeps Keeps>
-constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Parts>),
-                                                                        value_bytes_of(Keeps));
+template <int Limbs, payload_mode Payload>
+constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
+                                                                        value_bytes_of(Payload));
 
-template <int Parts, keeps Keeps, finish_way Way>
+template <int Limbs, payload_mode Payload, finish_way Way>
 constexpr std::size_t finish_shared_bytes() {
-  return sizeof(finish_shared<Parts, Way>) + staged_bytes<Parts, Keeps> +
-         (keeps_order(Keeps) ? group_words * sizeof(std::uint16_t) : 0);
+  return sizeof(finish_shared<Limbs, Way>) + staged_bytes<Limbs, Payload> +
+         (keeps_order(Payload) ? group_words * sizeof(std::uint16_t) : 0);
 }
 
-template <int Parts, keeps Keeps, finish_way Way>
+template <int Limbs, payload_mode Payload, finish_way Way>
 struct staged_group {
-  static constexpr bool is_ordered = keeps_order(Keeps);
+  static constexpr bool is_ordered = keeps_order(Payload);
   static constexpr int items = finish_items;
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
-  using word = sort_word<Parts>;
+  using word = sort_word<Limbs>;
 
   const word* from;
   std::uint32_t count;
-  finish_shared<Parts, Way>* shared;
+  finish_shared<Limbs, Way>* shared;
   word* staged;
   std::uint16_t* numbers;  ///< that the staged words had in the group, where the order is kept
-  key_mask<Parts> key;
+  key_mask<Limbs> key;
 
   /// Where the thread's k-th word is in the group: words that keep their order are a warp's one after the other.
   __device__ __forceinline__ std::uint32_t place(int k) const {
@@ -126,7 +126,7 @@ struct staged_group {
     static __device__ __forceinline__ numbered_word last() {
       numbered_word w;
 #pragma unroll
-      for (int i = 0; i < Parts; ++i) w.value.part[i] = ~0U;
+      for (int i = 0; i < Limbs; ++i) w.value.limb[i] = ~0U;
       w.number = ~0U;
       return w;
     }

@@ -7,24 +7,24 @@
 namespace sheaf::cuda {
 
 /// Stages the group's words in order, in stable passes over what differs below `high`. Words are read anew.
-template <int Parts, keeps Keeps, finish_way Way>
-__device__ __forceinline__ void sort_by_digits(const staged_group<Parts, Keeps, Way>& group, std::uint32_t high) {
-  using word = sort_word<Parts>;
+template <int Limbs, payload_mode Payload, finish_way Way>
+__device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload, Way>& group, std::uint32_t high) {
+  using word = sort_word<Limbs>;
   constexpr int items = finish_items;
   constexpr int warps = finish_threads / 32;
-  constexpr bool has_values = value_bytes_of(Keeps) > 0;
-  constexpr int bits = local_bits<Parts>;
-  constexpr int bins = local_bins<Parts>;
-  finish_shared<Parts, Way>& s = *group.shared;
+  constexpr bool has_values = value_bytes_of(Payload) > 0;
+  constexpr int bits = local_bits<Limbs>;
+  constexpr int bins = local_bins<Limbs>;
+  finish_shared<Limbs, Way>& s = *group.shared;
   warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(s.bins);
   warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * bins;
   word differing;
 #pragma unroll
-  for (int i = 0; i < Parts; ++i) differing.part[i] = s.differing[i];
+  for (int i = 0; i < Limbs; ++i) differing.limb[i] = s.differing[i];
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
   const auto place = [&](int k) { return first + k * 32; };
   bool is_staged = false;
-  for (std::uint32_t shift = lowest_bit<Parts>(differing.part); shift < high; shift += bits) {
+  for (std::uint32_t shift = lowest_bit<Limbs>(differing.limb); shift < high; shift += bits) {
     const digit_field digit = digit_at(shift, min(static_cast<std::uint32_t>(bits), high - shift));
     if (digit_of(differing, digit) == 0) continue;
     __syncthreads();
@@ -38,7 +38,7 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Parts, Keeps, 
         words[k] = is_staged ? group.staged[place(k)] : load_word_of(group.from + place(k));
       } else {
 #pragma unroll
-        for (int i = 0; i < Parts; ++i) words[k].part[i] = ~0U;
+        for (int i = 0; i < Limbs; ++i) words[k].limb[i] = ~0U;
       }
       if constexpr (has_values) numbers.set(k, is_staged && is_there ? group.numbers[place(k)] : place(k));
     }

@@ -7,12 +7,12 @@
 namespace sheaf::cuda {
 
 /// Of words whose order is not kept, a warp writes as many as there are.
-template <int Parts, keeps Keeps, finish_way Way>
-__device__ __forceinline__ void write_equals(const staged_group<Parts, Keeps, Way>& group) {
-  const finish_shared<Parts, Way>& s = *group.shared;
+template <int Limbs, payload_mode Payload, finish_way Way>
+__device__ __forceinline__ void write_equals(const staged_group<Limbs, Payload, Way>& group) {
+  const finish_shared<Limbs, Way>& s = *group.shared;
   for (std::uint32_t c = threadIdx.x / 32; c < s.crowd_count; c += finish_threads / 32) {
     const crowd of = s.crowds[c];
-    const sort_word<Parts> pivot = s.pivots[c];
+    const sort_word<Limbs> pivot = s.pivots[c];
     const std::uint32_t begin = (s.bins[of.bin] & lower_half_mask) + of.less;
     const std::uint32_t end = (s.bins[of.bin + 1] & lower_half_mask) - of.greater;
     for (std::uint32_t to = begin + threadIdx.x % 32; to < end; to += 32) group.staged[to] = pivot;
@@ -22,13 +22,13 @@ __device__ __forceinline__ void write_equals(const staged_group<Parts, Keeps, Wa
 /// Crowds of a group that keeps its order: each has a bit for each word, and for each word of these the number of bits
 /// before it.
 constexpr std::uint32_t crowd_bit_words = group_words / 32;
-template <int Parts, keeps Keeps>
-constexpr std::uint32_t most_ordered_crowds = std::min<std::size_t>(most_crowds,
-                                                                    staged_bytes<Parts, Keeps> / (crowd_bit_words * 6));
+template <int Limbs, payload_mode Payload>
+constexpr std::uint32_t most_ordered_crowds = std::min<std::size_t>(most_crowds, staged_bytes<Limbs, Payload> /
+                                                                                     (crowd_bit_words * 6));
 
 /// The place of each word among its pivot's equals, in the order of the group; crowd_of(k) is no_bin of other words.
-template <int Parts, keeps Keeps, finish_way Way, class Crowd>
-__device__ __forceinline__ void rank_equals(const staged_group<Parts, Keeps, Way>& group, Crowd crowd_of,
+template <int Limbs, payload_mode Payload, finish_way Way, class Crowd>
+__device__ __forceinline__ void rank_equals(const staged_group<Limbs, Payload, Way>& group, Crowd crowd_of,
                                             packed_numbers<finish_items>& rank) {
   const std::uint32_t crowds = group.shared->crowd_count;
   std::uint32_t* const bits = reinterpret_cast<std::uint32_t*>(group.staged);
@@ -73,15 +73,15 @@ __device__ __forceinline__ void rank_equals(const staged_group<Parts, Keeps, Way
 
 /// Stages the group's words in order, whose bins have their crowds' numbers; false where a bin has too many words
 /// that are not its pivot. `rank`: of the thread's words in their bins.
-template <int Parts, keeps Keeps, finish_way Way>
-__device__ __forceinline__ bool sort_crowds(const staged_group<Parts, Keeps, Way>& group,
-                                            const sort_word<Parts> (&words)[finish_items], const range_digit& digit,
+template <int Limbs, payload_mode Payload, finish_way Way>
+__device__ __forceinline__ bool sort_crowds(const staged_group<Limbs, Payload, Way>& group,
+                                            const sort_word<Limbs> (&words)[finish_items], const range_digit& digit,
                                             const packed_numbers<finish_items>& rank) {
-  using word = sort_word<Parts>;
+  using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool is_ordered = keeps_order(Keeps);
-  finish_shared<Parts, Way>& s = *group.shared;
-  constexpr std::uint32_t most = is_ordered ? most_ordered_crowds<Parts, Keeps> : most_crowds;
+  constexpr bool is_ordered = keeps_order(Payload);
+  finish_shared<Limbs, Way>& s = *group.shared;
+  constexpr std::uint32_t most = is_ordered ? most_ordered_crowds<Limbs, Payload> : most_crowds;
   if (s.crowd_count > most) return false;
   const auto begin_of = [&](const word& w) { return s.bins[digit_of(w, digit)]; };
   // A word that came to its bin after some others is as likely to be frequent as any.

@@ -9,15 +9,15 @@
 // level. The device alone knows how many levels there are; sort_level_kernels.cuh runs them.
 namespace sheaf::cuda {
 
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 class sort_level {
  public:
-  static constexpr bool Ordered = keeps_order(Keeps);
-  using word = sort_word<Parts>;
-  using reader = word_reader<Parts, FromRows>;
-  using view_type = level_view<Parts, Keeps, Pivots>;
-  static constexpr int items = level_items<Parts>;
-  static constexpr std::uint32_t tile_words = level_tile<Parts>;
+  static constexpr bool Ordered = keeps_order(Payload);
+  using word = sort_word<Limbs>;
+  using reader = word_reader<Limbs, FromRows>;
+  using view_type = level_view<Limbs, Payload, Pivots>;
+  static constexpr int items = level_items<Limbs>;
+  static constexpr std::uint32_t tile_words = level_tile<Limbs>;
   static constexpr int warps = level_threads / 32;
 
   __device__ sort_level(const level_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
@@ -39,11 +39,11 @@ class sort_level {
     const std::uint32_t last = min(tiles, (blockIdx.x + 1) * share);
     std::uint32_t tile = blockIdx.x * share;
     l_.look_ahead(tile, last);
-    for (int i = threadIdx.x; i < 4 * level_bins; i += level_threads)
-      l_.s.histogram[i / level_bins][i % level_bins] = 0;
-    if (threadIdx.x < Parts) l_.s.differing[threadIdx.x] = 0;
+    for (int i = threadIdx.x; i < 4 * radix_bins; i += level_threads)
+      l_.s.histogram[i / radix_bins][i % radix_bins] = 0;
+    if (threadIdx.x < Limbs) l_.s.differing[threadIdx.x] = 0;
     __syncthreads();
-    std::uint32_t differing[Parts] = {};
+    std::uint32_t differing[Limbs] = {};
     for (; tile < last; ++tile) {
       const std::uint32_t b = l_.s.coming;
       const sort_bucket bucket = l_.s.coming_bucket;
@@ -80,28 +80,28 @@ class sort_level {
 
  private:
   __device__ void begin_chunk(std::uint32_t row) {
-    static_assert(level_threads == 2 * level_bins);
+    static_assert(level_threads == 2 * radix_bins);
     constexpr std::uint32_t most = chunk_tiles / 2;
     const sort_bucket bucket = l_.t.buckets[l_.now][l_.t.row_bucket[l_.now][row]];
     if ((bucket.where & stays) != 0) return;
-    const std::uint32_t part = threadIdx.x / level_bins;
-    const std::uint32_t bin = threadIdx.x % level_bins;
+    const std::uint32_t limb = threadIdx.x / radix_bins;
+    const std::uint32_t bin = threadIdx.x % radix_bins;
     const std::uint32_t tiles = l_.tiles_of(bucket.count);
-    const std::uint32_t skipped = (row - bucket.first_row) * chunk_tiles + part * most;
-    std::uint32_t* const column = l_.t.tile_rows + (std::uint64_t{bucket.first_tile} + skipped) * level_bins + bin;
+    const std::uint32_t skipped = (row - bucket.first_row) * chunk_tiles + limb * most;
+    std::uint32_t* const column = l_.t.tile_rows + (std::uint64_t{bucket.first_tile} + skipped) * radix_bins + bin;
     std::uint32_t counts[most];
     std::uint32_t sum = 0;
 #pragma unroll
     for (std::uint32_t r = 0; r < most; ++r) {
-      counts[r] = skipped + r < tiles ? __ldcg(column + r * level_bins) : 0;
+      counts[r] = skipped + r < tiles ? __ldcg(column + r * radix_bins) : 0;
       sum += counts[r];
     }
-    if (part == 0) l_.s.place[bin] = sum;
+    if (limb == 0) l_.s.place[bin] = sum;
     __syncthreads();
-    sum = __ldcg(l_.t.rows[l_.now] + std::uint64_t{row} * level_bins + bin) + (part == 0 ? 0 : l_.s.place[bin]);
+    sum = __ldcg(l_.t.rows[l_.now] + std::uint64_t{row} * radix_bins + bin) + (limb == 0 ? 0 : l_.s.place[bin]);
 #pragma unroll
     for (std::uint32_t r = 0; r < most; ++r) {
-      if (skipped + r < tiles) column[r * level_bins] = sum;
+      if (skipped + r < tiles) column[r * radix_bins] = sum;
       sum += counts[r];
     }
     __syncthreads();
@@ -121,15 +121,15 @@ class sort_level {
   }
 
   // Adds what was counted to the bucket's row, and clears it.
-  __device__ void hand_on(std::uint32_t tile, std::uint32_t b, std::uint32_t row, std::uint32_t (&differing)[Parts]) {
+  __device__ void hand_on(std::uint32_t tile, std::uint32_t b, std::uint32_t row, std::uint32_t (&differing)[Limbs]) {
 #pragma unroll
-    for (int i = 0; i < Parts; ++i) {
+    for (int i = 0; i < Limbs; ++i) {
       const std::uint32_t bits = __reduce_or_sync(~0U, differing[i]);
       if (threadIdx.x % 32 == 0 && bits != 0) atomicOr(&l_.s.differing[i], bits);
       differing[i] = 0;
     }
     __syncthreads();
-    if (threadIdx.x < level_bins) {
+    if (threadIdx.x < radix_bins) {
       const std::uint32_t bin = threadIdx.x;
       std::uint32_t sum = 0;
 #pragma unroll
@@ -137,11 +137,11 @@ class sort_level {
         sum += l_.s.histogram[copy][bin];
         l_.s.histogram[copy][bin] = 0;
       }
-      if constexpr (Ordered) l_.t.tile_rows[std::uint64_t{tile} * level_bins + bin] = sum;
-      if (sum > 0) atomicAdd(l_.t.rows[l_.now] + std::uint64_t{row} * level_bins + bin, sum);
-    } else if (threadIdx.x - level_bins < Parts) {
-      const std::uint32_t i = threadIdx.x - level_bins;
-      std::uint32_t* const known = l_.t.differing[l_.now] + b * Parts + i;
+      if constexpr (Ordered) l_.t.tile_rows[std::uint64_t{tile} * radix_bins + bin] = sum;
+      if (sum > 0) atomicAdd(l_.t.rows[l_.now] + std::uint64_t{row} * radix_bins + bin, sum);
+    } else if (threadIdx.x - radix_bins < Limbs) {
+      const std::uint32_t i = threadIdx.x - radix_bins;
+      std::uint32_t* const known = l_.t.differing[l_.now] + b * Limbs + i;
       if ((l_.s.differing[i] & ~__ldcg(known)) != 0) atomicOr(known, l_.s.differing[i]);
       l_.s.differing[i] = 0;
     }
@@ -150,10 +150,10 @@ class sort_level {
 
   template <bool Full>
   __device__ __forceinline__ void count_words(const view_type& view, const word& first,
-                                              std::uint32_t (&differing)[Parts]) {
+                                              std::uint32_t (&differing)[Limbs]) {
     const reader from(l_.a, view.where, view.first);
     std::uint32_t* const mine = l_.s.histogram[threadIdx.x % 4];
-    constexpr int at_once = Parts > 2 ? items / 2 : 8;
+    constexpr int at_once = Limbs > 2 ? items / 2 : 8;
 #pragma unroll 1
     for (int round = 0; round < items; round += at_once) {
       const std::uint32_t begin = round * level_threads + threadIdx.x;
@@ -166,23 +166,23 @@ class sort_level {
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
 #pragma unroll
-        for (int i = 0; i < Parts; ++i) differing[i] |= words[k].part[i] ^ first.part[i];
+        for (int i = 0; i < Limbs; ++i) differing[i] |= words[k].limb[i] ^ first.limb[i];
       }
       const auto bin = [&](int k) {
         return Full || begin + k * level_threads < view.left ? view.bin.of(words[k]) : no_bin;
       };
       if (is_one_bin<at_once>(bin)) {
-        if (threadIdx.x % 32 == 0 && (Full || bin(0) < level_bins)) atomicAdd(&mine[bin(0)], 32U * at_once);
+        if (threadIdx.x % 32 == 0 && (Full || bin(0) < radix_bins)) atomicAdd(&mine[bin(0)], 32U * at_once);
         continue;
       }
       if (is_crowded(bin)) {
 #pragma unroll
-        for (int k = 0; k < at_once; ++k) add_with_middle_lane<level_bins, Full>(bin(k), mine);
+        for (int k = 0; k < at_once; ++k) add_with_middle_lane<radix_bins, Full>(bin(k), mine);
         continue;
       }
 #pragma unroll
       for (int k = 0; k < at_once; ++k) {
-        if (Full || bin(k) < level_bins) atomicAdd(&mine[bin(k)], 1U);
+        if (Full || bin(k) < radix_bins) atomicAdd(&mine[bin(k)], 1U);
       }
     }
   }
@@ -202,22 +202,22 @@ class sort_level {
         words[k] = from.load(first + k * 32);
       } else {
 #pragma unroll
-        for (int i = 0; i < Parts; ++i) words[k].part[i] = ~0U;
+        for (int i = 0; i < Limbs; ++i) words[k].limb[i] = ~0U;
       }
     }
     if constexpr (Ordered) {
-      for (int i = threadIdx.x; i < warps * level_bins; i += level_threads) warp_bins[i] = {0, 0};
+      for (int i = threadIdx.x; i < warps * radix_bins; i += level_threads) warp_bins[i] = {0, 0};
     } else {
-      if (threadIdx.x < level_bins) histogram[threadIdx.x] = 0;
+      if (threadIdx.x < radix_bins) histogram[threadIdx.x] = 0;
     }
     __syncthreads();
     const auto bin = [&](int k) { return Full || k * 32 < room ? view.bin.of(words[k]) : no_bin; };
     packed_numbers<items> rank;
-    warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * level_bins;
+    warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
     if constexpr (Ordered) {
-      rank_in_warp<items, level_bins, Full>(bin, own_bins, rank);
+      rank_in_warp<items, radix_bins, Full>(bin, own_bins, rank);
     } else {
-      rank_unordered<items, level_bins, Full>(bin, histogram, rank);
+      rank_unordered<items, radix_bins, Full>(bin, histogram, rank);
     }
     __syncthreads();
     place_bins(tile, view, warp_bins);
@@ -225,7 +225,7 @@ class sort_level {
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       const std::uint32_t b = bin(k);
-      if (Full || b < level_bins) rank.add(k, Ordered ? own_bins[b].lanes : histogram[b]);
+      if (Full || b < radix_bins) rank.add(k, Ordered ? own_bins[b].lanes : histogram[b]);
     }
     __syncthreads();
 #pragma unroll
@@ -242,15 +242,15 @@ class sort_level {
       const std::uint32_t b = view.bin.of(w);
       const std::uint32_t to = l_.s.place[b] + s;
       if (!is_left_out(view, b, to)) view.to[to] = w;
-      if constexpr (value_bytes_of(Keeps) > 0) bins.set(k, b);
+      if constexpr (value_bytes_of(Payload) > 0) bins.set(k, b);
     }
     __syncthreads();
-    if constexpr (value_bytes_of(Keeps) > 0) move_values<Full>(view, room, rank, bins);
+    if constexpr (value_bytes_of(Payload) > 0) move_values<Full>(view, room, rank, bins);
   }
 
   // Words that are all the same are written by the kernel that finishes groups, if they are many.
   __device__ __forceinline__ bool is_left_out(const view_type& view, std::uint32_t bin, std::uint32_t to) const {
-    if constexpr (!Pivots || Keeps != keeps::nothing) return false;
+    if constexpr (!Pivots || Payload != payload_mode::nothing) return false;
     return view.leaves_pivot_out && bin == view.bin.pivot_bin() && to % group_words != 0;
   }
 
@@ -258,7 +258,7 @@ class sort_level {
   template <bool Full>
   __device__ __forceinline__ void move_values(const view_type& view, int room, const packed_numbers<items>& rank,
                                               const packed_bytes<items>& bins) {
-    using value = sort_value<Keeps>;
+    using value = sort_value<Payload>;
     constexpr int at_once = items / 2;
     value* const staged = reinterpret_cast<value*>(l_.staged);
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
@@ -291,33 +291,33 @@ class sort_level {
     std::uint32_t count[1] = {};
     std::uint32_t start[1] = {};
     std::uint32_t run = 0;
-    if (bin < level_bins) {
+    if (bin < radix_bins) {
       if constexpr (Ordered) {
-        run = __ldcg(l_.t.tile_rows + std::uint64_t{tile} * level_bins + bin);
+        run = __ldcg(l_.t.tile_rows + std::uint64_t{tile} * radix_bins + bin);
 #pragma unroll
         for (int w = 0; w < warps; ++w) {
-          warp_bin& of = warp_bins[w * level_bins + bin];
+          warp_bin& of = warp_bins[w * radix_bins + bin];
           of.lanes = count[0];
           count[0] += of.count;
         }
       } else {
         count[0] = l_.s.histogram[0][bin];
-        if (count[0] > 0) run = atomicAdd(l_.t.rows[l_.now] + std::uint64_t{view.row} * level_bins + bin, count[0]);
+        if (count[0] > 0) run = atomicAdd(l_.t.rows[l_.now] + std::uint64_t{view.row} * radix_bins + bin, count[0]);
       }
       start[0] = count[0];
     }
-    scan_bins<level_bins, level_threads>(start, l_.s.warp_sums);
-    if (bin >= level_bins) return;
+    scan_bins<radix_bins, level_threads>(start, l_.s.warp_sums);
+    if (bin >= radix_bins) return;
     l_.s.place[bin] = run - start[0];
     if constexpr (Ordered) {
 #pragma unroll
-      for (int w = 0; w < warps; ++w) warp_bins[w * level_bins + bin].lanes += start[0];
+      for (int w = 0; w < warps; ++w) warp_bins[w * radix_bins + bin].lanes += start[0];
     } else {
       l_.s.histogram[0][bin] = start[0];
     }
   }
 
-  level_state<Parts, Keeps, FromRows, Pivots> l_;
+  level_state<Limbs, Payload, FromRows, Pivots> l_;
 };
 
 }  // namespace sheaf::cuda

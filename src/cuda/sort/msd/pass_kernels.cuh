@@ -18,15 +18,15 @@ __device__ __forceinline__ Phase phase_of(const level_arguments& a, std::uint32_
 }
 
 /// Where `looks` says so, the sort has no levels if keys are skewed.
-template <int Parts, keeps Keeps>
+template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a, bool looks) {
-  if constexpr (Parts == 1) {
+  if constexpr (Limbs == 1) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     auto& sampled = *reinterpret_cast<skew_shared*>(dynamic);
-    const std::byte* const rows = a.rows.parts[0].data;
+    const std::byte* const rows = a.rows.limbs[0].data;
     // Bits that are turned for the sort are so in all keys of one sign: equals stay equal, and so do prefixes.
     const auto key = [&](std::uint32_t i) {
-      return rows != nullptr ? load_part(a.rows.parts[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
+      return rows != nullptr ? load_part(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
     if (looks && is_skewed(sampled, a.count, key)) {
       if (threadIdx.x == 0) a.tables.counters->skewed = 1;
@@ -34,46 +34,46 @@ __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_const
     }
     __syncthreads();
   }
-  phase_of<bucket_places<Parts, Keeps, false, true>>(a, 1).begin_sort();
+  phase_of<bucket_places<Limbs, Payload, false, true>>(a, 1).begin_sort();
 }
 
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 3)
     count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Parts, Keeps, FromRows, Pivots>>(a, turn).count_tiles();
+  phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).count_tiles();
 }
 
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads)
     begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<bucket_places<Parts, Keeps, FromRows, Pivots>>(a, turn).begin_buckets();
+  phase_of<bucket_places<Limbs, Payload, FromRows, Pivots>>(a, turn).begin_buckets();
 }
 
-template <int Parts, keeps Keeps>
+template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(level_threads)
     begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Parts, Keeps, false, false>>(a, turn).begin_chunks();
+  phase_of<sort_level<Limbs, Payload, false, false>>(a, turn).begin_chunks();
 }
 
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 2)
     move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Parts, Keeps, FromRows, Pivots>>(a, turn).move_tiles();
+  phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).move_tiles();
 }
 
 /// Levels from `turn` on, as long as there are buckets.
-template <int Parts, keeps Keeps>
+template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(level_threads, 2)
     sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
   for (;; ++turn) {
-    auto level = phase_of<sort_level<Parts, Keeps, false, true>>(a, turn);
+    auto level = phase_of<sort_level<Limbs, Payload, false, true>>(a, turn);
     if (level.is_over()) return;
     level.count_tiles();
     grid.sync();
-    phase_of<bucket_places<Parts, Keeps, false, true>>(a, turn).begin_buckets();
+    phase_of<bucket_places<Limbs, Payload, false, true>>(a, turn).begin_buckets();
     grid.sync();
-    if constexpr (keeps_order(Keeps)) {
+    if constexpr (keeps_order(Payload)) {
       level.begin_chunks();
       grid.sync();
     }

@@ -5,26 +5,26 @@
 // A level of a sort from the highest digit down, as its phases see it: whose the tiles are, and which bin is a word's.
 namespace sheaf::cuda {
 
-/// Words of one part are split by any 8 bits, which takes no longer than a byte; others by a byte.
-template <int Parts>
-using level_field = std::conditional_t<Parts == 1, digit_field, byte_field>;
+/// Words of one limb are split by any 8 bits, which takes no longer than a byte; others by a byte.
+template <int Limbs>
+using level_field = std::conditional_t<Limbs == 1, digit_field, byte_field>;
 
 /// The bin of a word of a bucket: its digit. Where a key seems to be frequent, the pivot, it has a bin of its own,
 /// which is in order at once, between those of the words before and behind it that share its digit; to make room for
 /// the two, the highest three digits share a bin.
-template <int Parts, keeps Keeps, bool Pivots>
+template <int Limbs, payload_mode Payload, bool Pivots>
 struct level_bin {
   /// Words without values and row numbers are the pivot itself; others equal it in the key's bits.
-  static constexpr bool is_range = Keeps != keeps::nothing;
-  static constexpr std::uint32_t most_with_pivot = level_bins - 3;
+  static constexpr bool is_range = Payload != payload_mode::nothing;
+  static constexpr std::uint32_t most_with_pivot = radix_bins - 3;
 
-  level_field<Parts> digit;
+  level_field<Limbs> digit;
   std::uint32_t most_digit;  ///< what higher digits count as
   std::uint32_t step;        ///< 1, or 0 without a pivot
-  sort_word<Parts> least;    ///< of the words with the pivot's key
-  sort_word<Parts> most;
+  sort_word<Limbs> least;    ///< of the words with the pivot's key
+  sort_word<Limbs> most;
 
-  __device__ __forceinline__ std::uint32_t of(const sort_word<Parts>& word) const {
+  __device__ __forceinline__ std::uint32_t of(const sort_word<Limbs>& word) const {
     std::uint32_t bin = min(digit_of(word, digit), most_digit);
     if (!is_less(word, least)) bin += step;
     if (is_less(is_range ? most : least, word)) bin += step;
@@ -34,32 +34,32 @@ struct level_bin {
 };
 
 /// Levels that look for no pivot.
-template <int Parts, keeps Keeps>
-struct level_bin<Parts, Keeps, false> {
-  level_field<Parts> digit;
-  __device__ __forceinline__ std::uint32_t of(const sort_word<Parts>& word) const { return digit_of(word, digit); }
+template <int Limbs, payload_mode Payload>
+struct level_bin<Limbs, Payload, false> {
+  level_field<Limbs> digit;
+  __device__ __forceinline__ std::uint32_t of(const sort_word<Limbs>& word) const { return digit_of(word, digit); }
   __device__ std::uint32_t pivot_bin() const { return no_bin; }
 };
 
 /// A level's work on one tile.
-template <int Parts, keeps Keeps, bool Pivots>
+template <int Limbs, payload_mode Payload, bool Pivots>
 struct level_view {
   std::uint32_t first;  ///< of the tile's words in its buffer
   std::uint32_t where;
-  sort_word<Parts>* to;  ///< where the bucket's buffer of the next level begins
+  sort_word<Limbs>* to;  ///< where the bucket's buffer of the next level begins
   std::uint32_t left;
   std::uint32_t row;  ///< of the bucket, or of the tile's chunk
-  level_bin<Parts, Keeps, Pivots> bin;
+  level_bin<Limbs, Payload, Pivots> bin;
   bool leaves_pivot_out;
 };
 
-template <int Parts, keeps Keeps, bool FromRows, bool Pivots>
+template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 struct level_state {
-  static constexpr bool Ordered = keeps_order(Keeps);
-  static constexpr std::uint32_t tile_words = level_tile<Parts>;
-  using word = sort_word<Parts>;
-  using reader = word_reader<Parts, FromRows>;
-  using view_type = level_view<Parts, Keeps, Pivots>;
+  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr std::uint32_t tile_words = level_tile<Limbs>;
+  using word = sort_word<Limbs>;
+  using reader = word_reader<Limbs, FromRows>;
+  using view_type = level_view<Limbs, Payload, Pivots>;
 
   const level_arguments& a;
   const sort_tables& t;
@@ -92,10 +92,10 @@ struct level_state {
   /// were put together as groups, in whose bins the words would be uneven.
   __device__ std::uint32_t digit_bits(std::uint32_t count) const {
     constexpr std::uint32_t least = 4;
-    if constexpr (Parts == 1 && !Pivots) {
-      if (now == 1) return max(least, min(32 - __clz((count - 1) / words_of_full_group), level_bits));
+    if constexpr (Limbs == 1 && !Pivots) {
+      if (now == 1) return max(least, min(32 - __clz((count - 1) / words_of_full_group), radix_bits));
     }
-    return level_bits;
+    return radix_bits;
   }
 
   /// The lowest bit of a level's digit of a bucket.
@@ -104,12 +104,12 @@ struct level_state {
     return max(bucket.bits, a.key_low + width) - width;
   }
 
-  __device__ level_field<Parts> digit_of_bucket(const sort_bucket& bucket) const {
+  __device__ level_field<Limbs> digit_of_bucket(const sort_bucket& bucket) const {
     const std::uint32_t low = low_of(bucket);
-    if constexpr (Parts == 1) {
+    if constexpr (Limbs == 1) {
       return digit_at(low, bucket.bits - low);
     } else {
-      return byte_at(low / level_bits);
+      return byte_at(low / radix_bits);
     }
   }
 
@@ -130,10 +130,10 @@ struct level_state {
   /// ends, so that all blocks agree.
   __device__ void find_pivot(const sort_bucket& bucket, pivot_word& pivot) const {
     pivot.found = false;
-    if (low_of(bucket) <= a.key_low || a.key_high < 32 * Parts) return;
+    if (low_of(bucket) <= a.key_low || a.key_high < 32 * Limbs) return;
     constexpr int looked_at = 5;
     const reader from(a, bucket.where & where_mask, bucket.begin);
-    const key_mask<Parts> key(a.key_low);
+    const key_mask<Limbs> key(a.key_low);
     word words[looked_at];
 #pragma unroll
     for (int i = 0; i < looked_at; ++i) {
@@ -146,23 +146,23 @@ struct level_state {
         if (pivot.found || compare_words(words[i], words[j], key) != word_order::equal) continue;
         pivot.found = true;
 #pragma unroll
-        for (int p = 0; p < Parts; ++p) pivot.part[p] = words[i].part[p];
+        for (int p = 0; p < Limbs; ++p) pivot.limb[p] = words[i].limb[p];
       }
     }
   }
 
-  __device__ level_bin<Parts, Keeps, Pivots> bin_of_bucket(const sort_bucket& bucket) const {
-    level_bin<Parts, Keeps, Pivots> bin;
+  __device__ level_bin<Limbs, Payload, Pivots> bin_of_bucket(const sort_bucket& bucket) const {
+    level_bin<Limbs, Payload, Pivots> bin;
     bin.digit = digit_of_bucket(bucket);
     if constexpr (Pivots) {
-      const key_mask<Parts> key(a.key_low);
+      const key_mask<Limbs> key(a.key_low);
 #pragma unroll
-      for (int i = 0; i < Parts; ++i) {
-        bin.least.part[i] = s.coming_pivot.part[i] & key.part[i];
-        bin.most.part[i] = s.coming_pivot.part[i] | ~key.part[i];
+      for (int i = 0; i < Limbs; ++i) {
+        bin.least.limb[i] = s.coming_pivot.limb[i] & key.limb[i];
+        bin.most.limb[i] = s.coming_pivot.limb[i] | ~key.limb[i];
       }
       const bool has_pivot = s.coming_pivot.found && digit_of(bin.least, bin.digit) <= bin.most_with_pivot;
-      bin.most_digit = has_pivot ? bin.most_with_pivot : level_bins - 1;
+      bin.most_digit = has_pivot ? bin.most_with_pivot : radix_bins - 1;
       bin.step = has_pivot ? 1 : 0;
     }
     return bin;

@@ -5,8 +5,8 @@ namespace sheaf::cuda {
 namespace {
 
 template <class Body>
-auto with_parts(std::uint32_t parts, Body body) {
-  switch (parts) {
+auto with_parts(std::uint32_t limbs, Body body) {
+  switch (limbs) {
     case 1: return body(std::integral_constant<int, 1>{});
     case 2: return body(std::integral_constant<int, 2>{});
     case 3: return body(std::integral_constant<int, 3>{});
@@ -17,14 +17,14 @@ auto with_parts(std::uint32_t parts, Body body) {
 }  // namespace
 
 std::uint64_t msd_scratch_bytes(const msd_sort& s) {
-  return with_parts(s.parts, [&](auto parts) { return msd_room::of<parts()>(s).bytes(); });
+  return with_parts(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
 }
 
 void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
   if (s.value_bytes > 0) {
-    return s.parts == 1 ? run_value_sort<1>(ctx, what, s, scratch) : run_value_sort<2>(ctx, what, s, scratch);
+    return s.limbs == 1 ? run_value_sort<1>(ctx, what, s, scratch) : run_value_sort<2>(ctx, what, s, scratch);
   }
-  with_parts(s.parts, [&](auto parts) { run_word_sort<parts()>(ctx, what, s, scratch); });
+  with_parts(s.limbs, [&](auto limbs) { run_word_sort<limbs()>(ctx, what, s, scratch); });
 }
 
 }  // namespace sheaf::cuda

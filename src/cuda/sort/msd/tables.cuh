@@ -9,34 +9,34 @@
 // that are finished in shared memory, and the counts between them.
 namespace sheaf::cuda {
 
-constexpr int level_bins = 256;
-constexpr std::uint32_t level_bits = 8;
+constexpr int radix_bins = 256;
+constexpr std::uint32_t radix_bits = 8;
 constexpr int level_threads = 512;
 constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
 
 /// Words of a tile of a level: as many as two blocks of a multiprocessor hold.
-template <int Parts>
-constexpr int level_items = Parts == 4   ? 8
-                            : Parts == 3 ? 10
+template <int Limbs>
+constexpr int level_items = Limbs == 4   ? 8
+                            : Limbs == 3 ? 10
                                          : 16;
-template <int Parts>
-constexpr std::uint32_t level_tile = level_threads* level_items<Parts>;
+template <int Limbs>
+constexpr std::uint32_t level_tile = level_threads* level_items<Limbs>;
 
 /// How words are sorted.
-enum class keeps {
+enum class payload_mode {
   nothing,   ///< words of equal keys are equal, or differ in bits that are sorted by as well
   order,     ///< they keep their order
   values_4,  ///< the same, and each word has a value of 4 bytes in an array of its own
   values_8,
   values_16,  ///< in sort_onesweep.cuh alone
 };
-constexpr bool keeps_order(keeps k) { return k != keeps::nothing; }
-constexpr std::uint32_t value_bytes_of(keeps k) {
-  return k == keeps::values_4 ? 4 : k == keeps::values_8 ? 8 : k == keeps::values_16 ? 16 : 0;
+constexpr bool keeps_order(payload_mode k) { return k != payload_mode::nothing; }
+constexpr std::uint32_t value_bytes_of(payload_mode k) {
+  return k == payload_mode::values_4 ? 4 : k == payload_mode::values_8 ? 8 : k == payload_mode::values_16 ? 16 : 0;
 }
-template <keeps Keeps>
-using sort_value = std::conditional_t<Keeps == keeps::values_16, uint4,
-                                      std::conditional_t<Keeps == keeps::values_8, uint2, std::uint32_t>>;
+template <payload_mode Payload>
+using sort_value = std::conditional_t<Payload == payload_mode::values_16, uint4,
+                                      std::conditional_t<Payload == payload_mode::values_8, uint2, std::uint32_t>>;
 
 /// Value i of an array, or i itself where there is none: the numbers of rows.
 template <class Value>
@@ -61,7 +61,7 @@ struct sort_bucket {
   std::uint32_t count;
   std::uint32_t first_tile;  ///< of the level's
   std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
-  std::uint32_t bits;        ///< above which all keys are the same; of more than one part a multiple of 8
+  std::uint32_t bits;        ///< above which all keys are the same; of more than one limb a multiple of 8
   std::uint32_t where;       ///< the number of the buffer that holds it
 };
 /// In `where`: this level has nothing to move, or leaves out its pivot's words.
@@ -105,9 +105,9 @@ struct sort_tables {
   sort_bucket* buckets[2];
   std::uint32_t* tile_bucket[2];
   std::uint32_t* row_bucket[2];  ///< ordered alone
-  std::uint32_t* rows[2];        ///< level_bins counts each, then places
+  std::uint32_t* rows[2];        ///< radix_bins counts each, then places
   std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
-  std::uint32_t* differing[2];   ///< of each bucket, as many as parts: the bits in which its words are not all the same
+  std::uint32_t* differing[2];   ///< of each bucket, as many as limbs: the bits in which its words are not all the same
   sort_group* groups;
   sort_group* crowded;
 };
@@ -129,25 +129,25 @@ constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2
 
 /// Where a level reads words of the first buffer: as they lie, or put together from rows, which the first level alone
 /// does.
-template <int Parts, bool FromRows>
+template <int Limbs, bool FromRows>
 class word_reader {
  public:
-  using word = sort_word<Parts>;
+  using word = sort_word<Limbs>;
 
   __device__ word_reader(const level_arguments& a, std::uint32_t where, std::uint32_t first)
       : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[where]) + first), first_(first) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<Parts>(a_.rows, a_.change, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.change, first_ + i);
     } else {
       return load_word_of(words_ + i);
     }
   }
-  /// The key's parts alone are right.
+  /// The key's limbs alone are right.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_key<Parts>(a_.rows, a_.change, first_ + i);
+      return read_key<Limbs>(a_.rows, a_.change, first_ + i);
     } else {
       return load_word_of(words_ + i);
     }
@@ -161,21 +161,21 @@ class word_reader {
 
 /// A key that seems to be frequent in a bucket.
 struct pivot_word {
-  std::uint32_t part[4];
+  std::uint32_t limb[4];
   bool found;
 };
 
 /// What a block needs of shared memory beside the tile.
 struct level_shared {
-  std::uint32_t place[level_bins];
+  std::uint32_t place[radix_bins];
   /// Copies for lanes that are neighbours, which so meet each other less at the counter of a frequent digit; rows that
   /// are a multiple of all banks long would have them meet at its bank.
-  std::uint32_t histogram[4][level_bins + 8];
+  std::uint32_t histogram[4][radix_bins + 8];
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing[4];
-  std::uint32_t child_bucket[level_bins];  ///< number of the next level's bucket + 1; 0: none
-  std::uint32_t jump[level_bins];
-  std::uint32_t is_reached[level_bins];
+  std::uint32_t child_bucket[radix_bins];  ///< number of the next level's bucket + 1; 0: none
+  std::uint32_t jump[radix_bins];
+  std::uint32_t is_reached[radix_bins];
   std::uint32_t first_group;
   std::uint32_t group_total;
   std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
@@ -183,11 +183,11 @@ struct level_shared {
   pivot_word coming_pivot;
 };
 
-template <int Parts, keeps Keeps>
+template <int Limbs, payload_mode Payload>
 constexpr std::size_t level_shared_bytes() {
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Parts>), value_bytes_of(Keeps));
-  const std::size_t counters = keeps_order(Keeps) ? level_threads / 32 * level_bins * sizeof(warp_bin) : 0;
-  return sizeof(level_shared) + std::max(level_tile<Parts> * widest, counters);
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
+  const std::size_t counters = keeps_order(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
+  return sizeof(level_shared) + std::max(level_tile<Limbs> * widest, counters);
 }
 
 }  // namespace sheaf::cuda

@@ -16,20 +16,20 @@ constexpr int most_sweeps = 4;  ///< digits of a word's key at most
 
 /// How a pass is cut. An odd number of words a thread: where all bins are as full, the places where they begin in the
 /// tile are of different banks.
-template <keeps Keeps>
+template <payload_mode Payload>
 struct sweep_shape {
-  static constexpr bool has_values = value_bytes_of(Keeps) > 0;
+  static constexpr bool has_values = value_bytes_of(Payload) > 0;
   static constexpr int threads = has_values ? 512 : 384;
-  static constexpr int items = Keeps == keeps::values_16 ? 9 : has_values ? 19 : 21;
+  static constexpr int items = Payload == payload_mode::values_16 ? 9 : has_values ? 19 : 21;
   static constexpr int blocks = has_values ? 2 : 3;  ///< of a multiprocessor
   static constexpr std::uint32_t tile = threads * items;
 };
 
 /// What blocks tell each other, besides words.
 struct sweep_tables {
-  std::uint32_t* digits;     ///< level_bins counts for each digit
+  std::uint32_t* digits;     ///< radix_bins counts for each digit
   std::uint32_t* tickets;    ///< of each pass
-  std::uint32_t* states[2];  ///< level_bins for each tile, of this pass and the next in turn
+  std::uint32_t* states[2];  ///< radix_bins for each tile, of this pass and the next in turn
 };
 
 struct sweep_arguments {
@@ -46,21 +46,21 @@ constexpr std::uint32_t state_placed = 1U << 31;
 constexpr std::uint32_t state_number = state_counted - 1;
 
 struct sweep_shared {
-  std::uint32_t start[level_bins];
-  std::uint32_t place[level_bins];
+  std::uint32_t start[radix_bins];
+  std::uint32_t place[radix_bins];
   alignas(16) std::uint32_t warp_sums[32];
   alignas(16) std::uint32_t ticket;
 };
 
 /// Counters of all digits, for as many lanes that are neighbours: these meet less.
 constexpr int digit_copies = 4;
-constexpr std::uint32_t copy_numbers = most_sweeps * (level_bins + 8);
+constexpr std::uint32_t copy_numbers = most_sweeps * (radix_bins + 8);
 
-template <keeps Keeps, bool FromRows>
+template <payload_mode Payload, bool FromRows>
 class word_sweep {
  public:
   using word = sort_word<1>;
-  using shape = sweep_shape<Keeps>;
+  using shape = sweep_shape<Payload>;
   static constexpr int threads = shape::threads;
   static constexpr int items = shape::items;
   static constexpr std::uint32_t tile_words = shape::tile;
@@ -72,7 +72,7 @@ class word_sweep {
 
   __device__ void run() {
     const auto grid = cooperative_groups::this_grid();
-    const std::uint32_t digits = (a_.of.key_high - a_.of.key_low - 1) / level_bits + 1;
+    const std::uint32_t digits = (a_.of.key_high - a_.of.key_low - 1) / radix_bits + 1;
     clear();
     grid.sync();
     count_digits(digits);
@@ -100,15 +100,15 @@ class word_sweep {
   };
 
   __device__ digit_field field_of(std::uint32_t digit) const {
-    const std::uint32_t low = a_.of.key_low + digit * level_bits;
-    return digit_at(low, min(a_.of.key_high - low, level_bits));
+    const std::uint32_t low = a_.of.key_low + digit * radix_bits;
+    return digit_at(low, min(a_.of.key_high - low, radix_bits));
   }
 
   __device__ void clear() const {
     const std::uint32_t first = blockIdx.x * threads + threadIdx.x;
     const std::uint32_t step = gridDim.x * threads;
-    for (std::uint32_t i = first; i < tiles_ * level_bins; i += step) a_.sweep.states[0][i] = 0;
-    for (std::uint32_t i = first; i < most_sweeps * level_bins; i += step) a_.sweep.digits[i] = 0;
+    for (std::uint32_t i = first; i < tiles_ * radix_bins; i += step) a_.sweep.states[0][i] = 0;
+    for (std::uint32_t i = first; i < most_sweeps * radix_bins; i += step) a_.sweep.digits[i] = 0;
     if (first < most_sweeps) a_.sweep.tickets[first] = 0;
   }
 
@@ -130,27 +130,27 @@ class word_sweep {
       for (std::uint32_t d = 0; d < most_sweeps; ++d) {
         if (d >= digits) continue;
         const digit_field field = field_of(d);
-        std::uint32_t* const of_digit = mine + d * (level_bins + 8);
+        std::uint32_t* const of_digit = mine + d * (radix_bins + 8);
         const auto bin = [&](std::uint32_t k) {
           return first + k * threads < count ? digit_of(words[k], field) : no_bin;
         };
         if (is_crowded(bin)) {
 #pragma unroll
-          for (std::uint32_t k = 0; k < at_once; ++k) add_with_middle_lane<level_bins, false>(bin(k), of_digit);
+          for (std::uint32_t k = 0; k < at_once; ++k) add_with_middle_lane<radix_bins, false>(bin(k), of_digit);
         } else {
 #pragma unroll
           for (std::uint32_t k = 0; k < at_once; ++k) {
-            if (bin(k) < level_bins) atomicAdd(&of_digit[bin(k)], 1U);
+            if (bin(k) < radix_bins) atomicAdd(&of_digit[bin(k)], 1U);
           }
         }
       }
     }
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < digits * level_bins; i += threads) {
+    for (std::uint32_t i = threadIdx.x; i < digits * radix_bins; i += threads) {
       std::uint32_t counted = 0;
 #pragma unroll
       for (int c = 0; c < digit_copies; ++c) {
-        counted += counters[c * copy_numbers + i / level_bins * (level_bins + 8) + i % level_bins];
+        counted += counters[c * copy_numbers + i / radix_bins * (radix_bins + 8) + i % radix_bins];
       }
       if (counted > 0) atomicAdd(a_.sweep.digits + i, counted);
     }
@@ -162,7 +162,7 @@ class word_sweep {
     std::uint32_t differing = 0;
     for (std::uint32_t d = 0; d < digits; ++d) {
       const bool is_all =
-          threadIdx.x < level_bins && __ldcg(a_.sweep.digits + d * level_bins + threadIdx.x) == a_.of.count;
+          threadIdx.x < radix_bins && __ldcg(a_.sweep.digits + d * radix_bins + threadIdx.x) == a_.of.count;
       if (__syncthreads_or(is_all) == 0) differing |= 1U << d;
     }
     return differing == 0 ? 1 : differing;
@@ -187,14 +187,14 @@ class word_sweep {
   __device__ __forceinline__ void move(std::uint32_t tile, const pass_of& pass) {
     word* const staged = reinterpret_cast<word*>(staged_);
     std::uint32_t* const warp_places = reinterpret_cast<std::uint32_t*>(staged_);
-    std::uint32_t* const own_places = warp_places + threadIdx.x / 32 * level_bins;
+    std::uint32_t* const own_places = warp_places + threadIdx.x / 32 * radix_bins;
     const std::uint32_t begin = tile * tile_words;
     const std::uint32_t left = a_.of.count - begin;
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
     const digit_field field = field_of(pass.digit);
     word words[items];
     load<Full>(words, begin + first, left - min(first, left), pass.where);
-    for (int i = threadIdx.x; i < warps * level_bins; i += threads) warp_places[i] = 0;
+    for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_places[i] = 0;
     __syncthreads();
     // What is not there has the last digit, and comes last of it.
     const auto bin = [&](int k) { return digit_of(words[k], field); };
@@ -204,7 +204,7 @@ class word_sweep {
     const std::uint32_t count = begin_bins(tile, pass, warp_places);
     __syncthreads();
     packed_numbers<items> rank;
-    rank_by_votes<items, level_bins>(bin, own_places, rank);
+    rank_by_votes<items, radix_bins>(bin, own_places, rank);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
@@ -255,27 +255,27 @@ class word_sweep {
     std::uint32_t count = 0;
     std::uint32_t start[1] = {};
     if (tile == 0) {  // where bins begin in the list
-      if (bin < level_bins) start[0] = __ldcg(a_.sweep.digits + pass.digit * level_bins + bin);
-      scan_bins<level_bins, threads>(start, s_.warp_sums);
-      if (bin < level_bins) s_.place[bin] = start[0];
+      if (bin < radix_bins) start[0] = __ldcg(a_.sweep.digits + pass.digit * radix_bins + bin);
+      scan_bins<radix_bins, threads>(start, s_.warp_sums);
+      if (bin < radix_bins) s_.place[bin] = start[0];
       __syncthreads();
     }
-    if (bin < level_bins) {
+    if (bin < radix_bins) {
 #pragma unroll
       for (int w = 0; w < warps; ++w) {
-        const std::uint32_t here = warp_places[w * level_bins + bin];
-        warp_places[w * level_bins + bin] = count;
+        const std::uint32_t here = warp_places[w * radix_bins + bin];
+        warp_places[w * radix_bins + bin] = count;
         count += here;
       }
       if (tile > 0) tell(tile, pass, count | state_counted);
-      a_.sweep.states[1 - pass.number % 2][tile * level_bins + bin] = 0;  // for the next pass
+      a_.sweep.states[1 - pass.number % 2][tile * radix_bins + bin] = 0;  // for the next pass
     }
     start[0] = count;
-    scan_bins<level_bins, threads>(start, s_.warp_sums);
-    if (bin < level_bins) {
+    scan_bins<radix_bins, threads>(start, s_.warp_sums);
+    if (bin < radix_bins) {
       s_.start[bin] = start[0];
 #pragma unroll
-      for (int w = 0; w < warps; ++w) warp_places[w * level_bins + bin] += start[0];
+      for (int w = 0; w < warps; ++w) warp_places[w * radix_bins + bin] += start[0];
     }
     return count;
   }
@@ -284,18 +284,18 @@ class word_sweep {
   // which knows where its own are.
   __device__ __forceinline__ void place_bins(std::uint32_t tile, const pass_of& pass, std::uint32_t count) {
     const std::uint32_t bin = threadIdx.x;
-    if (bin >= level_bins) return;
+    if (bin >= radix_bins) return;
     std::uint32_t before = 0;
     if (tile == 0) {
       before = s_.place[bin];
     } else {
-      const volatile std::uint32_t* state = a_.sweep.states[pass.number % 2] + (tile - 1) * level_bins + bin;
+      const volatile std::uint32_t* state = a_.sweep.states[pass.number % 2] + (tile - 1) * radix_bins + bin;
       for (;;) {
         const std::uint32_t seen = *state;
         if (seen == 0) continue;
         before += seen & state_number;
         if ((seen & state_placed) != 0) break;
-        state -= level_bins;
+        state -= radix_bins;
       }
     }
     tell(tile, pass, (before + count) | state_placed);
@@ -305,14 +305,14 @@ class word_sweep {
   // Of the thread's bin. A state is all there is to know: nothing else need be seen before it.
   __device__ __forceinline__ void tell(std::uint32_t tile, const pass_of& pass, std::uint32_t state) const {
     volatile std::uint32_t* const states = a_.sweep.states[pass.number % 2];
-    states[tile * level_bins + threadIdx.x] = state;
+    states[tile * radix_bins + threadIdx.x] = state;
   }
 
   // Values take the places of their words, in two rounds that registers hold.
   template <bool Full>
   __device__ __forceinline__ void move_values(std::uint32_t begin, std::uint32_t left, const pass_of& pass,
                                               const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
-    using value = sort_value<Keeps>;
+    using value = sort_value<Payload>;
     constexpr int at_once = (items + 1) / 2;
     value* const staged = reinterpret_cast<value*>(staged_);
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
@@ -347,20 +347,20 @@ class word_sweep {
   std::uint32_t tiles_;
 };
 
-template <keeps Keeps, bool FromRows>
-__global__ void __launch_bounds__(sweep_shape<Keeps>::threads, sweep_shape<Keeps>::blocks)
+template <payload_mode Payload, bool FromRows>
+__global__ void __launch_bounds__(sweep_shape<Payload>::threads, sweep_shape<Payload>::blocks)
     sweep_words(const __grid_constant__ sweep_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   if (a.only_if != nullptr && __ldcg(a.only_if) == 0) return;
-  word_sweep<Keeps, FromRows>(a, *reinterpret_cast<sweep_shared*>(dynamic), dynamic + sizeof(sweep_shared)).run();
+  word_sweep<Payload, FromRows>(a, *reinterpret_cast<sweep_shared*>(dynamic), dynamic + sizeof(sweep_shared)).run();
 }
 
 /// What the kernel needs of shared memory: counters of digits, or of the warps of a tile, or the tile.
-template <keeps Keeps>
+template <payload_mode Payload>
 constexpr std::size_t sweep_shared_bytes() {
-  using shape = sweep_shape<Keeps>;
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<1>), value_bytes_of(Keeps));
-  const std::size_t counters = std::max<std::size_t>(digit_copies * copy_numbers, shape::threads / 32 * level_bins);
+  using shape = sweep_shape<Payload>;
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<1>), value_bytes_of(Payload));
+  const std::size_t counters = std::max<std::size_t>(digit_copies * copy_numbers, shape::threads / 32 * radix_bins);
   return sizeof(sweep_shared) + std::max(shape::tile * widest, counters * sizeof(std::uint32_t));
 }
 

@@ -7,7 +7,7 @@
 namespace sheaf::cuda {
 
 /// Words of 4 bytes that are keys, alone or with values of 4, 8 or 16 bytes, fewer than this.
-constexpr std::uint64_t most_swept = std::uint64_t{1} << 30;
+constexpr std::uint64_t most_onesweep_words = std::uint64_t{1} << 30;
 
 std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_bytes);
 

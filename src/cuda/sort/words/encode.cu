@@ -10,13 +10,13 @@ using primitives::key_number;
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-template <int Parts>
+template <int Limbs>
 __global__ void __launch_bounds__(block_threads)
     copy_words(const __grid_constant__ word_source from, const __grid_constant__ key_change change, std::uint64_t count,
-               sort_word<Parts>* words) {
+               sort_word<Limbs>* words) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= count) return;
-  words[i] = read_word<Parts>(from, change, static_cast<std::uint32_t>(i));
+  words[i] = read_word<Limbs>(from, change, static_cast<std::uint32_t>(i));
 }
 
 template <class Order>
@@ -24,20 +24,20 @@ __device__ __forceinline__ std::uint64_t row_of(const Order* order, std::uint64_
   return order == nullptr ? i : order[i];
 }
 
-template <int Parts>
+template <int Limbs>
 __global__ void __launch_bounds__(block_threads)
     read_round_words(const std::byte* rows, std::uint64_t stride, const __grid_constant__ key_layout key,
                      std::uint64_t count, std::uint32_t low, std::uint32_t bits, const std::uint32_t* order,
-                     sort_word<Parts>* words) {
+                     sort_word<Limbs>* words) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= count) return;
   const key_number all = primitives::key_of(rows + row_of(order, i) * stride, key);
   const key_number number = primitives::bits_from(all, low, bits);
-  sort_word<Parts> word;
-  word.part[0] = static_cast<std::uint32_t>(i);
+  sort_word<Limbs> word;
+  word.limb[0] = static_cast<std::uint32_t>(i);
 #pragma unroll
-  for (int part = 1; part < Parts; ++part) {
-    word.part[part] = static_cast<std::uint32_t>(number.word[(part - 1) / 2] >> ((part - 1) % 2 * 32));
+  for (int limb = 1; limb < Limbs; ++limb) {
+    word.limb[limb] = static_cast<std::uint32_t>(number.word[(limb - 1) / 2] >> ((limb - 1) % 2 * 32));
   }
   words[i] = word;
 }
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class Body>
-void with_parts(std::uint32_t parts, Body body) {
-  switch (parts) {
+void with_parts(std::uint32_t limbs, Body body) {
+  switch (limbs) {
     case 1: return body(std::integral_constant<int, 1>{});
     case 2: return body(std::integral_constant<int, 2>{});
     case 3: return body(std::integral_constant<int, 3>{});
@@ -72,18 +72,18 @@ void with_parts(std::uint32_t parts, Body body) {
 
 }  // namespace
 
-void make_words(const context& ctx, const char* what, const sort_problem& p, const word_form& form,
+void make_words(const context& ctx, const char* what, const sort_problem& p, const word_encoding& form,
                 const word_route& route, void* words) {
-  with_parts(form.parts, [&](auto parts) {
-    launch(ctx, what, copy_words<parts()>, ceil_div(p.count, block_threads), route.from, route.to.change, p.count,
-           static_cast<sort_word<parts()>*>(words));
+  with_parts(form.limbs, [&](auto limbs) {
+    launch(ctx, what, copy_words<limbs()>, ceil_div(p.count, block_threads), route.from, route.to.change, p.count,
+           static_cast<sort_word<limbs()>*>(words));
   });
 }
 
 void make_round_words(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
-                      std::uint32_t low, std::uint32_t bits, std::uint32_t parts, const std::uint32_t* order,
+                      std::uint32_t low, std::uint32_t bits, std::uint32_t limbs, const std::uint32_t* order,
                       void* words) {
-  with_parts(parts, [&](auto of_word) {
+  with_parts(limbs, [&](auto of_word) {
     launch(ctx, what, read_round_words<of_word()>, ceil_div(p.count, block_threads), b.in.data, b.in.stride_bytes,
            p.key, p.count, low, bits, order, static_cast<sort_word<of_word()>*>(words));
   });

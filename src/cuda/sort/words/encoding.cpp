@@ -57,14 +57,14 @@ bool has_plain_bits(const sort_problem& p) {
   return f.bytes == 4 || (f.first_bit % 8 == 0 && p.key.bits % 8 == 0);
 }
 
-// The bits of the key itself in each part, for keys at the top of a word.
-std::array<std::uint32_t, 4> key_mask_of(std::uint32_t parts, std::uint32_t key_parts) {
+// The bits of the key itself in each limb, for keys at the top of a word.
+std::array<std::uint32_t, 4> key_mask_of(std::uint32_t limbs, std::uint32_t key_parts) {
   std::array<std::uint32_t, 4> mask{};
-  for (std::uint32_t i = parts - key_parts; i < parts; ++i) mask[i] = ~0U;
+  for (std::uint32_t i = limbs - key_parts; i < limbs; ++i) mask[i] = ~0U;
   return mask;
 }
 
-// Calls body(in, in_stride, out, out_stride) for each part that comes along with the key, from the lowest on.
+// Calls body(in, in_stride, out, out_stride) for each limb that comes along with the key, from the lowest on.
 template <class Body>
 void for_each_value_part(const sort_problem& p, const sort_buffers& b, Body body) {
   for (std::uint32_t c = 0; c < p.column_count; ++c) {
@@ -90,59 +90,59 @@ bool has_simple_key(const sort_problem& p) {
          p.rows.record_bytes % part_bytes == 0;
 }
 
-word_form form_of(const sort_problem& p) {
-  word_form form;
+word_encoding encoding_of(const sort_problem& p) {
+  word_encoding form;
   const bool is_simple = has_simple_key(p);
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
   const bool is_key_alone = key_bytes == p.rows.record_bytes && is_word_of_4_or_8(key_bytes);
   if (has_values_apart(p, 8) && ((is_simple && is_key_alone) || has_plain_bits(p))) {
-    form.parts = key_bytes / part_bytes;
-    form.payload = word_payload::apart;
+    form.limbs = key_bytes / part_bytes;
+    form.payload = word_payload::separate;
     form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
     form.first_bit = p.key.fields[0].first_bit;
     return form;
   }
   if (p.product == sort_product::records && is_simple && has_simple_values(p) && key_bytes + value_bytes(p) <= 16) {
-    form.parts = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
-    form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::nothing;
-    form.is_plain = form.payload == word_payload::nothing && is_plain(p) && is_as_stored(p.key.fields[0]);
+    form.limbs = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
+    form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::none;
+    form.is_plain = form.payload == word_payload::none && is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
     return form;
   }
   form.sorts_numbers = true;
   if (is_simple && is_word_of_4_or_8(key_bytes)) {
-    form.parts = key_bytes / part_bytes;
-    form.payload = word_payload::apart;
+    form.limbs = key_bytes / part_bytes;
+    form.payload = word_payload::separate;
     form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
     form.key_bits = p.key.bits;
     return form;
   }
-  form.payload = word_payload::number;
-  form.rounds = (p.key.bits + word_form::most_number_bits - 1) / word_form::most_number_bits;
-  form.key_bits = form.rounds > 1 ? word_form::most_number_bits : p.key.bits;
-  form.parts = 1 + (form.key_bits + 31) / 32;
+  form.payload = word_payload::row_number;
+  form.rounds = (p.key.bits + word_encoding::most_number_bits - 1) / word_encoding::most_number_bits;
+  form.key_bits = form.rounds > 1 ? word_encoding::most_number_bits : p.key.bits;
+  form.limbs = 1 + (form.key_bits + 31) / 32;
   return form;
 }
 
-word_form sweep_form_of(const sort_problem& p) {
+word_encoding onesweep_encoding_of(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   const bool has_bits = f.bytes == part_bytes && has_plain_bits(p);
   const bool is_key = f.bytes == part_bytes && p.rows.record_bytes == part_bytes && has_simple_key(p);
   const bool is_alone = p.product == sort_product::records && p.column_count == 0 && p.writes_rows;
-  word_form form;
-  form.parts = 1;
+  word_encoding form;
+  form.limbs = 1;
   form.key_bits = p.key.bits;
   form.first_bit = f.first_bit;
   form.is_plain = is_plain(p) && is_as_stored(f);
   if (has_bits && is_alone) return form;
-  form.payload = word_payload::apart;
+  form.payload = word_payload::separate;
   if ((has_bits || is_key) && has_values_apart(p, 16)) return form;
-  return form_of(p);
+  return encoding_of(p);
 }
 
 // Negative floats descend with their other bits; without the change they, like negative integers, come last.
-key_change change_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t parts) {
+key_change change_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t limbs) {
   constexpr std::uint32_t highest_bit = 1U << 31;
   const bool is_signed = f.type == key_type::signed_integer || f.type == key_type::floating;
   key_change change;
@@ -152,31 +152,31 @@ key_change change_of(const key_field& f, const std::array<std::uint32_t, 4>& mas
     const bool turns_all = f.descending != (negative && f.type == key_type::floating);
     if (turns_all) turned = mask;
     const bool turns_highest = is_signed && !(negative && f.type == key_type::floating);
-    if (turns_highest) turned[parts - 1] ^= highest_bit;
+    if (turns_highest) turned[limbs - 1] ^= highest_bit;
   }
-  change.turns_highest = (change.turned[0][parts - 1] & highest_bit) != 0;
+  change.turns_highest = (change.turned[0][limbs - 1] & highest_bit) != 0;
   return change;
 }
 
-word_route route_of(const sort_problem& p, const word_form& form, const sort_buffers& b) {
+word_route route_of(const sort_problem& p, const word_encoding& form, const sort_buffers& b) {
   word_route route;
   const key_field& f = p.key.fields[0];
   const std::uint32_t key_parts = f.bytes / part_bytes;
-  const bool has_number = form.payload == word_payload::number;
+  const bool has_number = form.payload == word_payload::row_number;
   for (std::uint32_t i = 0; i < key_parts; ++i) {
-    const std::uint32_t part = form.parts - key_parts + i;
-    route.from.parts[part] = {b.in.data + f.offset + i * part_bytes, b.in.stride_bytes};
+    const std::uint32_t limb = form.limbs - key_parts + i;
+    route.from.limbs[limb] = {b.in.data + f.offset + i * part_bytes, b.in.stride_bytes};
     if (!form.sorts_numbers && p.writes_rows) {
-      route.to.parts[part] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
+      route.to.limbs[limb] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
     }
   }
-  route.to.change = change_of(f, key_mask_of(form.parts, key_parts), form.parts);
-  if (has_number) route.from.number_part = form.parts - key_parts - 1;
+  route.to.change = change_of(f, key_mask_of(form.limbs, key_parts), form.limbs);
+  if (has_number) route.from.number_part = form.limbs - key_parts - 1;
   if (form.payload != word_payload::values) return route;
-  std::uint32_t part = 0;
+  std::uint32_t limb = 0;
   for_each_value_part(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
-    route.from.parts[part] = {in, in_stride};
-    route.to.parts[part++] = {out, stride};
+    route.from.limbs[limb] = {in, in_stride};
+    route.to.limbs[limb++] = {out, stride};
   });
   return route;
 }

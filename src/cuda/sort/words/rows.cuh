@@ -7,21 +7,21 @@
 namespace sheaf::cuda {
 
 /// Turns what key_change says, which makes a number of a key whose highest bit this is.
-template <int Parts>
-__device__ __forceinline__ void turn_bits(sort_word<Parts>& word, const key_change& change, bool highest) {
+template <int Limbs>
+__device__ __forceinline__ void turn_bits(sort_word<Limbs>& word, const key_change& change, bool highest) {
 #pragma unroll
-  for (int i = 0; i < Parts; ++i) word.part[i] ^= highest ? change.turned[1][i] : change.turned[0][i];
+  for (int i = 0; i < Limbs; ++i) word.limb[i] ^= highest ? change.turned[1][i] : change.turned[0][i];
 }
 
-template <int Parts>
-__device__ __forceinline__ void make_number(sort_word<Parts>& word, const key_change& change) {
-  turn_bits(word, change, word.part[Parts - 1] >> 31 != 0);
+template <int Limbs>
+__device__ __forceinline__ void make_number(sort_word<Limbs>& word, const key_change& change) {
+  turn_bits(word, change, word.limb[Limbs - 1] >> 31 != 0);
 }
 
 /// Turns the number that a key became back into the key.
-template <int Parts>
-__device__ __forceinline__ void restore_key(sort_word<Parts>& word, const key_change& change) {
-  turn_bits(word, change, (word.part[Parts - 1] >> 31 != 0) != change.turns_highest);
+template <int Limbs>
+__device__ __forceinline__ void restore_key(sort_word<Limbs>& word, const key_change& change) {
+  turn_bits(word, change, (word.limb[Limbs - 1] >> 31 != 0) != change.turns_highest);
 }
 
 __device__ __forceinline__ std::uint32_t load_part(const word_source::part_source& from, std::uint64_t row) {
@@ -29,41 +29,41 @@ __device__ __forceinline__ std::uint32_t load_part(const word_source::part_sourc
 }
 
 /// The word of a row.
-template <int Parts>
-__device__ __forceinline__ sort_word<Parts> read_word(const word_source& from, const key_change& change,
+template <int Limbs>
+__device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, const key_change& change,
                                                       std::uint32_t row) {
-  sort_word<Parts> word;
+  sort_word<Limbs> word;
 #pragma unroll
-  for (std::uint32_t i = 0; i < Parts; ++i) {
-    word.part[i] = i == from.number_part ? row : load_part(from.parts[i], row);
+  for (std::uint32_t i = 0; i < Limbs; ++i) {
+    word.limb[i] = i == from.number_part ? row : load_part(from.limbs[i], row);
   }
   make_number(word, change);
   return word;
 }
 
 /// The same without what is not key.
-template <int Parts>
-__device__ __forceinline__ sort_word<Parts> read_key(const word_source& from, const key_change& change,
+template <int Limbs>
+__device__ __forceinline__ sort_word<Limbs> read_key(const word_source& from, const key_change& change,
                                                      std::uint32_t row) {
-  sort_word<Parts> word;
+  sort_word<Limbs> word;
 #pragma unroll
-  for (int i = 0; i < Parts; ++i) word.part[i] = change.mask[i] == 0 ? 0 : load_part(from.parts[i], row);
+  for (int i = 0; i < Limbs; ++i) word.limb[i] = change.mask[i] == 0 ? 0 : load_part(from.limbs[i], row);
   make_number(word, change);
   return word;
 }
 
 /// Writes word `place` of the order.
-template <int Parts>
-__device__ __forceinline__ void store_word(const word_target& to, std::uint32_t place, sort_word<Parts> word) {
+template <int Limbs>
+__device__ __forceinline__ void store_word(const word_target& to, std::uint32_t place, sort_word<Limbs> word) {
   if (to.words != nullptr) {
-    static_cast<sort_word<Parts>*>(to.words)[place] = word;
+    static_cast<sort_word<Limbs>*>(to.words)[place] = word;
     return;
   }
   restore_key(word, to.change);
 #pragma unroll
-  for (int i = 0; i < Parts; ++i) {
-    if (to.parts[i].data == nullptr) continue;
-    *reinterpret_cast<std::uint32_t*>(to.parts[i].data + place * to.parts[i].stride) = word.part[i];
+  for (int i = 0; i < Limbs; ++i) {
+    if (to.limbs[i].data == nullptr) continue;
+    *reinterpret_cast<std::uint32_t*>(to.limbs[i].data + place * to.limbs[i].stride) = word.limb[i];
   }
 }
 
