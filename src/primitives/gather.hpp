@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include <sheaf/records.hpp>
 
@@ -24,8 +25,19 @@ struct gather_buffers {
 
 using gather_variant = plan::variant<gather_problem, gather_buffers>;
 
-/// Every way to gather that this build has.
+/// All variants of this build, in the order of gather.cpp.
 std::span<const gather_variant> gather_variants();
+
+/// The problem that a gather of these views is. Checks nothing: data may be null.
+gather_problem describe_gather(const context& ctx, const_records table, index_span index, records out,
+                               access_pattern pattern = access_pattern::unknown(), bounds checking = bounds::check);
+
+/// Queues the variant that the planner chooses, or the one called `forced`: gather() without the check of arguments,
+/// for primitives and backends that gather views of their own. The views must fit as gather() asks, in ctx's memory,
+/// and `problem` must describe them.
+/// @throws error(no_variant) if none can run, error(bad_argument) if none is called `forced`.
+void run_gather(const context& ctx, const gather_problem& problem, const gather_buffers& buffers,
+                std::string_view forced = {});
 
 }  // namespace primitives
 
