@@ -14,43 +14,46 @@ namespace sheaf {
 
 /// The profiles that come with the library, in the order of preference.
 SHEAF_API std::vector<machine> shipped_machines();
-/// The shipped profile nearest to a device of this backend and name.
+/// The shipped profile of this device, else the first shipped profile of its backend.
 SHEAF_API machine nearest_machine(backend_kind backend, const std::string& device_name);
 
 /// Reads a profile. @throws error(bad_input) naming file, field and value.
 SHEAF_API machine load_machine(const std::string& path);
 /// Writes a profile, whole or not at all. @throws error(io_failure)
 SHEAF_API void save_machine(const machine& profile, const std::string& path);
-/// The same from and to JSON text; `origin` names the text in messages.
+/// Reads a profile from JSON text. `origin` names the text in messages. @throws error(bad_input) as load_machine does.
 SHEAF_API machine parse_machine(const std::string& json, const std::string& origin);
+/// A profile as the JSON text that save_machine writes.
 SHEAF_API std::string format_machine(const machine& profile);
 
 struct calibrate_options {
-  /// What measuring should take. Points settle sooner with less, and below some 30 s only smaller footprints are
-  /// measured.
+  /// Time that the measurement should take. With less time a point is repeated less often, and below some 30 s only
+  /// smaller footprints are measured.
   double seconds = 60;
-  /// Told before each curve and point what is measured next, and which share of the points is done.
+  /// Called before each curve and point with the name of what is measured next and the share of the points that is
+  /// done.
   std::function<void(std::string_view what, double done_share)> progress = {};
 };
 
-/// Measures the device of a context, with memory from its resource: up to half of the device's memory, at most 2 GB on
-/// the CPU and 32 GB on a GPU, for the time of the call. Nothing else should run meanwhile. The profile is neither used
-/// nor stored: that is what context::use and store_machine are for.
+/// Measures the device of a context. The call takes memory from the context's resource: up to half of the device's
+/// memory, at most 2 GB on the CPU and 32 GB on a GPU. Nothing else should run on the device during the call. The
+/// profile is neither used nor stored; context::use and store_machine do that.
 /// @throws error(device_failure) naming the point and its value where a measurement makes no sense.
 SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});
 
-/// $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or the same under $HOME/.cache: where contexts look for a profile of
-/// their device when they are made. @throws error(bad_argument) if neither is set.
+/// The file in which a new context looks for a profile of its device: $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or
+/// $HOME/.cache/sheaf/<backend>-<device>.json. @throws error(bad_argument) if neither variable is set.
 SHEAF_API std::string default_machine_path(backend_kind backend, const std::string& device_name);
-/// Writes a profile there, making folders as needed, and returns the path. @throws error(io_failure)
+/// Writes a profile to default_machine_path, makes folders as needed, and returns the path. @throws error(io_failure)
 SHEAF_API std::string store_machine(const machine& profile);
 
-/// What lies at default_machine_path. A file that is damaged, of another schema or of another device breaks no program:
-/// it is not used, and `ignored` says why.
+/// The profile at default_machine_path. A file that is damaged, of another schema or of another device breaks no
+/// program: it is not used.
 struct stored_machine {
-  std::optional<machine> profile;
-  std::string ignored;
+  std::optional<machine> profile;  ///< empty if there is no file, or one that is not used
+  std::string ignored;             ///< why the file is not used; empty if it is used or there is none
 };
+/// Reads default_machine_path. Throws nothing for what the file holds.
 SHEAF_API stored_machine load_stored_machine(backend_kind backend, const std::string& device_name);
 
 }  // namespace sheaf

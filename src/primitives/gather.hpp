@@ -12,7 +12,7 @@ namespace sheaf {
 
 namespace primitives {
 
-/// near is the output, far the table.
+/// The output is the sequential side, the table the indexed side.
 struct gather_problem : movement {
   friend bool operator==(const gather_problem&, const gather_problem&) = default;
 };
@@ -41,7 +41,7 @@ void run_gather(const context& ctx, const gather_problem& problem, const gather_
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::gather_variant gather_serial;
 }

@@ -41,14 +41,10 @@ inline const names& public_headers_for_all() {
 /// primitives/<p>.hpp. No one layer defines sheaf.hpp.
 inline const names_by_name& layers_that_define() {
   static const names_by_name rows{
-      {"machine.hpp", {"io", "plan"}},         //
-      {"gather.hpp", {"primitives"}},          //
-      {"scatter.hpp", {"primitives"}},         //
-      {"scatter_reduce.hpp", {"primitives"}},  //
-      {"split.hpp", {"primitives"}},           //
-      {"sort.hpp", {"primitives"}},            //
-      {"prepared.hpp", {"primitives"}},        //
-      {"sheaf.hpp", {}},
+      {"machine.hpp", {"io", "plan"}},  {"gather.hpp", {"primitives"}},
+      {"scatter.hpp", {"primitives"}},  {"scatter_reduce.hpp", {"primitives"}},
+      {"split.hpp", {"primitives"}},    {"sort.hpp", {"primitives"}},
+      {"prepared.hpp", {"primitives"}}, {"sheaf.hpp", {}},
   };
   return rows;
 }
