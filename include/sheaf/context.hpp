@@ -28,15 +28,18 @@ enum class work_status : std::uint8_t {
   failed,   ///< something went wrong; wait() will throw it
 };
 
-/// Where work runs: backend, stream or threads, memory resource, machine profile. A cheap handle whose copies
-/// share one state. One thread uses it at a time; any number of contexts live side by side.
+/// A context says where work runs: backend, stream or threads, memory resource and machine profile. It is a cheap
+/// handle, and copies share one state. One thread uses a context at a time; any number of contexts live side by side.
 ///
-/// The environment is read when a context is made: SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces
-/// variants, SHEAF_PROFILE names a machine profile, SHEAF_THREADS the threads of context::cpu(). Without SHEAF_PROFILE
-/// the profile that `sheaf machine --calibrate` stored for the device is used, else the shipped one nearest to it.
+/// A new context reads the environment. SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces variants,
+/// SHEAF_PROFILE names a machine profile, and SHEAF_THREADS the number of threads of context::cpu(). Without
+/// SHEAF_PROFILE the context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped
+/// profile nearest to it. @throws error(bad_argument) for a bad SHEAF_VARIANT or SHEAF_THREADS, error(bad_input) for a
+/// bad file of SHEAF_PROFILE.
 class SHEAF_API context {
  public:
-  /// Threads of this process; 0 takes SHEAF_THREADS, else as many as the machine has for it.
+  /// The CPU, with `threads` threads of this process; 0 takes SHEAF_THREADS, else as many as the machine offers it.
+  /// @throws error(bad_argument) unless threads is 0 to 4096.
   static context cpu(int threads = 0);
   /// A CUDA device, on a stream of the context's own.
   /// @throws error(backend_unavailable) if the library has no CUDA backend or the machine no such device.
@@ -54,16 +57,19 @@ class SHEAF_API context {
   /// CUDA stream; null on other backends.
   CUstream_st* stream() const noexcept;
 
-  /// The profile that predictions are made from.
+  /// The machine profile from which plans predict time.
   const machine& profile() const noexcept;
+  /// Plans with this profile from now on. @throws error(bad_argument) if it is of another backend.
   void use(const machine& profile);
-  /// Where scratch comes from; blocks taken before keep the resource they came from.
+  /// Takes scratch from `memory` from now on. Blocks taken before go back to the resource that they came from.
+  /// @throws error(bad_argument) if one of its functions is null.
   void use(const memory_resource& memory);
 
-  /// Blocks until all queued work is done, then throws what went wrong since the last wait: the first bad index by
-  /// (call, position), or a failure of the device. The context goes on working after a bad index.
+  /// Blocks until all queued work is done. The context goes on working after a bad index.
+  /// @throws error(bad_index) for the first bad index since the last wait, in the order of (call, position), and
+  /// error(device_failure) where the device failed.
   void wait() const;
-  /// Looks without blocking.
+  /// The state of queued work, without blocking.
   work_status status() const;
 
   /// The library's own view of this context.

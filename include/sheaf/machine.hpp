@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,108 +8,52 @@
 
 #include <sheaf/context.hpp>
 #include <sheaf/export.hpp>
+#include <sheaf/machine_profile.hpp>
 
 namespace sheaf {
 
-/// Measured rate of random access: records of `record_bytes` at random places of `footprint_bytes` of memory.
-struct access_rate {
-  std::uint64_t footprint_bytes = 0;
-  std::uint64_t record_bytes = 0;
-  double records_per_second = 0;
-};
-
-/// Measured rate of a copy, read plus written, between two arrays that take `footprint_bytes` together.
-struct stream_rate {
-  std::uint64_t footprint_bytes = 0;
-  double bytes_per_second = 0;
-};
-
-/// Measured time of one read whose address comes from the read before it, anywhere in `footprint_bytes`.
-struct latency_point {
-  std::uint64_t footprint_bytes = 0;
-  double seconds = 0;
-};
-
-/// What a machine can do, as measured: the numbers that predictions are made from.
-struct SHEAF_API machine {
-  static constexpr int schema_version = 2;
-
-  std::string name;  ///< the device: "NVIDIA H200"
-  backend_kind backend = backend_kind::cpu;
-  std::string source;  ///< where the profile came from: "shipped", "measured", or the file it was read from
-  std::map<std::string, std::string> versions;  ///< what it was measured with: sheaf, compiler, driver
-  std::uint64_t memory_bytes = 0;
-  std::vector<std::uint64_t> cache_levels;  ///< bytes of each cache, smallest first; on a GPU one multiprocessor's L1
-  std::uint64_t cache_bytes = 0;            ///< the last cache before memory
-  std::uint64_t sector_bytes = 0;           ///< what a write to memory moves at least
-  std::uint64_t fetch_bytes = 0;            ///< what a read from memory moves at least
-  std::uint32_t parallelism = 1;            ///< threads or multiprocessors that the rates were measured with
-  double copy_bytes_per_second = 0;         ///< streamed, read plus written, at the largest footprint
-  double cached_bytes_per_second = 0;       ///< the same in a quarter of the last cache
-  double launch_seconds = 0;                ///< a call with next to nothing to do, until its stream is idle
-  double step_seconds = 0;                  ///< one more kernel, or parallel region, behind others that it depends on
-  double barrier_seconds = 0;               ///< one barrier of all workers inside a kernel or parallel region
-  double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
-  double digit_seconds = 0;  ///< for one of the threads, all at work, to count a word of 8 bytes in its cache and move
-                             ///< it by 8 bits; 0 where nobody measured it, and on GPUs
-  std::vector<stream_rate> streams;      ///< ordered by footprint_bytes
-  std::vector<latency_point> latencies;  ///< ordered by footprint_bytes
-  std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
-  std::vector<access_rate> random_write;
-  std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
-
-  /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
-  double streamed(std::uint64_t bytes, std::uint64_t footprint) const;
-  /// Seconds to read `count` records of `bytes` at random places of `footprint` bytes.
-  double random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// Seconds to write them.
-  double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// Seconds to add to `count` words of `bytes` there, atomically; as writes where the profile does not know.
-  double atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
-  /// This machine with `threads` of its parallelism: rates shrink in proportion, and never grow. What one thread does
-  /// stays as it is.
-  machine with_parallelism(std::uint32_t threads) const;
-};
-
 /// The profiles that come with the library, in the order of preference.
 SHEAF_API std::vector<machine> shipped_machines();
-/// The shipped profile nearest to a device of this backend and name.
+/// The shipped profile of this device, else the first shipped profile of its backend.
 SHEAF_API machine nearest_machine(backend_kind backend, const std::string& device_name);
 
 /// Reads a profile. @throws error(bad_input) naming file, field and value.
 SHEAF_API machine load_machine(const std::string& path);
 /// Writes a profile, whole or not at all. @throws error(io_failure)
 SHEAF_API void save_machine(const machine& profile, const std::string& path);
-/// The same from and to JSON text; `origin` names the text in messages.
+/// Reads a profile from JSON text. `origin` names the text in messages. @throws error(bad_input) as load_machine does.
 SHEAF_API machine parse_machine(const std::string& json, const std::string& origin);
+/// A profile as the JSON text that save_machine writes.
 SHEAF_API std::string format_machine(const machine& profile);
 
 struct calibrate_options {
-  /// What measuring should take. Points settle sooner with less, and below some 30 s only smaller footprints are
-  /// measured.
+  /// Time that the measurement should take. With less time a point is repeated less often, and below some 30 s only
+  /// smaller footprints are measured.
   double seconds = 60;
-  /// Told before each curve and point what is measured next, and which share of the points is done.
+  /// Called before each curve and point with the name of what is measured next and the share of the points that is
+  /// done.
   std::function<void(std::string_view what, double done_share)> progress = {};
 };
 
-/// Measures the device of a context, with memory from its resource: up to half of the device's memory, at most 2 GB on
-/// the CPU and 32 GB on a GPU, for the time of the call. Nothing else should run meanwhile. The profile is neither used
-/// nor stored: that is what context::use and store_machine are for.
+/// Measures the device of a context. The call takes memory from the context's resource: up to half of the device's
+/// memory, at most 2 GB on the CPU and 32 GB on a GPU. Nothing else should run on the device during the call. The
+/// profile is neither used nor stored; context::use and store_machine do that.
 /// @throws error(device_failure) naming the point and its value where a measurement makes no sense.
 SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});
 
-/// $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or the same under $HOME/.cache: where contexts look for a profile of
-/// their device when they are made. @throws error(bad_argument) if neither is set.
+/// The file in which a new context looks for a profile of its device: $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or
+/// $HOME/.cache/sheaf/<backend>-<device>.json. @throws error(bad_argument) if neither variable is set.
 SHEAF_API std::string default_machine_path(backend_kind backend, const std::string& device_name);
-/// Writes a profile there, making folders as needed, and returns the path. @throws error(io_failure)
+/// Writes a profile to default_machine_path, makes folders as needed, and returns the path. @throws error(io_failure)
 SHEAF_API std::string store_machine(const machine& profile);
 
-/// What lies at default_machine_path. A file that is damaged, of another schema or of another device breaks no program:
-/// it is not used, and `ignored` says why.
+/// The profile at default_machine_path. A file that is damaged, of another schema or of another device breaks no
+/// program: it is not used.
 struct stored_machine {
-  std::optional<machine> profile;
-  std::string ignored;
+  std::optional<machine> profile;  ///< empty if there is no file, or one that is not used
+  std::string ignored;             ///< why the file is not used; empty if it is used or there is none
 };
+/// Reads default_machine_path. Throws nothing for what the file holds.
 SHEAF_API stored_machine load_stored_machine(backend_kind backend, const std::string& device_name);
 
 }  // namespace sheaf

@@ -11,9 +11,9 @@ namespace sheaf {
 
 class context;
 
-/// Where scratch memory comes from: two functions and a pointer handed to both.
-/// On CUDA the stream is the context's and the memory must be ready, or be given back, in that stream's order;
-/// on the CPU it is null. `allocate` returns null when memory is short; blocks are aligned to 256 bytes.
+/// Where scratch memory comes from: two functions, and a pointer that both receive.
+/// On CUDA `stream` is the context's stream, and memory becomes usable and is given back in the order of that stream.
+/// On the CPU `stream` is null. `allocate` returns null when memory is short. Blocks are aligned to 256 bytes.
 struct memory_resource {
   void* (*allocate)(void* state, std::uint64_t bytes, CUstream_st* stream) = nullptr;
   void (*deallocate)(void* state, void* block, std::uint64_t bytes, CUstream_st* stream) = nullptr;

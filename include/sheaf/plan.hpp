@@ -8,10 +8,10 @@
 
 namespace sheaf {
 
-/// What the caller knows of the places that an index list names, in the order in which it names them.
+/// What the caller knows of the records that an index list names, in the order in which the list names them.
 struct access_pattern {
   enum class kind : std::uint8_t {
-    unknown,      ///< nothing
+    unknown,      ///< nothing is known
     sequential,   ///< ascending, nearly without gaps
     random,       ///< anywhere
     partitioned,  ///< `parameter` streams, each ascending
@@ -35,13 +35,14 @@ struct access_pattern {
   friend constexpr bool operator==(const access_pattern&, const access_pattern&) = default;
 };
 
-/// One part of a predicted time; the parts add up to it. "overlap" is what runs beside something else, below 0.
+/// One term of a predicted time, which is the sum of its terms. The term "overlap" is negative: it is the time
+/// saved where several resources work at once.
 struct cost_term {
   const char* what = "";  ///< "streamed", "random read", "latency"
   double seconds = 0;
 };
 
-/// What the planner thinks of one variant.
+/// What the planner predicts of one variant.
 struct variant_estimate {
   std::string variant;
   bool applicable = false;
@@ -49,7 +50,7 @@ struct variant_estimate {
   double seconds = 0;
   std::uint64_t scratch_bytes = 0;
   std::vector<cost_term> terms;
-  std::string reason;  ///< why it is not taken, empty if it is
+  std::string reason;  ///< why the planner does not choose this variant; empty for the chosen one
 };
 
 /// Every variant of a primitive on one problem, and the choice.
@@ -58,7 +59,7 @@ struct explanation {
   std::string machine;
   std::vector<variant_estimate> variants;
 
-  /// The chosen one, or null where none can run.
+  /// The chosen variant, or null where none can run.
   SHEAF_API const variant_estimate* choice() const noexcept;
 };
 

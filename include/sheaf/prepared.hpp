@@ -11,7 +11,8 @@
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 
-// Gathers and scatters by a list that is used many times: it is studied once, and what was learned is kept.
+// Inspector and executor: gathers and scatters by an index list that is used many times. prepare_* inspects the list
+// once, and run() applies what it learned to new records.
 namespace sheaf {
 
 namespace primitives {
@@ -20,12 +21,12 @@ class prepared_movement;
 
 /// What a preparation cost and what it is expected to save.
 struct preparation {
-  std::string variant;                ///< how runs are done
-  double preparation_seconds = 0;     ///< measured
-  double run_seconds = 0;             ///< of a run, predicted
-  double unprepared_seconds = 0;      ///< of the same call without preparation, predicted
-  std::uint64_t kept_bytes = 0;       ///< of memory, until the object goes
-  std::uint64_t pays_after_runs = 0;  ///< runs that make up for the preparation; 0 if none do
+  std::string variant;                ///< name of the variant that does the runs
+  double preparation_seconds = 0;     ///< measured time of the preparation
+  double run_seconds = 0;             ///< predicted time of one run
+  double unprepared_seconds = 0;      ///< predicted time of a gather or scatter by this list without preparation
+  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
+  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
 };
 
 struct prepare_options {
@@ -35,17 +36,17 @@ struct prepare_options {
   std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.scheduled"
 };
 
-/// A gather by a list that was studied before. Movable handle; used by one thread at a time, as its context is.
+/// A gather by a list that prepare_gather inspected. A handle; one thread uses it at a time, as it does its context.
 class SHEAF_API prepared_gather {
  public:
   prepared_gather(const context& ctx, std::shared_ptr<primitives::prepared_movement> work, preparation report);
 
   /// out[i] = table[index[i]] for every i, with the list that was prepared.
-  /// @param table  as many records as prepared for, of the width prepared for, each aligned to its width if that is 1,
-  ///               2, 4, 8 or 16 bytes.
-  /// @param out    as many as the list has entries; may not overlap table.
-  /// A bad index writes zero bytes; it surfaced when the list was prepared, or, with the variant "kept", does at
-  /// ctx.wait(). Queued on the context of the preparation.
+  /// @param table  as many records as prepared for, of the width prepared for, at any stride; each aligned to its width
+  ///               if that is 1, 2, 4, 8 or 16 bytes.
+  /// @param out    as many records as the list has entries, as wide and as aligned as table's; may not overlap table.
+  /// A bad index writes zero bytes to its record of out. It surfaced when the list was prepared; with the variant
+  /// "kept" it surfaces at ctx.wait(). Queued on the context of the preparation.
   /// @throws error(bad_argument) if counts, widths or alignment are not those prepared for, or memory is not ctx's.
   void run(const_records table, records out) const;
   const preparation& report() const noexcept { return report_; }
@@ -56,13 +57,16 @@ class SHEAF_API prepared_gather {
   preparation report_;
 };
 
-/// A scatter by a list that was studied before; see prepared_gather.
+/// A scatter by a list that prepare_scatter inspected; see prepared_gather.
 class SHEAF_API prepared_scatter {
  public:
   prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work, preparation report);
 
-  /// out[index[i]] = in[i] for every i. Records of out that no index names keep their value, and a bad index writes
-  /// nothing. With duplicates::any the same writer wins in every run.
+  /// out[index[i]] = in[i] for every i, with the list that was prepared.
+  /// @param in   as many records as the list has entries, of the width prepared for, aligned as for prepared_gather.
+  /// @param out  as many records as prepared for, as wide; may not overlap in.
+  /// Records of out that no index names keep their value, and a bad index writes nothing. With duplicates::any the same
+  /// writer wins in every run. @throws error(bad_argument) as prepared_gather::run does.
   void run(const_records in, records out) const;
   const preparation& report() const noexcept { return report_; }
 
@@ -72,15 +76,17 @@ class SHEAF_API prepared_scatter {
   preparation report_;
 };
 
-/// Studies a list for gathers from tables of table_count records of record_bytes bytes, expected_runs of them.
-/// The list itself is not needed afterwards. Waits for the device, once.
-/// @throws error(bad_argument) as gather does, and error(bad_index) for the first bad index of the list where the
-/// preparation sees it (with variant "kept" the runs do).
+/// Inspects a list for gathers from tables of table_count records of record_bytes bytes each.
+/// @param index          the list; it is not needed afterwards.
+/// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
+/// Returns when the preparation is done, and with it all work queued on ctx before.
+/// @throws error(bad_argument) as gather does, and error(bad_index) for the first bad index of the list if the
+/// preparation reads it. With the variant "kept" the runs read it.
 SHEAF_API prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
                                          std::uint64_t record_bytes, std::uint64_t expected_runs,
                                          const prepare_options& options = {});
 
-/// Studies a list for scatters into outputs of out_count records.
+/// Inspects a list for scatters into outputs of out_count records; see prepare_gather.
 SHEAF_API prepared_scatter prepare_scatter(const context& ctx, index_span index, std::uint64_t out_count,
                                            std::uint64_t record_bytes, std::uint64_t expected_runs,
                                            const prepare_options& options = {});

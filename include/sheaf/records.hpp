@@ -14,7 +14,7 @@ template <class Range>
 concept record_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
 
-/// The same, whose elements may be written.
+/// A record_range whose elements may be written.
 template <class Range>
 concept record_output_range =
     record_range<Range> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
@@ -26,8 +26,8 @@ concept index_range = record_range<Range> &&(std::is_same_v<std::ranges::range_v
                                              std::is_same_v<std::ranges::range_value_t<Range>, std::int32_t> ||
                                              std::is_same_v<std::ranges::range_value_t<Range>, std::int64_t>);
 
-/// Opaque records to read: `count` records of `record_bytes` bytes, the first byte of one record
-/// `stride_bytes` after the first byte of the one before it. Borrows; any alignment.
+/// Opaque records to read: `count` records of `record_bytes` bytes each. Each record begins `stride_bytes` after the
+/// beginning of the record before it. A view that owns nothing; any alignment.
 struct const_records {
   const std::byte* data = nullptr;
   std::uint64_t count = 0;
@@ -67,7 +67,8 @@ enum class index_type : std::uint8_t { u32, u64, i32, i64 };
 /// Bytes of one index: 4 or 8.
 constexpr std::uint64_t bytes(index_type type) { return type == index_type::u32 || type == index_type::i32 ? 4 : 8; }
 
-/// A list of record numbers, counted from 0. A negative index is out of range. Borrows; aligned to its type.
+/// A list of record numbers, counted from 0. A negative index is out of range. A view that owns nothing, aligned to its
+/// type.
 struct index_span {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -88,7 +89,7 @@ struct index_span {
   }
 };
 
-/// Where a list of record numbers is written; see index_span.
+/// An index list to write; see index_span.
 struct index_output {
   void* data = nullptr;
   std::uint64_t count = 0;
@@ -106,7 +107,7 @@ struct index_output {
 
 /// What happens to an index that names no record.
 enum class bounds : std::uint8_t {
-  check,  ///< it is skipped, and the first one is thrown by context::wait()
+  check,  ///< it is skipped, and context::wait() throws the first
   trust,  ///< the caller vouches for every index; a bad one is undefined behaviour
 };
 

@@ -11,11 +11,11 @@ namespace sheaf {
 
 /// Which writer wins where index names a record of out more than once.
 enum class duplicates : std::uint8_t {
-  /// One of them, unspecified which. Whole where a record is one aligned word: 1, 2, 4, 8 or 16 bytes wide, with
-  /// addresses and strides that are multiples of it. Other records may mix, byte by byte. As C++ sees it, two threads
-  /// that write one record race, and ThreadSanitizer says so.
+  /// One writer, unspecified which. The record is whole if it is one aligned word: 1, 2, 4, 8 or 16 bytes wide, with
+  /// addresses and strides that are multiples of the width. Other records may mix bytes of several writers. To C++, two
+  /// threads that write one record race, and ThreadSanitizer says so.
   any,
-  last,  ///< the one at the last position, its whole record, always
+  last,  ///< the writer at the last position of the list; its record is whole at any width
 };
 
 struct scatter_options {

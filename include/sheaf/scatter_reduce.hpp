@@ -12,6 +12,7 @@
 
 namespace sheaf {
 
+/// Signed and unsigned integers and IEEE 754 floats of 4 or 8 bytes.
 enum class value_type : std::uint8_t { i32, u32, i64, u64, f32, f64 };
 
 /// Bytes of one value: 4 or 8.
@@ -19,15 +20,18 @@ constexpr std::uint64_t bytes(value_type type) {
   return type == value_type::i64 || type == value_type::u64 || type == value_type::f64 ? 8 : 4;
 }
 
+/// The C++ types of the six value types.
 template <class T>
 concept reducible_value =
     std::is_same_v<T, std::int32_t> || std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::int64_t> ||
     std::is_same_v<T, std::uint64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
+/// std::vector, std::array, std::span of such values.
 template <class Range>
 concept value_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
     reducible_value<std::ranges::range_value_t<Range>>;
 
+/// The value_type of a C++ type.
 template <reducible_value T>
 constexpr value_type value_type_of() {
   if constexpr (std::is_same_v<T, std::int32_t>) return value_type::i32;
@@ -38,7 +42,7 @@ constexpr value_type value_type_of() {
   return value_type::f64;
 }
 
-/// Numbers side by side to read, aligned to their type. Borrows.
+/// Numbers side by side to read, aligned to their type. A view that owns nothing.
 struct const_values {
   const void* data = nullptr;
   std::uint64_t count = 0;
@@ -68,14 +72,14 @@ struct values {
   operator const_values() const { return {data, count, type}; }
 };
 
-/// How values of one slot are put together. Sums of integers wrap around. Of floats -0 is below +0, and a minimum or
-/// maximum with NaN in it is NaN (the positive quiet one).
+/// The operation that combines values of one record of out. Sums of integers wrap around. For floats -0 is below +0,
+/// and a minimum or maximum of values with a NaN among them is the positive quiet NaN.
 enum class reduction : std::uint8_t { add, min, max };
 
-/// What may decide the order in which floats are added.
+/// What the order of additions of floats may depend on.
 enum class reduction_order : std::uint8_t {
-  deterministic,  ///< the positions alone: the same sum in every run of a variant
-  unordered,      ///< whichever worker comes first (atomics on CUDA): the last bits differ from run to run
+  deterministic,  ///< on the positions alone: one variant gives the same sum in every run
+  unordered,      ///< on which worker comes first, as with atomics on CUDA: the last bits differ from run to run
 };
 
 struct scatter_reduce_options {
@@ -85,13 +89,14 @@ struct scatter_reduce_options {
   std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.atomic"
 };
 
-/// out[index[i]] = out[index[i]] op in[i] for every i, repeats welcome (what blending does in Ujaldon and Saltz 2005).
+/// out[index[i]] = out[index[i]] op in[i] for every i; an index may repeat (Ujaldon and Saltz 2005 do this by
+/// blending).
 /// @param in     values of out's type.
 /// @param index  as many as in has values.
-/// @param out    may not overlap in or index; holds what the values are added to or compared with.
+/// @param out    values that in's are combined with; may not overlap in or index.
 /// A bad index changes nothing and surfaces at ctx.wait(). Integers, minima and maxima are bit-identical on every
-/// backend; sums of floats as options.order says. Queued on ctx: returns before the work is done on CUDA, after it on
-/// the CPU.
+/// backend; options.order says whether sums of floats are the same in every run. Queued on ctx: returns before the work
+/// is done on CUDA, after it on the CPU.
 /// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                               const scatter_reduce_options& options = {});

@@ -18,7 +18,7 @@
 
 namespace sheaf {
 
-/// What the bytes of a key field say.
+/// How the bytes of a key field are read as a number.
 enum class key_type : std::uint8_t {
   unsigned_integer,  ///< little-endian, 1 to 32 bytes
   signed_integer,    ///< little-endian in two's complement, 1 to 32 bytes
@@ -33,23 +33,26 @@ concept sortable_number = (std::is_floating_point_v<T> && sizeof(T) <= 8) || req
   requires static_cast<T>(1) / 2 == static_cast<T>(0);
 };
 
-/// std::vector, std::array, std::span of such numbers: keys side by side.
+/// std::vector, std::array, std::span of sortable numbers: keys side by side.
 template <class Range>
 concept sort_key_range = record_range<Range> && sortable_number<std::ranges::range_value_t<Range>>;
 
 /// One part of a key: bytes of a row, and how they compare.
 struct key_field {
-  std::uint64_t offset = 0;  ///< of its first byte in the row
-  std::uint32_t bytes = 0;
+  std::uint64_t offset = 0;  ///< byte of the row at which the field begins
+  std::uint32_t bytes = 0;   ///< width of the field
   key_type type = key_type::unsigned_integer;
   bool descending = false;
-  std::uint32_t first_bit = 0;  ///< sort by bits first_bit to first_bit + bit_count - 1 of the number alone; bit 0 is
-  std::uint32_t bit_count = 0;  ///< the lowest, of the last byte for bytes. 0: by all from first_bit on
+  /// Lowest bit of the number that rows are compared by. Bit 0 is the number's lowest: of type bytes, the lowest bit of
+  /// the field's last byte.
+  std::uint32_t first_bit = 0;
+  std::uint32_t bit_count = 0;  ///< number of bits that rows are compared by; 0: all bits from first_bit on
 
   friend constexpr bool operator==(const key_field&, const key_field&) = default;
 };
 
-/// What rows are compared by: 1 to 8 fields, the first deciding, of 256 bits together.
+/// What rows are compared by: 1 to 8 fields of at most 256 bits in all. A field decides where all fields before it are
+/// equal.
 struct sort_key {
   static constexpr std::size_t most_fields = 8;
   static constexpr std::uint32_t most_bits = 256;
@@ -63,7 +66,7 @@ struct sort_key {
     if (in_order.size() > most_fields) throw error(error_code::bad_argument, "sort_key: more than 8 fields");
     for (const key_field& f : in_order) fields[count++] = f;
   }
-  /// A number as the C++ type has it, at `offset` of the row.
+  /// A number of C++ type T, at byte `offset` of the row.
   template <sortable_number T>
   static constexpr sort_key of(bool descending = false, std::uint64_t offset = 0) {
     return key_field{offset, sizeof(T), type_of<T>(), descending};
@@ -77,7 +80,7 @@ struct sort_key {
   }
 };
 
-/// One array of values of sort_pairs, and where it goes.
+/// One array of values of sort_pairs, and the array that it is written to in order.
 struct sort_column {
   const_records in;
   records out;
@@ -93,28 +96,30 @@ struct sort_options {
 /// @param key  its fields lie inside a row.
 /// @param out  as many rows as in, as wide; may not overlap in.
 /// The result is bit-identical on every backend. Queued on ctx: returns before the work is done on CUDA, after it on
-/// the CPU. Scratch: for numbers of 4, 8 or 16 bytes side by side, alone or with one array of values of 4 or 8 bytes,
-/// by all of their bits, at most 1.1 times what is sorted and 64 MiB; else at most 45 bytes a row and 64 MiB, as words
-/// with the rows' numbers may be sorted first. explain_sort says how much.
+/// the CPU. Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by
+/// side, alone or with one array of values of 4 or 8 bytes, compared by all of their bits; at most 45 bytes a row plus
+/// 64 MiB for everything else, where words of key bits and row numbers may be sorted first. explain_sort says how much.
 /// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
 /// can have, views overlap or are not in ctx's memory.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
                             const sort_options& options = {});
 
-/// Sorts values by keys that lie apart, stably, with any number of arrays of values up to 8.
+/// Sorts up to 8 arrays of values by keys in an array of their own, stably.
 /// @param keys      rows that hold the keys.
-/// @param keys_out  where the rows of keys go in order; none (count 0) if they are not wanted.
-/// @param values    arrays of as many values as keys, of 1 byte to 64 KiB, with where they go.
-/// The rest as for sort_records.
+/// @param keys_out  the rows of keys in order; empty (count 0) if they are not wanted.
+/// @param values    arrays of as many values as there are keys, of 1 byte to 64 KiB each, and their outputs.
+/// Determinism, order of work, scratch and errors are those of sort_records.
 SHEAF_API void sort_pairs(const context& ctx, const_records keys, const sort_key& key, records keys_out,
                           std::span<const sort_column> values, const sort_options& options = {});
 
-/// The order that sort_records would bring rows into, without moving them: out[i] would be in[gather_index[i]].
-/// @param gather_index  as many entries as rows; 4-byte ones for fewer than 2^32 (u32) or 2^31 (i32) rows.
+/// Argsort: the order that sort_records would bring rows into, without moving them. out[i] would be
+/// in[gather_index[i]].
+/// @param gather_index  as many entries as rows; entries of 4 bytes for fewer than 2^32 (u32) or 2^31 (i32) rows.
+/// Determinism, order of work, scratch and errors are those of sort_records.
 SHEAF_API void sort_gather_index(const context& ctx, const_records in, const sort_key& key, index_output gather_index,
                                  const sort_options& options = {});
 
-/// Numbers in order, into a range of the same type: sort_records of rows that are their own key.
+/// sort_records for a range of numbers that are their own keys, into a range of the same type.
 template <sort_key_range Keys, record_output_range Sorted>
 requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<Sorted>>
 void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, bool descending = false,
@@ -122,7 +127,7 @@ void sort_keys(const context& ctx, const Keys& keys, Sorted&& sorted, bool desce
   sort_records(ctx, keys, sort_key::of<std::ranges::range_value_t<Keys>>(descending), sorted, options);
 }
 
-/// Numbers in order, and one array of values along with them: sort_pairs. Each goes into a range of its own type.
+/// sort_pairs for a range of numbers and one range of values. Each is written to a range of its own type.
 template <sort_key_range Keys, record_output_range SortedKeys, record_range Values, record_output_range SortedValues>
 requires std::same_as<std::ranges::range_value_t<Keys>, std::ranges::range_value_t<SortedKeys>> &&
     std::same_as<std::ranges::range_value_t<Values>, std::ranges::range_value_t<SortedValues>>
@@ -133,11 +138,13 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
              options);
 }
 
-/// What sort_records, sort_pairs and sort_gather_index would do with views of these shapes; data may be null.
+/// What sort_records would do with views of these shapes; their data is not touched and may be null.
 SHEAF_API explanation explain_sort(const context& ctx, const_records in, const sort_key& key,
                                    const sort_options& options = {});
+/// What sort_pairs would do, with or without keys_out.
 SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool keeps_keys,
                                          std::span<const sort_column> values, const sort_options& options = {});
+/// What sort_gather_index would do with an index of this type.
 SHEAF_API explanation explain_sort_gather_index(const context& ctx, const_records in, const sort_key& key,
                                                 index_type type, const sort_options& options = {});
 

@@ -13,21 +13,21 @@ namespace sheaf {
 
 /// How the bits of a record are numbered.
 enum class bit_order : std::uint8_t {
-  little_endian,  ///< bit 0 is the lowest of byte 0, bit 8 the lowest of byte 1, as in a little-endian word
-  from_left,      ///< bit 0 is the highest of byte 0, bit 8 the highest of byte 1, as in Patidar and Narayanan 2009
+  little_endian,  ///< bit 0 is the lowest bit of byte 0, bit 8 the lowest of byte 1, as in a little-endian word
+  from_left,      ///< bit 0 is the highest bit of byte 0, bit 8 the highest of byte 1 (Patidar and Narayanan 2009)
 };
 
-/// 1 to 32 neighbouring bits of a record, which may cross bytes, read as an unsigned number: of little_endian bits the
-/// first is the lowest, of bits from_left the highest.
+/// 1 to 32 neighbouring bits of a record, read as an unsigned number. The bits may cross bytes. The first bit is the
+/// lowest of the number with bit_order::little_endian, the highest with bit_order::from_left.
 struct bit_field {
-  std::uint64_t first = 0;
-  std::uint32_t count = 8;
+  std::uint64_t first = 0;  ///< number of the first bit in the record
+  std::uint32_t count = 8;  ///< bits of the field
   bit_order order = bit_order::little_endian;
 
   friend constexpr bool operator==(const bit_field&, const bit_field&) = default;
 };
 
-/// What says which category each record belongs to.
+/// Where the category of each record is read.
 struct split_key {
   enum class kind : std::uint8_t {
     record_bits,  ///< a bit field of the record itself
@@ -35,9 +35,9 @@ struct split_key {
     category,     ///< keys[i] is the category of record i: 1, 2 or 4 bytes, unsigned, below `categories`
   };
   kind from = kind::record_bits;
-  const_records keys{};  ///< as many as there are records; none for record_bits
-  bit_field bits{};
-  std::uint64_t categories = 0;  ///< 2^bits.count, or the caller's number, 1 to 2^32
+  const_records keys{};          ///< as many keys as there are records; empty for record_bits
+  bit_field bits{};              ///< the field that holds the category; unused for kind::category
+  std::uint64_t categories = 0;  ///< number of categories: 2^bits.count, or for kind::category 1 to 2^32
 
   static split_key of_record(bit_field bits) { return {kind::record_bits, {}, bits, numbers(bits)}; }
   static split_key of(const_records keys, bit_field bits) { return {kind::key_bits, keys, bits, numbers(bits)}; }
@@ -52,13 +52,13 @@ struct split_key {
 };
 
 struct split_options {
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.look_back"
+  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.stable"
 };
 
 /// Moves records so that those of category 0 come first, then those of category 1, and so on, each category in the
 /// order of `in` (Patidar and Narayanan 2009, sections 3.1, 3.2 and 3.4: split8 and split).
 /// @param in       records of 1 byte to 64 KiB, at any stride.
-/// @param key      where a record's category comes from.
+/// @param key      where the category of a record is read.
 /// @param out      as many records as in, as wide; may not overlap in or the keys.
 /// @param offsets  empty, or key.categories + 1 values: category c begins at record offsets[c] of out and ends before
 ///                 offsets[c + 1].
@@ -70,51 +70,56 @@ struct split_options {
 SHEAF_API void split(const context& ctx, const_records in, const split_key& key, records out,
                      std::span<std::uint64_t> offsets = {}, const split_options& options = {});
 
-/// The same with the records of a category in any order, which is faster (split8ns): where the order comes from which
-/// worker was first, it differs from run to run.
+/// Split with the records of a category in any order, which is faster (split8ns of Patidar and Narayanan 2009). The
+/// order differs from run to run where it depends on which worker comes first. Everything else is as for split.
 SHEAF_API void split_unstable(const context& ctx, const_records in, const split_key& key, records out,
                               std::span<std::uint64_t> offsets = {}, const split_options& options = {});
 
-/// Where the records of a split come from (splitGatherIndex, section 3.3): split's out[i] is in[gather_index[i]]. The
-/// records do not move and need not be where the index is made.
-/// @param key           of kind key_bits or category: its keys are all that is read.
-/// @param gather_index  as many entries as keys; 4-byte ones for fewer than 2^32 (u32) or 2^31 (i32) records.
-/// The rest as for split; entries from offsets[key.categories] on keep their value.
+/// The gather index of a split (splitGatherIndex, section 3.3 of Patidar and Narayanan 2009): split's out[i] is
+/// in[gather_index[i]]. The records do not move and need not be in ctx's memory.
+/// @param key           of kind key_bits or category; only its keys are read.
+/// @param gather_index  as many entries as keys; entries of 4 bytes for fewer than 2^32 (u32) or 2^31 (i32) records.
+/// Entries from offsets[key.categories] on keep their value. Offsets, bad categories, determinism and errors are as for
+/// split.
 SHEAF_API void split_gather_index(const context& ctx, const split_key& key, index_output gather_index,
                                   std::span<std::uint64_t> offsets = {}, const split_options& options = {});
 
-/// Where the records of a split go (splitScatterIndex): split's out[scatter_index[i]] is in[i]. The inverse of
-/// split_gather_index; the entry of a record of a bad category keeps its value.
+/// The scatter index of a split (splitScatterIndex of Patidar and Narayanan 2009): split's out[scatter_index[i]] is
+/// in[i]. It is the inverse of the gather index. The entry of a record of a bad category keeps its value. Parameters
+/// and errors are those of split_gather_index.
 SHEAF_API void split_scatter_index(const context& ctx, const split_key& key, index_output scatter_index,
                                    std::span<std::uint64_t> offsets = {}, const split_options& options = {});
 
-/// The categories of records that are in several, in compressed rows: those of record r are
+/// The categories of records that belong to several, as compressed sparse rows. Record r belongs to
 /// category[first[r]] to category[first[r + 1] - 1].
 struct membership {
   std::span<const std::uint64_t> first;  ///< records + 1 values, ascending from 0 to category.count
-  const_records category;                ///< 1, 2 or 4 bytes, unsigned, below `categories`
-  std::uint64_t categories = 0;
+  const_records category;                ///< category numbers: 1, 2 or 4 bytes, unsigned, below `categories`
+  std::uint64_t categories = 0;          ///< number of categories, 1 to 2^32
 };
 
-/// Writes every record once for each category that it is in, category by category, each in the order of `in`
-/// (Patidar and Narayanan 2009, section 3 and 5.2).
+/// Writes every record once for each category that it belongs to, category by category, the records of a category in
+/// the order of `in` (Patidar and Narayanan 2009, sections 3 and 5.2).
 /// @param out      of.category.count records as wide as in's.
-/// @param sources  empty (count 0), or as long as out: the number of the record of `in` that each one is.
+/// @param sources  empty (count 0), or as long as out: sources[i] is the number of the record of `in` that out[i] is.
 /// @param offsets  as for split.
-/// Where the rows do not ascend, and past offsets[of.categories] where a category is bad, the result is unspecified,
-/// inside the arrays. The rest as for split.
+/// If of.first does not ascend, the contents of out, sources and offsets are unspecified; if a category is bad, those
+/// of out and sources past offsets[of.categories] are. Nothing outside the arrays is written. Order of work and errors
+/// are as for split.
 SHEAF_API void multi_split(const context& ctx, const_records in, const membership& of, records out,
                            index_output sources = {}, std::span<std::uint64_t> offsets = {},
                            const split_options& options = {});
-/// The same without moving records: sources alone, of.first.size() - 1 being the number of records.
+/// The sources of multi_split alone, without moving records. There are of.first.size() - 1 records.
 SHEAF_API void multi_split_index(const context& ctx, const membership& of, index_output sources,
                                  std::span<std::uint64_t> offsets = {}, const split_options& options = {});
 
-/// What split, split_unstable and the index forms would do with views of these shapes; data may be null.
+/// What split, or split_unstable, would do with views of these shapes; their data is not touched and may be null.
 SHEAF_API explanation explain_split(const context& ctx, const_records in, const split_key& key, bool stable = true,
                                     const split_options& options = {});
+/// What split_gather_index would do with an index of this type.
 SHEAF_API explanation explain_split_gather_index(const context& ctx, const split_key& key, index_type type,
                                                  const split_options& options = {});
+/// What split_scatter_index would do with an index of this type.
 SHEAF_API explanation explain_split_scatter_index(const context& ctx, const split_key& key, index_type type,
                                                   const split_options& options = {});
 

@@ -75,19 +75,10 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
   return forced;
 }
 
-machine first_profile(backend_kind backend, const std::string& device_name) {
-  if (const char* path = std::getenv("SHEAF_PROFILE"); path != nullptr && *path != '\0') {
-    machine loaded = load_machine(path);
-    if (loaded.backend == backend) return loaded;
-  }
-  stored_machine stored = load_stored_machine(backend, device_name);
-  return stored.profile ? *std::move(stored.profile) : nearest_machine(backend, device_name);
-}
-
 }  // namespace
 
 context_state::context_state(backend_kind kind, std::string device, memory_resource resource)
-    : backend(kind), device_name(std::move(device)), profile(first_profile(kind, device_name)), memory(resource) {
+    : backend(kind), device_name(std::move(device)), profile(profile_for(kind, device_name)), memory(resource) {
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <sheaf/context.hpp>
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 #include <sheaf/memory.hpp>
 
 #include "core/index_report.hpp"
@@ -82,7 +82,12 @@ class scratch {
   std::uint64_t bytes_;
 };
 
-/// Made by src/core for the CPU; by the backends for the others, and only linked where they are built.
+/// The profile that a new context of this device takes: the one that SHEAF_PROFILE names if it is of this backend, else
+/// the one that was stored for the device, else the shipped one nearest to it. Defined in src/io/machine_store.cpp,
+/// because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE names is no profile.
+machine profile_for(backend_kind backend, const std::string& device_name);
+
+/// States of new contexts. src/core defines the CPU's. src/cuda defines CUDA's, which only a build with CUDA links.
 std::shared_ptr<context_state> make_cpu_state(int threads);
 std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream);
 int cuda_device_count() noexcept;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 
 namespace sheaf::io {
 

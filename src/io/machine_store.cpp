@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/context_state.hpp"
+
 namespace sheaf {
 namespace {
 
@@ -80,5 +82,18 @@ stored_machine load_stored_machine(backend_kind backend, const std::string& devi
     return {std::nullopt, e.what()};
   }
 }
+
+namespace core {
+
+machine profile_for(backend_kind backend, const std::string& device_name) {
+  if (const char* path = std::getenv("SHEAF_PROFILE"); path != nullptr && *path != '\0') {
+    machine loaded = load_machine(path);
+    if (loaded.backend == backend) return loaded;
+  }
+  stored_machine stored = load_stored_machine(backend, device_name);
+  return stored.profile ? *std::move(stored.profile) : nearest_machine(backend, device_name);
+}
+
+}  // namespace core
 
 }  // namespace sheaf

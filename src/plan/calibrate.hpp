@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include <sheaf/machine.hpp>
+
 #include "plan/probe.hpp"
 
 namespace sheaf::plan {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
 /// The cost model of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors

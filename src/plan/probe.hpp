@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <sheaf/context.hpp>
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 
 namespace sheaf {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <sheaf/context.hpp>
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
 namespace sheaf::plan {

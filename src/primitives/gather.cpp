@@ -25,29 +25,33 @@ std::span<const gather_variant> gather_variants() {
   return all;
 }
 
-namespace {
-
-gather_problem describe(const context& ctx, const_records table, index_span index, records out,
-                        const gather_options& options) {
-  return {describe_movement(ctx, out, index, table, options.pattern, options.bounds)};
+gather_problem describe_gather(const context& ctx, const_records table, index_span index, records out,
+                               access_pattern pattern, bounds checking) {
+  return {describe_movement(ctx, out, index, table, pattern, checking)};
 }
 
-}  // namespace
+void run_gather(const context& ctx, const gather_problem& problem, const gather_buffers& buffers,
+                std::string_view forced) {
+  if (problem.count == 0) return;
+  const auto [variant, plan] = plan::choose("gather", gather_variants(), problem, ctx, forced);
+  variant->run(ctx, problem, plan, buffers);
+}
+
 }  // namespace primitives
 
 void gather(const context& ctx, const_records table, index_span index, records out, const gather_options& options) {
-  primitives::require_fit("gather", ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
-  if (index.count == 0) return;
-  const auto problem = primitives::describe(ctx, table, index, out, options);
-  const auto [variant, plan] = plan::choose("gather", primitives::gather_variants(), problem, ctx, options.variant);
-  variant->run(ctx, problem, plan, {table, index, out});
+  using namespace primitives;
+  require_fit("gather", ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
+  run_gather(ctx, describe_gather(ctx, table, index, out, options.pattern, options.bounds), {table, index, out},
+             options.variant);
 }
 
 explanation explain_gather(const context& ctx, const_records table, index_span index, records out,
                            const gather_options& options) {
-  primitives::require_shapes("gather", out, "out", index, table, "table");
-  const auto problem = primitives::describe(ctx, table, index, out, options);
-  return plan::explain("gather", primitives::gather_variants(), problem, ctx, options.variant);
+  using namespace primitives;
+  require_shapes("gather", out, "out", index, table, "table");
+  const gather_problem problem = describe_gather(ctx, table, index, out, options.pattern, options.bounds);
+  return plan::explain("gather", gather_variants(), problem, ctx, options.variant);
 }
 
 }  // namespace sheaf

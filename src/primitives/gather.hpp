@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include <sheaf/records.hpp>
 
@@ -11,7 +12,7 @@ namespace sheaf {
 
 namespace primitives {
 
-/// near is the output, far the table.
+/// The output is the sequential side, the table the indexed side.
 struct gather_problem : movement {
   friend bool operator==(const gather_problem&, const gather_problem&) = default;
 };
@@ -24,12 +25,23 @@ struct gather_buffers {
 
 using gather_variant = plan::variant<gather_problem, gather_buffers>;
 
-/// Every way to gather that this build has.
+/// All variants of this build, in the order of gather.cpp.
 std::span<const gather_variant> gather_variants();
+
+/// The problem that a gather of these views is. Checks nothing: data may be null.
+gather_problem describe_gather(const context& ctx, const_records table, index_span index, records out,
+                               access_pattern pattern = access_pattern::unknown(), bounds checking = bounds::check);
+
+/// Queues the variant that the planner chooses, or the one called `forced`: gather() without the check of arguments,
+/// for primitives and backends that gather views of their own. The views must fit as gather() asks, in ctx's memory,
+/// and `problem` must describe them.
+/// @throws error(no_variant) if none can run, error(bad_argument) if none is called `forced`.
+void run_gather(const context& ctx, const gather_problem& problem, const gather_buffers& buffers,
+                std::string_view forced = {});
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::gather_variant gather_serial;
 }

@@ -9,16 +9,17 @@
 
 namespace sheaf::primitives {
 
-/// What decides how records move through an index: sizes and layout, never data. `far` is the side that the index
-/// reaches (a gather's table, a scatter's output), `near` the side in index order.
+/// What plans know of a movement of records by an index list: sizes and layout, never data. The indexed side is the one
+/// whose records the list names: a gather's table, a scatter's output. The sequential side lies in the order of the
+/// list: a gather's output, a scatter's input.
 struct movement {
   backend_kind backend = backend_kind::cpu;
-  std::uint64_t count = 0;          ///< indices, and records of the near side
-  std::uint64_t indexed_count = 0;  ///< records that the index may name
+  std::uint64_t count = 0;          ///< entries of the list, and records of the sequential side
+  std::uint64_t indexed_count = 0;  ///< records of the indexed side
   std::uint64_t record_bytes = 0;
   std::uint64_t sequential_stride_bytes = 0;
   std::uint64_t indexed_stride_bytes = 0;
-  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and the width
+  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and record_bytes
   index_type index = index_type::u32;
   access_pattern pattern;
   sheaf::bounds bounds = sheaf::bounds::check;
@@ -26,20 +27,22 @@ struct movement {
   std::uint64_t indexed_bytes() const noexcept { return indexed_count * indexed_stride_bytes; }
   std::uint64_t sequential_bytes() const noexcept { return count * sequential_stride_bytes; }
   std::uint64_t index_bytes() const noexcept { return count * bytes(index); }
-  /// Index values from here on name no record: what a worker compares the index's bits with, read as unsigned of its
-  /// own width. Negative values are past every record then, and trust compares with what no index reaches.
+  /// The least index that names no record. Kernels and loops compare an index with it as an unsigned number of the
+  /// index's width, so negative indices lie above every limit. With bounds::trust the limit is above every index.
   std::uint64_t index_limit() const noexcept;
 
   friend bool operator==(const movement&, const movement&) = default;
 };
 
-/// Throws bad_argument, naming the call, unless the three views fit together and ctx can reach them.
-void require_fit(std::string_view call, const context& ctx, const_records near, std::string_view sequential_name,
-                 index_span index, const_records far, std::string_view indexed_name, bool writes_sequential);
-movement describe_movement(const context& ctx, const_records near, index_span index, const_records far,
+/// Throws bad_argument, naming the call, unless the three views fit together, lie apart and ctx can reach them.
+/// `writes_sequential` says which side the call writes: true for a gather, false for a scatter.
+void require_fit(std::string_view call, const context& ctx, const_records sequential, std::string_view sequential_name,
+                 index_span index, const_records indexed, std::string_view indexed_name, bool writes_sequential);
+/// The movement between these views. Checks nothing: data may be null.
+movement describe_movement(const context& ctx, const_records sequential, index_span index, const_records indexed,
                            access_pattern pattern, bounds checking);
-/// The same without looking at memory, for explanations: data may be null.
-void require_shapes(std::string_view call, const_records near, std::string_view sequential_name, index_span index,
-                    const_records far, std::string_view indexed_name);
+/// Throws bad_argument, naming the call, unless the shapes of the three views fit together. Data may be null.
+void require_shapes(std::string_view call, const_records sequential, std::string_view sequential_name, index_span index,
+                    const_records indexed, std::string_view indexed_name);
 
 }  // namespace sheaf::primitives

@@ -7,35 +7,36 @@
 #include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
-// What the multi-pass variants share (He et al. 2007, section 3.4, Fig. 5): the far side is cut into regions, and pass
-// i scans the index for those entries that name a record of region i, so that the cache holds what a pass reaches.
+// Multi-pass gather and scatter (He et al. 2007, section 3.4, Fig. 5), for both backends. The indexed side is cut into
+// regions. Pass i scans the index list and moves the records of region i alone, so that the cache holds the region.
 namespace sheaf::primitives {
 
-/// What run gets from plan, in planned::parameters.
+/// Places in planned::parameters of what plan decides for run.
 enum multipass_parameter : std::size_t {
-  multipass_passes,    ///< regions of the far side
-  multipass_segments,  ///< segments of index and near side, each with all its passes before the next begins (Fig. 10)
+  multipass_passes,    ///< number of passes, and of regions of the indexed side
+  multipass_segments,  ///< segments of index and sequential side; a segment has all passes before the next one begins
+                       ///< (Fig. 10)
 };
 
-/// A run of places cut into equal parts, the first of them one larger where it does not divide. Any number of parts:
-/// the last are empty where there are fewer places.
+/// A range of items cut into parts of equal size. Where the number of items is no multiple of the number of parts, the
+/// first parts have one item more. Where there are fewer items than parts, the last parts are empty.
 struct equal_parts {
-  std::uint64_t least = 0;   ///< places of a part
-  std::uint64_t larger = 0;  ///< parts with one more
+  std::uint64_t least = 0;   ///< items of a part, without the one that some have more
+  std::uint64_t larger = 0;  ///< number of parts with one item more
 
-  constexpr equal_parts(std::uint64_t places, std::uint64_t parts) : least(places / parts), larger(places % parts) {}
+  constexpr equal_parts(std::uint64_t items, std::uint64_t parts) : least(items / parts), larger(items % parts) {}
 
   constexpr std::uint64_t begin(std::uint64_t part) const { return least * part + (part < larger ? part : larger); }
   constexpr std::uint64_t count(std::uint64_t part) const { return least + (part < larger ? 1 : 0); }
 };
 
-/// Passes or segments that run shall make: what is in the plan, at least one.
+/// Number of passes or segments of a plan, at least 1.
 inline std::uint32_t rounds_of(const plan::planned& plan, multipass_parameter which) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.parameters[which], 1, std::uint64_t{1} << 30));
 }
 
-/// Records that good indices can name: regions are cut from these. Every index below it is good, and with bounds::check
-/// every other one bad, so one comparison with a region's bounds is all that a pass needs.
+/// Number of records of the indexed side that the index type can name; regions are cut from these. An index below it is
+/// good. With bounds::check an index from it on is bad, so a pass compares an index with its region's bounds alone.
 inline std::uint64_t reachable_records(const movement& m) noexcept {
   switch (m.index) {
     case index_type::u32: return std::min(m.indexed_count, std::uint64_t{1} << 32);
@@ -45,13 +46,13 @@ inline std::uint64_t reachable_records(const movement& m) noexcept {
   }
 }
 
-/// The movement as the paper's model sees it.
+/// The sizes that the paper's cost model takes.
 inline plan::he2007::sizes sizes_of(const movement& m) noexcept {
   return {m.count, m.indexed_count, m.record_bytes, m.index_bytes()};
 }
 
-/// Bytes of the near side that `passes` passes move in all. A pass finds its records spread over the near side, each
-/// with probability 1 / passes, and moves the sectors that hold one.
+/// Bytes of the sequential side that `passes` passes move in all. A record of the sequential side belongs to a pass
+/// with probability 1 / passes, and the pass moves every sector that holds such a record.
 inline std::uint64_t sequential_bytes_moved(const movement& m, std::uint64_t passes,
                                             std::uint64_t sector_bytes) noexcept {
   const double share = 1 / static_cast<double>(passes);

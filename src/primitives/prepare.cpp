@@ -17,23 +17,23 @@ namespace sheaf {
 namespace primitives {
 namespace {
 
-// ---- the list itself, kept
+// ---- variant "kept": a copy of the list
 
-/// Seconds of the best that the planner may take for a call of this shape.
+/// Predicted seconds of the variant that the planner would choose for this problem.
 template <class Problem, class Buffers>
 double cheapest(std::span<const plan::variant<Problem, Buffers>> list, const Problem& problem, const machine& m) {
-  double least = 1e300;
+  double least_seconds = 1e300;
   for (const auto& v : list) {
     const plan::planned plan = v.plan(problem, m);
-    if (plan.applicable() && !plan.by_name_only) least = std::min(least, plan.seconds);
+    if (plan.applicable() && !plan.by_name_only) least_seconds = std::min(least_seconds, plan.seconds);
   }
-  return least;
+  return least_seconds;
 }
 
 double unprepared_seconds(const prepare_problem& p, const machine& m) {
-  const movement& each = p;
-  if (p.direction == prepared_direction::gather) return cheapest(gather_variants(), gather_problem{each}, m);
-  return cheapest(scatter_variants(), scatter_problem{each, p.duplicates}, m);
+  const movement& each_run = p;
+  if (p.direction == prepared_direction::gather) return cheapest(gather_variants(), gather_problem{each_run}, m);
+  return cheapest(scatter_variants(), scatter_problem{each_run, p.duplicates}, m);
 }
 
 class kept_list final : public prepared_movement {
@@ -59,11 +59,11 @@ class kept_list final : public prepared_movement {
 };
 
 plan::planned plan_kept(const prepare_problem& p, const machine& m) {
-  const double each = unprepared_seconds(p, m);
+  const double seconds_of_run = unprepared_seconds(p, m);
   plan::planned plan;
   plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
-  plan.add("runs", static_cast<double>(p.expected_runs) * each);
-  plan.parameters[run_nanoseconds] = static_cast<std::uint64_t>(each * 1e9);
+  plan.add("runs", static_cast<double>(p.expected_runs) * seconds_of_run);
+  plan.parameters[run_nanoseconds] = static_cast<std::uint64_t>(seconds_of_run * 1e9);
   return plan;
 }
 
@@ -90,13 +90,13 @@ namespace {
 prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t indexed_count,
                          std::uint64_t record_bytes, std::uint64_t expected_runs, const prepare_options& options,
                          prepared_direction direction) {
-  const const_records near(nullptr, index.count, record_bytes);
-  const const_records far(nullptr, indexed_count, record_bytes);
-  require_shapes(call, near, "a run's near side", index, far, "a run's far side");
+  const const_records sequential(nullptr, index.count, record_bytes);
+  const const_records indexed(nullptr, indexed_count, record_bytes);
+  require_shapes(call, sequential, "a run's sequential side", index, indexed, "a run's indexed side");
   require_aligned(call, index.data, bytes(index.type), "index");
   require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
-  return {describe_movement(ctx, near, index, far, options.pattern, options.bounds), direction, options.duplicates,
-          std::max<std::uint64_t>(1, expected_runs)};
+  return {describe_movement(ctx, sequential, index, indexed, options.pattern, options.bounds), direction,
+          options.duplicates, std::max<std::uint64_t>(1, expected_runs)};
 }
 
 struct made_movement {
@@ -106,7 +106,7 @@ struct made_movement {
 
 made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& p, index_span index,
                       std::string_view forced) {
-  ctx.wait();  // so that what is thrown and timed below is this call's
+  ctx.wait();  // errors and time of earlier calls do not count as this one's
   const auto begin = std::chrono::steady_clock::now();
   const auto [variant, plan] = plan::choose(call, prepare_variants(), p, ctx, forced);
   made_movement made;
@@ -123,10 +123,11 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
   return made;
 }
 
-// What a run is given must be what was prepared for.
-void require_prepared(std::string_view call, const context& ctx, const_records near, std::string_view sequential_name,
-                      const_records far, std::string_view indexed_name, const prepare_problem& p) {
-  const const_records views[] = {near, far};
+// Views of a run must have the counts, width and alignment that were prepared for.
+void require_prepared(std::string_view call, const context& ctx, const_records sequential,
+                      std::string_view sequential_name, const_records indexed, std::string_view indexed_name,
+                      const prepare_problem& p) {
+  const const_records views[] = {sequential, indexed};
   const std::string_view names[] = {sequential_name, indexed_name};
   const std::uint64_t counts[] = {p.count, p.indexed_count};
   for (int i = 0; i < 2; ++i) {
@@ -143,10 +144,11 @@ void require_prepared(std::string_view call, const context& ctx, const_records n
       refuse("{}: {} is not aligned to words of {} bytes", call, names[i], p.word_bytes);
     }
   }
-  require_apart(call, near.data, extent(near), sequential_name, far.data, extent(far), indexed_name);
+  require_apart(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),
+                indexed_name);
 }
 
-/// Remembers what a run's arguments are compared with.
+/// Compares the arguments of each run with the prepared problem.
 class checked_movement final : public prepared_movement {
  public:
   checked_movement(std::shared_ptr<prepared_movement> work, const prepare_problem& p) : work_(std::move(work)), p_(p) {}

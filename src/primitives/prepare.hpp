@@ -13,7 +13,7 @@ namespace sheaf {
 
 namespace primitives {
 
-/// What a preparation leaves: a gather (from the far side) or a scatter (to it) of the list that was studied.
+/// The executor that a preparation makes: a gather from the indexed side, or a scatter to it, by the inspected list.
 class prepared_movement {
  public:
   virtual ~prepared_movement() = default;
@@ -23,7 +23,8 @@ class prepared_movement {
 
 enum class prepared_direction : std::uint8_t { gather, scatter };
 
-/// Records lie side by side on both sides, aligned words if their width is one.
+/// What plans know of a preparation. Records lie side by side on both sides, and are aligned words if their width is 1,
+/// 2, 4, 8 or 16 bytes.
 struct prepare_problem : movement {
   prepared_direction direction = prepared_direction::gather;
   sheaf::duplicates duplicates = sheaf::duplicates::any;
@@ -34,21 +35,21 @@ struct prepare_problem : movement {
 
 struct prepare_buffers {
   index_span index;
-  std::shared_ptr<prepared_movement>* made;
+  std::shared_ptr<prepared_movement>* made;  ///< where run puts the executor
 };
 
-/// parameters of a plan: the predicted time of one run, in nanoseconds.
+/// Place in planned::parameters of the predicted time of one run, in nanoseconds.
 constexpr std::size_t run_nanoseconds = 0;
 
-/// A variant's seconds are those of the preparation and of all expected runs.
+/// The seconds of a plan are those of the preparation and of all expected runs.
 using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
 
-/// Every way to prepare that this build has; "kept" copies the list and leaves the rest to gather or scatter.
+/// All variants of this build. "kept" copies the list, and each run is a gather or scatter by the copy.
 std::span<const prepare_variant> prepare_variants();
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace cuda {
 extern const primitives::prepare_variant prepare_scheduled;
 }

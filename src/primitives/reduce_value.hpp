@@ -6,7 +6,7 @@
 
 #include "core/host_device.hpp"
 
-// How two values of a slot are put together, the same on host and device.
+// The reduction of two values, with equal results on host and device.
 namespace sheaf::primitives {
 
 template <class T>
@@ -15,13 +15,14 @@ SHEAF_HOST_DEVICE inline T quiet_nan() {
   return static_cast<T>(__builtin_nan(""));
 }
 
-/// Whether b comes before a in the order of minima: -0 before +0. Neither is NaN.
+/// Whether b is less than a, with -0 less than +0. Neither is NaN.
 template <class T>
 SHEAF_HOST_DEVICE inline bool is_below(T b, T a) {
   if constexpr (std::is_floating_point_v<T>) return b < a || (b == a && __builtin_signbit(b) && !__builtin_signbit(a));
   return b < a;
 }
 
+/// a Op b. Integer sums wrap around; a minimum or maximum with a NaN is the positive quiet NaN.
 template <reduction Op, class T>
 SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
   if constexpr (Op == reduction::add) {

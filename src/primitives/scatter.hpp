@@ -12,7 +12,7 @@ namespace sheaf {
 
 namespace primitives {
 
-/// near is the input, far the output.
+/// The input is the sequential side, the output the indexed side.
 struct scatter_problem : movement {
   sheaf::duplicates duplicates = sheaf::duplicates::any;
 
@@ -27,12 +27,12 @@ struct scatter_buffers {
 
 using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
 
-/// Every way to scatter that this build has.
+/// All variants of this build, in the order of scatter.cpp.
 std::span<const scatter_variant> scatter_variants();
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::scatter_variant scatter_serial;
 }

@@ -12,13 +12,13 @@ namespace sheaf {
 
 namespace primitives {
 
-/// near is the input, far the output.
+/// The input is the sequential side, the output the indexed side.
 struct scatter_reduce_problem : movement {
   value_type type = value_type::f32;
   reduction op = reduction::add;
   reduction_order order = reduction_order::deterministic;
 
-  /// Whether the order in which values are put together shows in the result.
+  /// Whether the result depends on the order in which values are combined: true for sums of floats.
   bool order_matters() const noexcept {
     return op == reduction::add && (type == value_type::f32 || type == value_type::f64);
   }
@@ -33,12 +33,12 @@ struct scatter_reduce_buffers {
 
 using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
 
-/// Every way to scatter and reduce that this build has.
+/// All variants of this build, in the order of scatter_reduce.cpp.
 std::span<const scatter_reduce_variant> scatter_reduce_variants();
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::scatter_reduce_variant scatter_reduce_serial;
 }

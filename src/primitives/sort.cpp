@@ -73,7 +73,7 @@ sorted_array array_of(const_records in, records out) {
   return a;
 }
 
-// What calls of all forms have: a key, and rows that hold it.
+// The part of a problem that all calls have: a key, and rows that hold it.
 sort_problem describe(std::string_view call, const context& ctx, const_records in, std::string_view in_name,
                       const sort_key& key, records out) {
   require_shape(call, in, in_name);
@@ -95,7 +95,7 @@ void require_same_shape(std::string_view call, const_records in, std::string_vie
   if (in.count != out.count) refuse("{}: {} has {} rows, {} has {}", call, in_name, in.count, out_name, out.count);
 }
 
-// An array of a call, for the checks that no two overlap where one is written.
+// An array of a call, named for messages. No array that is written may overlap another.
 struct named_view {
   const void* data;
   std::uint64_t bytes;

@@ -15,26 +15,26 @@ namespace primitives {
 
 constexpr std::size_t most_sort_columns = 8;
 
-/// How an array that a sort moves lies: the rows that hold the keys, or values beside them.
+/// Layout of one array that a sort moves: the rows that hold the keys, or an array of values.
 struct sorted_array {
   std::uint64_t record_bytes = 0;
   std::uint64_t in_stride_bytes = 0;
   std::uint64_t out_stride_bytes = 0;
-  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and width
+  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and record_bytes
 
   friend bool operator==(const sorted_array&, const sorted_array&) = default;
 };
 
 enum class sort_product : std::uint8_t { records, gather_index };
 
-/// What decides how a sort is done: sizes and layout, never data.
+/// What plans know of a sort: sizes and layout, never data.
 struct sort_problem {
   backend_kind backend = backend_kind::cpu;
   sort_product product = sort_product::records;
   std::uint64_t count = 0;
   key_layout key;
-  sorted_array rows;        ///< that hold the keys
-  bool writes_rows = true;  ///< else values alone are wanted, or an index
+  sorted_array rows;        ///< rows that hold the keys
+  bool writes_rows = true;  ///< false where only values or an index are wanted
   std::uint32_t column_count = 0;
   std::array<sorted_array, most_sort_columns> columns{};
   index_type index = index_type::u32;
@@ -44,19 +44,19 @@ struct sort_problem {
 
 struct sort_buffers {
   const_records in{};
-  records out{};  ///< where rows are written
+  records out{};  ///< rows in order, if they are wanted
   std::array<sort_column, most_sort_columns> columns{};
-  index_output index{};  ///< product gather_index
+  index_output index{};  ///< the output of sort_product::gather_index
 };
 
 using sort_variant = plan::variant<sort_problem, sort_buffers>;
 
-/// Every way to sort that this build has.
+/// All variants of this build, in the order of sort.cpp.
 std::span<const sort_variant> sort_variants();
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::sort_variant sort_serial;
 }  // namespace reference

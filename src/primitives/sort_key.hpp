@@ -9,24 +9,25 @@
 
 #include "core/host_device.hpp"
 
-// Keys as numbers: the fields of a row become one unsigned number of up to 256 bits whose order is that of the rows.
-// Host and device share this.
+// Keys as numbers, on host and device: the fields of a row become one unsigned number of up to 256 bits. Numbers
+// compare as the rows do.
 namespace sheaf::primitives {
 
-/// The fields of a key that was checked, and how many bits they come to.
+/// The fields of a checked key, and their number of bits.
 struct key_layout {
   std::array<key_field, sort_key::most_fields> fields{};
   std::uint32_t field_count = 0;
-  std::uint32_t bits = 0;  ///< 1 to 256
+  std::uint32_t bits = 0;  ///< bits of all fields together, 1 to 256
 
   friend bool operator==(const key_layout&, const key_layout&) = default;
 };
 
+/// Number of bits that a field adds to the key.
 SHEAF_HOST_DEVICE constexpr std::uint32_t bits_of(const key_field& f) {
   return f.bit_count != 0 ? f.bit_count : f.bytes * 8 - f.first_bit;
 }
 
-/// word[0] holds the lowest 64 bits.
+/// An unsigned number of 256 bits; word[0] holds the lowest 64.
 struct key_number {
   static constexpr std::uint32_t words = sort_key::most_bits / 64;
   std::uint64_t word[words] = {};
@@ -42,14 +43,15 @@ struct key_number {
   }
 };
 
-/// The whole number that a field says, in an order that ascends, before bits are taken from it.
+/// All bits of a field as an unsigned number that ascends in the order of the field: sign bits and descending fields
+/// are flipped, negative floats reversed.
 SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_field& f) {
   const std::byte* const first = row + f.offset;
   key_number n;
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
     for (std::uint32_t b = 8 * w; b < f.bytes && b < 8 * (w + 1); ++b) {
-      const std::uint32_t at = f.type == key_type::bytes ? f.bytes - 1 - b : b;
-      n.word[w] |= std::uint64_t{static_cast<unsigned char>(first[at])} << (b % 8 * 8);
+      const std::uint32_t byte = f.type == key_type::bytes ? f.bytes - 1 - b : b;
+      n.word[w] |= std::uint64_t{static_cast<unsigned char>(first[byte])} << (b % 8 * 8);
     }
   }
   const std::uint32_t sign_bit = f.bytes * 8 - 1;
@@ -71,12 +73,12 @@ SHEAF_HOST_DEVICE inline key_number number_of(const std::byte* row, const key_fi
   return n;
 }
 
-/// The number of which bit 0 is bit `low` of this one.
+/// n >> low.
 SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& n, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
   const std::uint32_t bits = low % 64;
-  // Places are compared, not computed, so that numbers stay in registers.
+  // Every index into word[] is a loop counter, which unrolling makes a constant, so numbers stay in registers.
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
     for (std::uint32_t from = w; from < key_number::words; ++from) {
       if (from == w + words) out.word[w] |= n.word[from] >> bits;
@@ -86,6 +88,7 @@ SHEAF_HOST_DEVICE inline key_number shifted_right(const key_number& n, std::uint
   return out;
 }
 
+/// n << low.
 SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& n, std::uint32_t low) {
   key_number out;
   const std::uint32_t words = low / 64;
@@ -99,7 +102,7 @@ SHEAF_HOST_DEVICE inline key_number shifted_left(const key_number& n, std::uint3
   return out;
 }
 
-/// Takes `count` bits from bit `low` of a number.
+/// The `count` bits of a number from bit `low` on.
 SHEAF_HOST_DEVICE inline key_number bits_from(const key_number& n, std::uint32_t low, std::uint32_t count) {
   key_number out = shifted_right(n, low);
   for (std::uint32_t w = 0; w < key_number::words; ++w) {
@@ -109,15 +112,15 @@ SHEAF_HOST_DEVICE inline key_number bits_from(const key_number& n, std::uint32_t
   return out;
 }
 
-/// The number that the row compares as.
+/// The key of a row as a number: the fields side by side, the first one highest.
 SHEAF_HOST_DEVICE inline key_number key_of(const std::byte* row, const key_layout& key) {
   key_number all;
   std::uint32_t low = 0;
   for (std::uint32_t i = key.field_count; i-- > 0;) {
     const key_field& f = key.fields[i];
     const std::uint32_t bits = bits_of(f);
-    const key_number part = shifted_left(bits_from(number_of(row, f), f.first_bit, bits), low);
-    for (std::uint32_t w = 0; w < key_number::words; ++w) all.word[w] |= part.word[w];
+    const key_number field = shifted_left(bits_from(number_of(row, f), f.first_bit, bits), low);
+    for (std::uint32_t w = 0; w < key_number::words; ++w) all.word[w] |= field.word[w];
     low += bits;
   }
   return all;

@@ -68,7 +68,7 @@ constexpr std::string_view name_of(split_product product, bool stable) {
   }
 }
 
-// What the kind says, whatever a key that was put together by hand says of its categories. After require_key.
+// The number of categories by the kind of a checked key. A key that was put together by hand may hold another number.
 std::uint64_t categories_of(const split_key& key) {
   return key.from == split_key::kind::category ? key.categories : std::uint64_t{1} << key.bits.count;
 }
@@ -93,7 +93,7 @@ void require_key_of_each(std::string_view call, const split_key& key, const_reco
   }
 }
 
-// What the key alone decides; keys are in's records for record_bits.
+// The part of a problem that the key decides. With record_bits `keys` are the records of in.
 split_problem describe_key(const context& ctx, const split_key& key, const_records keys) {
   split_problem p;
   p.backend = ctx.backend();

@@ -15,7 +15,7 @@ namespace primitives {
 
 enum class split_product : std::uint8_t { records, gather_index, scatter_index };
 
-/// What decides how a split is done: sizes and layout, never data. Keys are the records themselves for record_bits.
+/// What plans know of a split: sizes and layout, never data. With record_bits the records are their own keys.
 struct split_problem {
   backend_kind backend = backend_kind::cpu;
   split_product product = split_product::records;
@@ -23,18 +23,19 @@ struct split_problem {
   std::uint64_t count = 0;
   std::uint64_t categories = 0;
 
-  std::uint64_t record_bytes = 0;  ///< of what is written: an index's bytes for the index forms
+  std::uint64_t record_bytes = 0;  ///< width of what is written: a record, or an entry of the index
   std::uint64_t in_stride_bytes = 0;
   std::uint64_t out_stride_bytes = 0;
-  std::uint32_t word_bytes = 1;  ///< as in movement
+  std::uint32_t word_bytes = 1;  ///< widest power of two up to 16 that divides addresses, strides and record_bytes
   index_type index = index_type::u32;
 
   split_key::kind key_from = split_key::kind::record_bits;
-  bit_field bits;               ///< of the key; all of its bits for kind::category
+  bit_field bits;               ///< field of the key that holds the category; the whole key for kind::category
   std::uint64_t key_bytes = 0;  ///< width of a key
   std::uint64_t key_stride_bytes = 0;
   std::uint32_t key_word_bytes = 1;  ///< widest power of two up to 16 that divides the keys' address, stride and width
 
+  /// Whether keys can be bad categories.
   bool checks_category() const noexcept {
     return key_from == split_key::kind::category && categories < std::uint64_t{1} << bits.count;
   }
@@ -44,19 +45,19 @@ struct split_problem {
 };
 
 struct split_buffers {
-  const_records in;    ///< product records
-  const_records keys;  ///< in, for record_bits
-  records out;         ///< product records
-  index_output index;  ///< the other products
-  std::uint64_t* offsets = nullptr;
+  const_records in;                  ///< input of split_product::records
+  const_records keys;                ///< array that holds the keys: `in` for record_bits
+  records out;                       ///< output of split_product::records
+  index_output index;                ///< output of the other products
+  std::uint64_t* offsets = nullptr;  ///< categories + 1 values to write, or null
 };
 
 using split_variant = plan::variant<split_problem, split_buffers>;
 
-/// Every way to split that this build has.
+/// All variants of this build, in the order of split.cpp.
 std::span<const split_variant> split_variants();
 
-/// Record numbers of a membership's entries: out[e] = r for first[r] <= e < first[r + 1].
+/// The row of each entry of compressed rows: row_of_entry[e] = r for first[r] <= e < first[r + 1].
 struct row_of_entry_problem {
   backend_kind backend = backend_kind::cpu;
   std::uint64_t rows = 0;
@@ -66,21 +67,21 @@ struct row_of_entry_problem {
 };
 
 struct row_of_entry_buffers {
-  const std::uint64_t* first;
-  void* row_of_entry;
+  const std::uint64_t* first;  ///< rows + 1 values
+  void* row_of_entry;          ///< `entries` row numbers of type `index`
 };
 
 using row_of_entry_variant = plan::variant<row_of_entry_problem, row_of_entry_buffers>;
 std::span<const row_of_entry_variant> row_of_entry_variants();
 
-/// What split and multi_split check alike; they throw bad_argument, naming the call.
+/// Checks of split and multi_split. They throw bad_argument, naming the call.
 void require_categories(std::string_view call, const_records category_of_record, std::uint64_t categories);
 void require_offsets(std::string_view call, const context& ctx, std::uint64_t categories,
                      std::span<const std::uint64_t> offsets);
 
 }  // namespace primitives
 
-// What the backends define.
+// Variants, which the backends define.
 namespace reference {
 extern const primitives::split_variant split_serial;
 extern const primitives::row_of_entry_variant row_of_entry_serial;

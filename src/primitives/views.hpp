@@ -8,7 +8,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/records.hpp>
 
-// Checks of the views that calls are given. All throw bad_argument, naming the call and the view.
+// Checks of the views that a call is given. Each throws bad_argument, naming the call and the view.
 namespace sheaf::primitives {
 
 constexpr std::uint64_t most_record_bytes = 64 * 1024;
@@ -18,12 +18,12 @@ template <class... Args>
   throw error(error_code::bad_argument, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Bytes from the first to past the last byte of records whose shape was checked.
+/// Bytes from the first byte of checked records to the end of the last record.
 inline std::uint64_t extent(const_records r) {
   return r.count == 0 ? 0 : (r.count - 1) * r.stride_bytes + r.record_bytes;
 }
 
-/// Widest power of two up to 16 that divides all of the numbers whose bits are or-ed here.
+/// Widest power of two up to 16 that divides every number whose bits `bits` unites: pass a | b | c.
 inline std::uint32_t widest_word(std::uint64_t bits) {
   bits |= 16;
   return static_cast<std::uint32_t>(bits & (~bits + 1));
@@ -33,9 +33,9 @@ void require_shape(std::string_view call, const_records r, std::string_view what
 void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,
                     std::string_view what);
 void require_aligned(std::string_view call, const void* data, std::uint64_t alignment, std::string_view what);
-/// Entries of the type can say any of `records` numbers.
+/// Entries of this type can hold every number below `records`.
 void require_index_width(std::string_view call, index_type type, std::string_view what, std::uint64_t records);
-/// Entries of the index can say any of `records` numbers, and ctx can write them.
+/// Entries of the index can hold every number below `records`, and ctx can write them.
 void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
                           std::uint64_t records);
 void require_apart(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name, const void* b,

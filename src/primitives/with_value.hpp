@@ -20,7 +20,8 @@ void with_value(value_type type, Body body) {
   }
 }
 
-/// The same, and with the operation as a constant: reduced<op()>(a, b).
+/// Calls body with a value of the type that `type` names and the operation as an integral constant, so that body can
+/// call reduced<op()>(a, b).
 template <class Body>
 void with_value_and_op(value_type type, reduction op, Body body) {
   with_value(type, [&](auto value) {

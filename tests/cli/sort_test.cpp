@@ -287,7 +287,7 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=6m") != 0) GTEST_SKIP() << "no right to mount a small disk";
   folder.write("raw.bin", random_bytes(4'000'000, 256, 4));
   const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 -o disk/out --memory 1M";
-  // The output finds room, what is merged does not.
+  // The output fits on the device, the merged runs do not.
   expect_failure(sort, 5, "sheaf sort: disk: a temporary file there cannot be written: No space left on device");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   folder.write("raw.bin", random_bytes(8'000'000, 256, 4));

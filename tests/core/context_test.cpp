@@ -23,7 +23,7 @@
 namespace sheaf::tests {
 namespace {
 
-TEST(Context, TellsWhatItIs) {
+TEST(Context, DescribesItself) {
   const context ctx = context::cpu(3);
   EXPECT_EQ(ctx.backend(), backend_kind::cpu);
   EXPECT_EQ(name(ctx.backend()), "cpu");

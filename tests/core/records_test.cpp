@@ -58,13 +58,13 @@ TEST(IndexSpan, KnowsItsType) {
 }
 
 // The widest word that divides addresses, strides and the width: what loads and stores may use.
-std::uint32_t word_of(std::uint64_t near, std::uint64_t far, std::uint64_t width, std::uint64_t sequential_stride,
-                      std::uint64_t indexed_stride) {
+std::uint32_t word_of(std::uint64_t sequential, std::uint64_t indexed, std::uint64_t width,
+                      std::uint64_t sequential_stride, std::uint64_t indexed_stride) {
   const context ctx = context::cpu(1);
   // NOLINTBEGIN(performance-no-int-to-ptr): addresses are looked at, never read
-  return primitives::describe_movement(ctx, {reinterpret_cast<void*>(near), 9, width, sequential_stride},
+  return primitives::describe_movement(ctx, {reinterpret_cast<void*>(sequential), 9, width, sequential_stride},
                                        {nullptr, 9, index_type::u32},
-                                       {reinterpret_cast<void*>(far), 9, width, indexed_stride}, {}, bounds::check)
+                                       {reinterpret_cast<void*>(indexed), 9, width, indexed_stride}, {}, bounds::check)
       .word_bytes;
   // NOLINTEND(performance-no-int-to-ptr)
 }

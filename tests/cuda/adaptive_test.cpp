@@ -1,5 +1,5 @@
-// cuda.adaptive with lists long enough that most blocks ask for the verdict, and with more than one pass whatever the
-// plan says: both of its ways, and the way that a graph takes.
+// cuda.adaptive on lists so long that most blocks read the order verdict, and with more than one pass whatever the plan
+// says: in one pass, in several passes, and in a captured graph.
 #include <gtest/gtest.h>
 
 #include <sheaf/machine.hpp>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t count = (std::uint64_t{1} << 21) + 12345;
 constexpr std::uint64_t seed = 7;
 
-// A small cache by its profile, so that a list at random over a few megabytes counts as scattered.
+// The profile says that the cache is small, so a random list over a few megabytes counts as scattered.
 std::optional<context> small_cache_context() {
   auto ctx = cuda_context();
   if (ctx) {
@@ -30,7 +30,7 @@ std::optional<context> small_cache_context() {
 }
 
 template <class Variant>
-const Variant& sampled_of(std::span<const Variant> variants) {
+const Variant& adaptive_of(std::span<const Variant> variants) {
   for (const Variant& v : variants) {
     if (v.name == "cuda.adaptive") return v;
   }
@@ -48,7 +48,7 @@ primitives::movement movement_of(std::uint64_t width, index_type type) {
 }
 
 void run_gather(const context& ctx, std::uint64_t width, index_span index, const buffer& table, const buffer& out) {
-  const auto& variant = sampled_of(primitives::gather_variants());
+  const auto& variant = adaptive_of(primitives::gather_variants());
   const primitives::gather_problem problem{movement_of(width, index.type)};
   plan::planned plan = variant.plan(problem, ctx.profile());
   ASSERT_TRUE(plan.applicable()) << plan.rejection;
@@ -57,7 +57,7 @@ void run_gather(const context& ctx, std::uint64_t width, index_span index, const
 }
 
 void run_scatter(const context& ctx, std::uint64_t width, index_span index, const buffer& in, const buffer& out) {
-  const auto& variant = sampled_of(primitives::scatter_variants());
+  const auto& variant = adaptive_of(primitives::scatter_variants());
   const primitives::scatter_problem problem{movement_of(width, index.type), duplicates::any};
   plan::planned plan = variant.plan(problem, ctx.profile());
   ASSERT_TRUE(plan.applicable()) << plan.rejection;
@@ -65,7 +65,7 @@ void run_scatter(const context& ctx, std::uint64_t width, index_span index, cons
   variant.run(ctx, problem, plan, {{in.data(), count, width}, index, {out.data(), count, width}});
 }
 
-TEST(CudaSampled, MovesListsOfEveryOrder) {
+TEST(CudaAdaptive, MovesListsOfEveryOrder) {
   const auto ctx = small_cache_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   const buffer list(*ctx, count * 8);
@@ -92,7 +92,7 @@ TEST(CudaSampled, MovesListsOfEveryOrder) {
   }
 }
 
-TEST(CudaSampled, ReportsTheFirstBadIndexOnBothWays) {
+TEST(CudaAdaptive, ReportsTheFirstBadIndexOnBothWays) {
   const auto ctx = small_cache_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   const buffer list(*ctx, count * 4);
@@ -118,7 +118,7 @@ TEST(CudaSampled, ReportsTheFirstBadIndexOnBothWays) {
 }
 
 // The first run of a graph judges its list; what the list becomes later is moved right, if not in the best way.
-TEST(CudaSampled, WorksInAGraphWhoseListChanges) {
+TEST(CudaAdaptive, WorksInAGraphWhoseListChanges) {
   const auto ctx = small_cache_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   const buffer list(*ctx, count * 4);

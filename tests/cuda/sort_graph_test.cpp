@@ -111,7 +111,7 @@ class CudaSortGraph : public testing::TestWithParam<std::uint64_t> {
   }
 };
 
-// One block's worth, some blocks', and what takes more than one level of digits.
+// Counts for one block, for several blocks, and for more than one MSD pass.
 INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
                          testing::Values(std::uint64_t{1000}, std::uint64_t{50021}, (std::uint64_t{1} << 20) + 321,
                                          (std::uint64_t{1} << 23) + 5),

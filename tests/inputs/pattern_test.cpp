@@ -70,7 +70,7 @@ TEST(Patterns, HaveTheShapeTheyAreNamedFor) {
   const auto clustered = entries(inputs::parse_pattern("clustered:10"), 95, 95);
   for (std::uint64_t i = 0; i < 95; ++i) EXPECT_EQ(clustered[i] / 10, i / 10);
   EXPECT_NE(clustered, entries(inputs::parse_pattern("identity"), 95, 95));
-  // Four streams over 100 records: each quarter of the table is walked upwards.
+  // Four streams over 100 records: each quarter of the table is read upwards.
   std::vector<std::uint64_t> next{0, 25, 50, 75};
   for (const std::uint64_t entry : entries(inputs::parse_pattern("partitioned:4"), 100, 100)) {
     EXPECT_EQ(entry, next[entry / 25]++);
@@ -120,7 +120,7 @@ TEST(Patterns, ThatAreNoneAreRefused) {
   }
 }
 
-TEST(Patterns, TellThePlannerWhatTheyAre) {
+TEST(Patterns, GiveThePlannerAHint) {
   EXPECT_EQ(hint(inputs::parse_pattern("identity")), access_pattern::sequential());
   EXPECT_EQ(hint(inputs::parse_pattern("uniform")), access_pattern::random());
   EXPECT_EQ(hint(inputs::parse_pattern("zipf")), access_pattern::skewed());
@@ -163,7 +163,7 @@ TEST(FillRecords, MakesTheBytesThatRecordByteTells) {
   }
 }
 
-// out as gather (or scatter) by the pattern makes it, in the memory of a context.
+// The output of a gather (or scatter) by the pattern, in the memory of a context.
 image gathered(const pattern& p, std::uint64_t n, std::uint64_t indexed_count, std::uint64_t width) {
   image out = poisoned(n, width, width + 1);
   const image table = filled(indexed_count, width, width, 0, 5);

@@ -32,7 +32,7 @@ TEST(LoserTree, TakesTheLowestAndOfEqualOnesTheFirstList) {
     std::vector<std::pair<std::uint64_t, std::size_t>> expected;
     for (std::size_t i = 0; i < lists; ++i) {
       rest[i].resize(random() % 10);
-      // Few values, the highest one too, which ended lists have.
+      // Few values, the highest among them, which lists that have ended hold as well.
       for (std::uint64_t& value : rest[i]) value = random() % 4 == 0 ? ~std::uint64_t{0} : random() % 4;
       std::sort(rest[i].begin(), rest[i].end());
       for (const std::uint64_t value : rest[i]) expected.emplace_back(value, i);
@@ -73,7 +73,7 @@ bool in_order(const std::vector<std::byte>& rows, std::uint64_t width, const pri
   return true;
 }
 
-// By words and through the numbers that rows compare as.
+// Merges by keys of one word and by keys as numbers of 256 bits.
 TEST(MergeKey, ComparesAsTheRowsDo) {
   std::mt19937_64 random(2);
   constexpr std::uint64_t width = 40;
@@ -98,7 +98,7 @@ TEST(MergeKey, ComparesAsTheRowsDo) {
   EXPECT_TRUE(in_order<2>(rows, width, jobs::layout_of(two)));
 }
 
-// Rows of 6 bytes: a key of 2, and the row's number.
+// Rows of 6 bytes: a key of 2 bytes and the number of the row.
 constexpr std::uint64_t width = 6;
 
 std::vector<std::byte> rows_with_numbers(std::uint32_t count, unsigned keys) {
@@ -144,7 +144,7 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
                                    stable_sort_rows, progress);
       EXPECT_EQ(runs.size(), (count + run_rows - 1) / run_rows);
       std::vector<std::byte> found;
-      // Of 4000 bytes two are the most that are merged at once.
+      // With 4000 bytes of memory, two runs are merged at once.
       const std::uint64_t memory = run_rows == 999 ? 4000 : 1 << 20;
       const auto write = [&](const std::byte* from, std::uint64_t bytes) {
         found.insert(found.end(), from, from + bytes);
@@ -191,7 +191,7 @@ TEST(SortExternal, RunsFitWithTheirScratch) {
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 50000, twice), 1000U);
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 49999, twice), 500U);
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 5000, twice), 100U);
-  EXPECT_EQ(jobs::rows_per_run(1001, 10, 5000, twice), 91U);  // 11 runs as long as each other
+  EXPECT_EQ(jobs::rows_per_run(1001, 10, 5000, twice), 91U);  // 11 runs of equal length
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 1, twice), 1U);
   EXPECT_EQ(jobs::rows_per_run(0, 10, 5000, twice), 1U);
 }

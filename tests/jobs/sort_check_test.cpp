@@ -14,7 +14,7 @@
 namespace sheaf::tests {
 namespace {
 
-using record = std::array<std::uint16_t, 2>;  // a key, and what tells records of equal keys apart
+using record = std::array<std::uint16_t, 2>;  // a key, and a number that differs between records of one key
 using list = std::vector<record>;
 
 constexpr std::uint64_t plenty = 1 << 20;
@@ -45,7 +45,7 @@ TEST(SortCheck, FindsRecordsThatAreNotTheInputs) {
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->starts_with("the result's records are not the input's: their checksums are ")) << *found;
   };
-  expect_others({{0, 3}, {1, 1}, {1, 1}, {2, 0}, {2, 2}});  // one twice, one lost
+  expect_others({{0, 3}, {1, 1}, {1, 1}, {2, 0}, {2, 2}});  // one record twice, one lost
   expect_others({{0, 3}, {1, 1}, {1, 5}, {2, 0}, {2, 2}});  // a byte changed
   expect_others({{0, 3}, {1, 0}, {1, 4}, {2, 1}, {2, 2}});  // halves of two records changed places
   EXPECT_EQ(mistake(in, {{0, 3}}), "the result has 1 records, the input 5");
@@ -56,7 +56,7 @@ TEST(SortCheck, FindsEqualKeysOutOfOrder) {
             "records of equal keys are not in the input's order");
 }
 
-// Keys that repeat are counted in parts where memory is short; the parts together are the same check.
+// Where memory is short, keys that repeat are counted range by range. All ranges together check the same things.
 TEST(SortCheck, LittleMemoryMakesNoDifference) {
   list many;
   std::mt19937 random(1);

@@ -26,19 +26,20 @@ double noise(std::uint64_t run) {
 }
 
 void expect_truth(const machine& m, double tolerance) {
-  const auto near = [&](double value, double expected) { EXPECT_NEAR(value, expected, tolerance * expected); };
-  near(m.launch_seconds, 5e-6);
-  near(m.step_seconds, 2e-6);
-  near(m.barrier_seconds, 1e-6);
-  near(m.digit_seconds, m.backend == backend_kind::cpu ? 3e-9 : 0);
-  near(m.copy_bytes_per_second, 1 / fake_probe::seconds_a_byte);
-  near(m.cached_bytes_per_second, 1 / fake_probe::seconds_a_byte);
-  near(m.access_seconds, 4e-9);
-  for (const latency_point& point : m.latencies) near(point.seconds, fake_probe::truth(point.footprint_bytes, 8));
+  const auto expect_nearly = [&](double value, double expected) { EXPECT_NEAR(value, expected, tolerance * expected); };
+  expect_nearly(m.launch_seconds, 5e-6);
+  expect_nearly(m.step_seconds, 2e-6);
+  expect_nearly(m.barrier_seconds, 1e-6);
+  expect_nearly(m.digit_seconds, m.backend == backend_kind::cpu ? 3e-9 : 0);
+  expect_nearly(m.copy_bytes_per_second, 1 / fake_probe::seconds_a_byte);
+  expect_nearly(m.cached_bytes_per_second, 1 / fake_probe::seconds_a_byte);
+  expect_nearly(m.access_seconds, 4e-9);
+  for (const latency_point& point : m.latencies)
+    expect_nearly(point.seconds, fake_probe::truth(point.footprint_bytes, 8));
   for (const auto* rates : {&m.random_read, &m.random_write, &m.atomic_add}) {
     for (const access_rate& rate : *rates) {
       SCOPED_TRACE(fmt::format("{} bytes in {}", rate.record_bytes, rate.footprint_bytes));
-      near(1 / rate.records_per_second, fake_probe::truth(rate.footprint_bytes, rate.record_bytes));
+      expect_nearly(1 / rate.records_per_second, fake_probe::truth(rate.footprint_bytes, rate.record_bytes));
     }
   }
 }
@@ -119,7 +120,7 @@ TEST(Calibrate, ShortBudgetsStayInLittleMemory) {
   EXPECT_FALSE(m.random_write.empty());
 }
 
-TEST(Calibrate, TellsHowFarItIs) {
+TEST(Calibrate, ReportsItsProgress) {
   fake_probe device;
   std::vector<double> shares;
   std::string last;

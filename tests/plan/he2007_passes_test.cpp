@@ -4,7 +4,7 @@
 
 #include "plan/he2007.hpp"
 
-// How many passes the model of He et al. 2007 asks for.
+// The number of passes that the model of He et al. 2007 finds best.
 namespace sheaf::tests {
 namespace {
 

@@ -31,7 +31,7 @@ TEST(He2007, Equation1WeighsBandwidthsByBytes) {
 }
 
 TEST(He2007, Equation1GivesBackOneBandwidthThatAllScansHave) {
-  // As printed it would be a number of megabyte seconds, and grow as the machine slows down.
+  // The equation as the paper prints it gives megabyte seconds, and grows as the machine slows down.
   std::vector<he2007::timed_scan> scans;
   for (int i = 1; i <= 9; ++i) scans.push_back({std::ldexp(1e6, i), std::ldexp(1e6, i) / 63.9e9});
   EXPECT_DOUBLE_EQ(he2007::sequential_bandwidth(scans), 63.9e9);
@@ -51,11 +51,11 @@ TEST(He2007, Equation3IsBytesOverEquation2) {
   const auto p = round_parameters();
   EXPECT_DOUBLE_EQ(he2007::random_bandwidth(8, 0, p), 8);
   EXPECT_DOUBLE_EQ(he2007::random_bandwidth(8, 1, p), 64);
-  // As it is printed: z / (miss + h (hit - miss)).
+  // The equation as the paper prints it: z / (miss + h (hit - miss)).
   EXPECT_DOUBLE_EQ(he2007::random_bandwidth(8, 0.5, p), 8 / (1 + 0.5 * (0.125 - 1)));
 }
 
-// Eq. 4 and 5 as they are printed, with S(n, j) from its recurrence.
+// Eq. 4 and 5 as the paper prints them, with S(n, j) from its recurrence.
 double distinct_by_stirling(int n, int k) {
   std::vector<double> stirling(static_cast<std::size_t>(n) + 1, 0.0);  // S(i, j) for j = 0 to n, row by row
   stirling[0] = 1;
@@ -200,15 +200,15 @@ TEST(He2007, TakesItsLettersFromAMachine) {
 TEST(He2007, IsFiniteForEverySize) {
   for (const machine& m : shipped_machines()) {
     for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 40}) {
-      for (const std::uint64_t far : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 45}) {
+      for (const std::uint64_t indexed_count : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 45}) {
         for (const std::uint64_t width : {1, 8, 65536}) {
           for (const access_pattern pattern :
                {access_pattern::sequential(), access_pattern::random(), access_pattern::partitioned(0),
                 access_pattern::partitioned(256), access_pattern::clustered(0), access_pattern::clustered(4096)}) {
-            const he2007::sizes s{count, far, width, count * 8};
+            const he2007::sizes s{count, indexed_count, width, count * 8};
             for (const double passes : {1, 64}) {
               const double seconds = he2007::predict_scatter(s, pattern, m, passes);
-              EXPECT_TRUE(std::isfinite(seconds) && seconds >= 0) << count << " of " << far << ", " << width;
+              EXPECT_TRUE(std::isfinite(seconds) && seconds >= 0) << count << " of " << indexed_count << ", " << width;
             }
           }
         }

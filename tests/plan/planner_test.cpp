@@ -17,7 +17,7 @@
 namespace sheaf::tests {
 namespace {
 
-// A primitive that does nothing: three ways to do it, whose prices the problem names, and an oracle.
+// A primitive that does nothing, with three variants, whose seconds are part of the problem, and an oracle.
 struct priced {
   double fast;
   double slow;
@@ -109,7 +109,7 @@ TEST(Choose, RemembersOnlyTheVerySameProblem) {
   }
 }
 
-// The first listed costs what the machine says a launch costs.
+// The first variant costs one launch of the machine.
 plan::planned plan_launch(const priced&, const machine& m) { return plan_at(m.launch_seconds, true); }
 constexpr priced_variant launched[] = {{"t.launch", plan_launch, run_nothing}, {"t.fast", plan_fast, run_nothing}};
 
@@ -148,7 +148,7 @@ TEST(Explain, ListsReasonsWhereNothingCanRun) {
   EXPECT_FALSE(why.variants[1].applicable);
 }
 
-// Machines that each case gives an opinion on, whatever the build: a plan looks at numbers only.
+// Each problem is planned on each of these machines in every build: a plan reads numbers only.
 std::vector<context> planning_contexts() {
   std::vector<context> all;
   for (const named_context& where : every_context()) all.push_back(where.ctx);
@@ -186,7 +186,7 @@ void expect_whole(const explanation& why, std::size_t variants) {
   EXPECT_FALSE(why.choice()->variant.starts_with("reference.")) << "the oracle was chosen unasked";
 }
 
-// n, far, width, padding
+// count, indexed count, record width and padding in bytes
 struct view_shape {
   std::uint64_t count, indexed_count, width, padding;
 };

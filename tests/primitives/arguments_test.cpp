@@ -31,10 +31,12 @@ class Arguments : public testing::TestWithParam<backend_kind> {
     index_memory = buffer(ctx, 1024);
   }
 
-  records near(std::uint64_t count = 8, std::uint64_t width = 4) const {
+  records sequential(std::uint64_t count = 8, std::uint64_t width = 4) const {
     return {sequential_memory.data(), count, width};
   }
-  records far(std::uint64_t count = 16, std::uint64_t width = 4) const { return {indexed_memory.data(), count, width}; }
+  records indexed(std::uint64_t count = 16, std::uint64_t width = 4) const {
+    return {indexed_memory.data(), count, width};
+  }
   index_span index(std::uint64_t count = 8) const { return {index_memory.data(), count, index_type::u32}; }
 
   void expect_gather(std::string_view message, const_records table, index_span list, records out,
@@ -61,74 +63,80 @@ INSTANTIATE_TEST_SUITE_P(EveryBackend, Arguments, testing::ValuesIn(backends),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 TEST_P(Arguments, LengthsMustAgree) {
-  expect_gather("gather: index has 7 entries, out has 8 records", far(), index(7), near());
-  expect_gather("gather: index has 8 entries, out has 0 records", far(), index(), near(0));
-  expect_scatter("scatter: index has 9 entries, in has 8 records", near(), index(9), far());
-  expect_gather("gather: index has 0 entries, out has 8 records", far(), {}, near());
+  expect_gather("gather: index has 7 entries, out has 8 records", indexed(), index(7), sequential());
+  expect_gather("gather: index has 8 entries, out has 0 records", indexed(), index(), sequential(0));
+  expect_scatter("scatter: index has 9 entries, in has 8 records", sequential(), index(9), indexed());
+  expect_gather("gather: index has 0 entries, out has 8 records", indexed(), {}, sequential());
 }
 
 TEST_P(Arguments, WidthsMustAgree) {
-  expect_gather("gather: out has records of 4 bytes, table of 8", far(16, 8), index(), near());
-  expect_scatter("scatter: in has records of 4 bytes, out of 5", near(), index(), far(16, 5));
+  expect_gather("gather: out has records of 4 bytes, table of 8", indexed(16, 8), index(), sequential());
+  expect_scatter("scatter: in has records of 4 bytes, out of 5", sequential(), index(), indexed(16, 5));
 }
 
 TEST_P(Arguments, WidthsAreOneByteTo64KiB) {
-  expect_gather("gather: out has records of 0 bytes, not 1 to 65536", far(16, 0), index(), near(8, 0));
-  expect_gather("gather: table has records of 65537 bytes, not 1 to 65536", far(1, 65537), index(1), near(1, 1));
-  expect_scatter("scatter: in has records of 65537 bytes, not 1 to 65536", near(1, 65537), index(1), far(1, 65537));
-  expect_scatter("scatter: out has records of 0 bytes, not 1 to 65536", near(), index(), far(16, 0));
+  expect_gather("gather: out has records of 0 bytes, not 1 to 65536", indexed(16, 0), index(), sequential(8, 0));
+  expect_gather("gather: table has records of 65537 bytes, not 1 to 65536", indexed(1, 65537), index(1),
+                sequential(1, 1));
+  expect_scatter("scatter: in has records of 65537 bytes, not 1 to 65536", sequential(1, 65537), index(1),
+                 indexed(1, 65537));
+  expect_scatter("scatter: out has records of 0 bytes, not 1 to 65536", sequential(), index(), indexed(16, 0));
 }
 
 TEST_P(Arguments, StridesReachPastTheRecord) {
   expect_gather("gather: table has a stride of 3 bytes, less than its records' 4", {indexed_memory.data(), 16, 4, 3},
-                index(), near());
-  expect_gather("gather: out has a stride of 0 bytes, less than its records' 4", far(), index(),
+                index(), sequential());
+  expect_gather("gather: out has a stride of 0 bytes, less than its records' 4", indexed(), index(),
                 {sequential_memory.data(), 8, 4, 0});
-  expect_scatter("scatter: out has a stride of 1 bytes, less than its records' 4", near(), index(),
+  expect_scatter("scatter: out has a stride of 1 bytes, less than its records' 4", sequential(), index(),
                  {indexed_memory.data(), 16, 4, 1});
 }
 
 TEST_P(Arguments, ExtentsFitInMemory) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   expect_gather("gather: table has 4611686018427387904 records 4 bytes apart, more than memory can hold",
-                {indexed_memory.data(), std::uint64_t{1} << 62, 4}, index(), near());
+                {indexed_memory.data(), std::uint64_t{1} << 62, 4}, index(), sequential());
   expect_gather(fmt::format("gather: table has {} records 1 bytes apart, more than memory can hold", most),
-                {indexed_memory.data(), most, 1}, index(), near(8, 1));
-  expect_scatter(fmt::format("scatter: out has 1 records {} bytes apart, more than memory can hold", most), near(),
-                 index(), {indexed_memory.data(), 1, 4, most});
-  expect_scatter("scatter: out has 3 records 4611686018427387904 bytes apart, more than memory can hold", near(),
+                {indexed_memory.data(), most, 1}, index(), sequential(8, 1));
+  expect_scatter(fmt::format("scatter: out has 1 records {} bytes apart, more than memory can hold", most),
+                 sequential(), index(), {indexed_memory.data(), 1, 4, most});
+  expect_scatter("scatter: out has 3 records 4611686018427387904 bytes apart, more than memory can hold", sequential(),
                  index(), {indexed_memory.data(), 3, 4, std::uint64_t{1} << 62});
-  // An index list can be too long where its records are not.
+  // An index list can be too long for memory although its records, one byte wide, are not.
   constexpr std::uint64_t many = (std::uint64_t{1} << 60) + 1;
-  expect_gather(fmt::format("gather: index has {} entries, more than memory can hold", many), far(16, 1),
+  expect_gather(fmt::format("gather: index has {} entries, more than memory can hold", many), indexed(16, 1),
                 {index_memory.data(), many, index_type::u64}, {sequential_memory.data(), many, 1});
 }
 
 TEST_P(Arguments, MemoryIsThere) {
-  expect_gather("gather: table is null", {nullptr, 16, 4}, index(), near());
-  expect_gather("gather: index is null", far(), {nullptr, 8, index_type::u32}, near());
-  expect_gather("gather: out is null", far(), index(), {nullptr, 8, 4});
-  expect_scatter("scatter: in is null", {nullptr, 8, 4}, index(), far());
-  expect_scatter("scatter: index is null", near(), {nullptr, 8, index_type::u32}, far());
-  expect_scatter("scatter: out is null", near(), index(), {nullptr, 16, 4});
+  expect_gather("gather: table is null", {nullptr, 16, 4}, index(), sequential());
+  expect_gather("gather: index is null", indexed(), {nullptr, 8, index_type::u32}, sequential());
+  expect_gather("gather: out is null", indexed(), index(), {nullptr, 8, 4});
+  expect_scatter("scatter: in is null", {nullptr, 8, 4}, index(), indexed());
+  expect_scatter("scatter: index is null", sequential(), {nullptr, 8, index_type::u32}, indexed());
+  expect_scatter("scatter: out is null", sequential(), index(), {nullptr, 16, 4});
 }
 
 TEST_P(Arguments, IndexListsAreAligned) {
   const std::byte* first = index_memory.data();
-  expect_gather("gather: index is not aligned to its 4 bytes", far(), {first + 2, 8, index_type::i32}, near());
-  expect_gather("gather: index is not aligned to its 8 bytes", far(), {first + 4, 8, index_type::u64}, near());
-  expect_scatter("scatter: index is not aligned to its 8 bytes", near(), {first + 1, 8, index_type::i64}, far());
+  expect_gather("gather: index is not aligned to its 4 bytes", indexed(), {first + 2, 8, index_type::i32},
+                sequential());
+  expect_gather("gather: index is not aligned to its 8 bytes", indexed(), {first + 4, 8, index_type::u64},
+                sequential());
+  expect_scatter("scatter: index is not aligned to its 8 bytes", sequential(), {first + 1, 8, index_type::i64},
+                 indexed());
 }
 
 TEST_P(Arguments, OutputsOverlapNothing) {
   std::byte* shared = indexed_memory.data();
-  expect_gather("gather: out overlaps table", far(), index(), {shared, 8, 4});
-  expect_gather("gather: out overlaps table", far(), index(), {shared + 63, 8, 4});
+  expect_gather("gather: out overlaps table", indexed(), index(), {shared, 8, 4});
+  expect_gather("gather: out overlaps table", indexed(), index(), {shared + 63, 8, 4});
   expect_gather("gather: out overlaps table", {shared + 31, 16, 4}, index(), {shared, 8, 4});
-  expect_gather("gather: out overlaps index", far(), index(), {index_memory.data() + 31, 8, 4});
-  expect_gather("gather: out overlaps index", far(), {sequential_memory.data() + 28, 8, index_type::u32}, near());
-  expect_scatter("scatter: in overlaps out", {shared + 60, 8, 4}, index(), far());
-  expect_scatter("scatter: out overlaps index", near(), {shared + 32, 8, index_type::u32}, far());
+  expect_gather("gather: out overlaps index", indexed(), index(), {index_memory.data() + 31, 8, 4});
+  expect_gather("gather: out overlaps index", indexed(), {sequential_memory.data() + 28, 8, index_type::u32},
+                sequential());
+  expect_scatter("scatter: in overlaps out", {shared + 60, 8, 4}, index(), indexed());
+  expect_scatter("scatter: out overlaps index", sequential(), {shared + 32, 8, index_type::u32}, indexed());
 }
 
 TEST_P(Arguments, NeighboursAreNoOverlap) {
@@ -147,7 +155,7 @@ TEST_P(Arguments, NeighboursAreNoOverlap) {
 TEST_P(Arguments, InputsMayOverlapEachOther) {
   const std::array<std::uint32_t, 8> list{3, 1, 2, 0, 7, 6, 5, 4};
   copy_bytes(ctx, index_memory.data(), list.data(), sizeof list);
-  gather(ctx, {index_memory.data(), 8, 4}, index(), near());
+  gather(ctx, {index_memory.data(), 8, 4}, index(), sequential());
   ctx.wait();
   std::array<std::uint32_t, 8> got{};
   copy_bytes(ctx, got.data(), sequential_memory.data(), sizeof got);
@@ -163,9 +171,9 @@ std::string names_of(const Variants& variants) {
 
 TEST_P(Arguments, VariantsAreKnown) {
   expect_gather("gather: no variant is named 'cpu.fastest'; there are " + names_of(primitives::gather_variants()),
-                far(), index(), near(), {.variant = "cpu.fastest"});
-  expect_scatter("scatter: no variant is named 'direct'; there are " + names_of(primitives::scatter_variants()), near(),
-                 index(), far(), {.variant = "direct"});
+                indexed(), index(), sequential(), {.variant = "cpu.fastest"});
+  expect_scatter("scatter: no variant is named 'direct'; there are " + names_of(primitives::scatter_variants()),
+                 sequential(), index(), indexed(), {.variant = "direct"});
 }
 
 TEST(CallArguments, ForcedVariantMustBeAbleToRun) {

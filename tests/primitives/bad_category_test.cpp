@@ -12,7 +12,7 @@
 namespace sheaf::tests {
 namespace {
 
-// Categories past all in some places; `places` in the order given. Complete apart from those.
+// Cases with bad categories at the given record numbers.
 split_case bad_case(std::uint64_t key_bytes, std::uint64_t categories, const std::vector<std::uint64_t>& places) {
   split_case c;
   c.from = split_key::kind::category;
@@ -35,7 +35,7 @@ class BadCategory : public testing::TestWithParam<std::string> {
   void SetUp() override {
     if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
   }
-  // Compares what was written; the complaint stays with ctx.
+  // Compares the output. The error stays with ctx, to be thrown by wait().
   bool run(const context& ctx, const split_trial& t, product what) {
     split_result got;
     if (!run_variant(ctx, t, what, GetParam(), got)) return false;

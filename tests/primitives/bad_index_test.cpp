@@ -22,7 +22,7 @@ struct bad_value {
   std::string complaint;  ///< "999, past" or "-1, outside"
 };
 
-// What names no record of `limit`, as far as the type can say it.
+// Indices that name none of `limit` records and that the type can hold.
 std::vector<bad_value> bad_values(index_type type, std::uint64_t limit) {
   constexpr std::uint64_t two_31 = std::uint64_t{1} << 31;
   constexpr std::uint64_t two_63 = std::uint64_t{1} << 63;
@@ -60,15 +60,15 @@ struct indexed_call {
 
   primitive what;
   index_type type;
-  image near;
+  image sequential;
   image index;
-  image far;
+  image indexed;
 
   indexed_call(primitive p, index_type t, std::uint64_t width)
       : what(p), type(t), index(index_list(inputs::parse_pattern("permutation"), indexed_count, indexed_count, t)) {
     const bool gathers = p == primitive::gather;
-    near = gathers ? poisoned(indexed_count, width, width + 3) : filled(indexed_count, width, width, 0, 5);
-    far = gathers ? filled(indexed_count, width, width, 0, 5) : poisoned(indexed_count, width, width + 3);
+    sequential = gathers ? poisoned(indexed_count, width, width + 3) : filled(indexed_count, width, width, 0, 5);
+    indexed = gathers ? filled(indexed_count, width, width, 0, 5) : poisoned(indexed_count, width, width + 3);
   }
 
   void call(const context& ctx, const_records sequential_in, records sequential_out, index_span list,
@@ -77,20 +77,21 @@ struct indexed_call {
     scatter(ctx, sequential_in, list, indexed_out, {.variant = variant});
   }
 
-  // The output's image after the reference has run; its complaint is dropped.
+  // The output after the reference has run. The reference's error is dropped.
   image expected() const {
-    image n = near;
-    image f = far;
+    image sequential_copy = sequential;
+    image indexed_copy = indexed;
     const context ctx = context::cpu(1);
-    call(ctx, n.view(), n.view(), index_view(index, type), f.view(), f.view(), "reference.serial");
-    return what == primitive::gather ? n : f;
+    call(ctx, sequential_copy.view(), sequential_copy.view(), index_view(index, type), indexed_copy.view(),
+         indexed_copy.view(), "reference.serial");
+    return what == primitive::gather ? sequential_copy : indexed_copy;
   }
 
-  // Whether the variant takes it; throws nothing for bad entries before ctx.wait().
+  // Runs the variant and compares; false if it refuses. Bad entries throw nothing before ctx.wait().
   bool run(const context& ctx, std::string_view variant, const image& answer) const {
-    const placed sequential_at(ctx, near);
+    const placed sequential_at(ctx, sequential);
     const placed index_at(ctx, index);
-    const placed indexed_at(ctx, far);
+    const placed indexed_at(ctx, indexed);
     try {
       call(ctx, sequential_at.view(), sequential_at.view(), index_at.index(type), indexed_at.view(), indexed_at.view(),
            variant);
@@ -100,7 +101,7 @@ struct indexed_call {
     }
     expect_bytes((what == primitive::gather ? sequential_at : indexed_at).download(), answer, "output");
     expect_bytes((what == primitive::gather ? indexed_at : sequential_at).download(),
-                 what == primitive::gather ? far : near, "input");
+                 what == primitive::gather ? indexed : sequential, "input");
     expect_bytes(index_at.download(), index, "index");
     return true;
   }
@@ -147,7 +148,8 @@ TEST_P(BadIndex, IsSkippedAndReportedWithPlaceAndValue) {
       for (const std::uint64_t position : {0, 4500, 9000}) {
         indexed_call c(what(), type, widths.next());
         set_entry(c.index, position, bad.bits);
-        SCOPED_TRACE(fmt::format("{} {} at {}, width {}", name(type), bad.complaint, position, c.near.record_bytes));
+        SCOPED_TRACE(
+            fmt::format("{} {} at {}, width {}", name(type), bad.complaint, position, c.sequential.record_bytes));
         const image answer = c.expected();
         for (const named_context& where : contexts) {
           SCOPED_TRACE(where.name);
@@ -199,7 +201,7 @@ TEST_P(BadIndex, OfTheFirstCallWinsAndTheContextGoesOnWorking) {
     set_entry(early.index, 2, 22222);
     if (!good.run(where.ctx, variant(), good.expected())) continue;
     EXPECT_NO_THROW(where.ctx.wait());
-    // The call comes before the position: the first bad call's place is the higher one.
+    // Errors are ordered by call, then by position: the first call wins although its position is the higher one.
     late.run(where.ctx, variant(), late.expected());
     early.run(where.ctx, variant(), early.expected());
     good.run(where.ctx, variant(), good.expected());
@@ -216,7 +218,7 @@ TEST_P(BadIndex, IsEveryIndexWhereThereAreNoRecords) {
   for (const named_context& where : every_context()) {
     SCOPED_TRACE(where.name);
     indexed_call c(what(), index_type::u64, 8);
-    c.far = poisoned(0, 8, 8);
+    c.indexed = poisoned(0, 8, 8);
     if (!c.run(where.ctx, variant(), c.expected())) continue;
     std::uint64_t value = 0;
     std::memcpy(&value, c.index.record(0), 8);

@@ -15,7 +15,7 @@
 namespace sheaf::tests {
 namespace {
 
-// What a gather reads, what it writes over, and what the reference makes of it.
+// Input and output of a gather before the call, and the output that the reference makes.
 struct gather_trial {
   index_type type;
   image table;
@@ -36,7 +36,8 @@ gather_trial prepare(const movement_case& c) {
   return t;
 }
 
-// Returns whether the variant took the problem; one that does not must say so when it is forced.
+// Runs the variant and compares its output. Returns false if the variant refuses the problem, which it may only do
+// with no_variant.
 bool try_variant(const context& ctx, const gather_trial& t, const gather_options& options) {
   const placed table(ctx, t.table);
   const placed index(ctx, t.index);

@@ -21,7 +21,7 @@ class SortLarge : public large_fixture {};
 INSTANTIATE_TEST_SUITE_P(EveryBackend, SortLarge, testing::ValuesIn(large_backends),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
-// As many of each as there were, in order.
+// Keys in order, and of each as many as in the input.
 TEST_P(SortLarge, BytesPastTwoTo32AreInOrder) {
   const auto there = memory(2 * row_count);
   if (!there) GTEST_SKIP() << "not enough memory";
@@ -48,7 +48,7 @@ TEST_P(SortLarge, BytesPastTwoTo32AreInOrder) {
   });
 }
 
-// The sum and the exclusive or of all say that they are those there were.
+// Keys in order, with the sum and the exclusive or of the input's keys.
 TEST_P(SortLarge, NumbersPastTwoTo32AreInOrder) {
   const auto there = memory(8 * row_count);
   if (!there) GTEST_SKIP() << "not enough memory";
@@ -89,7 +89,8 @@ TEST_P(SortLarge, NumbersPastTwoTo32AreInOrder) {
   });
 }
 
-// Keys of few bits: rows of a key ascend, and each is of that key, and there are as many: then they are all of them.
+// An index by keys of few bits is right if its entries for a key ascend, name rows of that key, and are as many as
+// there are such rows.
 TEST_P(SortLarge, GatherIndexNamesRowsPastTwoTo32) {
   const auto there = memory(9 * row_count + 8);
   if (!there) GTEST_SKIP() << "not enough memory";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t record_count = (std::uint64_t{1} << 32) + 5;
 constexpr std::uint64_t seed = 23;
-constexpr bit_field keys[] = {{0, 8}, {4, 3}};  // with the second one, order inside a category shows
+constexpr bit_field keys[] = {{0, 8}, {4, 3}};  // the second field lets the order inside a category be seen
 
 class SplitLarge : public large_fixture {
  protected:
@@ -65,7 +65,8 @@ TEST_P(SplitLarge, RecordsPastTwoTo32AreInOrder) {
   }
 }
 
-// Entries of a category ascend and are of records of that category, and there are as many: then they are all of them.
+// A gather index is right if its entries for a category ascend, name records of that category, and are as many as there
+// are such records.
 TEST_P(SplitLarge, GatherIndexNamesRecordsPastTwoTo32) {
   constexpr std::uint64_t chunk = std::uint64_t{8} << 20;
   const auto there = memory(9 * record_count + 8);

@@ -53,7 +53,7 @@ class Large : public testing::TestWithParam<std::tuple<large_case, backend_kind>
       ctx = cuda_context();
       if (!ctx) GTEST_SKIP() << "no CUDA device here";
     } else {
-      // Some is left for everybody else: the kernel ends whoever takes the last.
+      // Some memory stays free: the kernel kills a process that takes the last.
       const std::uint64_t needed = c.needed_bytes() + (std::uint64_t{1} << 30);
       if (available_host_bytes() < needed) {
         GTEST_SKIP() << "takes " << needed << " bytes of memory, " << available_host_bytes() << " are there";
@@ -84,29 +84,30 @@ TEST_P(Large, EveryVariantIsRight) {
   constexpr std::uint64_t seed = 11;
   constexpr std::uint64_t other_seed = 12;
   const inputs::pattern pattern = inputs::parse_pattern(c.pattern);
-  const records near(sequential_memory.data(), c.count, c.record_bytes);
-  const records far(indexed_memory.data(), c.indexed_count, c.record_bytes);
+  const records sequential(sequential_memory.data(), c.count, c.record_bytes);
+  const records indexed(indexed_memory.data(), c.indexed_count, c.record_bytes);
   const index_span index(index_memory.data(), c.count, c.index);
   inputs::fill_index(*ctx, pattern, c.indexed_count, index);
-  inputs::fill_records(*ctx, c.gathers ? far : near, seed);
+  inputs::fill_records(*ctx, c.gathers ? indexed : sequential, seed);
 
   const auto move = [&](const std::string& variant) {
-    if (c.gathers) return gather(*ctx, far, index, near, {.variant = variant});
-    scatter(*ctx, near, index, far, {.variant = variant});
+    if (c.gathers) return gather(*ctx, indexed, index, sequential, {.variant = variant});
+    scatter(*ctx, sequential, index, indexed, {.variant = variant});
   };
-  const explanation why = c.gathers ? explain_gather(*ctx, far, index, near) : explain_scatter(*ctx, near, index, far);
+  const explanation why =
+      c.gathers ? explain_gather(*ctx, indexed, index, sequential) : explain_scatter(*ctx, sequential, index, indexed);
   for (const variant_estimate& v : why.variants) {
     if (!v.applicable || v.variant.starts_with("reference.")) continue;
     SCOPED_TRACE(v.variant);
-    inputs::fill_records(*ctx, c.gathers ? near : far, other_seed);
+    inputs::fill_records(*ctx, c.gathers ? sequential : indexed, other_seed);
     move(v.variant);
     ctx->wait();
-    EXPECT_EQ(c.gathers ? inputs::count_gather_mismatches(*ctx, near, pattern, c.indexed_count, seed)
-                        : inputs::count_scatter_mismatches(*ctx, far, pattern, c.count, seed),
+    EXPECT_EQ(c.gathers ? inputs::count_gather_mismatches(*ctx, sequential, pattern, c.indexed_count, seed)
+                        : inputs::count_scatter_mismatches(*ctx, indexed, pattern, c.count, seed),
               0U);
   }
 
-  // A bad index at the very end is reported with all the digits of its place.
+  // A bad index at the very end is reported with all digits of its position.
   const std::uint64_t last = c.count - 1;
   const std::uint64_t bad = ~std::uint64_t{0} >> (bytes(c.index) == 4 ? 33 : 1);
   copy_bytes(*ctx, index_memory.data() + last * bytes(c.index), &bad, bytes(c.index));

@@ -17,7 +17,7 @@
 namespace sheaf::tests {
 namespace {
 
-// Which records have memberships.
+// How memberships are spread over the records.
 enum class rows { one_each, none, few, several, one_of_all };
 constexpr rows row_shapes[] = {rows::one_each, rows::none, rows::few, rows::several, rows::one_of_all};
 
@@ -47,7 +47,7 @@ struct multi_case {
   }
 };
 
-// A case's memory before and after, the answer being the pairs (category, entry) in order.
+// Memory of a case before and after the call. The expected output is the pairs (category, entry) in order.
 struct multi_trial {
   multi_case c;
   image in, first, category;
@@ -200,7 +200,7 @@ TEST(MultiSplit, LeavesOutBadCategories) {
     expect_error(error_code::bad_index, complaint, [&] { where.ctx.wait(); });
     expect_bytes(p.sources.download(), t.sources_after, "sources");
     expect_bytes(p.offsets.download(), t.offsets_after, "offsets");
-    // The last record of out is unspecified then.
+    // The bad category leaves the last record of out unspecified.
     multi_split(where.ctx, p.in.view(), p.of(), p.out.view(), {}, p.bounds());
     expect_error(error_code::bad_index, complaint, [&] { where.ctx.wait(); });
     image expected = t.out_after;
@@ -212,7 +212,7 @@ TEST(MultiSplit, LeavesOutBadCategories) {
   }
 }
 
-// Whatever the rows are, nothing outside the arrays changes.
+// Rows that do not ascend change nothing outside the arrays.
 TEST(MultiSplit, StaysInsideItsArraysWhereRowsDoNotAscend) {
   const multi_trial good({rows::several, 3000, 12, 1, 256, index_type::u32});
   const std::uint64_t entries = good.category.count;
@@ -231,7 +231,7 @@ TEST(MultiSplit, StaysInsideItsArraysWhereRowsDoNotAscend) {
   };
   for (const multi_trial& t : trials) {
     for (const named_context& where : every_context()) {
-      // Threads may then write the same entry.
+      // Rows that overlap let two threads write one entry, which the sanitizer calls a race.
       if (under_thread_sanitizer && where.ctx.threads() > 1) continue;
       SCOPED_TRACE(fmt::format("trial {} on {}", &t - trials, where.name));
       const placed_trial p(where.ctx, t);
@@ -239,7 +239,7 @@ TEST(MultiSplit, StaysInsideItsArraysWhereRowsDoNotAscend) {
       try {
         where.ctx.wait();
       } catch (const error& e) {
-        EXPECT_EQ(e.code(), error_code::bad_index) << e.what();  // of what the rows have left unset
+        EXPECT_EQ(e.code(), error_code::bad_index) << e.what();  // entries that no row covers hold bad indices
       }
       p.expect_inputs_untouched();
       expect_bytes(p.offsets.download(), t.offsets_after, "offsets");
@@ -256,7 +256,7 @@ TEST(MultiSplit, StaysInsideItsArraysWhereRowsDoNotAscend) {
   }
 }
 
-TEST(ExpandRows, EveryVariantNamesTheRecordOfEachEntry) {
+TEST(RowOfEntry, EveryVariantNamesTheRecordOfEachEntry) {
   for (const auto& v : primitives::row_of_entry_variants()) {
     if (!can_run_here(v.name)) continue;
     std::size_t runs = 0;

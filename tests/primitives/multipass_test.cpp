@@ -13,7 +13,7 @@
 namespace sheaf::tests {
 namespace {
 
-// Whether gather (0) or scatter (1).
+// Both directions: gather (0) and scatter (1).
 class Multipass : public testing::TestWithParam<int> {
  protected:
   bool gathers() const { return GetParam() == 0; }
@@ -85,12 +85,12 @@ TEST_P(Multipass, RunsAsPlanned) {
   for (const named_context& where : every_context()) {
     SCOPED_TRACE(where.name);
     expect_bytes(run_multipass(where.ctx, t, [](plan::planned&) {}), t.expected(context::cpu(1)), "output");
-    expect_bytes(run_multipass(where.ctx, t, forced{0, 0}), t.expected(context::cpu(1)), "output");  // as one of each
+    expect_bytes(run_multipass(where.ctx, t, forced{0, 0}), t.expected(context::cpu(1)), "output");  // 0 counts as 1
   }
 }
 
-// A bad index is in no region: the first pass has to see it, wherever it stands and whatever region its neighbours are
-// of. The first one counts, and those after it are skipped too.
+// A bad index is in no region. A pass has to see it at any position and beside neighbours of any region. The first bad
+// index is reported, and all are skipped.
 TEST_P(Multipass, ReportsTheFirstBadIndexOnce) {
   constexpr std::uint64_t two_31 = std::uint64_t{1} << 31;
   rotation<std::uint64_t> widths({8, 1, 16, 24, 4, 2, 100});
@@ -107,7 +107,7 @@ TEST_P(Multipass, ReportsTheFirstBadIndexOnce) {
       for (const named_context& where : every_context()) {
         for (const forced rounds : {forced{1, 1}, forced{2, 5}, forced{7, 1}, forced{16, 2}, forced{1000, 1}}) {
           SCOPED_TRACE(fmt::format("{} at {}, width {}, {} passes, {} segments, {}", name(type), position,
-                                   t.near.record_bytes, rounds.passes, rounds.segments, where.name));
+                                   t.sequential.record_bytes, rounds.passes, rounds.segments, where.name));
           const std::vector<std::byte> got = run_multipass(where.ctx, t, rounds);
           expect_error(error_code::bad_index, words, [&] { where.ctx.wait(); });
           EXPECT_NO_THROW(where.ctx.wait());

@@ -26,7 +26,8 @@ struct trial {
   std::uint64_t record_bytes = 1;
 
   std::string description() const {
-    return fmt::format("{} r{} {} n={} far={}", inputs::name(pattern), record_bytes, name(index), count, indexed_count);
+    return fmt::format("{} r{} {} n={} indexed={}", inputs::name(pattern), record_bytes, name(index), count,
+                       indexed_count);
   }
 };
 

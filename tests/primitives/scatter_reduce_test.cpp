@@ -72,8 +72,8 @@ class EveryScatterReduceVariant : public testing::TestWithParam<std::string> {
     if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
   }
 
-  // Every case on every context, `repeats` times; the planner finds a variant for each. All repeats give the same bits
-  // where the order is deterministic.
+  // Runs every case on every context, `repeats` times. The planner finds a variant for each. Where the order is
+  // deterministic, all repeats give equal bits.
   void expect_slots_of_all(reduction_order order, int repeats) {
     const auto contexts = every_context();
     bool hinted = false;
@@ -105,7 +105,7 @@ class EveryScatterReduceVariant : public testing::TestWithParam<std::string> {
 
 INSTANTIATE_TEST_SUITE_P(ScatterReduce, EveryScatterReduceVariant, testing::ValuesIn(variant_names()), test_name_of);
 
-TEST_P(EveryScatterReduceVariant, PutsTogetherWhatTheIndexSays) {
+TEST_P(EveryScatterReduceVariant, CombinesValuesOfEqualIndices) {
   expect_slots_of_all(reduction_order::deterministic, 1);
 }
 TEST_P(EveryScatterReduceVariant, GivesTheSameSumsInEveryRun) {

@@ -17,7 +17,7 @@
 namespace sheaf::tests {
 namespace {
 
-// What a scatter reads, what it writes over, and what the reference makes of it.
+// Input and output of a scatter before the call, and the output that the reference makes.
 struct scatter_trial {
   index_type type;
   image in;
@@ -40,7 +40,7 @@ scatter_trial prepare(const movement_case& c) {
 
 enum class outcome { refused, ran };
 
-// Runs the variant if it takes the problem, leaving what it made in `got`; one that does not must say so when forced.
+// Runs the variant and leaves its output in `got`. It refuses a problem only with no_variant.
 outcome run_variant(const context& ctx, const scatter_trial& t, const scatter_options& options,
                     std::vector<std::byte>& got) {
   const placed in(ctx, t.in);
@@ -113,7 +113,7 @@ TEST_P(EveryScatterVariant, TrustsGoodIndices) {
   EXPECT_GE(runs, 8U);  // cuda.adaptive moves two of the widths
 }
 
-// Index lists with heavy repeats: on 100 records, on one, and with a long tail.
+// Index lists that repeat: onto one record, onto 100, seldom, and by a Zipf distribution.
 std::vector<movement_case> repeat_cases(const std::vector<std::uint64_t>& widths) {
   std::vector<movement_case> cases;
   rotation<index_type> types({std::begin(index_types), std::end(index_types)});
@@ -127,7 +127,7 @@ std::vector<movement_case> repeat_cases(const std::vector<std::uint64_t>& widths
   return cases;
 }
 
-// Misaligned, padded records as well.
+// Lists that repeat, with packed records and with misaligned, padded ones.
 std::vector<movement_case> last_cases() {
   std::vector<movement_case> cases = repeat_cases({1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 32, 64, 100});
   for (movement_case c : repeat_cases({4, 16, 24})) {
@@ -152,7 +152,7 @@ TEST_P(EveryScatterVariant, LastWriterWinsWhereAsked) {
       ++(try_variant(where.ctx, trial, options) ? runs : refusals);
     }
   }
-  // A variant promises it or does not; the planner always finds one that does.
+  // Some variants refuse duplicates::last, but the planner always finds one that does not.
   if (GetParam().empty()) {
     EXPECT_EQ(refusals, 0U);
   }
@@ -171,7 +171,7 @@ TEST(Scatter, SomeVariantOfEachBackendLetsTheLastWriterWin) {
   }
 }
 
-// Every written record is one writer's, whole; the others keep their value.
+// Every record that the index names is one writer's, whole. The other records keep their value.
 void expect_one_writer_each(const std::vector<std::byte>& got, const scatter_trial& t, std::uint64_t width) {
   std::multimap<std::uint64_t, std::uint64_t> writers;
   for (std::uint64_t i = 0; i < t.index.count; ++i) {

@@ -56,7 +56,7 @@ class SortArguments : public testing::TestWithParam<backend_kind> {
   void expect_index(std::string_view message, const_records from, const sort_key& by, index_output to) {
     refuses(fmt::format("sort_gather_index: {}", message), [&] { sort_gather_index(ctx, from, by, to); });
   }
-  // All calls check keys alike and name themselves.
+  // All calls check the same things of keys, each under its own name.
   void expect_key(std::string_view message, const sort_key& by, std::uint64_t width = 12) {
     expect_records(message, in(8, width), by, out(8, width));
     expect_pairs(message, in(8, width), by, out(8, width), {values()});
@@ -152,7 +152,7 @@ TEST_P(SortArguments, KeysHave1To8FieldsOf256Bits) {
   });
   const sort_key wide{{0, 32, key_type::bytes}, {32, 1, key_type::bytes}};
   expect_key("a key of 264 bits, not at most 256", wide, 100);
-  // As many bits as may be, of fields that overlap.
+  // The most bits that a key may have, in fields that overlap.
   sort_records(ctx, in(8, 32), {{0, 32, key_type::bytes, false, 0, 128}, {0, 16, key_type::unsigned_integer}},
                out(8, 32));
   ctx.wait();

@@ -1,4 +1,4 @@
-// What sort.hpp promises of scratch, of the variant that the planner takes for long lists.
+// The scratch that sort.hpp promises, for the variant that the planner chooses for long lists.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -55,7 +55,7 @@ void expect_promised_scratch(const std::string& file, backend_kind backend) {
         "sort_gather_index/uniform/r4/u32", "sort_gather_index/uniform/r4/u64", "sort_pairs/uniform:b8-15/r4/u64"}) {
     EXPECT_LE(scratch_of(named(name), m), count * 45 + tables) << name;
   }
-  // Keys that no word holds beside a row's number.
+  // Keys so wide that no word holds them and a row number.
   sort_problem wide = named("sort_records/uniform/r100/bytes10");
   wide.key.fields[0].bytes = 32;
   wide.key.bits = 256;

@@ -51,7 +51,7 @@ class SplitArguments : public testing::TestWithParam<backend_kind> {
     expect_error(error_code::bad_argument, message, call);
     EXPECT_NO_THROW(ctx.wait());
   }
-  // Both orders check alike and name themselves.
+  // split and split_unstable check the same things, each under its own name.
   void expect_split(std::string_view message, const_records from, const split_key& key, records to,
                     std::span<std::uint64_t> bounds = {}, const split_options& options = {}) {
     refuses(fmt::format("split: {}", message), [&] { split(ctx, from, key, to, bounds, options); });
@@ -147,7 +147,7 @@ TEST_P(SplitArguments, OffsetsAreOneMoreThanCategories) {
                offsets());
   expect_index("offsets has 1 values, not 3 for 2 categories", by_keys(keys(), {7, 1}), index(), offsets(1));
   expect_multi("offsets has 1 values, not 257 for 256 categories", in(), of(), out(), {}, offsets(1));
-  // A key that was put together by hand may say anything of its categories.
+  // A key that was put together by hand may hold any number of categories.
   split_key by_hand = by_bits();
   by_hand.categories = 0;
   expect_split("offsets has 1 values, not 257 for 256 categories", in(), by_hand, out(), offsets(1));

@@ -26,7 +26,7 @@ class EverySplitVariant : public testing::TestWithParam<std::string> {
     if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
   }
 
-  // Every case on every context; the planner finds a variant for each.
+  // Runs every case on every context. The planner finds a variant for each.
   void expect_products(product what) {
     const auto contexts = every_context();
     std::size_t runs = 0;
@@ -56,7 +56,7 @@ TEST_P(EverySplitVariant, HasTheSameRecordsInEachCategoryWhereOrderIsFree) { exp
 TEST_P(EverySplitVariant, SaysWhereRecordsComeFrom) { expect_products(product::gather_index); }
 TEST_P(EverySplitVariant, SaysWhereRecordsGo) { expect_products(product::scatter_index); }
 
-// On top of both being right: what two calls on one context return undoes each other.
+// The lists of two calls on one context are each other's inverse.
 TEST_P(EverySplitVariant, GatherAndScatterIndexAreInverse) {
   for (const named_context& where : every_context()) {
     for (const index_type type : index_types) {

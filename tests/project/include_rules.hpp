@@ -1,67 +1,27 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "project/include_tables.hpp"
+#include "project/source_tree.hpp"
+
 namespace sheaf::tests {
 
-// Includes point one way: into the layers named here and into no other. A new folder under src/ needs a row.
-inline const std::map<std::string, std::set<std::string>>& layers_seen_by_layer() {
-  static const std::map<std::string, std::set<std::string>> rows{
-      {"core", {"core"}},
-      {"plan", {"plan", "core"}},
-      {"primitives", {"primitives", "plan", "core"}},
-      {"reference", {"reference", "primitives", "plan", "core"}},
-      {"cpu", {"cpu", "primitives", "plan", "core"}},
-      {"cuda", {"cuda", "primitives", "plan", "core"}},
-      {"opengl", {"opengl", "primitives", "plan", "core"}},
-      {"io", {"io", "plan", "core"}},
-      {"inputs", {"inputs", "core"}},
-      {"jobs", {"jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
-      {"cli", {"cli", "jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
-  };
-  return rows;
-}
-
-struct include_line {
-  std::size_t line = 0;
-  bool quoted = false;
-  std::string target;
-};
-
-inline std::vector<include_line> includes_of(const std::filesystem::path& file) {
-  std::vector<include_line> found;
-  std::ifstream in(file);
-  std::string text;
-  for (std::size_t line = 1; std::getline(in, text); ++line) {
-    const auto hash = text.find_first_not_of(" \t");
-    if (hash == std::string::npos || text[hash] != '#') continue;
-    const auto word = text.find_first_not_of(" \t", hash + 1);
-    if (word == std::string::npos || text.compare(word, 7, "include") != 0) continue;
-    const auto open = text.find_first_of("<\"", word);
-    if (open == std::string::npos) continue;
-    const auto close = text.find(text[open] == '<' ? '>' : '"', open + 1);
-    found.push_back({line, text[open] == '"', text.substr(open + 1, close - open - 1)});
-  }
-  return found;
-}
-
-/// Reads the sources under a root and collects "file:line: rule" for every include that breaks one.
+/// Reads the sources under a root and collects "file:line: target: rule" for every include that breaks a rule.
 class include_rules {
  public:
-  explicit include_rules(std::filesystem::path root) : root_(std::move(root)) {}
+  explicit include_rules(std::filesystem::path root) : tree_(std::move(root)) {}
 
   std::vector<std::string> broken() {
-    for (const auto& file : sources("src")) check_layer(file);
+    for (const auto& file : sources("src")) check_source(file);
     for (const auto& file : sources("include")) check_public(file);
     for (const auto& file : sources("examples")) check_example(file);
     for (const auto& file : sources("src")) {
@@ -76,19 +36,16 @@ class include_rules {
   using path = std::filesystem::path;
 
   std::vector<path> sources(const char* folder) {
-    static const std::set<std::string> endings{".hpp", ".cpp", ".cu", ".cuh", ".h", ".in"};
-    std::vector<path> files;
-    if (!std::filesystem::exists(root_ / folder)) return files;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_ / folder)) {
-      if (entry.is_regular_file() && endings.contains(entry.path().extension().string())) files.push_back(entry.path());
-    }
+    std::vector<path> files = tree_.sources(folder);
     files_ += files.size();
     return files;
   }
 
-  path relative(const path& file) const { return std::filesystem::relative(file, root_); }
-  void complain(const path& file, const include_line& at, const std::string& rule) {
-    broken_.push_back(fmt::format("{}:{}: {}: {}", relative(file).generic_string(), at.line, at.target, rule));
+  void complain(const path& file, const include_line& include, const std::string& rule) {
+    broken_.push_back(fmt::format("{}:{}: {}: {}", tree_.name_of(file), include.line, include.target, rule));
+  }
+  void complain_of_no_row(const path& file, const include_line& include, const std::string& folder) {
+    complain(file, include, folder + " has no rule of its own");
   }
 
   static bool is_device_header(const std::string& target) {
@@ -101,44 +58,104 @@ class include_rules {
     return target.starts_with("sheaf/interop/") || target.starts_with("sheaf/cuda/");
   }
   static bool is_fmt(const std::string& target) { return target.starts_with("fmt/"); }
+  static std::string below_include(const std::string& name) { return name.substr(std::string("sheaf/").size()); }
 
-  void check_layer(const path& file) {
-    const path place = relative(file);
-    const std::string layer = std::next(place.begin())->string();
-    const auto row = layers_seen_by_layer().find(layer);
+  void check_source(const path& file) {
+    const std::vector<std::string> folders = tree_.folders_of(file);
+    const std::string layer = folders.size() > 1 ? folders[1] : "";
     const bool device_code =
         layer == "cuda" || layer == "opengl" || file.extension() == ".cu" || file.extension() == ".cuh";
-    for (const include_line& at : includes_of(file)) {
-      if (row == layers_seen_by_layer().end()) {
-        complain(file, at, fmt::format("src/{} has no rule of its own", layer));
-      } else if (at.quoted && !row->second.contains(at.target.substr(0, at.target.find('/')))) {
-        complain(file, at, fmt::format("{} may include {}", layer, fmt::join(row->second, ", ")));
-      } else if (!at.quoted && is_device_header(at.target) && !device_code) {
-        complain(file, at, "device headers are for the backends and .cu files");
-      } else if (!at.quoted && is_device_side_public(at.target) && !device_code) {
-        complain(file, at, "device-side public headers are for the backends and .cu files");
+    for (const include_line& include : includes_of(file)) {
+      if (!layers_seen_by_layer().contains(layer)) {
+        complain_of_no_row(file, include, "src/" + layer);
+      } else if (include.quoted) {
+        check_layer(file, folders, include);
+      } else if (is_device_header(include.target) && !device_code) {
+        complain(file, include, "device headers are for the backends and .cu files");
+      } else if (is_device_side_public(include.target)) {
+        if (!device_code) complain(file, include, "device-side public headers are for the backends and .cu files");
+      } else if (include.target.starts_with("sheaf/")) {
+        check_definer(file, layer, include);
       }
     }
   }
 
+  void check_layer(const path& file, const std::vector<std::string>& folders, const include_line& include) {
+    const std::vector<std::string> target = source_tree::parts_of(path(include.target).parent_path());
+    const std::string& layer = folders[1];
+    const names& seen = layers_seen_by_layer().at(layer);
+    if (target.empty() || !seen.contains(target[0])) {
+      complain(file, include, fmt::format("{} may include {}", layer, fmt::join(seen, ", ")));
+    } else if (target[0] == layer && !families_seen_by_family(layer).empty()) {
+      check_family(file, folders, include, target);
+    }
+  }
+
+  // A public function is called by the layers that define it and by those above the library.
+  void check_definer(const path& file, const std::string& layer, const include_line& include) {
+    const std::string header = below_include(include.target);
+    if (public_headers_for_all().contains(header) || layers_above_the_library().contains(layer)) return;
+    const auto row = layers_that_define().find(header);
+    if (row == layers_that_define().end()) {
+      complain_of_no_row(file, include, "include/sheaf/" + header);
+    } else if (row->second.empty()) {
+      complain(file, include, fmt::format("{} includes what it needs and no more", layer));
+    } else if (!row->second.contains(layer)) {
+      complain(file, include, fmt::format("{} may not call what {} defines", layer, fmt::join(row->second, ", ")));
+    }
+  }
+
+  void check_family(const path& file, const std::vector<std::string>& folders, const include_line& include,
+                    const std::vector<std::string>& target) {
+    const names_by_name& rows = families_seen_by_family(folders[1]);
+    const std::string family = folders.size() > 2 ? folders[2] : "";
+    const auto row = rows.find(family);
+    const std::string place = fmt::format("{}/{}", folders[1], family);
+    if (family.empty()) {
+      complain(file, include, fmt::format("files of src/{} lie in a family's folder", folders[1]));
+    } else if (row == rows.end()) {
+      complain_of_no_row(file, include, "src/" + place);
+    } else if (target.size() < 2 || !row->second.contains(target[1])) {
+      complain(file, include, fmt::format("{} may include {}", place, fmt::join(row->second, ", ")));
+    } else if (target[1] == family && folders.size() > 3) {
+      check_folder_of_family(file, folders, include, target);
+    }
+  }
+
+  void check_folder_of_family(const path& file, const std::vector<std::string>& folders, const include_line& include,
+                              const std::vector<std::string>& target) {
+    const names_by_name& rows = folders_seen_by_folder(folders[1], folders[2]);
+    const auto row = rows.find(folders[3]);
+    const std::string place = fmt::format("{}/{}/{}", folders[1], folders[2], folders[3]);
+    if (row == rows.end()) {
+      complain_of_no_row(file, include, "src/" + place);
+    } else if (target.size() < 3 || !row->second.contains(target[2])) {
+      complain(file, include, fmt::format("{} may include {}", place, fmt::join(row->second, ", ")));
+    }
+  }
+
   void check_public(const path& file) {
-    const std::string inside = relative(file).generic_string().substr(std::string("include/").size());
-    const bool device_side = is_device_side_public(inside);
-    for (const include_line& at : includes_of(file)) {
-      if (at.quoted) {
-        complain(file, at, "public headers include no header of src/");
-      } else if (!device_side && (is_device_header(at.target) || is_device_side_public(at.target))) {
-        complain(file, at, "no CUDA or GL header is reachable from a public one outside interop/ and cuda/");
-      } else if (is_fmt(at.target) || at.target.starts_with("nlohmann/") || at.target == "omp.h") {
-        complain(file, at, "public headers ask for nothing but the standard library");
+    const std::string name = tree_.name_of(file).substr(std::string("include/").size());
+    const bool device_side = is_device_side_public(name);
+    const bool for_all = name.starts_with("sheaf/") && public_headers_for_all().contains(below_include(name));
+    for (const include_line& include : includes_of(file)) {
+      const std::string& target = include.target;
+      if (include.quoted) {
+        complain(file, include, "public headers include no header of src/");
+      } else if (!device_side && (is_device_header(target) || is_device_side_public(target))) {
+        complain(file, include, "no CUDA or GL header is reachable from a public one outside interop/ and cuda/");
+      } else if (is_fmt(target) || target.starts_with("nlohmann/") || target == "omp.h") {
+        complain(file, include, "public headers ask for nothing but the standard library");
+      } else if (for_all && target.starts_with("sheaf/") && !public_headers_for_all().contains(below_include(target))) {
+        complain(file, include, "headers that every layer includes reach no header that some may not");
       }
     }
   }
 
   void check_example(const path& file) {
-    for (const include_line& at : includes_of(file)) {
-      if (at.quoted && !std::filesystem::is_regular_file(file.parent_path() / at.target)) {
-        complain(file, at, "examples include public headers and each other's only");
+    for (const include_line& include : includes_of(file)) {
+      if (include.quoted && !std::filesystem::is_regular_file(file.parent_path() / include.target)) {
+        complain(file, include, "examples include public headers and each other's only");
       }
     }
   }
@@ -151,16 +168,19 @@ class include_rules {
       const path file = open.back();
       open.pop_back();
       if (!seen.insert(file).second) continue;
-      for (const include_line& at : includes_of(file)) {
-        if (is_fmt(at.target)) complain(file, at, "fmt is reachable from " + relative(device_source).generic_string());
-        for (const path& next : {root_ / "src" / at.target, root_ / "include" / at.target}) {
+      for (const include_line& include : includes_of(file)) {
+        if (is_fmt(include.target)) {
+          complain(file, include, "fmt is reachable from " + tree_.name_of(device_source));
+        }
+        for (const char* const folder : {"src", "include"}) {
+          const path next = tree_.root() / folder / include.target;
           if (std::filesystem::is_regular_file(next)) open.push_back(next);
         }
       }
     }
   }
 
-  path root_;
+  source_tree tree_;
   std::vector<std::string> broken_;
   std::size_t files_ = 0;
 };

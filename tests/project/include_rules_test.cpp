@@ -1,8 +1,8 @@
 #include "project/include_rules.hpp"
 
-#include <unistd.h>
-
 #include <gtest/gtest.h>
+
+#include "project/planted_tree.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -17,30 +17,16 @@ TEST(IncludeRules, AreKeptByTheSources) {
   EXPECT_GT(rules.files_read(), 40U) << "too few to be the sources";
 }
 
-// A source tree of one's own, to plant violations in.
-class PlantedTree : public testing::Test {
+class PlantedIncludes : public planted_tree {
  protected:
-  void SetUp() override {
-    root_ = std::filesystem::path(testing::TempDir()) / fmt::format("sheaf_include_rules_{}", getpid());
-    std::filesystem::remove_all(root_);
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-
-  void plant(const std::string& file, const std::string& text) {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
-  }
-  list broken() { return include_rules(root_).broken(); }
-
- private:
-  std::filesystem::path root_;
+  list broken() { return include_rules(root()).broken(); }
 };
 
-TEST_F(PlantedTree, ThatIsCleanPasses) {
+TEST_F(PlantedIncludes, ThatAreCleanPass) {
   plant("src/core/a.cpp",
         "#include <sheaf/error.hpp>\n#include \"core/a.hpp\"\n#include <fmt/format.h>\n#include <vector>\n");
-  plant("src/cuda/gather.cu",
-        "#include <cub/cub.cuh>\n#include \"cuda/launch.cuh\"\n#include \"primitives/gather.hpp\"\n");
+  plant("src/cuda/movement/gather_direct.cu",
+        "#include <cub/cub.cuh>\n#include \"cuda/device/launch.cuh\"\n#include \"primitives/gather.hpp\"\n");
   plant("src/primitives/gather.hpp", "#include <sheaf/gather.hpp>\n#include \"plan/variant.hpp\"\n");
   plant("src/inputs/pattern.cu", "#include <cuda_runtime.h>\n");
   plant("src/cli/gather.cpp", "#include \"io/npy.hpp\"\n#include \"inputs/pattern.hpp\"\n");
@@ -51,24 +37,140 @@ TEST_F(PlantedTree, ThatIsCleanPasses) {
   EXPECT_EQ(broken(), list{});
 }
 
-TEST_F(PlantedTree, NamesLayersThatLookUpwards) {
+TEST_F(PlantedIncludes, OfLayersAboveAreNamed) {
   plant("src/core/a.cpp", "\n\n  #  include \"plan/choose.hpp\"\n");
-  plant("src/cpu/b.cpp", "#include \"cuda/launch.cuh\"\n");
-  plant("src/primitives/c.hpp", "#include \"cpu/parallel.hpp\"\n");
-  plant("src/cli/d.cpp", "#include \"cpu/parallel.hpp\"\n");
+  plant("src/cpu/sort/b.cpp", "#include \"cuda/device/launch.cuh\"\n");
+  plant("src/primitives/c.hpp", "#include \"cpu/threads/parallel.hpp\"\n");
+  plant("src/cli/d.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
   plant("src/shiny/e.cpp", "#include <vector>\n");
+  EXPECT_EQ(broken(),
+            (list{
+                "src/cli/d.cpp:1: cpu/threads/parallel.hpp: cli may include cli, core, inputs, io, jobs, plan, "
+                "primitives, reference",
+                "src/core/a.cpp:3: plan/choose.hpp: core may include core",
+                "src/cpu/sort/b.cpp:1: cuda/device/launch.cuh: cpu may include core, cpu, plan, primitives",
+                "src/primitives/c.hpp:1: cpu/threads/parallel.hpp: primitives may include core, plan, primitives",
+                "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
+            }));
+}
+
+TEST_F(PlantedIncludes, OfFamiliesBelowPass) {
+  plant("src/cuda/device/state.cu", "#include \"cuda/device/launch.cuh\"\n");
+  plant("src/cuda/block/rank.cuh", "#include \"cuda/block/scan.cuh\"\n#include \"cuda/device/launch.cuh\"\n");
+  plant("src/cuda/movement/a.cu", "#include \"cuda/block/scan.cuh\"\n#include \"cuda/movement/a.cuh\"\n");
+  plant("src/cuda/split/a.cu", "#include \"cuda/movement/a.cuh\"\n#include \"cuda/split/a.cuh\"\n");
+  plant("src/cuda/reduce/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
+  plant("src/cuda/hash/a.cu", "#include \"cuda/sort/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
+  plant("src/cuda/edges/a.cu", "#include \"cuda/list/a.cuh\"\n#include \"cuda/hash/a.cuh\"\n");
+  plant("src/cuda/papers/a.cu", "#include \"cuda/sparse/a.cuh\"\n#include \"cuda/sort/words/a.cuh\"\n");
+  plant("src/cuda/calibrate/a.cu", "#include \"cuda/edges/a.cuh\"\n#include \"cuda/calibrate/a.cuh\"\n");
+  plant("src/cpu/threads/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
+  plant("src/cpu/movement/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
+  plant("src/cpu/sparse/a.cpp", "#include \"cpu/list/a.hpp\"\n#include \"cpu/sort/a.hpp\"\n");
+  EXPECT_EQ(broken(), list{});
+}
+
+TEST_F(PlantedIncludes, OfFamiliesAboveOrBesideAreNamed) {
+  plant("src/cuda/device/a.cu", "#include \"cuda/block/scan.cuh\"\n");
+  plant("src/cuda/block/a.cuh", "#include \"cuda/movement/a.cuh\"\n");
+  plant("src/cuda/movement/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/papers/a.cuh\"\n");
+  plant("src/cuda/reduce/a.cu", "#include \"cuda/sort/a.cuh\"\n");
+  plant("src/cuda/hash/a.cu", "#include \"cuda/list/a.cuh\"\n");
+  plant("src/cpu/sparse/a.cpp", "#include \"cpu/edges/a.hpp\"\n");
+  plant("src/cpu/threads/a.hpp", "#include \"cpu/movement/a.hpp\"\n");
   EXPECT_EQ(
       broken(),
       (list{
-          "src/cli/d.cpp:1: cpu/parallel.hpp: cli may include cli, core, inputs, io, jobs, plan, primitives, reference",
-          "src/core/a.cpp:3: plan/choose.hpp: core may include core",
-          "src/cpu/b.cpp:1: cuda/launch.cuh: cpu may include core, cpu, plan, primitives",
-          "src/primitives/c.hpp:1: cpu/parallel.hpp: primitives may include core, plan, primitives",
-          "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
+          "src/cpu/sparse/a.cpp:1: cpu/edges/a.hpp: cpu/sparse may include hash, list, movement, reduce, sort, sparse, "
+          "split, threads",
+          "src/cpu/threads/a.hpp:1: cpu/movement/a.hpp: cpu/threads may include threads",
+          "src/cuda/block/a.cuh:1: cuda/movement/a.cuh: cuda/block may include block, device",
+          "src/cuda/device/a.cu:1: cuda/block/scan.cuh: cuda/device may include device",
+          "src/cuda/hash/a.cu:1: cuda/list/a.cuh: cuda/hash may include block, device, hash, movement, reduce, sort, "
+          "split",
+          "src/cuda/movement/a.cu:1: cuda/split/a.cuh: cuda/movement may include block, device, movement",
+          "src/cuda/movement/a.cu:2: cuda/papers/a.cuh: cuda/movement may include block, device, movement",
+          "src/cuda/reduce/a.cu:1: cuda/sort/a.cuh: cuda/reduce may include block, device, movement, reduce, split",
       }));
 }
 
-TEST_F(PlantedTree, NamesDeviceHeadersWhereThereIsNoDevice) {
+TEST_F(PlantedIncludes, OutsideFamiliesAreNamed) {
+  plant("src/cuda/a.cu", "#include \"cuda/device/launch.cuh\"\n");
+  plant("src/cuda/movement/b.cu", "#include \"cuda/launch.cuh\"\n");
+  plant("src/cuda/shiny/c.cu", "#include \"cuda/device/launch.cuh\"\n");
+  EXPECT_EQ(broken(),
+            (list{
+                "src/cuda/a.cu:1: cuda/device/launch.cuh: files of src/cuda lie in a family's folder",
+                "src/cuda/movement/b.cu:1: cuda/launch.cuh: cuda/movement may include block, device, movement",
+                "src/cuda/shiny/c.cu:1: cuda/device/launch.cuh: src/cuda/shiny has no rule of its own",
+            }));
+}
+
+TEST_F(PlantedIncludes, InsideSortPassFromMsdDown) {
+  plant("src/cuda/sort/msd.cu", "#include \"cuda/sort/msd/launch.cuh\"\n#include \"cuda/sort/words/rows.cuh\"\n");
+  plant("src/cuda/sort/msd/launch.cuh", "#include \"cuda/sort/onesweep/a.hpp\"\n#include \"cuda/sort/msd/a.cuh\"\n");
+  plant("src/cuda/sort/onesweep/a.cu", "#include \"cuda/sort/words/rows.cuh\"\n#include \"cuda/split/passes.hpp\"\n");
+  plant("src/cuda/sort/words/rows.cuh", "#include \"cuda/sort/words/limbs.cuh\"\n");
+  EXPECT_EQ(broken(), list{});
+}
+
+TEST_F(PlantedIncludes, InsideSortAreNamedUpwards) {
+  plant("src/cuda/sort/words/a.cuh", "#include \"cuda/sort/msd/a.hpp\"\n#include \"cuda/sort/lsd.hpp\"\n");
+  plant("src/cuda/sort/onesweep/a.cuh", "#include \"cuda/sort/msd/a.hpp\"\n");
+  plant("src/cuda/sort/shiny/a.cuh", "#include \"cuda/sort/words/a.cuh\"\n");
+  plant("src/cpu/sort/words/a.hpp", "#include \"cpu/sort/words/b.hpp\"\n");
+  EXPECT_EQ(broken(),
+            (list{
+                "src/cpu/sort/words/a.hpp:1: cpu/sort/words/b.hpp: src/cpu/sort/words has no rule of its own",
+                "src/cuda/sort/onesweep/a.cuh:1: cuda/sort/msd/a.hpp: cuda/sort/onesweep may include onesweep, words",
+                "src/cuda/sort/shiny/a.cuh:1: cuda/sort/words/a.cuh: src/cuda/sort/shiny has no rule of its own",
+                "src/cuda/sort/words/a.cuh:1: cuda/sort/msd/a.hpp: cuda/sort/words may include words",
+                "src/cuda/sort/words/a.cuh:2: cuda/sort/lsd.hpp: cuda/sort/words may include words",
+            }));
+}
+
+TEST_F(PlantedIncludes, OfPublicHeadersPassWhereTheyAreDefinedOrAbove) {
+  plant("src/core/a.cpp", "#include <sheaf/machine_profile.hpp>\n#include <sheaf/context.hpp>\n");
+  plant("src/plan/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/plan.hpp>\n");
+  plant("src/io/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/records.hpp>\n");
+  plant("src/primitives/a.cpp", "#include <sheaf/sort.hpp>\n#include <sheaf/prepared.hpp>\n");
+  plant("src/cpu/sort/a.cpp", "#include <sheaf/machine_profile.hpp>\n#include <sheaf/memory.hpp>\n");
+  plant("src/jobs/a.cpp", "#include <sheaf/sheaf.hpp>\n#include <sheaf/machine.hpp>\n");
+  plant("src/cli/a.cpp", "#include <sheaf/scatter_reduce.hpp>\n");
+  plant("include/sheaf/plan.hpp", "#include <sheaf/export.hpp>\n");
+  plant("include/sheaf/prepared.hpp", "#include <sheaf/scatter.hpp>\n");
+  EXPECT_EQ(broken(), list{});
+}
+
+TEST_F(PlantedIncludes, OfPublicHeadersThatHigherLayersDefineAreNamed) {
+  plant("src/core/a.cpp", "#include <sheaf/machine.hpp>\n");
+  plant("src/plan/a.cpp", "#include <sheaf/gather.hpp>\n");
+  plant("src/io/a.cpp", "#include <sheaf/split.hpp>\n");
+  plant("src/primitives/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/sheaf.hpp>\n");
+  plant("src/reference/a.cpp", "#include <sheaf/scatter.hpp>\n");
+  plant("src/cpu/sort/a.cpp", "#include <sheaf/sort.hpp>\n#include <sheaf/machine.hpp>\n");
+  plant("src/cuda/sort/a.cu", "#include <sheaf/prepared.hpp>\n#include \"sheaf/gather.hpp\"\n");
+  plant("src/inputs/a.cpp", "#include <sheaf/shiny.hpp>\n");
+  plant("include/sheaf/records.hpp", "#include <sheaf/sort.hpp>\n");
+  EXPECT_EQ(broken(),
+            (list{
+                "include/sheaf/records.hpp:1: sheaf/sort.hpp: headers that every layer includes reach no header that "
+                "some may not",
+                "src/core/a.cpp:1: sheaf/machine.hpp: core may not call what io, plan defines",
+                "src/cpu/sort/a.cpp:1: sheaf/sort.hpp: cpu may not call what primitives defines",
+                "src/cpu/sort/a.cpp:2: sheaf/machine.hpp: cpu may not call what io, plan defines",
+                "src/cuda/sort/a.cu:1: sheaf/prepared.hpp: cuda may not call what primitives defines",
+                "src/cuda/sort/a.cu:2: sheaf/gather.hpp: cuda may include core, cuda, plan, primitives",
+                "src/inputs/a.cpp:1: sheaf/shiny.hpp: include/sheaf/shiny.hpp has no rule of its own",
+                "src/io/a.cpp:1: sheaf/split.hpp: io may not call what primitives defines",
+                "src/plan/a.cpp:1: sheaf/gather.hpp: plan may not call what primitives defines",
+                "src/primitives/a.cpp:1: sheaf/machine.hpp: primitives may not call what io, plan defines",
+                "src/primitives/a.cpp:2: sheaf/sheaf.hpp: primitives includes what it needs and no more",
+                "src/reference/a.cpp:1: sheaf/scatter.hpp: reference may not call what primitives defines",
+            }));
+}
+
+TEST_F(PlantedIncludes, OfDeviceHeadersAreNamedWhereThereIsNoDevice) {
   plant("src/plan/a.cpp", "#include <cuda_runtime.h>\n");
   plant("src/io/b.cpp", "#include <sheaf/interop/cuda.hpp>\n");
   plant("include/sheaf/c.hpp", "#include <epoxy/gl.h>\n#include <sheaf/cuda/operators.cuh>\n");
@@ -84,7 +186,7 @@ TEST_F(PlantedTree, NamesDeviceHeadersWhereThereIsNoDevice) {
             }));
 }
 
-TEST_F(PlantedTree, NamesPublicHeadersThatAskForMore) {
+TEST_F(PlantedIncludes, OfMoreThanThePublicAreNamed) {
   plant("include/sheaf/a.hpp", "#include <fmt/format.h>\n#include \"core/context_state.hpp\"\n");
   plant("examples/b.cpp", "#include \"core/context_state.hpp\"\n");
   EXPECT_EQ(broken(),
@@ -95,11 +197,11 @@ TEST_F(PlantedTree, NamesPublicHeadersThatAskForMore) {
             }));
 }
 
-TEST_F(PlantedTree, NamesFmtThatDeviceCodeReaches) {
-  plant("src/cuda/gather.cu", "#include \"primitives/gather.hpp\"\n");
+TEST_F(PlantedIncludes, OfFmtThatDeviceCodeReachesAreNamed) {
+  plant("src/cuda/movement/gather.cu", "#include \"primitives/gather.hpp\"\n");
   plant("src/primitives/gather.hpp", "#include \"core/words.hpp\"\n#include \"primitives/gather.hpp\"\n");
   plant("src/core/words.hpp", "#include <string>\n#include <fmt/ranges.h>\n");
-  EXPECT_EQ(broken(), (list{"src/core/words.hpp:2: fmt/ranges.h: fmt is reachable from src/cuda/gather.cu"}));
+  EXPECT_EQ(broken(), (list{"src/core/words.hpp:2: fmt/ranges.h: fmt is reachable from src/cuda/movement/gather.cu"}));
 }
 
 }  // namespace

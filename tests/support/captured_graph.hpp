@@ -8,7 +8,7 @@
 
 namespace sheaf::tests {
 
-/// What `work` queues on a context's stream, captured into a graph and not run.
+/// A CUDA graph of the work that `work` queues on a context's stream. Capture runs nothing.
 class captured_graph {
  public:
   template <class Work>
@@ -17,7 +17,7 @@ class captured_graph {
     try {
       work();
     } catch (...) {
-      cudaStreamEndCapture(stream_, &graph_);  // so that the stream can be used and the error be seen
+      cudaStreamEndCapture(stream_, &graph_);  // ends the capture, so that the stream stays usable
       throw;
     }
     require(cudaStreamEndCapture(stream_, &graph_));

@@ -7,7 +7,7 @@
 
 namespace sheaf::tests {
 
-/// The call throws sheaf::error with this code and exactly this message.
+/// Expects the call to throw sheaf::error with this code and exactly this message.
 template <class Call>
 void expect_error(error_code code, std::string_view message, Call&& call) {
   try {
@@ -20,7 +20,7 @@ void expect_error(error_code code, std::string_view message, Call&& call) {
   ADD_FAILURE() << "nothing was thrown; expected " << name(code) << ": " << message;
 }
 
-/// The message of the error that the call throws, for messages that the machine decides a part of.
+/// The message of the error that the call throws, for messages of which a part depends on the machine.
 template <class Call>
 std::string message_of(error_code code, Call&& call) {
   try {

@@ -11,8 +11,8 @@
 
 namespace sheaf::tests {
 
-/// A device whose every figure is known, with a clock that its runs move; `disturb` turns the honest seconds of a run,
-/// by its name, into what is measured.
+/// A device whose rates are known, with a clock that its runs advance. `disturb` turns the true seconds of a run, which
+/// it knows by name, into the measured ones.
 class fake_probe final : public plan::probe {
  public:
   explicit fake_probe(backend_kind backend = backend_kind::cpu) : backend_(backend) {}

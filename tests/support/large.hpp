@@ -43,7 +43,7 @@ constexpr backend_kind large_backends[] = {backend_kind::cpu, backend_kind::cuda
 constexpr backend_kind large_backends[] = {backend_kind::cpu};
 #endif
 
-/// A test past 2^32 records on one backend, which skips what the machine has not the memory for.
+/// A test of more than 2^32 records on one backend. It skips what the machine has no memory for.
 class large_fixture : public testing::TestWithParam<backend_kind> {
  protected:
   void SetUp() override {
@@ -52,8 +52,8 @@ class large_fixture : public testing::TestWithParam<backend_kind> {
     if (!ctx) GTEST_SKIP() << "no CUDA device here";
   }
 
-  /// Memory of the context, or nothing where that would take what the host has not to spare; `host_bytes` are what the
-  /// checks take on the host beside it.
+  /// Memory of the context, or nothing if too little of the host's would stay free. The checks take `host_bytes` more
+  /// of the host's memory.
   std::optional<buffer> memory(std::uint64_t bytes, std::uint64_t host_bytes = 0) const {
     const std::uint64_t on_host = host_bytes + (ctx->backend() == backend_kind::cpu ? bytes : 0);
     if (available_host_bytes() < on_host + (std::uint64_t{2} << 30)) return std::nullopt;
@@ -65,7 +65,7 @@ class large_fixture : public testing::TestWithParam<backend_kind> {
     }
   }
 
-  /// Runs each variant but the reference that takes the problem; the others may need more scratch than there is.
+  /// Runs each applicable variant except the reference. A variant that lacks memory for its scratch is left out.
   template <class Run>
   void for_each_variant(const explanation& why, Run run) const {
     std::size_t runs = 0;
@@ -91,11 +91,11 @@ class large_fixture : public testing::TestWithParam<backend_kind> {
   template <class Look>
   void for_each_chunk(const std::byte* first, std::uint64_t bytes, Look look) const {
     constexpr std::uint64_t chunk_bytes = std::uint64_t{8} << 20;
-    std::vector<std::byte> part(chunk_bytes);
-    for (std::uint64_t at = 0; at < bytes; at += chunk_bytes) {
-      const std::uint64_t here = std::min(chunk_bytes, bytes - at);
-      copy_bytes(*ctx, part.data(), first + at, here);
-      look(at, std::span<const std::byte>(part.data(), here));
+    std::vector<std::byte> chunk(chunk_bytes);
+    for (std::uint64_t first_byte = 0; first_byte < bytes; first_byte += chunk_bytes) {
+      const std::uint64_t count = std::min(chunk_bytes, bytes - first_byte);
+      copy_bytes(*ctx, chunk.data(), first + first_byte, count);
+      look(first_byte, std::span<const std::byte>(chunk.data(), count));
       if (HasFatalFailure()) return;
     }
   }

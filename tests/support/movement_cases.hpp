@@ -18,7 +18,7 @@ inline const char* name(index_type type) {
   return names[static_cast<int>(type)];
 }
 
-/// One movement of records through an index; near and far as in primitives/movement.hpp.
+/// One movement of records by an index list; sequential and indexed side as in primitives/movement.hpp.
 struct movement_case {
   inputs::pattern pattern;
   index_type index = index_type::u32;
@@ -31,7 +31,7 @@ struct movement_case {
   std::uint64_t indexed_misalignment = 0;
 
   std::string description() const {
-    return fmt::format("{} r{} {} n={} far={} padding {}/{} misaligned {}/{} seed {}", inputs::name(pattern),
+    return fmt::format("{} r{} {} n={} indexed={} padding {}/{} misaligned {}/{} seed {}", inputs::name(pattern),
                        record_bytes, name(index), count, indexed_count, sequential_padding, indexed_padding,
                        sequential_misalignment, indexed_misalignment, pattern.seed);
   }
@@ -46,8 +46,8 @@ inline std::vector<inputs::pattern> test_patterns(bool distinct) {
   return patterns;
 }
 
-/// Takes the next of its values on every call: a walk through cross products whose sides have coprime lengths meets
-/// every pair without running through all of them.
+/// Returns the next of its values on every call. Rotations of coprime lengths that advance together meet every pair of
+/// values, without a loop over their cross product.
 template <class T>
 class rotation {
  public:
@@ -77,13 +77,13 @@ inline void add_layout_cases(std::vector<movement_case>& cases, bool distinct) {
   for (const std::uint64_t width :
        {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 31, 32, 48, 64, 100, 128, 256, 1000, 1024, 4096, 65536}) {
     const std::uint64_t count = std::clamp<std::uint64_t>((512 << 10) / width, 37, 8999);
-    const std::uint64_t far = count + 5;
+    const std::uint64_t indexed_count = count + 5;
     const std::uint64_t to_16 = 16 - width % 16;
-    cases.push_back({patterns.next(), types.next(), count, far, width});
-    cases.push_back({patterns.next(), types.next(), count, far, width, 1, 3});
-    cases.push_back({patterns.next(), types.next(), count, far, width, to_16, to_16});
-    cases.push_back({patterns.next(), types.next(), count, far, width, 0, 0, 1, 3});
-    cases.push_back({patterns.next(), types.next(), count, far, width, to_16, to_16 + 16, 8, 4});
+    cases.push_back({patterns.next(), types.next(), count, indexed_count, width});
+    cases.push_back({patterns.next(), types.next(), count, indexed_count, width, 1, 3});
+    cases.push_back({patterns.next(), types.next(), count, indexed_count, width, to_16, to_16});
+    cases.push_back({patterns.next(), types.next(), count, indexed_count, width, 0, 0, 1, 3});
+    cases.push_back({patterns.next(), types.next(), count, indexed_count, width, to_16, to_16 + 16, 8, 4});
     types.next();
   }
 }
@@ -111,7 +111,7 @@ inline void add_big_cases(std::vector<movement_case>& cases, bool distinct) {
   cases.push_back({permutation, index_type::u64, million / 8, million, 64});
 }
 
-/// What gathers (repeats allowed) or scatters (distinct) are tried with.
+/// All cases of a gather, whose indices may repeat, or of a scatter, whose indices are distinct.
 inline std::vector<movement_case> movement_cases(bool distinct) {
   std::vector<movement_case> cases;
   add_pattern_cases(cases, distinct);

@@ -18,40 +18,42 @@
 
 namespace sheaf::tests {
 
-/// What a gather or scatter reads and writes over: near and far as in primitives/movement.hpp.
+/// Input and output of a gather or scatter before the call; sequential and indexed side as in primitives/movement.hpp.
 struct multipass_trial {
   bool gathers;
   bounds checking;
   index_type type;
-  image near;
+  image sequential;
   image index;
-  image far;
+  image indexed;
 
   multipass_trial(bool is_gather, const movement_case& c, bounds b = bounds::check)
       : gathers(is_gather),
         checking(b),
         type(c.index),
-        near(side(!is_gather, c.count, c.record_bytes, c.sequential_padding, c.sequential_misalignment)),
+        sequential(side(!is_gather, c.count, c.record_bytes, c.sequential_padding, c.sequential_misalignment)),
         index(index_list(c.pattern, c.indexed_count, c.count, c.index)),
-        far(side(is_gather, c.indexed_count, c.record_bytes, c.indexed_padding, c.indexed_misalignment)) {}
+        indexed(side(is_gather, c.indexed_count, c.record_bytes, c.indexed_padding, c.indexed_misalignment)) {}
 
   static image side(bool is_read, std::uint64_t count, std::uint64_t width, std::uint64_t padding,
                     std::uint64_t misalignment) {
     return is_read ? filled(count, width, width + padding, misalignment, 7)
                    : poisoned(count, width, width + padding, misalignment);
   }
-  const image& written() const { return gathers ? near : far; }
+  const image& written() const { return gathers ? sequential : indexed; }
 
-  // What the reference makes of it; it leaves the first bad index with ctx.
+  // The output that the reference makes. The first bad index stays with ctx.
   image expected(const context& ctx) const {
-    image n = near;
-    image f = far;
+    image sequential_copy = sequential;
+    image indexed_copy = indexed;
     if (gathers) {
-      gather(ctx, f.view(), index_view(index, type), n.view(), {.bounds = checking, .variant = "reference.serial"});
-      return n;
+      gather(ctx, indexed_copy.view(), index_view(index, type), sequential_copy.view(),
+             {.bounds = checking, .variant = "reference.serial"});
+      return sequential_copy;
     }
-    scatter(ctx, n.view(), index_view(index, type), f.view(), {.bounds = checking, .variant = "reference.serial"});
-    return f;
+    scatter(ctx, sequential_copy.view(), index_view(index, type), indexed_copy.view(),
+            {.bounds = checking, .variant = "reference.serial"});
+    return indexed_copy;
   }
 };
 
@@ -60,15 +62,15 @@ const Variant& named(std::span<const Variant> all, std::string_view name) {
   return *std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
 }
 
-/// Plans with the variant of ctx's backend, changes the plan, runs it; returns what it made of the written side.
+/// Plans with the variant of ctx's backend, changes the plan and runs it. Returns the side that it wrote.
 template <class Change>
 std::vector<std::byte> run_multipass(const context& ctx, const multipass_trial& t, Change change) {
-  const placed near(ctx, t.near);
+  const placed sequential(ctx, t.sequential);
   const placed index(ctx, t.index);
-  const placed far(ctx, t.far);
+  const placed indexed(ctx, t.indexed);
   const std::string name = ctx.backend() == backend_kind::cuda ? "cuda.multipass" : "cpu.multipass";
-  const primitives::movement m = primitives::describe_movement(ctx, near.view(), index.index(t.type), far.view(),
-                                                               access_pattern::unknown(), t.checking);
+  const primitives::movement m = primitives::describe_movement(ctx, sequential.view(), index.index(t.type),
+                                                               indexed.view(), access_pattern::unknown(), t.checking);
   const auto run_with = [&](const auto& variant, const auto& problem, const auto& buffers) {
     plan::planned plan = variant.plan(problem, ctx.profile());
     ASSERT_TRUE(plan.applicable()) << plan.rejection;
@@ -79,14 +81,14 @@ std::vector<std::byte> run_multipass(const context& ctx, const multipass_trial& 
   };
   if (t.gathers) {
     run_with(named(primitives::gather_variants(), name), primitives::gather_problem{m},
-             primitives::gather_buffers{far.view(), index.index(t.type), near.view()});
+             primitives::gather_buffers{indexed.view(), index.index(t.type), sequential.view()});
   } else {
     run_with(named(primitives::scatter_variants(), name), primitives::scatter_problem{m, duplicates::any},
-             primitives::scatter_buffers{near.view(), index.index(t.type), far.view()});
+             primitives::scatter_buffers{sequential.view(), index.index(t.type), indexed.view()});
   }
-  expect_bytes((t.gathers ? far : near).download(), t.gathers ? t.far : t.near, "input");
+  expect_bytes((t.gathers ? indexed : sequential).download(), t.gathers ? t.indexed : t.sequential, "input");
   expect_bytes(index.download(), t.index, "index");
-  return (t.gathers ? near : far).download();
+  return (t.gathers ? sequential : indexed).download();
 }
 
 /// Passes and segments set by hand.

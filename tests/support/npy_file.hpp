@@ -23,7 +23,7 @@ inline std::string npy_file(unsigned version, std::string_view header, std::stri
   return file.append(header).append(data);
 }
 
-/// The same, padded as numpy pads it.
+/// An .npy header, padded as numpy pads it.
 inline std::string npy_file(std::string_view descr, std::string_view shape, std::string_view data) {
   std::string header =
       "{'descr': " + std::string(descr) + ", 'fortran_order': False, 'shape': " + std::string(shape) + ", }";

@@ -14,8 +14,8 @@
 
 namespace sheaf::tests {
 
-/// Records and everything around them, on the host: guard bytes before, `misalignment` more, the records with what
-/// lies between them, guard bytes behind. Comparing whole images finds a write in any wrong place.
+/// Records on the host with everything around them: guard bytes and `misalignment` more bytes in front, padding between
+/// records, guard bytes behind. A comparison of whole images finds every stray write.
 struct image {
   static constexpr std::uint64_t guard_bytes = 64;
 
@@ -34,8 +34,8 @@ struct image {
   std::byte* record(std::uint64_t i) { return bytes.data() + first + i * stride_bytes; }
 };
 
-/// An image of poison: each byte depends on its place, so that moved poison shows as well. `guarded_end` false ends the
-/// memory with the last record, where AddressSanitizer sees a read that goes too far.
+/// An image of bytes that depend on their place, so that poison moved elsewhere is found. Without guarded_end the
+/// memory ends with the last record, so that AddressSanitizer finds a read past it.
 inline image poisoned(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t stride_bytes,
                       std::uint64_t misalignment = 0, bool guarded_end = true) {
   image made;
@@ -92,7 +92,7 @@ class placed {
   buffer memory_;
 };
 
-/// Fails naming the first byte that differs, and the record that it is in.
+/// Expects equal bytes. A failure names the first byte that differs and its record.
 inline void expect_bytes(const std::vector<std::byte>& got, const image& expected, std::string_view what) {
   ASSERT_EQ(got.size(), expected.bytes.size());
   if (got.empty() || std::memcmp(got.data(), expected.bytes.data(), got.size()) == 0) return;

@@ -12,7 +12,7 @@
 namespace sheaf::tests {
 
 struct program_result {
-  int code = -1;  ///< what the program exited with; -1 if it did not
+  int code = -1;  ///< exit status of the program; -1 if it did not exit
   std::string out;
   std::string err;
 };

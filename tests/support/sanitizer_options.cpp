@@ -1,6 +1,6 @@
-// What the sanitizers take as given, whoever starts the tests: a test asks for more memory than there is and wants null
-// for it; the OpenMP runtime is not instrumented, and what it orders is told by its own tool instead. The sanitizers'
-// shared libraries look these functions up, so they are visible.
+// Options of the sanitizers, built in so that they hold however the tests are started. A test asks for more memory than
+// there is and expects null. The OpenMP runtime is not instrumented; its own tool reports its synchronization to
+// ThreadSanitizer. The sanitizers' shared libraries look these functions up, so they are visible.
 // NOLINTBEGIN(bugprone-reserved-identifier): their names, not ours
 #define SHEAF_SEEN_BY_SANITIZER extern "C" __attribute__((visibility("default"), used)) const char*
 

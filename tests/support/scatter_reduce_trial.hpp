@@ -36,13 +36,13 @@ inline const char* name(reduction op) {
 }
 
 struct reduce_case {
-  std::string pattern = "uniform";  ///< of inputs, or "sorted" for ascending places with repeats
+  std::string pattern = "uniform";  ///< a pattern of src/inputs, or "sorted" for ascending indices with repeats
   std::uint64_t count = 0;
   std::uint64_t slots = 1;
   value_type type = value_type::f32;
   reduction op = reduction::add;
   index_type index = index_type::u32;
-  bool shifted = false;  ///< values are aligned to their type and to no more
+  bool shifted = false;  ///< values are aligned to their type and not to more
 
   std::string description() const {
     return fmt::format("{} {} {} through {} n={} slots={}{}", name(op), name(type), pattern, name(index), count, slots,
@@ -62,8 +62,8 @@ inline image reduce_index(const reduce_case& c) {
   return list;
 }
 
-/// A number for position i: of integers all bits, of floats some that are added without overflow and, for minima and
-/// maxima, now and then one of the special ones.
+/// A number for position i. Integers have random bits. Floats add without overflow; for minima and maxima, some of them
+/// are special values.
 template <class T>
 T reduce_value(std::uint64_t i, reduction op) {
   const std::uint64_t bits = inputs::mix(i);
@@ -98,7 +98,7 @@ image reduce_values(std::uint64_t count, std::uint64_t first, const reduce_case&
   return made;
 }
 
-/// Places floats in the order of the contract: -infinity, ..., -0, +0, ..., infinity. Not for NaN.
+/// Compares floats in the order of the contract: -infinity, ..., -0, +0, ..., infinity. Neither is NaN.
 template <class T>
 auto rank(T value) {
   if constexpr (!std::is_floating_point_v<T>) {
@@ -111,8 +111,8 @@ auto rank(T value) {
   }
 }
 
-/// What a slot holds after `values`, the first of which it held before. Sums of floats are rounded once, and `slack` is
-/// what any order of additions may be away from that.
+/// The value of a slot after a reduction of `values`, the first of which is the slot's value before. A sum of floats is
+/// rounded once; `slack` bounds how far any order of additions can be from it.
 template <class T>
 T reduced_slot(const std::vector<T>& values, reduction op, double& slack) {
   slack = 0;
@@ -143,7 +143,7 @@ T reduced_slot(const std::vector<T>& values, reduction op, double& slack) {
   }
 }
 
-/// A case's memory before and after; where sums of floats may be rounded otherwise, after is known within slack.
+/// Memory of a case before and after the call. A sum of floats is known within its slack.
 struct reduce_trial {
   reduce_case c;
   image in, index, before, after;
@@ -161,7 +161,7 @@ struct reduce_trial {
     in = reduce_values<T>(c.count, 1000, c);
     before = after = reduce_values<T>(c.slots, 1U << 30, c);
     slack.assign(c.slots, 0);
-    // Positions by slot, in order.
+    // For each slot its positions, ascending.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> adds;
     for (std::uint64_t i = 0; i < c.count; ++i) {
       std::uint64_t slot = 0;
@@ -187,7 +187,7 @@ struct reduce_trial {
   }
 };
 
-/// Runs the variant; false if it does not take the problem. Bad indices stay with ctx.
+/// Runs the variant; false if it refuses the problem. Bad indices stay with ctx, to be thrown by wait().
 inline bool run_variant(const context& ctx, const reduce_trial& t, const scatter_reduce_options& options,
                         std::vector<std::byte>& got) {
   const placed in(ctx, t.in);
@@ -206,7 +206,7 @@ inline bool run_variant(const context& ctx, const reduce_trial& t, const scatter
   return true;
 }
 
-/// Slots as they should be, to the bit but for rounding, and nothing beside them touched.
+/// Expects every slot to be equal to the bit, sums of floats within their slack, and no byte beside the slots changed.
 inline void expect_slots(const std::vector<std::byte>& got, const reduce_trial& t) {
   image expected = t.after;
   image found = expected;

@@ -11,32 +11,31 @@
 
 namespace sheaf::tests {
 
-/// What the keys of the rows are like.
+/// How the keys of the rows are distributed.
 enum class key_spread {
-  uniform,   ///< any bytes
-  equal,     ///< all the same
-  two,       ///< one of two
-  few,       ///< one of 10
-  sorted,    ///< in order already
-  reversed,  ///< the other way round
-  zipf,      ///< few often, many rarely: small numbers
-  huge,      ///< 15 of 16 the same
-  nested,    ///< the highest byte is 0 in most, in most of these the next one too, and so on
-  frequent,  ///< a few often, of the others half among the highest
+  uniform,   ///< random bytes
+  equal,     ///< one key
+  two,       ///< two keys
+  few,       ///< 10 keys
+  sorted,    ///< ascending
+  reversed,  ///< descending
+  zipf,      ///< small numbers by a Zipf distribution
+  huge,      ///< one key in 15 of 16 rows
+  nested,    ///< the highest byte is 0 in most rows, in most of those the next byte is 0 as well, and so on
+  heavy,     ///< heavy keys: two in half of the rows, 40 in an eighth; another eighth is near the highest key
   special,  ///< zeros, infinities, denormal numbers and NaN of both signs, if they are floats; ends of a number's range
 };
-constexpr key_spread key_spreads[] = {key_spread::uniform,  key_spread::equal,  key_spread::two,
-                                      key_spread::few,      key_spread::sorted, key_spread::zipf,
-                                      key_spread::huge,     key_spread::nested, key_spread::reversed,
-                                      key_spread::frequent, key_spread::special};
+constexpr key_spread key_spreads[] = {key_spread::uniform,  key_spread::equal, key_spread::two,    key_spread::few,
+                                      key_spread::sorted,   key_spread::zipf,  key_spread::huge,   key_spread::nested,
+                                      key_spread::reversed, key_spread::heavy, key_spread::special};
 
 inline const char* name(key_spread s) {
-  constexpr const char* names[] = {"uniform", "equal", "two",    "few",      "sorted", "reversed",
-                                   "zipf",    "huge",  "nested", "frequent", "special"};
+  constexpr const char* names[] = {"uniform", "equal", "two",    "few",   "sorted", "reversed",
+                                   "zipf",    "huge",  "nested", "heavy", "special"};
   return names[static_cast<int>(s)];
 }
 
-/// Bytes between rows and before the first one; those of columns likewise.
+/// Bytes between rows, between values of a column, and before the first of each.
 struct sort_layout {
   std::uint64_t in_padding = 0;
   std::uint64_t out_padding = 0;
@@ -77,12 +76,12 @@ struct sort_case {
   }
 };
 
-/// Walks through all that a case can vary in, one step of every rotation for each case.
+/// Makes cases. Each case advances the rotation of everything that a case can vary in by one.
 class sort_case_maker {
  public:
   std::vector<sort_case> made;
 
-  /// The four calls, each with a layout and a spread of its own.
+  /// One case for each of the four calls, each with its own layout and spread.
   void add(std::uint64_t row_bytes, const std::vector<key_field>& fields) {
     for (const sort_call call :
          {sort_call::records, sort_call::pairs, sort_call::gather_index, sort_call::pairs_without_keys}) {
@@ -128,7 +127,7 @@ inline key_field field(std::uint64_t offset, std::uint32_t bytes, key_type type,
 inline std::vector<sort_case> sort_cases() {
   using enum key_type;
   sort_case_maker cases;
-  // Rows that are their own key.
+  // The whole row is the key.
   for (const bool down : {false, true}) {
     for (const std::uint32_t bytes : {1, 2, 4, 8, 16, 12, 3}) {
       cases.add(bytes, {field(0, bytes, unsigned_integer, down)});
@@ -144,7 +143,7 @@ inline std::vector<sort_case> sort_cases() {
       cases.add(bytes, {field(0, bytes, signed_integer, down)});
     }
   }
-  // Keys inside of wider rows, at odd places too.
+  // Keys inside of wider rows, at odd offsets too.
   for (const std::uint64_t row : {8, 12, 16, 20, 100, 128}) {
     cases.add(row, {field(4, 4, unsigned_integer)});
     cases.add(row, {field(1, 4, floating, true)});
@@ -155,7 +154,7 @@ inline std::vector<sort_case> sort_cases() {
   cases.add(16, {field(2, 10, signed_integer, true)});
   cases.add(1000, {field(990, 10, key_type::bytes)});
   cases.add(65536, {field(65528, 8, unsigned_integer)});
-  // Several fields, which do not need to lie side by side, nor apart.
+  // Several fields, which may leave gaps and may overlap.
   cases.add(8, {field(4, 4, signed_integer), field(0, 4, unsigned_integer, true)});
   cases.add(4, {field(2, 2, floating, true), field(0, 1, unsigned_integer), field(1, 1, signed_integer, true)});
   cases.add(20, {field(0, 4, signed_integer, true), field(4, 8, floating), field(12, 8, key_type::bytes, true)});
@@ -165,7 +164,7 @@ inline std::vector<sort_case> sort_cases() {
                 field(3, 1, unsigned_integer, true), field(4, 1, signed_integer), field(5, 1, signed_integer, true),
                 field(6, 1, key_type::bytes), field(7, 1, unsigned_integer)});
   cases.add(32, {field(0, 31, key_type::bytes), field(31, 1, unsigned_integer, true)});
-  // Bits of a field alone.
+  // Some bits of a field.
   cases.add(1, {field(0, 1, unsigned_integer, false, 3, 2)});
   cases.add(4, {field(0, 4, unsigned_integer, false, 5, 11)});
   cases.add(4, {field(0, 4, signed_integer, true, 31, 1)});
@@ -191,7 +190,7 @@ inline std::vector<sort_case> sort_cases() {
       spreads.next();
     }
   }
-  // Every spread where several threads and several levels work.
+  // Every spread, with rows enough for several threads and several passes.
   for (const key_spread spread : key_spreads) {
     cases.add(sort_call::records, 100003, 4, {field(0, 4, unsigned_integer)}, spread);
     cases.add(sort_call::records, 200003, 8, {field(0, 8, floating)}, spread);
@@ -225,10 +224,10 @@ inline std::vector<sort_case> sort_cases() {
   cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::uniform);
   cases.add(sort_call::records, million, 4, {field(0, 4, floating)}, key_spread::zipf);
   cases.add(sort_call::pairs, million, 4, {field(0, 4, unsigned_integer)}, key_spread::nested);
-  cases.add(sort_call::records, million, 4, {field(0, 4, signed_integer)}, key_spread::frequent);
-  cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::frequent);
-  cases.add_side_by_side(sort_call::pairs, million, field(0, 4, unsigned_integer), key_spread::frequent, 4);
-  cases.add_side_by_side(sort_call::pairs, 300007, field(0, 8, unsigned_integer), key_spread::frequent, 8);
+  cases.add(sort_call::records, million, 4, {field(0, 4, signed_integer)}, key_spread::heavy);
+  cases.add(sort_call::records, million, 8, {field(0, 8, unsigned_integer)}, key_spread::heavy);
+  cases.add_side_by_side(sort_call::pairs, million, field(0, 4, unsigned_integer), key_spread::heavy, 4);
+  cases.add_side_by_side(sort_call::pairs, 300007, field(0, 8, unsigned_integer), key_spread::heavy, 8);
   cases.add(sort_call::gather_index, million, 8, {field(0, 8, key_type::bytes)}, key_spread::huge);
   return cases.made;
 }

@@ -103,7 +103,7 @@ struct sort_trial {
             }
           }
           break;
-        case key_spread::frequent:
+        case key_spread::heavy:
           if (any % 8 < 5) {
             set_pattern(row, f, any % 8 == 4 ? any / 8 % 40 : any % 8 % 2);
           } else if (any % 2 == 0) {

@@ -37,13 +37,13 @@ struct split_case {
   std::uint64_t count = 0;
   std::uint64_t record_bytes = 4;
   split_key::kind from = split_key::kind::record_bits;
-  bit_field bits;               ///< of record_bits and key_bits
-  std::uint64_t key_bytes = 4;  ///< of keys apart
+  bit_field bits;               ///< field of the category, for record_bits and key_bits
+  std::uint64_t key_bytes = 4;  ///< width of a key that is not the record
   std::uint64_t categories = 256;
   split_layout layout;
   index_type index = index_type::u32;
   bool wants_offsets = true;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;  ///< (record, category past all)
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;  ///< (record number, bad category)
 
   bool key_is_apart() const { return from != split_key::kind::record_bits; }
   std::string description() const {
@@ -59,7 +59,7 @@ struct split_case {
   }
 };
 
-/// Walks through the cross product of all that a case can vary in, one step of every rotation for each case.
+/// Makes cases. Each case advances the rotation of everything that a case can vary in by one.
 class split_case_maker {
  public:
   std::vector<split_case> made;
@@ -102,7 +102,7 @@ class split_case_maker {
   void add_bits(split_case c, std::uint64_t bytes_there, std::uint32_t bits, std::uint64_t first) {
     c.bits = {std::min(first, bytes_there * 8 - bits), bits,
               orders_.next() == 1 ? bit_order::from_left : bit_order::little_endian};
-    if (bits > 20) c.wants_offsets = false;  // 2^32 of them take 32 GiB
+    if (bits > 20) c.wants_offsets = false;  // 2^32 offsets take 32 GiB
     made.push_back(c);
   }
 
@@ -118,7 +118,7 @@ class split_case_maker {
 
 constexpr std::uint32_t key_widths_in_bits[] = {1, 5, 8, 9, 11, 16, 17, 32};
 
-/// The key's bits at every width and start that the record, or the key apart, has.
+/// Key fields of every width at every kind of start, in records and in keys of their own.
 inline void add_key_cases(split_case_maker& cases) {
   for (const std::uint64_t width : {1, 2, 3, 4, 8, 12, 16, 24, 32, 100, 128, 1000, 65536}) {
     for (const std::uint32_t bits : key_widths_in_bits) {
@@ -138,7 +138,7 @@ inline void add_key_cases(split_case_maker& cases) {
   }
 }
 
-/// Sizes around the edges of warps, blocks, tiles and thread shares, with every way to say a category.
+/// Sizes around the edges of warps, blocks, tiles and thread shares, with every kind of key.
 inline void add_split_sizes(split_case_maker& cases) {
   rotation<std::uint32_t> bits({8, 11, 5, 16});
   rotation<std::uint64_t> widths({4, 8, 1, 12, 16, 2, 3, 24});

@@ -17,7 +17,7 @@ namespace sheaf::tests {
 enum class product { stable, unstable, gather_index, scatter_index };
 constexpr product products[] = {product::stable, product::unstable, product::gather_index, product::scatter_index};
 
-/// Whole images: what is written, and the offsets.
+/// The written array and the offsets of a call, as whole images.
 struct split_result {
   std::vector<std::byte> written;
   std::vector<std::byte> offsets;
@@ -32,7 +32,7 @@ inline const image& after(const split_trial& t, product what) {
   return what == product::scatter_index ? t.scatter_after : t.out_after;
 }
 
-/// Runs the variant; false if it does not take the problem. Bad categories stay with ctx, to be thrown by wait().
+/// Runs the variant; false if it refuses the problem. Bad categories stay with ctx, to be thrown by wait().
 inline bool run_variant(const context& ctx, const split_trial& t, product what, std::string_view variant,
                         split_result& got) {
   const placed in(ctx, t.in);
@@ -68,7 +68,7 @@ inline void sort_within_categories(image& records, const split_trial& t) {
   struct placed_record {
     std::uint64_t category;
     std::uint64_t head;  ///< first bytes, which decide nearly always
-    const std::byte* rest;
+    const std::byte* bytes;
   };
   const image before = records;
   const std::uint64_t head_bytes = std::min<std::uint64_t>(records.record_bytes, 8);
@@ -80,10 +80,10 @@ inline void sort_within_categories(image& records, const split_trial& t) {
   std::sort(order.begin(), order.end(), [&](const placed_record& a, const placed_record& b) {
     if (a.category != b.category) return a.category < b.category;
     if (a.head != b.head) return a.head < b.head;
-    return std::memcmp(a.rest, b.rest, records.record_bytes) < 0;
+    return std::memcmp(a.bytes, b.bytes, records.record_bytes) < 0;
   });
   for (std::uint64_t to = 0; to < order.size(); ++to) {
-    std::memcpy(records.record(to), order[to].rest, records.record_bytes);
+    std::memcpy(records.record(to), order[to].bytes, records.record_bytes);
   }
 }
 

@@ -28,7 +28,8 @@ inline std::uint64_t spread_category(spread s, std::uint64_t i, std::uint64_t n,
   return 0;
 }
 
-/// Where bit k of a field lies, k counted from the highest bit of the number: byte, and place in it from its lowest.
+/// The byte in which bit k of a field lies, and the bit's number in it from the lowest; k counts from the highest bit
+/// of the value.
 struct bit_place {
   std::uint64_t byte;
   unsigned from_lowest;
@@ -39,7 +40,7 @@ inline bit_place place_of_bit(const bit_field& f, std::uint32_t k) {
   return {bit / 8, static_cast<unsigned>(bit % 8)};
 }
 
-/// The field's number, bit by bit as split.hpp defines it.
+/// The value of the field, bit by bit as split.hpp defines it.
 inline std::uint64_t bits_of(const std::byte* record, const bit_field& f) {
   std::uint64_t number = 0;
   for (std::uint32_t k = 0; k < f.count; ++k) {
@@ -58,11 +59,12 @@ inline void set_bits(std::byte* record, const bit_field& f, std::uint64_t number
   }
 }
 
-/// A case's memory before and after, with an answer of its own: the record numbers sorted by category.
+/// Memory of a case before and after the call. The expected output comes from std::stable_sort of record numbers by
+/// category.
 struct split_trial {
   split_case c;
   image in;
-  image keys;  ///< nothing for record_bits
+  image keys;  ///< empty for record_bits
   std::vector<std::uint64_t> category;
   std::vector<std::uint64_t> order;  ///< gather index of the good records
   image out_before, out_after;

@@ -1,13 +1,13 @@
 #pragma once
 
-// For programs that speak CUDA themselves: the one public header that includes the toolkit's.
+// For programs that use CUDA themselves. Other public headers include nothing of the CUDA toolkit.
 #include <cuda_runtime_api.h>
 
 #include <sheaf/context.hpp>
 
 namespace sheaf {
 
-/// A context on the caller's device and stream, the current device if none is named.
+/// A context on the current device and the caller's stream, which must live longer than the work queued on it.
 inline context cuda_context(cudaStream_t stream) {
   int device = 0;
   cudaGetDevice(&device);

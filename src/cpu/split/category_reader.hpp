@@ -6,8 +6,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include <sheaf/split.hpp>
-
 #include "cpu/threads/cache_hints.hpp"
 #include "primitives/category.hpp"
 

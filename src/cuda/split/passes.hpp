@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include <sheaf/context.hpp>
-#include <sheaf/split.hpp>
 
 #include "core/context_state.hpp"
+#include "primitives/category.hpp"
 
 // Passes of a split, for split itself and for what stands on it: over records that are single words, and over keys and
 // values in arrays of their own.

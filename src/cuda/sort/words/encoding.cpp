@@ -1,6 +1,6 @@
 #include "cuda/sort/words/encoding.hpp"
 
-#include <sheaf/gather.hpp>
+#include "primitives/gather.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -182,11 +182,13 @@ word_route route_of(const sort_problem& p, const word_encoding& form, const sort
 }
 
 void gather_by_order(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order) {
-  const gather_options trusted{.bounds = bounds::trust};
-  if (p.writes_rows) gather(ctx, b.in, order, b.out, trusted);
-  for (std::uint32_t c = 0; c < p.column_count; ++c) {
-    gather(ctx, b.columns[c].in, order, b.columns[c].out, trusted);
-  }
+  const auto gather_rows = [&](const_records in, records out) {
+    const primitives::gather_problem problem =
+        primitives::describe_gather(ctx, in, order, out, access_pattern::unknown(), bounds::trust);
+    primitives::run_gather(ctx, problem, {in, order, out});
+  };
+  if (p.writes_rows) gather_rows(b.in, b.out);
+  for (std::uint32_t c = 0; c < p.column_count; ++c) gather_rows(b.columns[c].in, b.columns[c].out);
 }
 
 }  // namespace sheaf::cuda

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <sheaf/context.hpp>
+#include <sheaf/export.hpp>
+
+// What a machine can do, as numbers. Functions that make, read and keep profiles are in sheaf/machine.hpp.
+namespace sheaf {
+
+/// Measured rate of random access to records of `record_bytes` in `footprint_bytes` of memory.
+struct access_rate {
+  std::uint64_t footprint_bytes = 0;
+  std::uint64_t record_bytes = 0;
+  double records_per_second = 0;
+};
+
+/// Measured rate of a copy between two arrays that take `footprint_bytes` together. Bytes read and written both count.
+struct stream_rate {
+  std::uint64_t footprint_bytes = 0;
+  double bytes_per_second = 0;
+};
+
+/// Measured latency of pointer chasing in `footprint_bytes`: the time of one read whose address the read before
+/// returns.
+struct latency_point {
+  std::uint64_t footprint_bytes = 0;
+  double seconds = 0;
+};
+
+/// The measured rates and latencies of a machine, from which plans predict time.
+struct SHEAF_API machine {
+  static constexpr int schema_version = 2;
+
+  std::string name;  ///< name of the device: "NVIDIA H200"
+  backend_kind backend = backend_kind::cpu;
+  std::string source;  ///< origin of the profile: "shipped", "measured", or the file it was read from
+  std::map<std::string, std::string> versions;  ///< versions of what measured it: sheaf, compiler, driver
+  std::uint64_t memory_bytes = 0;
+  std::vector<std::uint64_t> cache_levels;  ///< bytes of each cache, smallest first; on a GPU one multiprocessor's L1
+  std::uint64_t cache_bytes = 0;            ///< bytes of the last cache before memory
+  std::uint64_t sector_bytes = 0;           ///< bytes that a write to memory moves at least
+  std::uint64_t fetch_bytes = 0;            ///< bytes that a read from memory moves at least
+  std::uint32_t parallelism = 1;            ///< threads or multiprocessors that the rates were measured with
+  double copy_bytes_per_second = 0;         ///< rate of a copy, read plus written, at the largest footprint
+  double cached_bytes_per_second = 0;       ///< rate of a copy, read plus written, in a quarter of the last cache
+  double launch_seconds = 0;                ///< time of a call with one record to move, until its stream is idle
+  double step_seconds = 0;                  ///< time of one more kernel, or parallel region, after one it depends on
+  double barrier_seconds = 0;               ///< time of one barrier of all workers inside a kernel or parallel region
+  double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
+  double digit_seconds = 0;  ///< time in which a thread, with all threads busy, counts a word of 8 bytes in its cache
+                             ///< and moves it by a digit of 8 bits; 0 where it was not measured, and on GPUs
+  std::vector<stream_rate> streams;      ///< ordered by footprint_bytes
+  std::vector<latency_point> latencies;  ///< ordered by footprint_bytes
+  std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
+  std::vector<access_rate> random_write;
+  std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
+
+  /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
+  double streamed(std::uint64_t bytes, std::uint64_t footprint) const;
+  /// Seconds to read `count` records of `bytes` at random places of `footprint` bytes.
+  double random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
+  /// Seconds to write `count` records of `bytes` at random places of `footprint` bytes.
+  double random_writes(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
+  /// Seconds of `count` atomic additions to words of `bytes` at random places of `footprint` bytes. A profile without
+  /// atomic_add prices them as writes.
+  double atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
+  /// This machine with `threads` of its parallelism. Rates of all workers together shrink in proportion and never grow;
+  /// latencies and digit_seconds, which are those of one thread, stay.
+  machine with_parallelism(std::uint32_t threads) const;
+};
+
+}  // namespace sheaf

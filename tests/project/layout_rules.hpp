@@ -1,0 +1,94 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "project/source_tree.hpp"
+
+namespace sheaf::tests {
+
+/// Looks where things lie under a root and collects "file: rule" for every one that is not where its name says.
+class layout_rules {
+ public:
+  static constexpr std::size_t most_files_in_folder = 30;
+
+  explicit layout_rules(std::filesystem::path root) : tree_(std::move(root)) {}
+
+  std::vector<std::string> broken() {
+    for (const char* const backend : {"src/cpu", "src/cuda"}) {
+      for (const auto& file : tree_.sources(backend)) check_variants(file);
+      for (const auto& family : tree_.folders(backend)) check_readme(family);
+    }
+    for (const char* const folder : {"src", "bench", "tests"}) check_names_and_counts(folder);
+    std::sort(broken_.begin(), broken_.end());
+    return broken_;
+  }
+  std::size_t variants_found() const { return variants_; }
+
+ private:
+  using path = std::filesystem::path;
+
+  void complain(const path& file, const std::string& rule) { broken_.push_back(tree_.name_of(file) + ": " + rule); }
+
+  // "lsd" of lsd.cu, "shipped" of shipped.cpp.in
+  static std::string stem_of(const path& file) {
+    const std::string name = file.filename().string();
+    return name.substr(0, name.find('.'));
+  }
+
+  // cuda.bucketed is found in gather_bucketed.cu; what a paper describes, in a file that begins with the paper's key.
+  void check_variants(const path& file) {
+    static const std::regex definition(R"re(\w*variant\s+\w+\s*\{\s*"(cpu|cuda)\.(\w+)")re");
+    static const std::regex paper_key("^[a-z]+[0-9]{4}_");
+    const std::vector<std::string> folders = tree_.folders_of(file);
+    const bool is_paper = std::find(folders.begin(), folders.end(), "papers") != folders.end();
+    const std::string stem = stem_of(file);
+    const std::string text = text_of(file);
+    for (std::sregex_iterator found(text.begin(), text.end(), definition); found != std::sregex_iterator(); ++found) {
+      ++variants_;
+      const std::string name = (*found)[1].str() + "." + (*found)[2].str();
+      if (is_paper) {
+        if (!std::regex_search(stem, paper_key)) {
+          complain(file, fmt::format("defines {}, but its name begins with no paper's key", name));
+        }
+      } else if (stem.find((*found)[2].str()) == std::string::npos) {
+        complain(file, fmt::format("defines {}, but is not named for it", name));
+      }
+    }
+  }
+
+  void check_readme(const path& family) {
+    if (!std::filesystem::is_regular_file(family / "README.md")) complain(family, "has no README.md");
+  }
+
+  void check_names_and_counts(const std::string& folder) {
+    std::map<path, std::size_t> files_of_folder;
+    for (const auto& file : tree_.sources(folder)) {
+      ++files_of_folder[file.parent_path()];
+      const std::string repeated = file.parent_path().filename().string();
+      if (has_word(stem_of(file), repeated)) complain(file, fmt::format("repeats its folder's name, {}", repeated));
+    }
+    for (const auto& [long_folder, count] : files_of_folder) {
+      if (count > most_files_in_folder) {
+        complain(long_folder, fmt::format("has {} source files, more than {}", count, most_files_in_folder));
+      }
+    }
+  }
+
+  // Whether "_word_" is in "_name_".
+  static bool has_word(const std::string& name, const std::string& word) {
+    return fmt::format("_{}_", name).find(fmt::format("_{}_", word)) != std::string::npos;
+  }
+
+  source_tree tree_;
+  std::vector<std::string> broken_;
+  std::size_t variants_ = 0;
+};
+
+}  // namespace sheaf::tests

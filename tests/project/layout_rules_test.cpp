@@ -1,0 +1,100 @@
+#include "project/layout_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include "project/planted_tree.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using list = std::vector<std::string>;
+
+TEST(LayoutRules, AreKeptByTheSources) {
+  layout_rules rules(SHEAF_SOURCE_DIR);
+  if (!std::filesystem::exists(SHEAF_SOURCE_DIR "/src/core"))
+    GTEST_SKIP() << "the sources are not at " SHEAF_SOURCE_DIR;
+  for (const std::string& broken : rules.broken()) ADD_FAILURE() << broken;
+  EXPECT_GE(rules.variants_found(), 40U) << "too few to be all variants";
+}
+
+class PlantedLayout : public planted_tree {
+ protected:
+  list broken() { return layout_rules(root()).broken(); }
+  void plant_files(const std::string& folder, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) plant(fmt::format("{}/a{}.hpp", folder, i), "");
+  }
+};
+
+constexpr const char* direct =
+    "constinit const primitives::gather_variant gather_direct{\"cuda.direct\", plan, run};\n";
+
+TEST_F(PlantedLayout, WithVariantsInFilesOfTheirNamePasses) {
+  plant("src/cuda/movement/README.md", "");
+  plant("src/cuda/movement/gather_direct.cu", direct);
+  plant("src/cuda/movement/scatter_by_page.cu",
+        "const scatter_variant scatter_by_page{\n    \"cpu.by_page\", plan};\n");
+  plant("src/cuda/papers/README.md", "");
+  plant("src/cuda/papers/he2007_sort.cu",
+        "const primitives::sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
+  plant("src/primitives/gather.hpp", "extern const primitives::gather_variant gather_direct;\n");
+  plant("src/primitives/prepare.cpp", "constexpr prepare_variant kept{\"kept\", plan_kept, run_kept};\n");
+  EXPECT_EQ(broken(), list{});
+}
+
+TEST_F(PlantedLayout, WithVariantsElsewhereIsNamed) {
+  plant("src/cuda/movement/README.md", "");
+  plant("src/cuda/movement/gather.cu", direct);
+  plant("src/cpu/sort/README.md", "");
+  plant("src/cpu/sort/run.cpp",
+        "const sort_variant sort_lsd{\"cpu.lsd\", plan_lsd, run_lsd};\n"
+        "const sort_variant sort_msd{\n    \"cpu.msd\", plan_msd, run_msd};\n");
+  plant("src/cuda/papers/README.md", "");
+  plant("src/cuda/papers/bitonic.cu", "const sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
+  EXPECT_EQ(broken(), (list{
+                          "src/cpu/sort/run.cpp: defines cpu.lsd, but is not named for it",
+                          "src/cpu/sort/run.cpp: defines cpu.msd, but is not named for it",
+                          "src/cuda/movement/gather.cu: defines cuda.direct, but is not named for it",
+                          "src/cuda/papers/bitonic.cu: defines cuda.bitonic, but its name begins with no paper's key",
+                      }));
+}
+
+TEST_F(PlantedLayout, WithFamiliesThatSayNothingOfThemselvesIsNamed) {
+  plant("src/cuda/block/scan.cuh", "");
+  plant("src/cpu/threads/parallel.hpp", "");
+  plant("src/cpu/threads/README.md", "");
+  plant("src/core/context.cpp", "");
+  EXPECT_EQ(broken(), list{"src/cuda/block: has no README.md"});
+}
+
+TEST_F(PlantedLayout, WithNamesThatRepeatTheirFolderIsNamed) {
+  plant("src/cuda/split/README.md", "");
+  plant("src/cuda/split/split_pass.cuh", "");
+  plant("src/cuda/split/splits.cuh", "");
+  plant("src/cuda/papers/README.md", "");
+  plant("src/cuda/papers/patidar2009_split.cu", "");
+  plant("bench/harness/harness.hpp", "");
+  plant("tests/cli/plan_cli_test.cpp", "");
+  plant("src/plan/shipped_plan.cpp.in", "");
+  EXPECT_EQ(broken(), (list{
+                          "bench/harness/harness.hpp: repeats its folder's name, harness",
+                          "src/cuda/split/split_pass.cuh: repeats its folder's name, split",
+                          "src/plan/shipped_plan.cpp.in: repeats its folder's name, plan",
+                          "tests/cli/plan_cli_test.cpp: repeats its folder's name, cli",
+                      }));
+}
+
+TEST_F(PlantedLayout, WithFoldersOfMoreThanThirtyFilesIsNamed) {
+  plant_files("src/jobs", 30);
+  plant("src/jobs/CMakeLists.txt", "");
+  plant("src/jobs/merge/loser_tree.hpp", "");
+  plant_files("tests/support", 31);
+  plant_files("bench/peers", 32);
+  plant_files("examples", 33);
+  EXPECT_EQ(broken(), (list{
+                          "bench/peers: has 32 source files, more than 30",
+                          "tests/support: has 31 source files, more than 30",
+                      }));
+}
+
+}  // namespace
+}  // namespace sheaf::tests
