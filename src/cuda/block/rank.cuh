@@ -63,7 +63,7 @@ constexpr int middle_lane = 16;
 /// Whether many lanes have the bin of the middle one, as far as their first records tell: sorted lists and skewed ones,
 /// whose lanes would wait for each other at one counter.
 template <class Bin>
-__device__ __forceinline__ bool is_crowded(Bin bin) {
+__device__ __forceinline__ bool has_hot_bin(Bin bin) {
   constexpr int many = 6;
   const std::uint32_t b = bin(0);
   return __popc(__ballot_sync(~0U, b == __shfl_sync(~0U, b, middle_lane))) >= many;
@@ -72,7 +72,7 @@ __device__ __forceinline__ bool is_crowded(Bin bin) {
 /// Adds 1 for each lane to its bin's counter, and for the lanes of the middle lane's bin all at once; what the counter
 /// was before comes back, as if lanes had come one by one.
 template <int Bins, bool SkipsNone>
-__device__ __forceinline__ std::uint32_t add_with_middle_lane(std::uint32_t b, std::uint32_t* histogram) {
+__device__ __forceinline__ std::uint32_t add_aggregated(std::uint32_t b, std::uint32_t* histogram) {
   const std::uint32_t lane = threadIdx.x % 32;
   const bool meets = b == __shfl_sync(~0U, b, middle_lane);
   const std::uint32_t met = __ballot_sync(~0U, meets);
@@ -95,10 +95,10 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
     for (int k = 0; k < Items; ++k) rank.set(k, first + k * 32);
     return;
   }
-  if (is_crowded(bin)) {
+  if (has_hot_bin(bin)) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      rank.set(k, add_with_middle_lane<Bins, SkipsNone>(bin(k), histogram));
+      rank.set(k, add_aggregated<Bins, SkipsNone>(bin(k), histogram));
     }
     return;
   }
@@ -169,7 +169,7 @@ __device__ __forceinline__ std::uint32_t lanes_with(std::uint32_t bin) {
 /// Where a warp's records go that keep their order, if `places`, the warp's own, has where those of each bin begin;
 /// past them afterwards. More instructions than rank_in_warp, and fewer accesses to shared memory.
 template <int Items, int Bins, class Bin>
-__device__ __forceinline__ void rank_by_votes(Bin bin, std::uint32_t* places, packed_numbers<Items>& rank) {
+__device__ __forceinline__ void rank_by_match(Bin bin, std::uint32_t* places, packed_numbers<Items>& rank) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t lanes_so_far = (2U << lane) - 1;
 #pragma unroll

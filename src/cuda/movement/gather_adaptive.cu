@@ -19,12 +19,12 @@ plan::planned plan_sampled(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (const char* reason = sampling_rejection(p, widest_record)) return plan::rejected(reason);
   plan::planned plan = plan_passes(p, m, plan::he2007::operation::gather, [&](std::uint64_t passes) {
-    return priced(reads_in_passes(p, m, passes), m, false);
+    return to_plan(multipass_gather_cost(p, m, passes), m, false);
   });
   plan.add("sampling", 0.1 * plan.seconds);
   primitives::movement in_order = p;
   in_order.pattern = access_pattern::sequential();
-  const bool is_short = priced(reads_of(in_order, m), m, false).seconds < least_in_order_seconds;
+  const bool is_short = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order_seconds;
   plan.by_name_only = is_short || p.record_bytes < narrowest_asked || p.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }

@@ -109,7 +109,7 @@ plan::planned plan_clustered(const gather_problem& p, const machine& m) {
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     constexpr double least_in_order = 180e-6;
-    plan.by_name_only = priced(reads_of(in_order, m), m, false).seconds < least_in_order;
+    plan.by_name_only = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }

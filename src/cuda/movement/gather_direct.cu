@@ -14,7 +14,7 @@ constexpr std::size_t cache_sized = 0;  // plan_direct's parameter: the table is
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  plan::planned plan = priced(reads_of(p, m), m, false);
+  plan::planned plan = to_plan(gather_cost(p, m), m, false);
   plan.parameters[cache_sized] = p.indexed_bytes() > m.cache_bytes * 3 / 4 && p.indexed_bytes() < m.cache_bytes * 3 / 2;
   return plan;
 }
@@ -29,9 +29,9 @@ void run_direct(const context& ctx, const gather_problem& p, const plan::planned
 // One word per record leaves lanes nothing to share, and staging indices in shared memory keeps little in flight.
 plan::planned plan_collective(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  memory_cost t = reads_of(p, m);
+  memory_cost t = gather_cost(p, m);
   if (words_per_record(p) == 1) t.issue = single_issue_seconds(static_cast<double>(p.count), m);
-  return priced(t, m, false);
+  return to_plan(t, m, false);
 }
 
 void run_collective(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
@@ -43,9 +43,9 @@ void run_collective(const context& ctx, const gather_problem& p, const plan::pla
 // Lanes of a warp walk records that lie apart: no two of them share a sector.
 plan::planned plan_thread_per_record(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  memory_cost t = reads_of(p, m);
+  memory_cost t = gather_cost(p, m);
   t.issue = single_issue_seconds(static_cast<double>(p.count), m);
-  return priced(words_per_record(p) == 1 ? t : lanes_apart(t, p, m), m, false);
+  return to_plan(words_per_record(p) == 1 ? t : uncoalesced(t, p, m), m, false);
 }
 
 void run_thread_per_record(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {

@@ -15,7 +15,7 @@ plan::planned plan_multipass(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::gather,
-                     [&](std::uint64_t passes) { return priced(reads_in_passes(p, m, passes), m, false); });
+                     [&](std::uint64_t passes) { return to_plan(multipass_gather_cost(p, m, passes), m, false); });
 }
 
 void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {

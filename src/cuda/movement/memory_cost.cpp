@@ -275,18 +275,18 @@ memory_cost in_passes(const primitives::movement& p, const machine& m, std::uint
 
 }  // namespace
 
-memory_cost reads_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}, p); }
-memory_cost writes_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}, p); }
+memory_cost gather_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}, p); }
+memory_cost scatter_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}, p); }
 
-memory_cost reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
+memory_cost multipass_gather_cost(const primitives::movement& p, const machine& m, std::uint64_t passes) {
   return in_passes(p, m, passes, false);
 }
-memory_cost writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes) {
+memory_cost multipass_scatter_cost(const primitives::movement& p, const machine& m, std::uint64_t passes) {
   return in_passes(p, m, passes, true);
 }
 
-memory_cost atomics_of(const primitives::movement& p, const machine& m) {
-  memory_cost t = writes_of(p, m);
+memory_cost atomic_add_cost(const primitives::movement& p, const machine& m) {
+  memory_cost t = scatter_cost(p, m);
   std::uint64_t window = p.indexed_bytes();
   if (p.pattern.shape == kind::clustered) window = std::min(window, p.pattern.parameter * p.indexed_stride_bytes);
   if (p.pattern.shape == kind::repeated) window = std::min(window, p.pattern.parameter * p.indexed_stride_bytes);
@@ -296,7 +296,7 @@ memory_cost atomics_of(const primitives::movement& p, const machine& m) {
   return t;
 }
 
-memory_cost lanes_apart(memory_cost t, const primitives::movement& p, const machine& m) {
+memory_cost uncoalesced(memory_cost t, const primitives::movement& p, const machine& m) {
   const double words = static_cast<double>(p.count) * static_cast<double>(p.record_bytes / p.word_bytes);
   const double both = words * (m.random_reads(1, p.word_bytes, in_l2) + m.random_writes(1, p.word_bytes, in_l2));
   t.access = std::max(t.access, both);
@@ -309,7 +309,7 @@ double single_issue_seconds(double records, const machine& m) {
   return records / (single_records_per_second * m.parallelism);
 }
 
-plan::planned priced(const memory_cost& t, const machine& m, bool writes) {
+plan::planned to_plan(const memory_cost& t, const machine& m, bool writes) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.access_seconds);
   plan.add_overlapped(

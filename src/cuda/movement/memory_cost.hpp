@@ -20,11 +20,11 @@ struct memory_cost {
 };
 
 /// The memory_cost of a gather's or scatter's accesses, whichever variant makes them: its far side is read or written.
-memory_cost reads_of(const primitives::movement& p, const machine& m);
-memory_cost writes_of(const primitives::movement& p, const machine& m);
+memory_cost gather_cost(const primitives::movement& p, const machine& m);
+memory_cost scatter_cost(const primitives::movement& p, const machine& m);
 
 /// The same for atomic additions to words of the far side.
-memory_cost atomics_of(const primitives::movement& p, const machine& m);
+memory_cost atomic_add_cost(const primitives::movement& p, const machine& m);
 
 /// Whether accesses of this order fall anywhere: at random, or as far as one knows.
 inline bool is_scattered(access_pattern order) {
@@ -32,14 +32,14 @@ inline bool is_scattered(access_pattern order) {
 }
 
 /// Latency and memory_cost as a plan's terms.
-plan::planned priced(const memory_cost& t, const machine& m, bool writes);
+plan::planned to_plan(const memory_cost& t, const machine& m, bool writes);
 
 /// The same in `passes` passes, each over the whole index and a region of the far side (primitives/multipass.hpp).
-memory_cost reads_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
-memory_cost writes_in_passes(const primitives::movement& p, const machine& m, std::uint64_t passes);
+memory_cost multipass_gather_cost(const primitives::movement& p, const machine& m, std::uint64_t passes);
+memory_cost multipass_scatter_cost(const primitives::movement& p, const machine& m, std::uint64_t passes);
 
 /// What a movement costs whose lanes walk records that lie apart: every word of both sides is a request of its own.
-memory_cost lanes_apart(memory_cost t, const primitives::movement& p, const machine& m);
+memory_cost uncoalesced(memory_cost t, const primitives::movement& p, const machine& m);
 
 /// Seconds to move `words` words one at a time, a load and a store each, where enough of them are in flight.
 double issue_seconds(double words, const machine& m);

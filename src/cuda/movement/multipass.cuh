@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(block_threads)
         lists = index - region_begin < region_count;
         if (lists) {
           offset = index * a.indexed_stride;
-        } else if (at.pass == 0 && !is_good_either(a, first + r, index)) {
+        } else if (at.pass == 0 && !check_index(a, first + r, index)) {
           lists = Direction == direction::gather;  // its record is cleared
         }
       }

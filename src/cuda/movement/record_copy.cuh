@@ -56,7 +56,7 @@ __device__ __forceinline__ std::uint64_t index_at(const move_arguments& a, std::
                            : __ldg(static_cast<const std::uint32_t*>(a.index) + i);
 }
 
-__device__ __forceinline__ bool is_good_either(const move_arguments& a, std::uint64_t i, std::uint64_t index) {
+__device__ __forceinline__ bool check_index(const move_arguments& a, std::uint64_t i, std::uint64_t index) {
   if (index < a.limit) return true;
   if (a.wide_index != 0) {
     report_bad_index(a.guard, i, index);
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(block_threads)
   for (std::uint32_t r = threadIdx.x; r < records; r += block_threads) {
     const std::uint64_t i = first + r;
     const std::uint64_t index = index_at(a, i);
-    bool moves = is_good_either(a, i, index);
+    bool moves = check_index(a, i, index);
     if (moves && winner32 != nullptr) moves = winner32[index] == static_cast<std::uint32_t>(i + 1);
     if (moves && winner64 != nullptr) moves = winner64[index] == i + 1;
     indexed_offset[r] = moves ? index * a.indexed_stride : no_record;
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
-  const bool good = is_good_either(a, i, index);
+  const bool good = check_index(a, i, index);
   const std::uint64_t near = i * a.sequential_stride;
   const std::uint64_t far = index * a.indexed_stride;
   for (std::uint32_t w = 0; w < words_per_record; ++w) {

@@ -18,12 +18,12 @@ plan::planned plan_sampled(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = sampling_rejection(p, widest_record)) return plan::rejected(reason);
   plan::planned plan = plan_passes(p, m, plan::he2007::operation::scatter, [&](std::uint64_t passes) {
-    return priced(writes_in_passes(p, m, passes), m, true);
+    return to_plan(multipass_scatter_cost(p, m, passes), m, true);
   });
   plan.add("sampling", 0.1 * plan.seconds);
   primitives::movement in_order = p;
   in_order.pattern = access_pattern::sequential();
-  const bool is_short = priced(writes_of(in_order, m), m, true).seconds < least_in_order_seconds;
+  const bool is_short = to_plan(scatter_cost(in_order, m), m, true).seconds < least_in_order_seconds;
   plan.by_name_only = is_short || p.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }

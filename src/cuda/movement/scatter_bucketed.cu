@@ -128,7 +128,7 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     constexpr double least_in_order = 180e-6;
-    plan.by_name_only = priced(writes_of(in_order, m), m, true).seconds < least_in_order;
+    plan.by_name_only = to_plan(scatter_cost(in_order, m), m, true).seconds < least_in_order;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }

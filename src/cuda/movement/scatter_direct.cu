@@ -18,7 +18,7 @@ const char* any_writer_rejection(const scatter_problem& p) {
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
-  return priced(writes_of(p, m), m, true);
+  return to_plan(scatter_cost(p, m), m, true);
 }
 
 void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
@@ -30,9 +30,9 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
 // One word per record leaves lanes nothing to share, and staging indices in shared memory keeps little in flight.
 plan::planned plan_collective(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  memory_cost t = writes_of(p, m);
+  memory_cost t = scatter_cost(p, m);
   if (words_per_record(p) == 1) t.issue = single_issue_seconds(static_cast<double>(p.count), m);
-  return priced(t, m, true);
+  return to_plan(t, m, true);
 }
 
 void run_collective(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
@@ -44,9 +44,9 @@ void run_collective(const context& ctx, const scatter_problem& p, const plan::pl
 // Lanes of a warp walk records that lie apart: sectors are written in parts.
 plan::planned plan_thread_per_record(const scatter_problem& p, const machine& m) {
   if (const char* reason = any_writer_rejection(p)) return plan::rejected(reason);
-  memory_cost t = writes_of(p, m);
+  memory_cost t = scatter_cost(p, m);
   t.issue = single_issue_seconds(static_cast<double>(p.count), m);
-  return priced(words_per_record(p) == 1 ? t : lanes_apart(t, p, m), m, true);
+  return to_plan(words_per_record(p) == 1 ? t : uncoalesced(t, p, m), m, true);
 }
 
 void run_thread_per_record(const context& ctx, const scatter_problem& p, const plan::planned&,

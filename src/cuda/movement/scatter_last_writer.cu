@@ -22,7 +22,7 @@ plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
   plan::planned plan;
   plan.scratch_bytes = p.indexed_count * winner_bytes(p);
   const std::uint64_t footprint = p.sequential_bytes() + 2 * p.index_bytes() + p.indexed_bytes() + plan.scratch_bytes;
-  const plan::planned writing = priced(writes_of(p, m), m, true);
+  const plan::planned writing = to_plan(scatter_cost(p, m), m, true);
   plan.add("latency", 2 * m.step_seconds);
   plan.add("streamed", m.streamed(p.index_bytes(), footprint));
   plan.add("clearing", clears_table(p) ? m.streamed(plan.scratch_bytes, footprint)
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(block_threads) elect(const __grid_constant__ m
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
-  if (is_good_either(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
+  if (check_index(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
 }
 
 template <class Winner>

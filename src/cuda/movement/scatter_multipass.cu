@@ -15,7 +15,7 @@ plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::scatter,
-                     [&](std::uint64_t passes) { return priced(writes_in_passes(p, m, passes), m, true); });
+                     [&](std::uint64_t passes) { return to_plan(multipass_scatter_cost(p, m, passes), m, true); });
 }
 
 void run_multipass(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
