@@ -9,7 +9,7 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-// Each pass scans the index and reads its share of the input, spread over it.
+// Each pass scans the index and reads its records, which are spread over the input.
 plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
@@ -19,7 +19,7 @@ plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
 }
 
 void run_multipass(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
-  const device_scope here(ctx.device());
+  const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   launch_multipass<direction::scatter>(ctx, p, plan, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
