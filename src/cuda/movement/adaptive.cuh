@@ -9,7 +9,7 @@
 // pass after another in the order in which blocks start.
 namespace sheaf::cuda {
 
-/// How the blocks of an adaptive kernel pass_block_records the list.
+/// How the blocks of an adaptive kernel share the list.
 struct adaptive_schedule {
   order_sample sample;
   primitives::equal_parts regions;     ///< regions of the indexed side, one for each pass
