@@ -2,13 +2,15 @@
 
 #include <cstdint>
 
-// Where a block's records go among those of their bin: the heart of every split. A thread has Items records; bins are
-// numbers below Bins, and a record whose bin is not is left out; SkipsNone says that there are none of these.
+// Ranking, the heart of every split: the rank of a record is its position among the records of its bin in the tile. A
+// thread holds Items records. Bins are numbered below Bins; a record whose bin number is not takes no part.
+// HasAllRecords promises that no record is left out.
 namespace sheaf::cuda {
 
-constexpr std::uint32_t no_bin = 0xffff;
+constexpr std::uint32_t no_bin = 0xffff;  ///< bin number of a record that takes no part
 
-/// Items numbers of 16 bits, two to a register; k must be a constant once loops are unrolled.
+/// Items numbers of 16 bits, two in a register. The argument k must be a constant once loops are unrolled, or the
+/// registers become local memory.
 template <int Items>
 class packed_numbers {
  public:
@@ -16,20 +18,20 @@ class packed_numbers {
     if (k % 2 == 0) {
       pairs_[k / 2] = value;
     } else {
-      pairs_[k / 2] |= value << 16;  // set in order
+      pairs_[k / 2] |= value << 16;  // items are set in ascending order
     }
   }
   __device__ __forceinline__ std::uint32_t get(int k) const {
     return k % 2 == 0 ? pairs_[k / 2] & 0xffff : pairs_[k / 2] >> 16;
   }
-  /// Sums stay below 2^16.
+  /// The sum must stay below 2^16.
   __device__ __forceinline__ void add(int k, std::uint32_t value) { pairs_[k / 2] += value << (k % 2 * 16); }
 
  private:
   std::uint32_t pairs_[(Items + 1) / 2];
 };
 
-/// Items numbers of 8 bits, four to a register.
+/// Items numbers of 8 bits, four in a register; k is a constant as in packed_numbers.
 template <int Items>
 class packed_bytes {
  public:
@@ -37,7 +39,7 @@ class packed_bytes {
     if (k % 4 == 0) {
       fours_[k / 4] = value;
     } else {
-      fours_[k / 4] |= value << (k % 4 * 8);  // set in order
+      fours_[k / 4] |= value << (k % 4 * 8);  // items are set in ascending order
     }
   }
   __device__ __forceinline__ std::uint32_t get(int k) const { return __byte_perm(fours_[k / 4], 0, 0x4440 + k % 4); }
@@ -46,46 +48,49 @@ class packed_bytes {
   std::uint32_t fours_[(Items + 3) / 4];
 };
 
-/// Whether all records of a warp have one bin, as where the list is sorted or all the same; then nobody needs to meet.
+/// Whether all records of a warp have the same bin, as in sorted lists and lists of one key. Their ranks are
+/// consecutive then, and lanes need not look for each other.
 template <int Items, class Bin>
 __device__ __forceinline__ bool is_one_bin(Bin bin) {
   const std::uint32_t first = __shfl_sync(~0U, bin(0), 0);
   if (!__all_sync(~0U, bin(0) == first)) return false;
-  bool same = true;
+  bool is_same = true;
 #pragma unroll
-  for (int k = 0; k < Items; ++k) same = same && bin(k) == first;
-  return __all_sync(~0U, same);
+  for (int k = 0; k < Items; ++k) is_same = is_same && bin(k) == first;
+  return __all_sync(~0U, is_same);
 }
 
-/// Of sorted records at least half of a warp have the bin of this lane.
+/// The lane whose bin is taken for the hot one. If a warp's records are sorted and fall into two bins at most, at least
+/// half of the lanes share this lane's bin.
 constexpr int middle_lane = 16;
 
-/// Whether many lanes have the bin of the middle one, as far as their first records tell: sorted lists and skewed ones,
-/// whose lanes would wait for each other at one counter.
+/// Whether the warp has a hot bin: whether many lanes share the middle lane's bin, judged by each lane's first record.
+/// Sorted and skewed lists have one, and their same-address atomics would run one after another.
 template <class Bin>
-__device__ __forceinline__ bool is_crowded(Bin bin) {
+__device__ __forceinline__ bool has_hot_bin(Bin bin) {
   constexpr int many = 6;
   const std::uint32_t b = bin(0);
   return __popc(__ballot_sync(~0U, b == __shfl_sync(~0U, b, middle_lane))) >= many;
 }
 
-/// Adds 1 for each lane to its bin's counter, and for the lanes of the middle lane's bin all at once; what the counter
-/// was before comes back, as if lanes had come one by one.
-template <int Bins, bool SkipsNone>
-__device__ __forceinline__ std::uint32_t add_with_middle_lane(std::uint32_t b, std::uint32_t* histogram) {
+/// Histogram update with a warp-aggregated atomic for one bin: lanes that share the middle lane's bin are added by one
+/// atomic, the others by one each. Returns the counter's value before this lane, as if lanes had come one by one.
+template <int Bins, bool HasAllRecords>
+__device__ __forceinline__ std::uint32_t add_aggregated(std::uint32_t b, std::uint32_t* histogram) {
   const std::uint32_t lane = threadIdx.x % 32;
-  const bool meets = b == __shfl_sync(~0U, b, middle_lane);
-  const std::uint32_t met = __ballot_sync(~0U, meets);
+  const bool is_aggregated = b == __shfl_sync(~0U, b, middle_lane);
+  const std::uint32_t peers = __ballot_sync(~0U, is_aggregated);
   std::uint32_t before = 0;
-  const bool adds = lane == middle_lane || !meets;
-  if (adds && (SkipsNone || b < Bins)) before = atomicAdd(&histogram[b], lane == middle_lane ? __popc(met) : 1U);
+  const bool adds = lane == middle_lane || !is_aggregated;
+  if (adds && (HasAllRecords || b < Bins)) before = atomicAdd(&histogram[b], lane == middle_lane ? __popc(peers) : 1U);
   const std::uint32_t first = __shfl_sync(~0U, before, middle_lane);
-  return meets ? first + __popc(met & ((1U << lane) - 1)) : before;
+  return is_aggregated ? first + __popc(peers & ((1U << lane) - 1)) : before;
 }
 
-/// Any order inside a bin: one atomic a record on the block's histogram, which counts the bins at the same time and
-/// must be zero before. bin(k) is the bin of the thread's k-th record.
-template <int Items, int Bins, bool SkipsNone = false, class Bin>
+/// Unordered ranking: ranks inside a bin come in any order, from one atomic for each record on the block's histogram.
+/// The histogram must be zero before and holds the bins' counts afterwards. bin(k) is the bin of the thread's k-th
+/// record.
+template <int Items, int Bins, bool HasAllRecords = false, class Bin>
 __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram, packed_numbers<Items>& rank) {
   if (is_one_bin<Items>(bin)) {
     std::uint32_t first = 0;
@@ -95,30 +100,31 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
     for (int k = 0; k < Items; ++k) rank.set(k, first + k * 32);
     return;
   }
-  if (is_crowded(bin)) {
+  if (has_hot_bin(bin)) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      rank.set(k, add_with_middle_lane<Bins, SkipsNone>(bin(k), histogram));
+      rank.set(k, add_aggregated<Bins, HasAllRecords>(bin(k), histogram));
     }
     return;
   }
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
-    rank.set(k, SkipsNone || b < Bins ? atomicAdd(&histogram[b], 1U) : 0);
+    rank.set(k, HasAllRecords || b < Bins ? atomicAdd(&histogram[b], 1U) : 0);
   }
 }
 
-/// What a warp knows of a bin: the lanes that have it in this step, and how many had it before.
+/// A bin of a warp's histogram while the warp ranks its records step by step.
 struct warp_bin {
-  std::uint32_t lanes;
-  std::uint32_t count;
+  std::uint32_t lanes;  ///< bit mask of the lanes whose record of the current step is in the bin
+  std::uint32_t count;  ///< records of earlier steps in the bin
 };
 
-/// The order of lanes and steps inside a bin of one warp, whose k-th step is the k-th record of each lane: lanes of one
-/// bin find each other by or-ing their bits (what the 2009 paper's Appendix A does by taking turns). `bins` are the
-/// warp's own and zero before; their counts are those of the warp afterwards.
-template <int Items, int Bins, bool SkipsNone = false, class Bin>
+/// Stable ranking in a warp (warp-level multisplit). Step k ranks the k-th record of each lane; ranks inside a bin
+/// follow steps, then lanes. Lanes of one bin find each other by or-ing their bits into the bin's mask in shared
+/// memory, where Patidar and Narayanan 2009, Appendix A, let lanes take turns. `bins` belongs to the warp and must be
+/// zero before; afterwards it holds the warp's counts.
+template <int Items, int Bins, bool HasAllRecords = false, class Bin>
 __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_numbers<Items>& rank) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t lanes_before = (1U << lane) - 1;
@@ -132,56 +138,58 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
-    warp_bin met{};
-    if (SkipsNone || b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
+    warp_bin before{};
+    if (HasAllRecords || b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
     __syncwarp();
-    if (SkipsNone || b < Bins) met = bins[b];
+    if (HasAllRecords || b < Bins) before = bins[b];
     __syncwarp();
-    if ((SkipsNone || b < Bins) && (met.lanes & lanes_before) == 0) bins[b] = {0, met.count + __popc(met.lanes)};
+    if ((HasAllRecords || b < Bins) && (before.lanes & lanes_before) == 0)
+      bins[b] = {0, before.count + __popc(before.lanes)};
     __syncwarp();
-    rank.set(k, met.count + __popc(met.lanes & lanes_before));
+    rank.set(k, before.count + __popc(before.lanes & lanes_before));
   }
 }
 
-/// The lanes of a warp that have the same bin: those that vote as this one does, on every bit of the number. The
-/// predicate that a vote is cast with tells it, too: selected by values, it takes twice the instructions. All lanes
-/// call it at once.
+/// Match-any: a mask of the lanes that have the same bin as this one. It is the intersection, over the bits of the bin
+/// number, of the lanes whose ballot agrees with this lane's. The predicate that casts the vote also inverts the
+/// ballot; choosing between the two values instead takes twice the instructions. All lanes call it at once.
 template <int Bins>
-__device__ __forceinline__ std::uint32_t lanes_with(std::uint32_t bin) {
-  std::uint32_t same = ~0U;
+__device__ __forceinline__ std::uint32_t match_any(std::uint32_t bin) {
+  std::uint32_t peers = ~0U;
 #pragma unroll
   for (std::uint32_t bit = 1; bit < Bins; bit *= 2) {
-    std::uint32_t alike;
+    std::uint32_t agreeing;
     asm volatile(
         "{\n"
-        "  .reg .pred mine;\n"
-        "  setp.ne.u32 mine, %1, 0;\n"
-        "  vote.ballot.sync.b32 %0, mine, -1;\n"
-        "  @!mine not.b32 %0, %0;\n"
+        "  .reg .pred votes;\n"
+        "  setp.ne.u32 votes, %1, 0;\n"
+        "  vote.ballot.sync.b32 %0, votes, -1;\n"
+        "  @!votes not.b32 %0, %0;\n"
         "}"
-        : "=r"(alike)
+        : "=r"(agreeing)
         : "r"(bin & bit));
-    same &= alike;
+    peers &= agreeing;
   }
-  return same;
+  return peers;
 }
 
-/// Where a warp's records go that keep their order, if `places`, the warp's own, has where those of each bin begin;
-/// past them afterwards. More instructions than rank_in_warp, and fewer accesses to shared memory.
+/// Stable match-any ranking in a warp. `offsets` belongs to the warp and holds where the warp's records of each bin
+/// begin; afterwards it holds where they end. The ranks include these offsets. Takes more instructions than
+/// rank_in_warp, and fewer accesses to shared memory.
 template <int Items, int Bins, class Bin>
-__device__ __forceinline__ void rank_by_votes(Bin bin, std::uint32_t* places, packed_numbers<Items>& rank) {
+__device__ __forceinline__ void rank_by_match(Bin bin, std::uint32_t* offsets, packed_numbers<Items>& rank) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t lanes_so_far = (2U << lane) - 1;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
-    const std::uint32_t same = lanes_with<Bins>(b);
-    const int last = 31 - __clz(static_cast<int>(same));
-    const std::uint32_t so_far = __popc(same & lanes_so_far);
+    const std::uint32_t peers = match_any<Bins>(b);
+    const int last_peer = 31 - __clz(static_cast<int>(peers));
+    const std::uint32_t peers_so_far = __popc(peers & lanes_so_far);
     std::uint32_t begin = 0;
-    if (static_cast<int>(lane) == last) begin = atomicAdd(&places[b], so_far);
-    begin = __shfl_sync(~0U, begin, last);
-    rank.set(k, begin + so_far - 1);
+    if (static_cast<int>(lane) == last_peer) begin = atomicAdd(&offsets[b], peers_so_far);
+    begin = __shfl_sync(~0U, begin, last_peer);
+    rank.set(k, begin + peers_so_far - 1);
   }
 }
 

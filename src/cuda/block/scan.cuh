@@ -4,42 +4,42 @@
 
 namespace sheaf::cuda {
 
-/// Bins of a histogram that one thread of a block looks after: neighbours, thread 0 the first.
+/// Bins of a histogram for each thread of a block that scans it: consecutive bins, from thread 0 on.
 template <int Bins, int Threads>
 constexpr int bins_per_thread = (Bins + Threads - 1) / Threads;
 
-/// Turns a block's counts into exclusive prefix sums, in place: thread t holds those of bins t * Per to t * Per + Per -
-/// 1, threads past the last bin hold zeros. Every thread calls it; warp_sums is Threads / 32 entries of shared memory,
-/// free again after the caller's next barrier. It is read in loads of 16 bytes: aligned to less, these take in what
-/// lies before it.
+/// Block-wide exclusive prefix sum over the counts of a histogram, in place. Thread t holds the counts of the bins t *
+/// Per to t * Per + Per - 1; threads past the last bin hold zeros. All threads of the block call it. `warp_sums` is
+/// shared memory of Threads / 32 entries, which the caller may use again after its next barrier. It must be aligned to
+/// 16 bytes: the loop below reads it in loads of 16 bytes, and at a lesser alignment those take in what lies before it.
 template <int Bins, int Threads, class Count, int Per>
 __device__ __forceinline__ void scan_bins(Count (&count)[Per], Count* warp_sums) {
   static_assert(Per == bins_per_thread<Bins, Threads>);
   constexpr int warps = (Bins / Per + 31) / 32;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
-  Count own = 0;
+  Count thread_sum = 0;
 #pragma unroll
-  for (int j = 0; j < Per; ++j) own += count[j];
-  Count inclusive = own;
+  for (int j = 0; j < Per; ++j) thread_sum += count[j];
+  Count inclusive = thread_sum;
 #pragma unroll
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const Count left = __shfl_up_sync(~0U, inclusive, step);
-    if (lane >= step) inclusive += left;
+  for (unsigned distance = 1; distance < 32; distance *= 2) {
+    const Count lower_lanes = __shfl_up_sync(~0U, inclusive, distance);
+    if (lane >= distance) inclusive += lower_lanes;
   }
   if (lane == 31) warp_sums[warp] = inclusive;
   __syncthreads();
-  Count before = inclusive - own;
+  Count prefix = inclusive - thread_sum;
 #pragma unroll
   for (unsigned w = 0; w < warps; ++w) {
     const Count sum = warp_sums[w];
-    if (w < warp) before += sum;
+    if (w < warp) prefix += sum;
   }
 #pragma unroll
   for (int j = 0; j < Per; ++j) {
-    const Count mine = count[j];
-    count[j] = before;
-    before += mine;
+    const Count bin_count = count[j];
+    count[j] = prefix;
+    prefix += bin_count;
   }
 }
 

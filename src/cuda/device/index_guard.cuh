@@ -4,9 +4,9 @@
 
 namespace sheaf::cuda {
 
-/// Keeps a bad index if it is the first by (call, position). Lanes that come here together must have positions that
-/// ascend with the lane: only the lowest reports. An index costs nothing here unless it is bad; among bad ones, all but
-/// the few that lower the first position leave after two loads.
+/// Reports a bad index, which the slot keeps if it is the first by (call, position). Good indices never get here, so
+/// checking costs them one comparison. Of the lanes that call this together only the lowest reports, so positions must
+/// ascend with the lane. A bad index that cannot be the first leaves after two loads, without the lock.
 template <class Index>
 __device__ __noinline__ void report_bad_index(const index_guard& guard, std::uint64_t position, Index index) {
   if (guard.slot == nullptr) return;
@@ -14,7 +14,8 @@ __device__ __noinline__ void report_bad_index(const index_guard& guard, std::uin
   if (static_cast<int>(threadIdx.x % 32) != __ffs(static_cast<int>(lanes)) - 1) return;
 
   volatile core::index_report& first = guard.slot->first;
-  // Call before position here, position before call below: a position read after its call is never older than it.
+  // The lock's holder writes the position before the call number, and this reads them the other way round: the
+  // position that is read is never older than the call number.
   const std::uint64_t call = first.call;
   __threadfence();
   if (call < guard.call || (call == guard.call && first.position <= position)) return;

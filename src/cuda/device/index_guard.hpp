@@ -6,21 +6,21 @@
 
 namespace sheaf::cuda {
 
-/// Where the kernels of a context leave the first bad index by (call, position): in device memory, behind a lock that
-/// only bad indices take. Sound whatever calls, graphs and streams are in flight at once.
+/// The first bad index of a context, ordered by (call, position), in device memory. Only threads that hold a bad index
+/// take the lock. Any number of calls, graphs and streams may report at the same time.
 struct report_slot {
   core::index_report first;
   std::uint32_t lock = 0;
 };
 
-/// One call's share of it, handed to its kernels by value.
+/// What the kernels of one call need to check indices and to report a bad one; passed by value.
 struct index_guard {
-  report_slot* slot = nullptr;  ///< null: skip bad indices and say nothing
-  std::uint32_t* flag = nullptr;
-  std::uint64_t call = 0;
-  std::uint64_t records = 0;
+  report_slot* slot = nullptr;    ///< null: bad indices are skipped without a report
+  std::uint32_t* flag = nullptr;  ///< pinned host word that is set once a bad index is in the slot
+  std::uint64_t call = 0;         ///< number of the call in its context
+  std::uint64_t records = 0;      ///< records that an index may name, or categories; for the message
   core::index_role role = core::index_role::gather_index;
-  std::uint32_t is_signed = 0;
+  std::uint32_t is_signed = 0;  ///< 1 if the caller's index type is signed; for the message
 };
 
 }  // namespace sheaf::cuda

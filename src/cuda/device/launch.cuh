@@ -8,43 +8,49 @@
 
 namespace sheaf::cuda {
 
-constexpr unsigned block_threads = 256;
+constexpr unsigned block_threads = 256;  ///< block size of kernels that gain nothing from another
 
 constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// Queues a kernel of `blocks` blocks of `threads` threads on the context's stream.
+// Every launch_ function queues a kernel on the context's stream. It throws an error that names `operation` if CUDA
+// refuses the launch.
+
+/// Launches `blocks` blocks of `threads` threads.
 template <class... Parameters, class... Arguments>
-void launch_blocks(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
+void launch_blocks(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
                    unsigned threads, const Arguments&... arguments) {
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);
   configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
 }
 
-/// The same with dynamic shared memory, past the 48 KiB that a kernel has unasked too, counting what it declares.
+/// Launches blocks with dynamic shared memory. A kernel may use 48 KiB, static and dynamic together, unless it is
+/// allowed more; this function asks for that whenever the static part might push the sum past the limit.
 template <class... Parameters, class... Arguments>
-void launch_shared(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
+void launch_shared(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
                    unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
-  constexpr std::size_t unasked = 16 * 1024;
-  if (shared_bytes > unasked) {
+  constexpr std::size_t dynamic_bytes_always_allowed = 16 * 1024;
+  if (shared_bytes > dynamic_bytes_always_allowed) {
     require(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(shared_bytes)),
-            what);
+            operation);
   }
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);
   configuration.dynamicSmemBytes = shared_bytes;
   configuration.stream = ctx.stream();
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
 }
 
-/// The same for a kernel whose blocks wait for each other: no more than the device holds at once.
+/// Launches a cooperative kernel, whose blocks synchronize across the grid: at most `most_blocks`, and no more than the
+/// device holds at once.
 template <class... Parameters, class... Arguments>
-void launch_cooperative(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t most_blocks,
-                        unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
+void launch_cooperative(const context& ctx, const char* operation, void (*kernel)(Parameters...),
+                        std::uint64_t most_blocks, unsigned threads, std::size_t shared_bytes,
+                        const Arguments&... arguments) {
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), static_cast<int>(threads), shared_bytes);
   cudaLaunchAttribute cooperative{};
@@ -57,14 +63,14 @@ void launch_cooperative(const context& ctx, const char* what, void (*kernel)(Par
   configuration.stream = ctx.stream();
   configuration.attrs = &cooperative;
   configuration.numAttrs = 1;
-  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), what);
+  require(cudaLaunchKernelEx(&configuration, kernel, arguments...), operation);
 }
 
-/// The same with block_threads threads.
+/// Launches blocks of block_threads threads.
 template <class... Parameters, class... Arguments>
-void launch(const context& ctx, const char* what, void (*kernel)(Parameters...), std::uint64_t blocks,
+void launch(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
             const Arguments&... arguments) {
-  launch_blocks(ctx, what, kernel, blocks, block_threads, arguments...);
+  launch_blocks(ctx, operation, kernel, blocks, block_threads, arguments...);
 }
 
 }  // namespace sheaf::cuda

@@ -12,8 +12,9 @@
 
 namespace sheaf::cuda {
 
-/// Throws error(device_failure), or out_of_memory, naming `what`, unless CUDA agreed.
-void require(cudaError_t result, std::string_view what);
+/// Throws unless `result` is cudaSuccess: error(out_of_memory) or error(device_failure), with a message that begins
+/// with `operation` and quotes CUDA.
+void require(cudaError_t result, std::string_view operation);
 
 /// Makes a device current for the calling thread until the end of the scope.
 class device_scope {
@@ -24,20 +25,22 @@ class device_scope {
   device_scope& operator=(const device_scope&) = delete;
 
  private:
-  int before_ = 0;
-  bool changed_ = false;
+  int previous_device_ = 0;
+  bool restores_previous_ = false;
 };
 
-/// Where a call's blocks leave for each other what they found out about its index.
+/// The slot in device memory through which one block tells the later blocks and kernels of a call whether the index
+/// list is ordered or scattered (movement/order_sample.cuh). Every copy of the verdict lies on a cache line of its own.
 struct order_verdict {
-  static constexpr std::uint32_t copies = 32;      ///< of the word, on lines of their own
-  static constexpr std::uint32_t copy_words = 16;  ///< from one to the next
+  static constexpr std::uint32_t copies = 32;
+  static constexpr std::uint32_t copy_words = 16;  ///< words from one copy to the next
 
-  unsigned long long* place = nullptr;
-  std::uint64_t call = 0;
+  unsigned long long* slot = nullptr;  ///< first copy; null if no slot was free
+  std::uint64_t call_number = 0;       ///< number by which readers know that the verdict is this call's
 };
 
-/// A CUDA context: a device, a stream, a pool for scratch, and the slot where kernels leave the first bad index.
+/// A CUDA context: a device, a stream, a memory pool for scratch, and the slot where kernels report the first bad
+/// index.
 class cuda_state final : public core::context_state {
  public:
   cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& own_name);
@@ -51,18 +54,20 @@ class cuda_state final : public core::context_state {
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }
   int multiprocessors() const noexcept { return multiprocessors_; }
-  /// Blocks of a kernel that the device holds at once, at least one a multiprocessor; asked once, as asking takes
-  /// longer than a short kernel. Allows the kernel its dynamic shared memory.
+  /// Blocks of a kernel that the device holds at once, at least one for each multiprocessor. Allows the kernel its
+  /// dynamic shared memory. The answer is cached by kernel, because the occupancy query takes longer than a short
+  /// kernel.
   std::uint64_t resident_blocks(const void* kernel, int threads, std::size_t shared_bytes);
-  /// Gives the scratch that the context keeps warm, and nobody uses, back to the device.
+  /// Returns the pool's unused memory to the device.
   void release_unused() noexcept;
 
-  /// What the kernels of one call compare indices with and report to; a new call number.
+  /// Begins a call: gives it a number, and its kernels the limit that they check indices against and the report slot.
   index_guard guard(core::index_role role, index_type type, std::uint64_t records) noexcept;
 
-  /// The calls of a stream take turns with one place; each call that is captured into a graph gets its own, because
-  /// graphs may run beside the stream. Null once captures have used them up.
-  order_verdict new_verdict();
+  /// A slot for the verdict of one call. Calls on the stream share one slot, because they run one after another. A call
+  /// that is captured into a graph gets a slot of its own, because graphs may run beside the stream. The slot is null
+  /// once captures have used all of them.
+  order_verdict new_order_verdict();
 
  private:
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
@@ -71,16 +76,16 @@ class cuda_state final : public core::context_state {
   cudaStream_t stream_;
   bool own_stream_;
   int multiprocessors_ = 0;
-  std::vector<std::pair<const void*, std::uint64_t>> resident_;
+  std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;
   cudaMemPool_t pool_ = nullptr;
-  report_slot* slot_ = nullptr;             ///< device memory
-  unsigned long long* verdicts_ = nullptr;  ///< device memory; the first is for calls that are not captured
-  std::uint32_t captured_verdicts_ = 0;
-  std::uint64_t sampled_calls_ = 0;
-  std::uint32_t* report_flag_ = nullptr;  ///< pinned: wait() looks at it without asking the device
+  report_slot* report_slot_ = nullptr;           ///< in device memory, behind the verdicts
+  unsigned long long* verdict_slots_ = nullptr;  ///< in device memory; the first slot serves calls on the stream
+  std::uint32_t captured_calls_ = 0;             ///< verdict slots given to captured calls
+  std::uint64_t sampling_calls_ = 0;
+  std::uint32_t* report_flag_ = nullptr;  ///< in pinned host memory, so that wait() need not ask the device
 };
 
-/// The state of a context that is known to be CUDA's.
+/// The state of a context whose backend is known to be CUDA.
 inline cuda_state& state_of(const context& ctx) { return static_cast<cuda_state&>(ctx.state()); }
 
 }  // namespace sheaf::cuda

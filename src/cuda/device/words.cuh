@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sheaf::cuda {
 
-/// Calls body with a value of the unsigned type of this many bytes, 1, 2, 4, 8 or 16. Records move as words; what they
-/// mean is nobody's business here.
+/// Calls `body` with a value of the word type of 1, 2, 4, 8 or 16 bytes, so that a runtime width becomes a template
+/// argument. A word is what one thread loads or stores at once; kernels that move words never interpret them.
 template <class Body>
 void with_word(std::uint32_t word_bytes, Body body) {
   switch (word_bytes) {
@@ -17,7 +18,7 @@ void with_word(std::uint32_t word_bytes, Body body) {
   }
 }
 
-/// Reads a word that no thread writes during the kernel.
+/// Reads a word that no thread writes during the kernel, through the read-only path.
 template <class Word>
 __device__ __forceinline__ Word load_word(const std::byte* from) {
   return __ldg(reinterpret_cast<const Word*>(from));
@@ -28,7 +29,7 @@ __device__ __forceinline__ void store_word(std::byte* to, Word word) {
   *reinterpret_cast<Word*>(to) = word;
 }
 
-/// Writes a word that nobody reads soon: the table keeps the cache.
+/// Writes a word that no thread reads soon. The streaming hint leaves the cache to data that is read again.
 template <class Word>
 __device__ __forceinline__ void store_streamed(std::byte* to, Word word) {
   __stcs(reinterpret_cast<Word*>(to), word);

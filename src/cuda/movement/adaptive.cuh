@@ -3,36 +3,40 @@
 #include "cuda/movement/multipass.cuh"
 #include "cuda/movement/order_sample.cuh"
 
-// For a list of unknown order, in one launch. The first blocks move their tiles as cuda.direct does, while block 0
-// samples the list. By the time that the next blocks start its verdict is there: if the list is in some order they go
-// on as the first did; if it jumps about, they share the passes of cuda.multipass over the rest out among themselves,
-// in the order in which blocks start. What is not wanted never starts.
+// Adaptive movement of a list of unknown order, in one launch. The first blocks move their tiles as cuda.direct does,
+// while block 0 samples the list. When later blocks start, the verdict is published. If the list is ordered, they go on
+// as the first blocks did. If it is scattered, they make the passes of cuda.multipass over the rest of the list, one
+// pass after another in the order in which blocks start.
 namespace sheaf::cuda {
 
-struct sampled_schedule {
+/// How the blocks of an adaptive kernel share the list.
+struct adaptive_schedule {
   order_sample sample;
-  primitives::equal_parts regions;
-  std::uint64_t first_blocks;  ///< that do not ask for the verdict
+  primitives::equal_parts regions;     ///< regions of the indexed side, one for each pass
+  std::uint64_t unconditional_blocks;  ///< first blocks, which move their tiles whatever the verdict
   std::uint64_t blocks_per_pass;
-  std::uint32_t rounds;  ///< tiles that a block takes of a list in order
+  std::uint32_t rounds;  ///< tiles that a block moves one after another if the list is ordered
   std::uint32_t passes;
-  std::uint32_t asks;  ///< whether any block does
+  std::uint32_t asks_for_verdict;  ///< 1 if there are blocks after the unconditional ones
 };
 
-/// Blocks that a multiprocessor must hold, 0 for as many as come of it: words of 4 bytes in order need all eight (1.02
-/// of cuda.direct's time, 1.10 with six), though that leaves the passes too few registers (1.25 of cuda.multipass's).
+/// Least number of resident blocks on a multiprocessor for the kernel's register limit; 0 sets no limit. Scatters of
+/// 4-byte words in order need all eight blocks (1.02 of cuda.direct's time, 1.10 with six), although that leaves the
+/// passes too few registers (1.25 of cuda.multipass's time).
 template <direction Direction, class Word, class Index>
-constexpr int least_resident = Direction == direction::scatter && sizeof(Word) == 4 && sizeof(Index) == 4 ? 8 : 0;
+constexpr int least_resident_blocks = Direction == direction::scatter && sizeof(Word) == 4 && sizeof(Index) == 4 ? 8
+                                                                                                                 : 0;
 
 template <direction Direction, class Word, class Index, int Items, int Step>
-__global__ void __launch_bounds__(sample_block, least_resident<Direction, Word, Index>)
-    move_words_by_sample(const __grid_constant__ word_arguments<Index> a, const __grid_constant__ sampled_schedule s) {
-  constexpr std::uint32_t tile = sample_block * Items;
-  const std::uint32_t chunk = tile * s.rounds;
-  if (blockIdx.x == 0 && s.asks != 0) give_verdict(a.index, s.sample);
-  std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * chunk);
+__global__ void __launch_bounds__(sample_threads, least_resident_blocks<Direction, Word, Index>)
+    move_words_adaptively(const __grid_constant__ word_arguments<Index> a,
+                          const __grid_constant__ adaptive_schedule s) {
+  constexpr std::uint32_t tile = sample_threads * Items;
+  const std::uint32_t block_records = tile * s.rounds;
+  if (blockIdx.x == 0 && s.asks_for_verdict != 0) publish_verdict(a.index, s.sample);
+  std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * block_records);
   tile_in_flight<Word, Index, Items> t;
-  if (blockIdx.x < s.first_blocks || !is_scattered(a.index, s.sample)) {
+  if (blockIdx.x < s.unconditional_blocks || !order_is_scattered(a.index, s.sample)) {
 #pragma unroll 1
     for (std::uint32_t round = 0; round < s.rounds; ++round, first += tile) {
       if (first >= a.count) return;
@@ -41,56 +45,57 @@ __global__ void __launch_bounds__(sample_block, least_resident<Direction, Word, 
     }
     return;
   }
-  constexpr int pass_items = 4;  // as many registers as a tile in order wants
-  constexpr std::uint32_t pass_tile = sample_block * pass_items;
-  const std::uint64_t block = blockIdx.x - s.first_blocks;
+  constexpr int pass_items = 4;  // takes as many registers as an ordered tile
+  constexpr std::uint32_t pass_tile = sample_threads * pass_items;
+  const std::uint64_t block = blockIdx.x - s.unconditional_blocks;
   const auto pass = static_cast<std::uint32_t>(block / s.blocks_per_pass);
   const std::uint64_t region_count = s.regions.count(pass);
   if (region_count == 0) return;
-  const pass_part<Index> part{static_cast<Index>(s.regions.begin(pass)), static_cast<Index>(region_count - 1),
-                              pass == 0, false, false};
-  const std::uint64_t share = std::uint64_t{chunk} * s.passes;
-  const std::uint64_t begin = s.first_blocks * chunk + block % s.blocks_per_pass * share;
-  const std::uint64_t end = min(begin + share, a.count);
+  const pass_region<Index> region{static_cast<Index>(s.regions.begin(pass)), static_cast<Index>(region_count - 1),
+                                  pass == 0, false, false};
+  const std::uint64_t pass_block_records = std::uint64_t{block_records} * s.passes;
+  const std::uint64_t begin = s.unconditional_blocks * block_records + block % s.blocks_per_pass * pass_block_records;
+  const std::uint64_t end = min(begin + pass_block_records, a.count);
 #pragma unroll 1
   for (first = begin + threadIdx.x; first < end; first += pass_tile) {
-    const auto left = static_cast<std::uint32_t>(min(end - first, std::uint64_t{pass_tile}));
-    move_tile_in_pass<Direction, Word, Index, pass_items, sample_block>(a, first, left, part);
+    const auto records_left = static_cast<std::uint32_t>(min(end - first, std::uint64_t{pass_tile}));
+    move_tile_in_pass<Direction, Word, Index, pass_items, sample_threads>(a, first, records_left, region);
   }
 }
 
 template <direction Direction, class Word, int Items, int Step>
-void launch_sampled_words(const context& ctx, const char* what, const primitives::movement& p, std::uint32_t rounds,
-                          std::uint32_t passes, const move_arguments& arguments) {
-  const order_verdict verdict = state_of(ctx).new_verdict();  // without a place for it, all goes as if in order
-  const std::uint64_t chunk = std::uint64_t{sample_block} * Items * rounds;
-  // Few enough that a list at random loses little by them, enough to keep memory busy until the verdict is there.
+void launch_adaptive(const context& ctx, const char* operation, const primitives::movement& p, std::uint32_t rounds,
+                     std::uint32_t passes, const move_arguments& arguments) {
+  const order_verdict verdict = state_of(ctx).new_order_verdict();  // without a slot, the list is moved as if ordered
+  const std::uint64_t block_records = std::uint64_t{sample_threads} * Items * rounds;
+  // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
+  // enough to keep memory busy until the verdict is published.
   constexpr std::uint64_t blocks_ahead = 2;
-  const std::uint64_t all_blocks = ceil_div(p.count, chunk);
-  const std::uint64_t ahead = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
-  const std::uint64_t first_blocks = verdict.place == nullptr ? all_blocks : std::min(ahead, all_blocks);
-  const std::uint64_t left = p.count - std::min(p.count, first_blocks * chunk);
-  const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(left, chunk * passes));
-  const sampled_schedule s{.sample = sample_of(ctx, p, verdict),
-                           .regions = {primitives::reachable_records(p), passes},
-                           .first_blocks = first_blocks,
-                           .blocks_per_pass = blocks_per_pass,
-                           .rounds = rounds,
-                           .passes = passes,
-                           .asks = left > 0 ? 1U : 0U};
+  const std::uint64_t all_blocks = ceil_div(p.count, block_records);
+  const std::uint64_t first_wave = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
+  const std::uint64_t unconditional_blocks = verdict.slot == nullptr ? all_blocks : std::min(first_wave, all_blocks);
+  const std::uint64_t records_left = p.count - std::min(p.count, unconditional_blocks * block_records);
+  const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(records_left, block_records * passes));
+  const adaptive_schedule s{.sample = order_sample_of(ctx, p, verdict),
+                            .regions = {primitives::reachable_records(p), passes},
+                            .unconditional_blocks = unconditional_blocks,
+                            .blocks_per_pass = blocks_per_pass,
+                            .rounds = rounds,
+                            .passes = passes,
+                            .asks_for_verdict = records_left > 0 ? 1U : 0U};
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, what, move_words_by_sample<Direction, Word, index_value, Items, Step>,
-                  first_blocks + (left > 0 ? blocks_per_pass * passes : 0), sample_block,
+    launch_blocks(ctx, operation, move_words_adaptively<Direction, Word, index_value, Items, Step>,
+                  unconditional_blocks + (records_left > 0 ? blocks_per_pass * passes : 0), sample_threads,
                   word_arguments_of<index_value>(arguments), s);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
 }
 
-/// Why a movement is not sampled, or null.
-inline const char* sampling_rejection(const primitives::movement& p, std::uint64_t widest) {
+/// Why a movement cannot be adaptive, or null if it can.
+inline const char* adaptive_rejection(const primitives::movement& p, std::uint64_t widest_record) {
   if (const char* reason = words_rejection(p)) return reason;
-  if (p.record_bytes > widest) return "records as wide as this gain nothing from passes";
+  if (p.record_bytes > widest_record) return "records as wide as this gain nothing from passes";
   return nullptr;
 }
 

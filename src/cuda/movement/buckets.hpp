@@ -6,29 +6,32 @@
 
 #include "primitives/movement.hpp"
 
-// How the far side of a clustered movement is cut: windows of a power of two of records, numbered by the index's top
-// bits.
+// What the bucketed movements share. The indexed side is cut into buckets: ranges of a power of two of records,
+// numbered by the top bits of an index.
 namespace sheaf::cuda {
 
-constexpr std::uint32_t most_clusters = 512;  ///< that a block sorts a tile into
-constexpr std::uint32_t cluster_threads = 512;
-constexpr std::uint32_t cluster_items = 16;
-constexpr std::uint32_t cluster_tile = cluster_threads * cluster_items;
+constexpr std::uint32_t most_buckets = 512;  ///< buckets that a block sorts a tile into
 
+/// Blocks and tiles of the kernels that sort tiles into buckets.
+constexpr std::uint32_t bucketing_threads = 512;
+constexpr std::uint32_t bucketing_items = 16;
+constexpr std::uint32_t bucketing_tile = bucketing_threads * bucketing_items;
+
+/// Bits that tell `numbers` numbers apart.
 constexpr std::uint32_t bits_for(std::uint64_t numbers) {
   std::uint32_t bits = 0;
   while (bits < 63 && (std::uint64_t{1} << bits) < numbers) ++bits;
   return bits;
 }
 
-/// Places that a cluster gets, of `clusters` equal parts of a far side: what a list at random fills, and room for its
-/// spread. What does not fit is no error: it moves at once, one record after another.
-inline std::uint64_t cluster_capacity(std::uint64_t count, std::uint64_t indexed_count, std::uint64_t window) {
-  const double share =
-      std::min(1.0, static_cast<double>(window) / static_cast<double>(std::max<std::uint64_t>(1, indexed_count)));
+/// The fixed capacity of a bucket of `bucket_records` of the indexed side's records: what a random list of `count`
+/// indices sends to it, plus six standard deviations. Overflow is no error: such records move one by one, at once.
+inline std::uint64_t fixed_capacity(std::uint64_t count, std::uint64_t indexed_count, std::uint64_t bucket_records) {
+  const double share = std::min(
+      1.0, static_cast<double>(bucket_records) / static_cast<double>(std::max<std::uint64_t>(1, indexed_count)));
   const double expected = static_cast<double>(count) * share;
-  const double room = expected + expected / 64 + 6 * std::sqrt(expected) + 64;
-  return (std::min(count, static_cast<std::uint64_t>(room)) + 31) / 32 * 32;
+  const double capacity = expected + expected / 64 + 6 * std::sqrt(expected) + 64;
+  return (std::min(count, static_cast<std::uint64_t>(capacity)) + 31) / 32 * 32;
 }
 
 }  // namespace sheaf::cuda

@@ -1,51 +1,53 @@
 #pragma once
 
-#include "cuda/block/tile_tickets.cuh"
+#include "cuda/block/tile_scheduler.cuh"
 #include "cuda/movement/order_sample.cuh"
 #include "cuda/movement/word_copy.cuh"
 
-// The first kernel of a clustered movement whose list is of unknown order: if the list turns out to be in some order
-// it moves all of it as cuda.direct does, if it jumps about it leaves all but the beginning to the kernels that follow.
+// Direct if ordered: the first kernel of a bucketed movement whose list is of unknown order. If the order sample says
+// that the list is ordered, the kernel moves all of it as cuda.direct does. If the list is scattered, it leaves all but
+// the beginning to the bucketing kernels, which end at once in the other case.
 namespace sheaf::cuda {
 
-struct unless_scattered {
+struct if_ordered_arguments {
   order_sample sample;
-  std::uint32_t* tickets;  ///< counters of block/walk.cuh, zero before
+  std::uint32_t* tile_counters;  ///< parallel counters of block/tile_scheduler.cuh, zero before
   std::uint64_t tiles;
-  std::uint64_t ahead;  ///< tiles that move whatever the verdict says
+  std::uint64_t unconditional_tiles;  ///< first tiles, which move whatever the verdict
 };
 
-/// As many blocks as run at once draw tiles in the order of the list, so that what is worked on at any time is one
-/// stretch of it: blocks that walk by themselves drift apart, and lines leave the cache between the first record that
-/// wants them and the last (gathers inside windows of 8 MB took 2.1 times as long, scatters inside 32 KB 1.7 times).
-/// Tiles are short for the same reason; a tile is drawn two turns ahead and loaded one turn ahead, so that nobody
-/// waits.
+/// Dynamic tile scheduling: as many blocks as are resident draw tiles in the order of the list, so that all of them
+/// work on one stretch of it. Under a static schedule blocks drift apart, and lines leave the cache between the first
+/// record that uses them and the last (gathers inside windows of 8 MB took 2.1 times as long, scatters inside 32 KB 1.7
+/// times). Tiles are short for the same reason. Software pipelining hides latencies: a tile is drawn two turns before
+/// it moves and loaded one turn before.
 template <direction Direction, class Word, class Index, int Items, int Step>
-__global__ void __launch_bounds__(sample_block)
-    move_words_unless_scattered(const __grid_constant__ word_arguments<Index> a,
-                                const __grid_constant__ unless_scattered s) {
-  constexpr std::uint32_t tile_records = sample_block * Items;
+__global__ void __launch_bounds__(sample_threads)
+    move_words_if_ordered(const __grid_constant__ word_arguments<Index> a,
+                          const __grid_constant__ if_ordered_arguments s) {
+  constexpr std::uint32_t tile_records = sample_threads * Items;
   __shared__ std::uint32_t drawn[2];
-  bool asks = s.ahead < s.tiles;
-  std::uint64_t limit = s.tiles;  // of what moves here, as far as is known
-  if (blockIdx.x == 0 && asks) give_verdict(a.index, s.sample);
-  std::uint32_t counter = blockIdx.x % ticket_counters;
-  const auto draw = [&](std::uint32_t& to) {
-    if (threadIdx.x == 0) to = atomicAdd(s.tickets + counter * ticket_step, 1U) * ticket_counters + counter;
-    counter = (counter + 1) % ticket_counters;
+  bool asks_for_verdict = s.unconditional_tiles < s.tiles;
+  std::uint64_t limit = s.tiles;  // tiles below this move here, as far as is known
+  if (blockIdx.x == 0 && asks_for_verdict) publish_verdict(a.index, s.sample);
+  std::uint32_t counter = blockIdx.x % parallel_counters;
+  const auto draw = [&](std::uint32_t& drawn_tile) {
+    if (threadIdx.x == 0)
+      drawn_tile = atomicAdd(s.tile_counters + counter * counter_stride, 1U) * parallel_counters + counter;
+    counter = (counter + 1) % parallel_counters;
   };
   draw(drawn[0]);
   draw(drawn[1]);
   __syncthreads();
   std::uint32_t tile = drawn[0];
   std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{tile} * tile_records);
-  tile_in_flight<Word, Index, Items> now;
-  if (first < a.count) load_tile<Direction, Word, Index, Items, Step>(a, first, now);
-  // One counter may come to the limit some turns before the others do.
-  for (std::uint32_t turn = 0, misses = 0; misses < ticket_counters; turn ^= 1) {
-    if (asks && tile >= s.ahead) {
-      if (is_scattered(a.index, s.sample)) limit = s.ahead;
-      asks = false;
+  tile_in_flight<Word, Index, Items> current;
+  if (first < a.count) load_tile<Direction, Word, Index, Items, Step>(a, first, current);
+  // One counter may reach the limit some turns before the others: the loop ends after a miss on each of them.
+  for (std::uint32_t turn = 0, misses = 0; misses < parallel_counters; turn ^= 1) {
+    if (asks_for_verdict && tile >= s.unconditional_tiles) {
+      if (order_is_scattered(a.index, s.sample)) limit = s.unconditional_tiles;
+      asks_for_verdict = false;
     }
     const bool moves = tile < limit;
     misses = moves ? 0 : misses + 1;
@@ -53,50 +55,52 @@ __global__ void __launch_bounds__(sample_block)
     __syncthreads();
     draw(drawn[turn]);
     const std::uint64_t next_first = first_of_tile<Items, Step>(std::uint64_t{next} * tile_records);
-    tile_in_flight<Word, Index, Items> then;
-    if (next < limit && next_first < a.count) load_tile<Direction, Word, Index, Items, Step>(a, next_first, then);
-    if (moves && first < a.count) finish_tile<Direction, Word, Index, Items, Step>(a, first, now);
+    tile_in_flight<Word, Index, Items> following;
+    if (next < limit && next_first < a.count) load_tile<Direction, Word, Index, Items, Step>(a, next_first, following);
+    if (moves && first < a.count) finish_tile<Direction, Word, Index, Items, Step>(a, first, current);
     __syncthreads();
     tile = next;
     first = next_first;
-    now = then;
+    current = following;
   }
 }
 
-/// What the kernels that follow need to know.
-struct begun_movement {
+/// What direct-if-ordered leaves to the kernels that follow it.
+struct direct_attempt {
   order_sample sample;
-  std::uint64_t moved = 0;  ///< positions that have moved whatever the verdict says
-  bool asks = false;        ///< otherwise all have
+  std::uint64_t records_moved = 0;  ///< first positions, which have moved whatever the verdict
+  bool asks_for_verdict = false;    ///< true if the verdict decides about the rest; false if all positions have moved
 };
 
 template <direction Direction, class Word, int Items, int Step>
-begun_movement begin_words(const context& ctx, const char* what, const primitives::movement& p,
-                           const move_arguments& arguments, std::uint32_t* tickets) {
-  const order_verdict verdict = state_of(ctx).new_verdict();  // without a place for it, all goes as if in order
-  constexpr std::uint64_t resident = 2048 / sample_block;
+direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                 const move_arguments& arguments, std::uint32_t* tile_counters) {
+  const order_verdict verdict = state_of(ctx).new_order_verdict();  // without a slot, the list is moved as if ordered
+  constexpr std::uint64_t resident = 2048 / sample_threads;
   const std::uint64_t blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
-  const std::uint64_t tile = std::uint64_t{sample_block} * Items;
+  const std::uint64_t tile = std::uint64_t{sample_threads} * Items;
   const std::uint64_t tiles = ceil_div(p.count, tile);
-  // Few enough that a list at random loses little by them, enough to keep memory busy until the verdict is there.
+  // Turns that do not wait for the verdict: few enough that a random list loses little by them, enough to keep memory
+  // busy until the verdict is published.
   constexpr std::uint64_t turns_ahead = 2;
-  const std::uint64_t ahead = verdict.place == nullptr ? tiles : std::min(blocks * turns_ahead, tiles);
-  const unless_scattered s{sample_of(ctx, p, verdict), tickets, tiles, ahead};
-  require(cudaMemsetAsync(tickets, 0, ticket_counters * ticket_step * sizeof(*tickets), ctx.stream()), what);
+  const std::uint64_t unconditional_tiles = verdict.slot == nullptr ? tiles : std::min(blocks * turns_ahead, tiles);
+  const if_ordered_arguments s{order_sample_of(ctx, p, verdict), tile_counters, tiles, unconditional_tiles};
+  require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
+          operation);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
-    launch_blocks(ctx, what, move_words_unless_scattered<Direction, Word, index_value, Items, Step>,
-                  std::min(blocks, tiles), sample_block, word_arguments_of<index_value>(arguments), s);
+    launch_blocks(ctx, operation, move_words_if_ordered<Direction, Word, index_value, Items, Step>,
+                  std::min(blocks, tiles), sample_threads, word_arguments_of<index_value>(arguments), s);
   };
   arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
-  return {s.sample, std::min(p.count, ahead * tile), ahead < tiles};
+  return {s.sample, std::min(p.count, unconditional_tiles * tile), unconditional_tiles < tiles};
 }
 
-/// The same for the record's width; `tickets` is scratch for the counters. Instantiated in gather_unless_scattered.cu
-/// and scatter_unless_scattered.cu.
-begun_movement begin_gather(const context& ctx, const char* what, const primitives::movement& p,
-                            const move_arguments& a, std::uint32_t* tickets);
-begun_movement begin_scatter(const context& ctx, const char* what, const primitives::movement& p,
-                             const move_arguments& a, std::uint32_t* tickets);
+/// Launch the kernel for the record's width. `tile_counters` is scratch for the parallel counters. The kernels are
+/// instantiated in gather_direct_if_ordered.cu and scatter_direct_if_ordered.cu.
+direct_attempt gather_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                 const move_arguments& a, std::uint32_t* tile_counters);
+direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                  const move_arguments& a, std::uint32_t* tile_counters);
 
 }  // namespace sheaf::cuda

@@ -2,17 +2,16 @@
 
 namespace sheaf::cuda {
 
-// Step as cuda.direct has it; items a compromise between lists in order, which want many in flight, and windows, which
-// want their lines back soon.
-begun_movement begin_gather(const context& ctx, const char* what, const primitives::movement& p,
-                            const move_arguments& a, std::uint32_t* tickets) {
-  constexpr auto way = direction::gather;
+// Steps are those of cuda.direct. Items are a compromise: lists in order gain from many records in flight, clustered
+// lists from lines that are used again soon.
+direct_attempt gather_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                 const move_arguments& a, std::uint32_t* tile_counters) {
   switch (p.record_bytes) {
-    case 1: return begin_words<way, std::uint8_t, 4, 256>(ctx, what, p, a, tickets);
-    case 2: return begin_words<way, std::uint16_t, 4, 256>(ctx, what, p, a, tickets);
-    case 4: return begin_words<way, std::uint32_t, 6, 256>(ctx, what, p, a, tickets);
-    case 8: return begin_words<way, uint2, 4, 256>(ctx, what, p, a, tickets);
-    default: return begin_words<way, uint4, 2, 256>(ctx, what, p, a, tickets);
+    case 1: return launch_if_ordered<direction::gather, std::uint8_t, 4, 256>(ctx, operation, p, a, tile_counters);
+    case 2: return launch_if_ordered<direction::gather, std::uint16_t, 4, 256>(ctx, operation, p, a, tile_counters);
+    case 4: return launch_if_ordered<direction::gather, std::uint32_t, 6, 256>(ctx, operation, p, a, tile_counters);
+    case 8: return launch_if_ordered<direction::gather, uint2, 4, 256>(ctx, operation, p, a, tile_counters);
+    default: return launch_if_ordered<direction::gather, uint4, 2, 256>(ctx, operation, p, a, tile_counters);
   }
 }
 

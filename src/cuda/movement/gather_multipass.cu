@@ -9,17 +9,17 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
-// Each pass scans the index and writes its share of the output, spread over it: a sector that is written in parts is
-// read first.
+// Each pass scans the index and writes its records, which are spread over the output. A sector that is written in part
+// is read first.
 plan::planned plan_multipass(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::gather,
-                     [&](std::uint64_t passes) { return priced(reads_in_passes(p, m, passes), m, false); });
+                     [&](std::uint64_t passes) { return to_plan(multipass_gather_cost(p, m, passes), m, false); });
 }
 
 void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
-  const device_scope here(ctx.device());
+  const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
   launch_multipass<direction::gather>(ctx, p, plan, arguments_of(p, b.table.data, b.out.data, b.index, guard));
 }

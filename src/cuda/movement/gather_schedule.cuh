@@ -2,153 +2,158 @@
 
 #include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
-#include "cuda/block/tile_tickets.cuh"
+#include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
 #include "cuda/movement/buckets.hpp"
 #include "cuda/movement/order_sample.cuh"
 
-// A gather at random in three streams: a tile's indices go to the windows of the table that they name; each window,
-// which L2 holds, is read by its own list; and each tile collects its records from the windows' runs and puts them back
-// in its order in shared memory. What the first stream leaves behind is a route, which any table can go.
+// Propagation blocking for a random gather, in three streams over memory. The first sorts each tile's indices into
+// buckets of the table. The second reads the table bucket by bucket, so that L2 holds what is read. The third collects
+// each tile's records from the buckets and restores the tile's order in shared memory. The first stream leaves a gather
+// schedule, which can be applied to any table (inspector and executor).
 namespace sheaf::cuda {
 
-/// Marks of a position that has no place in its tile's order.
-constexpr std::uint16_t position_is_bad = 0xffff;       ///< its index named no record
-constexpr std::uint16_t position_has_no_room = 0xfffe;  ///< its window's list was full
+/// Marks of a position that has no slot in its tile.
+constexpr std::uint16_t position_is_bad = 0xffff;      ///< the position's index names no record
+constexpr std::uint16_t position_overflowed = 0xfffe;  ///< the list of the position's bucket was full
 
-/// The routes of an index list, in device memory. Window w of the table has the records from w << shift on; its list is
-/// window_index[list(w)...], of indices inside the window.
-struct routes {
-  std::uint32_t* window_index;
-  std::uint32_t* fill;                     ///< entries of each window's list, some past its room
-  const unsigned long long* window_begin;  ///< where lists begin, windows + 1 values; null: every `room` entries
-  std::uint64_t room;
-  std::uint16_t* place;      ///< of each position in its tile's order, or a mark
-  std::uint32_t* run;        ///< for each tile and window: where the tile's run begins in the list
-  std::uint16_t* run_begin;  ///< and in the tile
-  std::uint64_t count;       ///< positions
-  std::uint64_t first;       ///< of them in the call's list
-  std::uint32_t windows;
+/// The gather schedule of an index list, in device memory. Bucket b of the table begins at record b << shift. The run
+/// of a tile and bucket is the part of the tile, sorted by bucket, that falls into the bucket.
+struct gather_schedule {
+  std::uint32_t* bucket_indices;            ///< the buckets' lists of indices, counted from the bucket's first record
+  std::uint32_t* bucket_sizes;              ///< entries sent to each bucket's list, which may exceed its capacity
+  const unsigned long long* bucket_begins;  ///< where contiguous lists begin, buckets + 1 values; null: fixed capacity
+  std::uint64_t capacity;                   ///< entries of each list, if capacity is fixed
+  std::uint16_t* tile_slots;                ///< for each position its slot in its tile sorted by bucket, or a mark
+  std::uint32_t* run_in_bucket;             ///< for each tile and bucket: where the run begins in the bucket's list
+  std::uint16_t* run_in_tile;               ///< for each tile and bucket: where the run begins in the sorted tile
+  std::uint64_t count;                      ///< positions of the schedule
+  std::uint64_t first_position;             ///< the schedule's first position in the caller's list
+  std::uint32_t buckets;
   std::uint32_t shift;
 };
 
-__device__ __forceinline__ std::uint64_t list_begin(const routes& r, std::uint32_t w) {
-  return r.window_begin == nullptr ? w * r.room : r.window_begin[w];
+__device__ __forceinline__ std::uint64_t begin_of(const gather_schedule& s, std::uint32_t bucket) {
+  return s.bucket_begins == nullptr ? bucket * s.capacity : s.bucket_begins[bucket];
 }
 
-__device__ __forceinline__ std::uint64_t list_room(const routes& r, std::uint32_t w) {
-  return r.window_begin == nullptr ? r.room : r.window_begin[w + 1] - r.window_begin[w];
+__device__ __forceinline__ std::uint64_t capacity_of(const gather_schedule& s, std::uint32_t bucket) {
+  return s.bucket_begins == nullptr ? s.capacity : s.bucket_begins[bucket + 1] - s.bucket_begins[bucket];
 }
 
-/// Shared memory of find_routes: indices, and windows where 32 bits of an index do not tell them.
+/// Shared memory of build_schedule: staged indices, and their buckets if 32 bits of an index do not tell them.
 template <class Index>
-constexpr std::size_t routes_shared = cluster_tile*(sizeof(Index) == 8 ? 6 : 4);
+constexpr std::size_t build_shared_bytes = bucketing_tile*(sizeof(Index) == 8 ? 6 : 4);
 
 template <class Index>
-struct route_arguments {
+struct build_arguments {
   const Index* index;
-  Index last;
+  Index last;  ///< the highest index that names a record
   index_guard guard;
   order_sample sample;
-  std::uint32_t* ticket;  ///< where tiles are drawn; null where the list is known to be scattered
+  std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
+/// Builds the schedule: sorts each tile's indices by bucket in shared memory, reserves the tile's runs in the buckets'
+/// lists by one atomic for each, and writes the runs.
 template <class Index>
-__global__ void __launch_bounds__(cluster_threads, 2)
-    find_routes(const __grid_constant__ routes r, const __grid_constant__ route_arguments<Index> a) {
-  constexpr int items = cluster_items;
+__global__ void __launch_bounds__(bucketing_threads, 2)
+    build_schedule(const __grid_constant__ gather_schedule s, const __grid_constant__ build_arguments<Index> a) {
+  constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
   std::uint32_t* const staged = reinterpret_cast<std::uint32_t*>(shared);
-  std::uint16_t* const staged_window = reinterpret_cast<std::uint16_t*>(shared + cluster_tile * sizeof(std::uint32_t));
-  __shared__ std::uint32_t histogram[most_clusters];
-  __shared__ std::uint32_t taken[most_clusters];
-  __shared__ __align__(16) std::uint32_t warp_sums[cluster_threads / 32];
-  __shared__ std::uint32_t kept;
-  if (a.ticket != nullptr && !was_scattered(a.sample)) return;
-  const std::uint64_t tiles = (r.count + cluster_tile - 1) / cluster_tile;
-  const std::uint32_t inside = (r.shift < 32 ? 1U << r.shift : 0U) - 1;
-  const tile_walk walk(a.ticket);
-  for (std::uint64_t t = walk.first(); t < tiles; t = walk.after(t)) {
-    const std::uint64_t first = t * cluster_tile;
-    const auto left = static_cast<std::uint32_t>(min(r.count - first, std::uint64_t{cluster_tile}));
+  std::uint16_t* const staged_bucket =
+      reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(std::uint32_t));
+  __shared__ std::uint32_t histogram[most_buckets];      // counts, then where runs begin in the sorted tile
+  __shared__ std::uint32_t slot_to_entry[most_buckets];  // list entry of a slot, less the slot
+  __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
+  __shared__ std::uint32_t good_records;
+  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
+  const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
+  const std::uint32_t in_bucket_mask = (s.shift < 32 ? 1U << s.shift : 0U) - 1;
+  const tile_scheduler schedule(a.tile_counter);
+  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
+    const std::uint64_t first = t * bucketing_tile;
+    const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
     histogram[threadIdx.x] = 0;
     __syncthreads();
-    std::uint32_t sequential_bits[items];
-    packed_numbers<items> window;
+    std::uint32_t low_bits[items];
+    packed_numbers<items> bucket;
     packed_numbers<items> rank;
     {
       Index index[items];
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        index[k] = __ldcs(a.index + first + min(k * cluster_threads + threadIdx.x, left - 1));
+        index[k] = __ldcs(a.index + first + min(k * bucketing_threads + threadIdx.x, records - 1));
       }
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        const std::uint32_t s = k * cluster_threads + threadIdx.x;
+        const std::uint32_t i = k * bucketing_threads + threadIdx.x;
         const bool good = index[k] <= a.last;
-        if (s < left && !good) report_bad_index(a.guard, r.first + first + s, index[k]);
-        window.set(k, s < left && good ? static_cast<std::uint32_t>(index[k] >> r.shift) : no_bin);
-        sequential_bits[k] = static_cast<std::uint32_t>(index[k]);
+        if (i < records && !good) report_bad_index(a.guard, s.first_position + first + i, index[k]);
+        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(index[k] >> s.shift) : no_bin);
+        low_bits[k] = static_cast<std::uint32_t>(index[k]);
       }
     }
-    rank_unordered<items, most_clusters>([&](int k) { return window.get(k); }, histogram, rank);
+    rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, histogram, rank);
     __syncthreads();
-    std::uint32_t begin[1] = {histogram[threadIdx.x]};
-    const std::uint32_t mine = begin[0];
-    std::uint32_t from = 0;
-    if (mine > 0) from = atomicAdd(r.fill + threadIdx.x, mine);
-    scan_bins<most_clusters, cluster_threads>(begin, warp_sums);
-    histogram[threadIdx.x] = begin[0];
-    taken[threadIdx.x] = from - begin[0];
-    if (threadIdx.x < r.windows) {
-      r.run[t * r.windows + threadIdx.x] = from;
-      r.run_begin[t * r.windows + threadIdx.x] = static_cast<std::uint16_t>(begin[0]);
+    std::uint32_t run_begin[1] = {histogram[threadIdx.x]};
+    const std::uint32_t run_length = run_begin[0];
+    std::uint32_t list_entry = 0;
+    if (run_length > 0) list_entry = atomicAdd(s.bucket_sizes + threadIdx.x, run_length);
+    scan_bins<most_buckets, bucketing_threads>(run_begin, warp_sums);
+    histogram[threadIdx.x] = run_begin[0];
+    slot_to_entry[threadIdx.x] = list_entry - run_begin[0];
+    if (threadIdx.x < s.buckets) {
+      s.run_in_bucket[t * s.buckets + threadIdx.x] = list_entry;
+      s.run_in_tile[t * s.buckets + threadIdx.x] = static_cast<std::uint16_t>(run_begin[0]);
     }
-    if (threadIdx.x == cluster_threads - 1) kept = begin[0] + mine;
+    if (threadIdx.x == bucketing_threads - 1) good_records = run_begin[0] + run_length;
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t at = k * cluster_threads + threadIdx.x;
-      const std::uint32_t w = window.get(k);
-      std::uint16_t mark = position_is_bad;
-      if (w != no_bin) {
-        const std::uint32_t s = histogram[w] + rank.get(k);
-        staged[s] = sequential_bits[k];
-        if constexpr (sizeof(Index) == 8) staged_window[s] = static_cast<std::uint16_t>(w);
-        mark = taken[w] + s < list_room(r, w) ? static_cast<std::uint16_t>(s) : position_has_no_room;
+      const std::uint32_t i = k * bucketing_threads + threadIdx.x;
+      const std::uint32_t b = bucket.get(k);
+      std::uint16_t slot_or_mark = position_is_bad;
+      if (b != no_bin) {
+        const std::uint32_t slot = histogram[b] + rank.get(k);
+        staged[slot] = low_bits[k];
+        if constexpr (sizeof(Index) == 8) staged_bucket[slot] = static_cast<std::uint16_t>(b);
+        slot_or_mark =
+            slot_to_entry[b] + slot < capacity_of(s, b) ? static_cast<std::uint16_t>(slot) : position_overflowed;
       }
-      if (at < left) __stcs(r.place + first + at, mark);
+      if (i < records) __stcs(s.tile_slots + first + i, slot_or_mark);
     }
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = k * cluster_threads + threadIdx.x;
-      if (s >= kept) continue;
-      const std::uint32_t index = staged[s];
-      std::uint32_t w;
+      const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
+      if (slot >= good_records) continue;
+      const std::uint32_t index = staged[slot];
+      std::uint32_t b;
       if constexpr (sizeof(Index) == 8) {
-        w = staged_window[s];
+        b = staged_bucket[slot];
       } else {
-        w = index >> r.shift;
+        b = index >> s.shift;
       }
-      const std::uint32_t q = taken[w] + s;
-      if (q < list_room(r, w)) __stcs(r.window_index + list_begin(r, w) + q, index & inside);
+      const std::uint32_t entry = slot_to_entry[b] + slot;
+      if (entry < capacity_of(s, b)) __stcs(s.bucket_indices + begin_of(s, b) + entry, index & in_bucket_mask);
     }
     __syncthreads();
   }
 }
 
-/// How many of the list's entries name each window; total is zero before.
+/// Histogram of the list over the table's buckets; `total` is zero before.
 template <class Index>
-__global__ void __launch_bounds__(cluster_threads)
-    count_windows(const Index* index, std::uint64_t count, Index last, std::uint32_t shift, unsigned long long* total) {
-  __shared__ std::uint32_t histogram[most_clusters];
+__global__ void __launch_bounds__(bucketing_threads)
+    count_buckets(const Index* index, std::uint64_t count, Index last, std::uint32_t shift, unsigned long long* total) {
+  __shared__ std::uint32_t histogram[most_buckets];
   histogram[threadIdx.x] = 0;
   __syncthreads();
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * cluster_threads + threadIdx.x; i < count;
-       i += std::uint64_t{gridDim.x} * cluster_threads) {
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * bucketing_threads + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * bucketing_threads) {
     const Index value = __ldcs(index + i);
     if (value <= last) atomicAdd(&histogram[value >> shift], 1U);
   }
@@ -157,122 +162,130 @@ __global__ void __launch_bounds__(cluster_threads)
     atomicAdd(total + threadIdx.x, static_cast<unsigned long long>(histogram[threadIdx.x]));
 }
 
-/// Where lists that lie side by side begin, and where the last one ends. One block of most_clusters threads.
-static __global__ void __launch_bounds__(most_clusters)
-    begin_windows(const unsigned long long* total, unsigned long long* begin) {
-  __shared__ __align__(16) unsigned long long warp_sums[most_clusters / 32];
-  unsigned long long sum[1] = {total[threadIdx.x]};
-  const unsigned long long mine = sum[0];
-  scan_bins<most_clusters, most_clusters>(sum, warp_sums);
-  begin[threadIdx.x] = sum[0];
-  if (threadIdx.x == most_clusters - 1) begin[most_clusters] = sum[0] + mine;
+/// Exclusive prefix sums of the histogram: where contiguous lists begin, and where the last one ends. One block of
+/// most_buckets threads.
+static __global__ void __launch_bounds__(most_buckets)
+    scan_buckets(const unsigned long long* total, unsigned long long* begin) {
+  __shared__ __align__(16) unsigned long long warp_sums[most_buckets / 32];
+  unsigned long long prefix[1] = {total[threadIdx.x]};
+  const unsigned long long bucket_total = prefix[0];
+  scan_bins<most_buckets, most_buckets>(prefix, warp_sums);
+  begin[threadIdx.x] = prefix[0];
+  if (threadIdx.x == most_buckets - 1) begin[most_buckets] = prefix[0] + bucket_total;
 }
 
-/// Reads each window's records in the order of its list.
+/// Reads the table bucket by bucket, each bucket's records in the order of its list.
 template <class Word, int Items>
 __global__ void __launch_bounds__(block_threads)
-    read_windows(const __grid_constant__ routes r, const std::byte* table, std::uint32_t stride, Word* word,
-                 std::uint32_t tiles_per_window, const order_sample sample, std::uint32_t* ticket) {
+    read_buckets(const __grid_constant__ gather_schedule s, const std::byte* table, std::uint32_t stride,
+                 Word* bucket_words, std::uint32_t tiles_per_bucket, const order_sample sample,
+                 std::uint32_t* tile_counter) {
   constexpr std::uint32_t tile_records = block_threads * Items;
-  if (ticket != nullptr && !was_scattered(sample)) return;
-  const std::uint64_t tiles = std::uint64_t{tiles_per_window} * r.windows;
-  const tile_walk walk(ticket);
-  for (std::uint64_t t = walk.first(); t < tiles; t = walk.after(t)) {
-    if (ticket != nullptr) __syncthreads();
-    const auto w = static_cast<std::uint32_t>(t / tiles_per_window);
-    const std::uint64_t have = min(std::uint64_t{r.fill[w]}, list_room(r, w));
-    const std::uint64_t first = (t - std::uint64_t{w} * tiles_per_window) * tile_records;
-    if (first >= have) continue;
-    const auto left = static_cast<std::uint32_t>(min(have - first, std::uint64_t{tile_records}));
-    const std::uint32_t* const index = r.window_index + list_begin(r, w) + first;
-    Word* const to = word + list_begin(r, w) + first;
-    const std::byte* const from = table + (std::uint64_t{w} << r.shift) * stride;
-    std::uint32_t i[Items];
-    Word read[Items];
+  if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
+  const std::uint64_t tiles = std::uint64_t{tiles_per_bucket} * s.buckets;
+  const tile_scheduler schedule(tile_counter);
+  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
+    if (tile_counter != nullptr) __syncthreads();
+    const auto bucket = static_cast<std::uint32_t>(t / tiles_per_bucket);
+    const std::uint64_t size = min(std::uint64_t{s.bucket_sizes[bucket]}, capacity_of(s, bucket));
+    const std::uint64_t first = (t - std::uint64_t{bucket} * tiles_per_bucket) * tile_records;
+    if (first >= size) continue;
+    const auto records = static_cast<std::uint32_t>(min(size - first, std::uint64_t{tile_records}));
+    const std::uint32_t* const indices = s.bucket_indices + begin_of(s, bucket) + first;
+    Word* const output = bucket_words + begin_of(s, bucket) + first;
+    const std::byte* const bucket_table = table + (std::uint64_t{bucket} << s.shift) * stride;
+    std::uint32_t index[Items];
+    Word word[Items];
 #pragma unroll
-    for (int k = 0; k < Items; ++k) i[k] = __ldcs(index + min(k * block_threads + threadIdx.x, left - 1));
+    for (int k = 0; k < Items; ++k) index[k] = __ldcs(indices + min(k * block_threads + threadIdx.x, records - 1));
 #pragma unroll
-    for (int k = 0; k < Items; ++k) read[k] = load_word<Word>(from + std::uint64_t{i[k]} * stride);
+    for (int k = 0; k < Items; ++k) word[k] = load_word<Word>(bucket_table + std::uint64_t{index[k]} * stride);
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if (k * block_threads + threadIdx.x < left) __stcs(to + k * block_threads + threadIdx.x, read[k]);
+      if (k * block_threads + threadIdx.x < records) __stcs(output + k * block_threads + threadIdx.x, word[k]);
     }
   }
 }
 
-/// What positions without a place in the lists are gathered by, one after another; null where there are none.
-struct leftovers {
+/// What overflowed positions are gathered from, one by one; not used where no list can overflow.
+struct overflow_source {
   const void* index;
-  std::uint32_t wide_index;
+  std::uint32_t wide_index;  ///< 1 if indices have 8 bytes, 0 if they have 4
   const std::byte* table;
   std::uint64_t stride;
 };
 
-/// Collects each tile's records. Skips positions that are bad, instead of clearing them, where `keeps` says so.
+/// Collects each tile's records from its runs into shared memory and writes them in the tile's order. Records of bad
+/// positions are cleared, or left as they are if `skips_bad` is 1.
 template <class Word>
-__global__ void __launch_bounds__(cluster_threads)
-    collect_tiles(const __grid_constant__ routes r, const Word* word, std::byte* out, std::uint64_t out_stride,
-                  const leftovers rest, std::uint32_t keeps, const order_sample sample, std::uint32_t* ticket) {
-  constexpr int items = cluster_items;
+__global__ void __launch_bounds__(bucketing_threads)
+    collect_tiles(const __grid_constant__ gather_schedule s, const Word* bucket_words, std::byte* out,
+                  std::uint64_t out_stride, const overflow_source overflow, std::uint32_t skips_bad,
+                  const order_sample sample, std::uint32_t* tile_counter) {
+  constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
   Word* const staged = reinterpret_cast<Word*>(shared);
-  __shared__ std::uint64_t from[most_clusters];
-  __shared__ std::uint16_t begin[most_clusters];
-  __shared__ std::uint16_t length[most_clusters];
-  __shared__ std::uint32_t all_good;
-  if (ticket != nullptr && !was_scattered(sample)) return;
-  const std::uint64_t tiles = (r.count + cluster_tile - 1) / cluster_tile;
-  const tile_walk walk(ticket);
-  for (std::uint64_t t = walk.first(); t < tiles; t = walk.after(t)) {
-    const std::uint64_t first = t * cluster_tile;
-    const auto left = static_cast<std::uint32_t>(min(r.count - first, std::uint64_t{cluster_tile}));
-    std::uint16_t place[items];
+  __shared__ std::uint64_t run_source[most_buckets];
+  __shared__ std::uint16_t run_begin[most_buckets];
+  __shared__ std::uint16_t run_length[most_buckets];
+  __shared__ std::uint32_t good_records;
+  if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
+  const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
+  const tile_scheduler schedule(tile_counter);
+  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
+    const std::uint64_t first = t * bucketing_tile;
+    const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
+    std::uint16_t slot[items];
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      place[k] = __ldcs(r.place + first + min(k * cluster_threads + threadIdx.x, left - 1));
+      slot[k] = __ldcs(s.tile_slots + first + min(k * bucketing_threads + threadIdx.x, records - 1));
     }
     std::uint32_t good = 0;
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      good += k * cluster_threads + threadIdx.x < left && place[k] != position_is_bad ? 1 : 0;
+      good += k * bucketing_threads + threadIdx.x < records && slot[k] != position_is_bad ? 1 : 0;
     }
-    const std::uint32_t warp_good = __reduce_add_sync(~0U, good);
-    if (threadIdx.x == 0) all_good = 0;
+    const std::uint32_t good_in_warp = __reduce_add_sync(~0U, good);
+    if (threadIdx.x == 0) good_records = 0;
     __syncthreads();
-    if (threadIdx.x % 32 == 0) atomicAdd(&all_good, warp_good);
-    for (std::uint32_t w = threadIdx.x; w < r.windows; w += cluster_threads) begin[w] = r.run_begin[t * r.windows + w];
+    if (threadIdx.x % 32 == 0) atomicAdd(&good_records, good_in_warp);
+    for (std::uint32_t b = threadIdx.x; b < s.buckets; b += bucketing_threads) {
+      run_begin[b] = s.run_in_tile[t * s.buckets + b];
+    }
     __syncthreads();
-    for (std::uint32_t w = threadIdx.x; w < r.windows; w += cluster_threads) {
-      const std::uint32_t end = w + 1 < r.windows ? begin[w + 1] : all_good;
-      const std::uint64_t run = r.run[t * r.windows + w];
-      const std::uint64_t room = list_room(r, w);
-      from[w] = list_begin(r, w) + run;
-      length[w] = static_cast<std::uint16_t>(run < room ? min(std::uint64_t{end - begin[w]}, room - run) : 0);
+    for (std::uint32_t b = threadIdx.x; b < s.buckets; b += bucketing_threads) {
+      const std::uint32_t run_end = b + 1 < s.buckets ? run_begin[b + 1] : good_records;
+      const std::uint64_t entry = s.run_in_bucket[t * s.buckets + b];
+      const std::uint64_t capacity = capacity_of(s, b);
+      run_source[b] = begin_of(s, b) + entry;
+      run_length[b] = static_cast<std::uint16_t>(
+          entry < capacity ? min(std::uint64_t{run_end - run_begin[b]}, capacity - entry) : 0);
     }
     __syncthreads();
     const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll 4
-    for (std::uint32_t w = threadIdx.x / 32; w < r.windows; w += cluster_threads / 32) {
-      const Word* const run = word + from[w];
-      for (std::uint32_t i = lane; i < length[w]; i += 32) staged[begin[w] + i] = __ldcs(run + i);
+    for (std::uint32_t b = threadIdx.x / 32; b < s.buckets; b += bucketing_threads / 32) {
+      const Word* const run = bucket_words + run_source[b];
+      for (std::uint32_t i = lane; i < run_length[b]; i += 32) staged[run_begin[b] + i] = __ldcs(run + i);
     }
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = k * cluster_threads + threadIdx.x;
-      if (s >= left) continue;
-      Word moved{};
-      if (place[k] < cluster_tile) {
-        moved = staged[place[k]];
-      } else if (place[k] == position_is_bad) {
-        if (keeps != 0) continue;
+      const std::uint32_t i = k * bucketing_threads + threadIdx.x;
+      if (i >= records) continue;
+      Word word{};
+      if (slot[k] < bucketing_tile) {
+        word = staged[slot[k]];
+      } else if (slot[k] == position_is_bad) {
+        if (skips_bad != 0) continue;
       } else {
-        const std::uint64_t i = first + s;
-        const std::uint64_t index = rest.wide_index != 0 ? static_cast<const std::uint64_t*>(rest.index)[i]
-                                                         : static_cast<const std::uint32_t*>(rest.index)[i];
-        moved = load_word<Word>(rest.table + index * rest.stride);
+        const std::uint64_t position = first + i;
+        const std::uint64_t index = overflow.wide_index != 0
+                                        ? static_cast<const std::uint64_t*>(overflow.index)[position]
+                                        : static_cast<const std::uint32_t*>(overflow.index)[position];
+        word = load_word<Word>(overflow.table + index * overflow.stride);
       }
-      store_streamed(out + (first + s) * out_stride, moved);
+      store_streamed(out + (first + i) * out_stride, word);
     }
     __syncthreads();
   }

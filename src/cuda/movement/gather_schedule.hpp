@@ -5,25 +5,36 @@
 #include "cuda/movement/buckets.hpp"
 #include "primitives/movement.hpp"
 
-// How a clustered gather is cut, and where its routes lie in one block of memory.
+// The layout and the price of a gather schedule (gather_schedule.cuh).
 namespace sheaf::cuda {
 
-struct route_layout {
-  std::uint32_t shift;    ///< bits of an index inside its window
-  std::uint32_t windows;  ///< of the table
-  std::uint64_t room;     ///< entries of a window's list, where lists do not lie side by side
-  std::uint64_t fill, ticket, window_begin, window_index, place, run, run_begin, word,
-      end;  ///< bytes from the beginning
+/// How the buckets' index lists are stored. Contiguous lists take no more memory than the list of indices, but buckets
+/// have to be counted before. Lists of fixed capacity need no counting.
+enum class bucket_storage { fixed_capacity, contiguous };
+
+/// How the table is cut into buckets, and where the arrays of a schedule lie in one block of memory. Members without
+/// another unit are offsets in bytes from the beginning of the block.
+struct schedule_layout {
+  std::uint32_t shift;     ///< log2 of the records of a bucket
+  std::uint32_t buckets;   ///< buckets of the table
+  std::uint64_t capacity;  ///< entries of a bucket's list, if capacity is fixed
+  std::uint64_t bucket_sizes;
+  std::uint64_t tile_counters;
+  std::uint64_t bucket_begins;
+  std::uint64_t bucket_indices;
+  std::uint64_t tile_slots;
+  std::uint64_t run_in_bucket;
+  std::uint64_t run_in_tile;
+  std::uint64_t bucket_words;  ///< records read bucket by bucket; what lies before is kept by a prepared movement
+  std::uint64_t end;
 };
 
-/// Lists side by side take no more room than the list of indices; their windows have to be counted before.
-enum class list_layout { fixed_room, side_by_side };
-
-route_layout layout_of_routes(const primitives::movement& p, list_layout lists);
-/// Seconds to find the routes of a list, and to go them with one table.
-double finding_seconds(const primitives::movement& p, const machine& m);
-double going_seconds(const primitives::movement& p, const machine& m);
-/// Why a gather cannot go routes, or null.
-const char* routes_rejection(const primitives::movement& p);
+schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage storage);
+/// Seconds to build the schedule of a list.
+double build_seconds(const primitives::movement& p, const machine& m);
+/// Seconds to apply a schedule to one table.
+double apply_seconds(const primitives::movement& p, const machine& m);
+/// Why a gather cannot use a schedule, or null if it can.
+const char* schedule_rejection(const primitives::movement& p);
 
 }  // namespace sheaf::cuda

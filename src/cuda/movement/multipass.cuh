@@ -4,10 +4,11 @@
 #include "cuda/movement/word_copy.cuh"
 
 // The multi-pass scheme of He et al. 2007 (section 3.4) in one launch: blocks take the tiles of one pass after those of
-// the one before. Each record moves in one pass only, so none has to wait for another.
+// the pass before. Each record moves in exactly one pass, so passes need no synchronization.
 namespace sheaf::cuda {
 
-// Any width: a tile's indices are filtered into lists in shared memory, then lanes share the records of the lists.
+// Multi-pass movement of records of any width. A tile's indices are filtered into a list in shared memory; then lanes
+// share the listed records.
 template <direction Direction, class Word>
 __global__ void __launch_bounds__(block_threads)
     move_records_in_passes(const __grid_constant__ move_arguments a, const __grid_constant__ pass_schedule s,
@@ -15,36 +16,36 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ std::uint64_t indexed_offset[most_tile_records];
   __shared__ std::uint16_t sequential_record[most_tile_records];
   __shared__ std::uint32_t listed;
-  for (pass_walk at(s); at.more(s); at.step(s)) {
-    const std::uint64_t region_begin = s.regions.begin(at.pass);
-    const std::uint64_t region_count = s.regions.count(at.pass);
-    const std::uint64_t begin = at.tile * tile.records;
-    const std::uint64_t end = s.segments.count(at.segment);
+  for (pass_cursor cursor(s); cursor.has_tile(s); cursor.advance(s)) {
+    const std::uint64_t region_begin = s.regions.begin(cursor.pass);
+    const std::uint64_t region_count = s.regions.count(cursor.pass);
+    const std::uint64_t begin = cursor.tile * tile.records;
+    const std::uint64_t end = s.segments.count(cursor.segment);
     if (region_count == 0 || begin >= end) continue;
-    const std::uint64_t first = s.segments.begin(at.segment) + begin;
+    const std::uint64_t first = s.segments.begin(cursor.segment) + begin;
     const auto records = static_cast<std::uint32_t>(min(std::uint64_t{tile.records}, end - begin));
-    const bool again = is_read_again(s, at);
+    const bool is_read_again = index_is_read_again(s, cursor);
     if (threadIdx.x == 0) listed = 0;
     __syncthreads();
     for (std::uint32_t r0 = 0; r0 < records; r0 += block_threads) {
       const std::uint32_t r = r0 + threadIdx.x;
-      bool lists = false;
+      bool is_listed = false;
       std::uint64_t offset = no_record;
       if (r < records) {
-        const std::uint64_t index = index_at(a, first + r, again);
-        lists = index - region_begin < region_count;
-        if (lists) {
+        const std::uint64_t index = index_at(a, first + r, is_read_again);
+        is_listed = index - region_begin < region_count;
+        if (is_listed) {
           offset = index * a.indexed_stride;
-        } else if (at.pass == 0 && !is_good_either(a, first + r, index)) {
-          lists = Direction == direction::gather;  // its record is cleared
+        } else if (cursor.pass == 0 && !check_index(a, first + r, index)) {
+          is_listed = Direction == direction::gather;  // the output record of a bad index is cleared
         }
       }
-      const unsigned lanes = __ballot_sync(~0U, lists);
+      const unsigned lanes = __ballot_sync(~0U, is_listed);
       const unsigned lane = threadIdx.x % 32;
       std::uint32_t slot = 0;
       if (lane == 0 && lanes != 0) slot = atomicAdd(&listed, static_cast<std::uint32_t>(__popc(lanes)));
       slot = __shfl_sync(~0U, slot, 0) + __popc(lanes & ((1U << lane) - 1));
-      if (lists) {
+      if (is_listed) {
         indexed_offset[slot] = offset;
         sequential_record[slot] = static_cast<std::uint16_t>(r);
       }
@@ -56,69 +57,73 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// One pass's part in a tile of words: what its region holds, and in the first pass what no region does.
+/// What a pass does in a tile of words: it moves the records whose indices fall into its region. The first pass also
+/// handles bad indices, which fall into no region.
 template <class Index>
-struct pass_part {
+struct pass_region {
   Index region_begin;
-  Index region_last;  ///< from region_begin
-  bool is_first;
-  bool index_again;       ///< L2 should keep the index for the next pass
-  bool sequential_again;  ///< and what is written of the near side
+  Index region_last;  ///< last index of the region, counted from region_begin
+  bool is_first_pass;
+  bool index_is_read_again;        ///< true if L2 should keep the index for the next pass
+  bool keeps_sequential_in_cache;  ///< true if L2 should keep the lines of the sequential side that are written
 };
 
-// A thread takes Items records, Step positions apart, all loads in flight before the first store, as in move_words.
-// What a pass does not move it does not touch: far and near accesses are predicated, and only index loads are certain.
-// `left` counts from the thread's first record to the end of the tile's records; it is not 0.
+// Moves a tile's records of one pass. A thread takes Items records, Step positions apart, and issues all loads before
+// the first store, as move_words does. A pass does not touch records of other passes: index loads are unconditional,
+// accesses to records are predicated. `records_left` counts positions from the thread's first record to the tile's end;
+// it must not be 0.
 template <direction Direction, class Word, class Index, int Items, int Step>
 __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a, std::uint64_t first,
-                                                  std::uint32_t left, const pass_part<Index>& part) {
+                                                  std::uint32_t records_left, const pass_region<Index>& region) {
   constexpr std::uint32_t step = Step;
-  const Index* const index = a.index + first;
-  const std::uint64_t near = first * a.sequential_stride;
-  const auto sequential_offset = [&](int k) { return near + std::uint64_t{k * step} * a.sequential_stride; };
+  const Index* const indices = a.index + first;
+  const std::uint64_t sequential_begin = first * a.sequential_stride;
+  const auto sequential_offset = [&](int k) {
+    return sequential_begin + std::uint64_t{k * step} * a.sequential_stride;
+  };
 
-  Index far[Items];
+  Index index[Items];
   Word word[Items];
   const auto load_indices = [&](auto load) {
-    if (left == step * Items) {
+    if (records_left == step * Items) {
 #pragma unroll
-      for (int k = 0; k < Items; ++k) far[k] = load(index + k * step);
+      for (int k = 0; k < Items; ++k) index[k] = load(indices + k * step);
     } else {
 #pragma unroll
-      for (int k = 0; k < Items; ++k) far[k] = load(index + min(k * step, left - 1));
+      for (int k = 0; k < Items; ++k) index[k] = load(indices + min(k * step, records_left - 1));
     }
   };
-  if (part.index_again) {
+  if (region.index_is_read_again) {
     load_indices([](const Index* i) { return __ldg(i); });
   } else {
     load_indices([](const Index* i) { return __ldcs(i); });
   }
 
-  // A bit for each item: those of this pass, and in the first pass those of none.
-  const std::uint32_t here = (1U << ((left + step - 1) / step)) - 1;
+  // Bit masks over the thread's items: items inside the tile, items of this pass, and, in the first pass, bad items.
+  const std::uint32_t in_tile = (1U << ((records_left + step - 1) / step)) - 1;
   std::uint32_t moves = 0;
   std::uint32_t bad = 0;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    if (static_cast<Index>(far[k] - part.region_begin) <= part.region_last) moves |= 1U << k;
+    if (static_cast<Index>(index[k] - region.region_begin) <= region.region_last) moves |= 1U << k;
   }
-  if (part.is_first) {
+  if (region.is_first_pass) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if (far[k] > a.last) bad |= 1U << k;
+      if (index[k] > a.last) bad |= 1U << k;
     }
   }
-  moves &= here;
-  bad &= here;
+  moves &= in_tile;
+  bad &= in_tile;
 
   if constexpr (Direction == direction::gather) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       word[k] = Word{};
-      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + std::uint64_t{far[k]} * a.indexed_stride);
+      if ((moves >> k & 1) != 0) word[k] = load_word<Word>(a.from + std::uint64_t{index[k]} * a.indexed_stride);
     }
     moves |= bad;
-    if (part.sequential_again) {
+    if (region.keeps_sequential_in_cache) {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         if ((moves >> k & 1) != 0) store_word(a.to + sequential_offset(k), word[k]);
@@ -136,13 +141,13 @@ __device__ __forceinline__ void move_tile_in_pass(const word_arguments<Index>& a
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      if ((moves >> k & 1) != 0) store_word(a.to + std::uint64_t{far[k]} * a.indexed_stride, word[k]);
+      if ((moves >> k & 1) != 0) store_word(a.to + std::uint64_t{index[k]} * a.indexed_stride, word[k]);
     }
   }
   if (bad == 0) return;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + k * step, far[k]);
+    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + k * step, index[k]);
   }
 }
 
@@ -150,15 +155,17 @@ template <direction Direction, class Word, class Index, int Items>
 __global__ void __launch_bounds__(block_threads)
     move_words_in_passes(const __grid_constant__ word_arguments<Index> a, const __grid_constant__ pass_schedule s) {
   constexpr std::uint32_t step = block_threads;
-  for (pass_walk at(s); at.more(s); at.step(s)) {
-    const std::uint64_t region_count = s.regions.count(at.pass);
-    const std::uint64_t begin = at.tile * (step * Items) + threadIdx.x;
-    const std::uint64_t end = s.segments.count(at.segment);
+  for (pass_cursor cursor(s); cursor.has_tile(s); cursor.advance(s)) {
+    const std::uint64_t region_count = s.regions.count(cursor.pass);
+    const std::uint64_t begin = cursor.tile * (step * Items) + threadIdx.x;
+    const std::uint64_t end = s.segments.count(cursor.segment);
     if (region_count == 0 || begin >= end) continue;
-    const pass_part<Index> part{static_cast<Index>(s.regions.begin(at.pass)), static_cast<Index>(region_count - 1),
-                                at.pass == 0, is_read_again(s, at), s.keeps_sequential != 0};
-    const auto left = static_cast<std::uint32_t>(min(end - begin, std::uint64_t{step * Items}));
-    move_tile_in_pass<Direction, Word, Index, Items, step>(a, s.segments.begin(at.segment) + begin, left, part);
+    const pass_region<Index> region{static_cast<Index>(s.regions.begin(cursor.pass)),
+                                    static_cast<Index>(region_count - 1), cursor.pass == 0,
+                                    index_is_read_again(s, cursor), s.keeps_sequential_in_cache != 0};
+    const auto records_left = static_cast<std::uint32_t>(min(end - begin, std::uint64_t{step * Items}));
+    move_tile_in_pass<Direction, Word, Index, Items, step>(a, s.segments.begin(cursor.segment) + begin, records_left,
+                                                           region);
   }
 }
 

@@ -11,41 +11,40 @@ using primitives::scatter_problem;
 
 constexpr std::uint64_t widest_record = 8;
 
-// Priced as the passes that a list at random takes, and a tenth for what sampling may cost any list: a gain smaller
-// than that is not worth it. A list in order costs about what cuda.direct takes.
-plan::planned plan_sampled(const scatter_problem& p, const machine& m) {
+// Priced as the passes that a random list takes, and a tenth more for what sampling may cost any list, because a
+// smaller gain is not worth it. A list in order costs about as much as with cuda.direct.
+plan::planned plan_adaptive(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  if (const char* reason = sampling_rejection(p, widest_record)) return plan::rejected(reason);
+  if (const char* reason = adaptive_rejection(p, widest_record)) return plan::rejected(reason);
   plan::planned plan = plan_passes(p, m, plan::he2007::operation::scatter, [&](std::uint64_t passes) {
-    return priced(writes_in_passes(p, m, passes), m, true);
+    return to_plan(multipass_scatter_cost(p, m, passes), m, true);
   });
   plan.add("sampling", 0.1 * plan.seconds);
   primitives::movement in_order = p;
   in_order.pattern = access_pattern::sequential();
-  const bool is_short = priced(writes_of(in_order, m), m, true).seconds < least_in_order_seconds;
+  const bool is_short = to_plan(scatter_cost(in_order, m), m, true).seconds < least_in_order_seconds;
   plan.by_name_only = is_short || p.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }
 
-// Items and step as cuda.direct has them; rounds enough that asking for the verdict costs a list in order little.
-void run_sampled(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
-  constexpr const char* what = "cuda.adaptive";
-  constexpr auto way = direction::scatter;
-  const device_scope here(ctx.device());
+// Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
+void run_adaptive(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+  constexpr const char* operation = "cuda.adaptive";
+  const device_scope scope(ctx.device());
   const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
   switch (p.record_bytes) {
-    case 1: return launch_sampled_words<way, std::uint8_t, 8, 256>(ctx, what, p, 3, passes, a);
-    case 2: return launch_sampled_words<way, std::uint16_t, 4, 256>(ctx, what, p, 4, passes, a);
-    case 4: return launch_sampled_words<way, std::uint32_t, 2, 256>(ctx, what, p, 4, passes, a);
-    default: return launch_sampled_words<way, uint2, 2, 32>(ctx, what, p, 2, passes, a);
+    case 1: return launch_adaptive<direction::scatter, std::uint8_t, 8, 256>(ctx, operation, p, 3, passes, a);
+    case 2: return launch_adaptive<direction::scatter, std::uint16_t, 4, 256>(ctx, operation, p, 4, passes, a);
+    case 4: return launch_adaptive<direction::scatter, std::uint32_t, 2, 256>(ctx, operation, p, 4, passes, a);
+    default: return launch_adaptive<direction::scatter, uint2, 2, 32>(ctx, operation, p, 2, passes, a);
   }
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_adaptive{"cuda.adaptive", plan_sampled, run_sampled};
+constinit const primitives::scatter_variant scatter_adaptive{"cuda.adaptive", plan_adaptive, run_adaptive};
 
 }  // namespace sheaf::cuda

@@ -4,100 +4,112 @@
 #include "cuda/movement/scatter_bucketed.cuh"
 #include "primitives/scatter.hpp"
 
-// A scatter at random in three streams: records go with their index into 2^k regions of the output, each of these again
-// into windows that fit shared memory, and each window is put in order there and written in whole lines. Regions and
-// windows have fixed room; a record that finds its window full, because the list is skewed or repeats itself, is
-// written to the output at once: with duplicates::any its writer may win as well as another.
+// Propagation blocking for a random scatter, in three streams over memory. The first pass sends records with their
+// indices to coarse buckets of the output, the second sends each coarse bucket's records to fine buckets that fit
+// shared memory, and the last kernel puts each fine bucket in order there and writes it in whole lines. Small outputs
+// need one pass. Buckets have fixed capacity. A record that finds its bucket full, because the list is skewed or
+// repeats itself, is written to the output at once: with duplicates::any, its writer may win as well as another.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-/// What plan_clustered decides.
-struct cut {
-  std::uint32_t indexed_bits;  ///< of an index
-  std::uint32_t window_bits;   ///< of a place in a window
-  std::uint32_t levels;        ///< 1 or 2
-  std::uint32_t first_bits;    ///< of a region's number, where there are two levels
-  std::uint32_t last_bits;     ///< of a window's number in its region
-  std::uint32_t regions;       ///< that the output has; one where there is one level
-  std::uint32_t windows;       ///< of all regions
+/// How the output is cut into buckets.
+struct bucketing {
+  std::uint32_t index_bits;      ///< bits of an index
+  std::uint32_t position_bits;   ///< log2 of the records of a fine bucket
+  std::uint32_t passes;          ///< bucketing passes: 1 (fine buckets at once) or 2
+  std::uint32_t coarse_bits;     ///< bits of a coarse bucket's number, if there are two passes
+  std::uint32_t fine_bits;       ///< bits of a fine bucket's number in its coarse bucket
+  std::uint32_t coarse_buckets;  ///< coarse buckets of the output; 1 if there is one pass
+  std::uint32_t fine_buckets;    ///< fine buckets of the output
 };
 
-/// Windows of 32 KiB to 128 KiB; places in them are 16 bits.
-cut cut_of(const scatter_problem& p) {
-  const std::uint32_t indexed_bits = bits_for(p.indexed_count);
-  const std::uint32_t usual = p.record_bytes >= 8 ? 12 : p.record_bytes == 4 ? 13 : 14;
-  const std::uint32_t most = std::min(16U, 17 - bits_for(p.record_bytes));
-  const std::uint32_t level_bits = bits_for(most_clusters);
-  std::uint32_t window = std::min(usual, indexed_bits);
-  while (window < most && indexed_bits - window > 2 * level_bits) ++window;
-  // Eight bits a level go best: runs of a tile are longer then.
-  if (window < most && indexed_bits - window == 17) ++window;
-  const std::uint32_t rest = indexed_bits - window;
-  const std::uint32_t levels = rest <= 8 ? 1 : 2;
-  const std::uint32_t last = levels == 1 ? rest : rest / 2;
-  const auto parts = [&](std::uint32_t bits) {
+/// Cuts the output. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.
+bucketing bucketing_of(const scatter_problem& p) {
+  const std::uint32_t index_bits = bits_for(p.indexed_count);
+  const std::uint32_t usual_bits = p.record_bytes >= 8 ? 12 : p.record_bytes == 4 ? 13 : 14;
+  const std::uint32_t most_bits = std::min(16U, 17 - bits_for(p.record_bytes));
+  const std::uint32_t pass_bits = bits_for(most_buckets);
+  std::uint32_t position_bits = std::min(usual_bits, index_bits);
+  while (position_bits < most_bits && index_bits - position_bits > 2 * pass_bits) ++position_bits;
+  // Eight bits a pass are fastest, because a tile's runs are longer than with nine.
+  if (position_bits < most_bits && index_bits - position_bits == 17) ++position_bits;
+  const std::uint32_t bucket_bits = index_bits - position_bits;
+  const std::uint32_t passes = bucket_bits <= 8 ? 1 : 2;
+  const std::uint32_t fine_bits = passes == 1 ? bucket_bits : bucket_bits / 2;
+  const auto buckets_of = [&](std::uint32_t bits) {
     return static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << bits));
   };
-  const std::uint32_t regions = levels == 2 ? parts(window + last) : 1;
-  return {indexed_bits, window, levels, rest - last, last, regions, levels == 2 ? regions << last : parts(window)};
+  const std::uint32_t coarse_buckets = passes == 2 ? buckets_of(position_bits + fine_bits) : 1;
+  return {index_bits,
+          position_bits,
+          passes,
+          bucket_bits - fine_bits,
+          fine_bits,
+          coarse_buckets,
+          passes == 2 ? coarse_buckets << fine_bits : buckets_of(position_bits)};
 }
 
-std::uint64_t rounded(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
-
-/// Where things lie in the call's scratch.
-struct layout {
-  std::uint64_t region_room;  // records of a region, of a window
-  std::uint64_t window_room;
-  std::uint64_t fill, ticket, region_index, region_word, window_index, window_word, end;  // bytes from the beginning
+/// Scratch layout of a call. Members other than capacities are offsets in bytes.
+struct scratch_layout {
+  std::uint64_t coarse_capacity;  ///< records that a coarse bucket holds
+  std::uint64_t fine_capacity;    ///< records that a fine bucket holds
+  std::uint64_t bucket_sizes;     ///< sizes of coarse buckets, then of fine ones
+  std::uint64_t tile_counters;
+  std::uint64_t coarse_index, coarse_word, fine_index, fine_word;
+  std::uint64_t end;
 };
 
-layout layout_of(const scatter_problem& p, const cut& c) {
-  layout l{};
-  const std::uint64_t regions = c.levels == 2 ? c.regions : 0;
-  l.region_room = cluster_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.indexed_bits - c.first_bits));
-  l.window_room = cluster_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.window_bits);
-  std::uint64_t at = 0;
+scratch_layout layout_of(const scatter_problem& p, const bucketing& c) {
+  scratch_layout l{};
+  const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
+  l.coarse_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.index_bits - c.coarse_bits));
+  l.fine_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.position_bits);
+  std::uint64_t bytes_taken = 0;
   const auto take = [&](std::uint64_t bytes) {
-    const std::uint64_t begin = at;
-    at += rounded(bytes);
+    const std::uint64_t begin = bytes_taken;
+    bytes_taken += ceil_div(bytes, 256) * 256;
     return begin;
   };
-  l.fill = take((regions + c.windows + most_tickets) * sizeof(std::uint32_t));
-  l.ticket = l.fill + (regions + c.windows) * sizeof(std::uint32_t);
-  l.region_index = take(regions * l.region_room * sizeof(std::uint32_t));
-  l.region_word = take(regions * l.region_room * p.record_bytes);
-  l.window_index = take(c.windows * l.window_room * sizeof(std::uint16_t));
-  l.window_word = take(c.windows * l.window_room * p.record_bytes);
-  l.end = at;
+  l.bucket_sizes = take((coarse_buckets + c.fine_buckets + all_counter_words) * sizeof(std::uint32_t));
+  l.tile_counters = l.bucket_sizes + (coarse_buckets + c.fine_buckets) * sizeof(std::uint32_t);
+  l.coarse_index = take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
+  l.coarse_word = take(coarse_buckets * l.coarse_capacity * p.record_bytes);
+  l.fine_index = take(c.fine_buckets * l.fine_capacity * sizeof(std::uint16_t));
+  l.fine_word = take(c.fine_buckets * l.fine_capacity * p.record_bytes);
+  l.end = bytes_taken;
   return l;
 }
 
-const char* clustered_rejection(const scatter_problem& p) {
+const char* bucketed_rejection(const scatter_problem& p) {
   if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.duplicates == duplicates::last) return "any writer may win";
   if (const char* reason = words_rejection(p)) return reason;
-  const cut c = cut_of(p);
-  const std::uint32_t most = bits_for(most_clusters);
-  if (c.first_bits > most || c.last_bits > most) return "the output has more windows than two levels tell apart";
-  const layout l = layout_of(p, c);
-  if (p.count >= ~std::uint32_t{0} - cluster_tile || l.region_room >= ~std::uint32_t{0}) return "counts pass 32 bits";
+  const bucketing c = bucketing_of(p);
+  const std::uint32_t most_bits = bits_for(most_buckets);
+  if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
+    return "the output has more buckets than two passes tell apart";
+  }
+  const scratch_layout l = layout_of(p, c);
+  if (p.count >= ~std::uint32_t{0} - bucketing_tile || l.coarse_capacity >= ~std::uint32_t{0})
+    return "counts pass 32 bits";
   return nullptr;
 }
 
-/// Shares of copy bandwidth that the levels and the placing reach, and records that a multiprocessor takes through them
-/// a second where words are narrow.
-constexpr double level_share = 0.67;
-constexpr double wide_level_share = 0.78;  // of 16-byte words
-constexpr double level_per_second = 2.2e9;
-constexpr double place_share = 0.90;
-constexpr double place_per_second = 3.5e9;
+/// Share of copy bandwidth that a bucketing pass reaches, and records that it takes per second and multiprocessor,
+/// which limits narrow words.
+constexpr double pass_share = 0.67;
+constexpr double wide_pass_share = 0.78;  // for 16-byte words
+constexpr double pass_per_second = 2.2e9;
+/// Share of copy bandwidth that write_fine_buckets reaches, and records that it takes per second and multiprocessor.
+constexpr double write_share = 0.90;
+constexpr double write_per_second = 3.5e9;
 
-plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
-  if (const char* reason = clustered_rejection(p)) return plan::rejected(reason);
-  const cut c = cut_of(p);
+plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
+  if (const char* reason = bucketed_rejection(p)) return plan::rejected(reason);
+  const bucketing c = bucketing_of(p);
   const auto count = static_cast<double>(p.count);
   const auto width = static_cast<double>(p.record_bytes);
   const double index = static_cast<double>(bytes(p.index));
@@ -105,30 +117,31 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
   const double in = count * (static_cast<double>(p.sequential_stride_bytes) + index);
   plan::planned plan;
   plan.scratch_bytes = layout_of(p, c).end;
-  // Kernels wait for one another, and the few blocks of a short list for memory.
-  plan.add("latency", m.launch_seconds + (6 + 2 * c.levels) * m.step_seconds);
+  // Kernels run one after another, and the few blocks of a short list wait for memory.
+  plan.add("latency", m.launch_seconds + (6 + 2 * c.passes) * m.step_seconds);
   const auto stream = [&](const char* name, double bytes, double share, double per_second) {
-    plan::planned part;
-    part.add_overlapped(3, {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
-    plan.add(name, part.seconds);
+    plan::planned stream_plan;
+    stream_plan.add_overlapped(3,
+                               {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
+    plan.add(name, stream_plan.seconds);
   };
-  const double share = p.record_bytes == 16 ? wide_level_share : level_share;
-  if (c.levels == 2) {
-    stream("regions", in + count * (width + 4), share, level_per_second);
-    stream("windows", count * (2 * width + 4 + 2), share, level_per_second);
+  const double share = p.record_bytes == 16 ? wide_pass_share : pass_share;
+  if (c.passes == 2) {
+    stream("coarse buckets", in + count * (width + 4), share, pass_per_second);
+    stream("fine buckets", count * (2 * width + 4 + 2), share, pass_per_second);
   } else {
-    stream("windows", in + count * (width + 2), share, level_per_second);
+    stream("fine buckets", in + count * (width + 2), share, pass_per_second);
   }
-  stream("placing", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width, place_share,
-         place_per_second);
-  plan.add("empty windows", static_cast<double>(c.windows) * 1e-9);
+  stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width,
+         write_share, write_per_second);
+  plan.add("empty buckets", static_cast<double>(c.fine_buckets) * 1e-9);
   if (p.pattern.shape == access_pattern::kind::unknown) {
-    // Kernels that leave at once cost a list in order some microseconds each.
+    // Kernels that end at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     constexpr double least_in_order = 180e-6;
-    plan.by_name_only = priced(writes_of(in_order, m), m, true).seconds < least_in_order;
+    plan.by_name_only = to_plan(scatter_cost(in_order, m), m, true).seconds < least_in_order;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }
@@ -136,140 +149,149 @@ plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
 }
 
 template <class Word>
-class clustered_scatter {
+class bucketed_scatter {
  public:
-  clustered_scatter(const context& ctx, const scatter_problem& p, const scatter_buffers& b, std::byte* scratch)
-      : ctx_(ctx), p_(p), b_(b), cut_(cut_of(p)), at_(layout_of(p, cut_)), scratch_(scratch) {}
+  bucketed_scatter(const context& ctx, const scatter_problem& p, const scatter_buffers& b, std::byte* scratch)
+      : ctx_(ctx), p_(p), b_(b), bucketing_(bucketing_of(p)), layout_(layout_of(p, bucketing_)), scratch_(scratch) {}
 
   void run() {
-    index_guard guard;  // with bounds::trust an index past the output has no cluster and is left out in silence
+    index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
     if (p_.bounds == bounds::check) {
       guard = state_of(ctx_).guard(core::index_role::scatter_index, p_.index, p_.indexed_count);
     }
     if (p_.pattern.shape == access_pattern::kind::unknown) {
-      auto* const first_ticket = reinterpret_cast<std::uint32_t*>(scratch_ + at_.ticket);
-      const begun_movement before = begin_scatter(
-          ctx_, what, p_, cuda::arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard), first_ticket + most_walks);
-      if (!before.asks) return;
-      sample_ = before.sample;
-      moved_ = before.moved;
-      tickets_ = first_ticket;
+      auto* const tile_counters = array<std::uint32_t>(layout_.tile_counters);
+      const direct_attempt attempt =
+          scatter_if_ordered(ctx_, operation, p_, arguments_of(p_, b_.in.data, b_.out.data, b_.index, guard),
+                             tile_counters + most_scheduled_kernels);
+      if (!attempt.asks_for_verdict) return;
+      sample_ = attempt.sample;
+      records_moved_ = attempt.records_moved;
+      tile_counters_ = tile_counters;
     }
-    const std::uint64_t fills = (cut_.levels == 2 ? cut_.regions : 0) + cut_.windows + most_tickets;
-    require(cudaMemsetAsync(scratch_ + at_.fill, 0, fills * sizeof(std::uint32_t), ctx_.stream()), what);
-    bytes(p_.index) == 8 ? first_level<std::uint64_t>(guard) : first_level<std::uint32_t>(guard);
-    if (cut_.levels == 2) second_level();
-    place();
+    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + all_counter_words;
+    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
+            operation);
+    bytes(p_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);
+    if (bucketing_.passes == 2) run_second_pass();
+    write_buckets();
   }
 
  private:
-  static constexpr const char* what = "cuda.bucketed";
-  static constexpr std::size_t level_shared = cluster_tile * (sizeof(Word) + sizeof(std::uint32_t));
+  static constexpr const char* operation = "cuda.bucketed";
+  static constexpr std::size_t pass_shared_bytes = bucketing_tile * (sizeof(Word) + sizeof(std::uint32_t));
 
-  std::uint32_t* fill_of_regions() const { return reinterpret_cast<std::uint32_t*>(scratch_ + at_.fill); }
-  std::uint32_t* fill_of_windows() const { return fill_of_regions() + (cut_.levels == 2 ? cut_.regions : 0); }
-
-  // Where blocks may have to leave they are as many as run at once, and walk.
-  std::uint64_t blocks_for(std::uint64_t tiles, std::uint32_t resident) const {
-    const auto few = static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * resident;
-    constexpr std::uint64_t most = (std::uint64_t{1} << 31) - 1;
-    return std::max<std::uint64_t>(1, std::min(tiles, tickets_ != nullptr ? few : most));
+  template <class T>
+  T* array(std::uint64_t offset) const {
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
 
-  std::uint32_t* next_ticket() { return tickets_ == nullptr ? nullptr : tickets_ + used_tickets_++; }
+  std::uint32_t coarse_size_words() const { return bucketing_.passes == 2 ? bucketing_.coarse_buckets : 0; }
+  std::uint32_t* coarse_sizes() const { return array<std::uint32_t>(layout_.bucket_sizes); }
+  std::uint32_t* fine_sizes() const { return coarse_sizes() + coarse_size_words(); }
+
+  // Blocks of a kernel. If the kernel may have to end at once, its blocks are as many as are resident, and draw their
+  // tiles. Otherwise each block takes one tile.
+  std::uint64_t blocks_for(std::uint64_t tiles, std::uint32_t resident) const {
+    const auto resident_blocks = static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * resident;
+    constexpr std::uint64_t most = (std::uint64_t{1} << 31) - 1;
+    return std::max<std::uint64_t>(1, std::min(tiles, tile_counters_ != nullptr ? resident_blocks : most));
+  }
+
+  std::uint32_t* next_tile_counter() { return tile_counters_ == nullptr ? nullptr : tile_counters_ + used_counters_++; }
 
   template <class Index>
-  void first_level(const index_guard& guard) {
-    cluster_arguments<Index> a{};
-    a.index = static_cast<const Index*>(b_.index.data) + moved_;
-    a.in = b_.in.data + moved_ * p_.sequential_stride_bytes;
+  void run_first_pass(const index_guard& guard) {
+    bucket_pass_arguments<Index> a{};
+    a.index = static_cast<const Index*>(b_.index.data) + records_moved_;
+    a.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
     a.in_stride = p_.sequential_stride_bytes;
-    a.count = p_.count - moved_;
+    a.count = p_.count - records_moved_;
     a.last = static_cast<Index>(
         std::min<std::uint64_t>(std::min(p_.index_limit(), p_.indexed_count) - 1, static_cast<Index>(~Index{0})));
     a.guard = guard;
-    a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, cluster_tile));
-    a.regions = 1;
-    a.region_bits = cut_.indexed_bits;
-    if (cut_.levels == 2) {
-      a.shift = cut_.indexed_bits - cut_.first_bits;
-      a.clusters = cut_.regions;
-      a.fill = fill_of_regions();
-      a.out_index = scratch_ + at_.region_index;
-      a.out_word = scratch_ + at_.region_word;
-      a.room = at_.region_room;
-      launch_level<Index, std::uint32_t>(a);
+    a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, bucketing_tile));
+    a.in_buckets = 1;
+    a.in_bucket_bits = bucketing_.index_bits;
+    if (bucketing_.passes == 2) {
+      a.shift = bucketing_.index_bits - bucketing_.coarse_bits;
+      a.out_buckets = bucketing_.coarse_buckets;
+      a.out_sizes = coarse_sizes();
+      a.out_index = scratch_ + layout_.coarse_index;
+      a.out_word = scratch_ + layout_.coarse_word;
+      a.out_capacity = layout_.coarse_capacity;
+      launch_pass<Index, std::uint32_t>(a);
     } else {
-      to_windows(a);
-      launch_level<Index, std::uint16_t>(a);
+      set_fine_output(a);
+      launch_pass<Index, std::uint16_t>(a);
     }
   }
 
-  void second_level() {
-    cluster_arguments<std::uint32_t> a{};
-    a.index = reinterpret_cast<const std::uint32_t*>(scratch_ + at_.region_index);
-    a.in = scratch_ + at_.region_word;
+  void run_second_pass() {
+    bucket_pass_arguments<std::uint32_t> a{};
+    a.index = array<const std::uint32_t>(layout_.coarse_index);
+    a.in = scratch_ + layout_.coarse_word;
     a.in_stride = sizeof(Word);
     a.last = ~std::uint32_t{0};
-    a.tiles = static_cast<std::uint32_t>(ceil_div(at_.region_room, cluster_tile));
-    a.regions = cut_.regions;
-    a.in_fill = fill_of_regions();
-    a.in_room = at_.region_room;
-    a.region_bits = cut_.indexed_bits - cut_.first_bits;
-    to_windows(a);
-    launch_level<std::uint32_t, std::uint16_t>(a);
+    a.tiles = static_cast<std::uint32_t>(ceil_div(layout_.coarse_capacity, bucketing_tile));
+    a.in_buckets = bucketing_.coarse_buckets;
+    a.in_sizes = coarse_sizes();
+    a.in_capacity = layout_.coarse_capacity;
+    a.in_bucket_bits = bucketing_.index_bits - bucketing_.coarse_bits;
+    set_fine_output(a);
+    launch_pass<std::uint32_t, std::uint16_t>(a);
   }
 
   template <class Index>
-  void to_windows(cluster_arguments<Index>& a) {
-    a.shift = cut_.window_bits;
-    a.clusters = cut_.levels == 2 ? 1U << cut_.last_bits : cut_.windows;
-    a.fill = fill_of_windows();
-    a.out_index = scratch_ + at_.window_index;
-    a.out_word = scratch_ + at_.window_word;
-    a.room = at_.window_room;
+  void set_fine_output(bucket_pass_arguments<Index>& a) {
+    a.shift = bucketing_.position_bits;
+    a.out_buckets = bucketing_.passes == 2 ? 1U << bucketing_.fine_bits : bucketing_.fine_buckets;
+    a.out_sizes = fine_sizes();
+    a.out_index = scratch_ + layout_.fine_index;
+    a.out_word = scratch_ + layout_.fine_word;
+    a.out_capacity = layout_.fine_capacity;
   }
 
   template <class Index, class OutIndex>
-  void launch_level(cluster_arguments<Index>& a) {
-    a.out = b_.out.data;
-    a.out_stride = p_.indexed_stride_bytes;
+  void launch_pass(bucket_pass_arguments<Index>& a) {
+    a.final_out = b_.out.data;
+    a.final_stride = p_.indexed_stride_bytes;
     a.sample = sample_;
-    a.ticket = next_ticket();
-    launch_shared(ctx_, what, split_into_clusters<Word, Index, OutIndex>,
-                  blocks_for(std::uint64_t{a.tiles} * a.regions, 2), cluster_threads, level_shared, a);
+    a.tile_counter = next_tile_counter();
+    launch_shared(ctx_, operation, split_into_buckets<Word, Index, OutIndex>,
+                  blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2), bucketing_threads, pass_shared_bytes, a);
   }
 
-  void place() {
-    const std::size_t shared = (sizeof(Word) + 1) << cut_.window_bits;
-    launch_shared(
-        ctx_, what, place_windows<Word>, blocks_for(cut_.windows, 4), window_threads, std::max<std::size_t>(shared, 16),
-        reinterpret_cast<const std::uint16_t*>(scratch_ + at_.window_index),
-        reinterpret_cast<const Word*>(scratch_ + at_.window_word), static_cast<const std::uint32_t*>(fill_of_windows()),
-        at_.window_room, cut_.window_bits, cut_.windows, b_.out.data, p_.indexed_stride_bytes, sample_, next_ticket());
+  void write_buckets() {
+    const std::size_t shared_bytes = (sizeof(Word) + 1) << bucketing_.position_bits;
+    launch_shared(ctx_, operation, write_fine_buckets<Word>, blocks_for(bucketing_.fine_buckets, 4), write_threads,
+                  std::max<std::size_t>(shared_bytes, 16), array<const std::uint16_t>(layout_.fine_index),
+                  array<const Word>(layout_.fine_word), static_cast<const std::uint32_t*>(fine_sizes()),
+                  layout_.fine_capacity, bucketing_.position_bits, bucketing_.fine_buckets, b_.out.data,
+                  p_.indexed_stride_bytes, sample_, next_tile_counter());
   }
 
   const context& ctx_;
   const scatter_problem& p_;
   const scatter_buffers& b_;
-  cut cut_;
-  layout at_;
+  bucketing bucketing_;
+  scratch_layout layout_;
   std::byte* scratch_;
   order_sample sample_{};
-  std::uint64_t moved_ = 0;
-  std::uint32_t* tickets_ = nullptr;  // where the list was of unknown order
-  std::uint32_t used_tickets_ = 0;
+  std::uint64_t records_moved_ = 0;         // first positions, which direct-if-ordered has moved
+  std::uint32_t* tile_counters_ = nullptr;  // null if the list is known to be scattered
+  std::uint32_t used_counters_ = 0;
 };
 
-void run_clustered(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
-  const device_scope here(ctx.device());
+void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+  const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   with_word(p.word_bytes,
-            [&](auto word) { clustered_scatter<decltype(word)>(ctx, p, b, memory.as<std::byte>()).run(); });
+            [&](auto word) { bucketed_scatter<decltype(word)>(ctx, p, b, memory.as<std::byte>()).run(); });
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", plan_clustered, run_clustered};
+constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", plan_bucketed, run_bucketed};
 
 }  // namespace sheaf::cuda

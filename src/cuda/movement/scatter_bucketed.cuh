@@ -2,182 +2,187 @@
 
 #include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
-#include "cuda/block/tile_tickets.cuh"
+#include "cuda/block/tile_scheduler.cuh"
 #include "cuda/movement/buckets.hpp"
 #include "cuda/movement/direct_if_ordered.cuh"
 
-// The kernels of a scatter in streams: one sends records with their indices to the regions or windows they belong to,
-// one puts a window in order in shared memory and writes it.
+// The kernels of the bucketed scatter: one pass of propagation blocking, which sends records with their indices to
+// coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes it.
 namespace sheaf::cuda {
 
-constexpr std::uint32_t window_threads = 512;
+constexpr std::uint32_t write_threads = 512;  ///< block size of write_fine_buckets
 
-/// A level's input: the caller's list, or a region of the level before.
+/// Arguments of one bucketing pass. Its input is the caller's list, or the coarse buckets that the first pass filled.
 template <class Index>
-struct cluster_arguments {
+struct bucket_pass_arguments {
   const Index* index;
   const std::byte* in;
   std::uint64_t in_stride;
-  std::uint64_t count;  ///< of the list
-  Index last;           ///< highest index that names a record
+  std::uint64_t count;  ///< records of the caller's list
+  Index last;           ///< the highest index that names a record
   index_guard guard;
-  std::uint32_t tiles;           ///< of the list, or of a region's room
-  std::uint32_t regions;         ///< of the input
-  const std::uint32_t* in_fill;  ///< records of each region; null: the input is the list
-  std::uint64_t in_room;         ///< places of a region
-  std::uint32_t region_bits;     ///< of an index inside a region
-  std::uint32_t shift;           ///< bits of an index inside a cluster
-  std::uint32_t clusters;        ///< of a region
-  std::uint32_t* fill;
-  void* out_index;  ///< u32, or u16 in the last level
+  std::uint32_t tiles;            ///< tiles of the caller's list, or of one coarse bucket's capacity
+  std::uint32_t in_buckets;       ///< coarse buckets of the input; 1 for the caller's list
+  const std::uint32_t* in_sizes;  ///< records sent to each coarse bucket; null if the input is the caller's list
+  std::uint64_t in_capacity;      ///< records that a coarse bucket holds
+  std::uint32_t in_bucket_bits;   ///< log2 of the output records that an input bucket covers
+  std::uint32_t shift;            ///< log2 of the output records that an output bucket covers
+  std::uint32_t out_buckets;      ///< output buckets of each input bucket
+  std::uint32_t* out_sizes;       ///< records sent to each output bucket
+  void* out_index;                ///< u32 indices inside coarse buckets, or u16 indices inside fine ones
   std::byte* out_word;
-  std::uint64_t room;
-  std::byte* out;  ///< of the call
-  std::uint64_t out_stride;
+  std::uint64_t out_capacity;  ///< records that an output bucket holds
+  std::byte* final_out;        ///< the call's output, for records that overflow their bucket
+  std::uint64_t final_stride;
   order_sample sample;
-  std::uint32_t* ticket;  ///< where tiles are drawn; null where the list is known to be scattered
+  std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
+/// A bucketing pass. A block sorts a tile by bucket in shared memory, reserves the tile's run in each bucket by one
+/// atomic, and writes whole runs: shared memory is the write-combining buffer. A record that overflows its bucket's
+/// capacity goes to its place in the output at once.
 template <class Word, class Index, class OutIndex>
-__global__ void __launch_bounds__(cluster_threads, sizeof(Word) < 16 ? 2 : 1)
-    split_into_clusters(const __grid_constant__ cluster_arguments<Index> a) {
-  constexpr int items = cluster_items;
+__global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
+    split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> a) {
+  constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
   Word* const staged = reinterpret_cast<Word*>(shared);
-  std::uint32_t* const staged_index = reinterpret_cast<std::uint32_t*>(shared + cluster_tile * sizeof(Word));
-  __shared__ std::uint32_t histogram[most_clusters];
-  __shared__ std::uint32_t place[most_clusters];
-  __shared__ __align__(16) std::uint32_t warp_sums[cluster_threads / 32];
-  __shared__ std::uint32_t kept;
-  if (a.ticket != nullptr && !was_scattered(a.sample)) return;
-  const std::uint64_t all_tiles = std::uint64_t{a.tiles} * a.regions;
-  const tile_walk walk(a.ticket);
-  for (std::uint64_t t = walk.first(); t < all_tiles; t = walk.after(t)) {
-    if (a.ticket != nullptr) __syncthreads();
-    const auto region = static_cast<std::uint32_t>(t / a.tiles);
-    const std::uint64_t tile = (t - std::uint64_t{region} * a.tiles) * cluster_tile;
-    const std::uint64_t have = a.in_fill == nullptr ? a.count : min(std::uint64_t{a.in_fill[region]}, a.in_room);
-    if (tile >= have) continue;
-    const std::uint64_t first = region * a.in_room + tile;
-    const auto left = static_cast<std::uint32_t>(min(have - tile, std::uint64_t{cluster_tile}));
+  std::uint32_t* const staged_index = reinterpret_cast<std::uint32_t*>(shared + bucketing_tile * sizeof(Word));
+  __shared__ std::uint32_t histogram[most_buckets];      // counts, then where runs begin in the sorted tile
+  __shared__ std::uint32_t slot_to_entry[most_buckets];  // bucket entry of a slot, less the slot
+  __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
+  __shared__ std::uint32_t good_records;
+  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
+  const std::uint64_t tiles = std::uint64_t{a.tiles} * a.in_buckets;
+  const tile_scheduler schedule(a.tile_counter);
+  for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
+    if (a.tile_counter != nullptr) __syncthreads();
+    const auto in_bucket = static_cast<std::uint32_t>(t / a.tiles);
+    const std::uint64_t tile = (t - std::uint64_t{in_bucket} * a.tiles) * bucketing_tile;
+    const std::uint64_t size =
+        a.in_sizes == nullptr ? a.count : min(std::uint64_t{a.in_sizes[in_bucket]}, a.in_capacity);
+    if (tile >= size) continue;
+    const std::uint64_t first = in_bucket * a.in_capacity + tile;
+    const auto records = static_cast<std::uint32_t>(min(size - tile, std::uint64_t{bucketing_tile}));
     histogram[threadIdx.x] = 0;
     __syncthreads();
 
-    // What a cluster is told of an index fits 32 bits; bad ones get a cluster that there is not.
-    std::uint32_t sequential_bits[items];
-    packed_numbers<items> cluster;
+    // The low 32 bits of an index tell its position in its bucket. A bad index gets no bucket.
+    std::uint32_t low_bits[items];
+    packed_numbers<items> bucket;
     packed_numbers<items> rank;
     {
       Index index[items];
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        index[k] = __ldcs(a.index + first + min(k * cluster_threads + threadIdx.x, left - 1));
+        index[k] = __ldcs(a.index + first + min(k * bucketing_threads + threadIdx.x, records - 1));
       }
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        const std::uint32_t s = k * cluster_threads + threadIdx.x;
+        const std::uint32_t i = k * bucketing_threads + threadIdx.x;
         const bool good = index[k] <= a.last;
-        if (s < left && !good) report_bad_index(a.guard, first + s, index[k]);
-        cluster.set(k, s < left && good ? static_cast<std::uint32_t>(index[k] >> a.shift) : no_bin);
-        sequential_bits[k] = static_cast<std::uint32_t>(index[k]);
+        if (i < records && !good) report_bad_index(a.guard, first + i, index[k]);
+        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(index[k] >> a.shift) : no_bin);
+        low_bits[k] = static_cast<std::uint32_t>(index[k]);
       }
     }
-    rank_unordered<items, most_clusters>([&](int k) { return cluster.get(k); }, histogram, rank);
+    rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, histogram, rank);
     __syncthreads();
-    std::uint32_t begin[1] = {histogram[threadIdx.x]};
-    const std::uint32_t mine = begin[0];
-    std::uint32_t taken = 0;
-    if (mine > 0) taken = atomicAdd(a.fill + region * a.clusters + threadIdx.x, mine);
-    scan_bins<most_clusters, cluster_threads>(begin, warp_sums);
-    histogram[threadIdx.x] = begin[0];
-    place[threadIdx.x] = taken - begin[0];
-    if (threadIdx.x == cluster_threads - 1) kept = begin[0] + mine;
+    std::uint32_t run_begin[1] = {histogram[threadIdx.x]};
+    const std::uint32_t run_length = run_begin[0];
+    std::uint32_t bucket_entry = 0;
+    if (run_length > 0) bucket_entry = atomicAdd(a.out_sizes + in_bucket * a.out_buckets + threadIdx.x, run_length);
+    scan_bins<most_buckets, bucketing_threads>(run_begin, warp_sums);
+    histogram[threadIdx.x] = run_begin[0];
+    slot_to_entry[threadIdx.x] = bucket_entry - run_begin[0];
+    if (threadIdx.x == bucketing_threads - 1) good_records = run_begin[0] + run_length;
     __syncthreads();
     const std::byte* const words = a.in + first * a.in_stride;
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t c = cluster.get(k);
-      if (c == no_bin) continue;
-      const std::uint32_t s = histogram[c] + rank.get(k);
-      staged[s] =
-          __ldcs(reinterpret_cast<const Word*>(words + std::uint64_t{k * cluster_threads + threadIdx.x} * a.in_stride));
-      staged_index[s] = sequential_bits[k];
+      const std::uint32_t b = bucket.get(k);
+      if (b == no_bin) continue;
+      const std::uint32_t slot = histogram[b] + rank.get(k);
+      staged[slot] = __ldcs(
+          reinterpret_cast<const Word*>(words + std::uint64_t{k * bucketing_threads + threadIdx.x} * a.in_stride));
+      staged_index[slot] = low_bits[k];
     }
     __syncthreads();
-    const std::uint32_t inside = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
+    const std::uint32_t in_bucket_mask = (a.shift < 32 ? 1U << a.shift : 0U) - 1;
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      const std::uint32_t s = k * cluster_threads + threadIdx.x;
-      if (s >= kept) continue;
-      const std::uint32_t index = staged_index[s];
-      // The cluster of a staged index: its bits above the window, or, where they are past 32, by search.
-      std::uint32_t c = sizeof(Index) == 4 ? index >> a.shift : 0;
+      const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
+      if (slot >= good_records) continue;
+      const std::uint32_t index = staged_index[slot];
+      // The bucket of a slot is its index's upper bits. If indices have 64 bits, a binary search over the runs finds
+      // it.
+      std::uint32_t b = sizeof(Index) == 4 ? index >> a.shift : 0;
       if constexpr (sizeof(Index) == 8) {
-        std::uint32_t step = most_clusters / 2;
+        std::uint32_t step = most_buckets / 2;
 #pragma unroll 1
         for (; step > 0; step /= 2) {
-          if (c + step < a.clusters && histogram[c + step] <= s) c += step;
+          if (b + step < a.out_buckets && histogram[b + step] <= slot) b += step;
         }
       }
-      const std::uint32_t q = place[c] + s;
-      const Word word = staged[s];
-      if (q < a.room) {
-        const std::uint64_t at = (std::uint64_t{region} * a.clusters + c) * a.room + q;
-        __stcs(static_cast<OutIndex*>(a.out_index) + at, static_cast<OutIndex>(index & inside));
-        __stcs(reinterpret_cast<Word*>(a.out_word) + at, word);
+      const std::uint32_t entry = slot_to_entry[b] + slot;
+      const Word word = staged[slot];
+      if (entry < a.out_capacity) {
+        const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
+        __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & in_bucket_mask));
+        __stcs(reinterpret_cast<Word*>(a.out_word) + position, word);
       } else {
-        const std::uint64_t to =
-            (std::uint64_t{region} << a.region_bits) + (std::uint64_t{c} << a.shift) + (index & inside);
-        store_word(a.out + to * a.out_stride, word);
+        const std::uint64_t record =
+            (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
+        store_word(a.final_out + record * a.final_stride, word);
       }
     }
     __syncthreads();
   }
 }
 
-/// Puts a window's records in order in shared memory, and writes those that were named.
+/// Puts each fine bucket's records in order in shared memory and writes those that an index names, in whole lines.
 template <class Word>
-__global__ void __launch_bounds__(window_threads)
-    place_windows(const std::uint16_t* index, const Word* word, const std::uint32_t* fill, std::uint64_t room,
-                  std::uint32_t window_bits, std::uint32_t windows, std::byte* out, std::uint64_t out_stride,
-                  const order_sample sample, std::uint32_t* ticket) {
-  constexpr int at_once = 8;
+__global__ void __launch_bounds__(write_threads)
+    write_fine_buckets(const std::uint16_t* index, const Word* word, const std::uint32_t* sizes, std::uint64_t capacity,
+                       std::uint32_t bucket_bits, std::uint32_t buckets, std::byte* out, std::uint64_t out_stride,
+                       const order_sample sample, std::uint32_t* tile_counter) {
+  constexpr int items = 8;
   extern __shared__ __align__(16) unsigned char shared[];
-  Word* const placed = reinterpret_cast<Word*>(shared);
-  const std::uint32_t records = 1U << window_bits;
-  unsigned char* const named = shared + records * sizeof(Word);
-  if (ticket != nullptr && !was_scattered(sample)) return;
-  const tile_walk walk(ticket);
-  for (std::uint64_t w = walk.first(); w < windows; w = walk.after(w)) {
-    if (ticket != nullptr) __syncthreads();
-    const auto have = static_cast<std::uint32_t>(min(std::uint64_t{fill[w]}, room));
-    if (have == 0) continue;
-    for (std::uint32_t i = threadIdx.x; i < records / 4; i += window_threads)
-      reinterpret_cast<std::uint32_t*>(named)[i] = 0;
+  Word* const ordered = reinterpret_cast<Word*>(shared);
+  const std::uint32_t bucket_records = 1U << bucket_bits;
+  unsigned char* const is_named = shared + bucket_records * sizeof(Word);
+  if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
+  const tile_scheduler schedule(tile_counter);
+  for (std::uint64_t b = schedule.first(); b < buckets; b = schedule.next(b)) {
+    if (tile_counter != nullptr) __syncthreads();
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{sizes[b]}, capacity));
+    if (size == 0) continue;
+    for (std::uint32_t i = threadIdx.x; i < bucket_records / 4; i += write_threads)
+      reinterpret_cast<std::uint32_t*>(is_named)[i] = 0;
     __syncthreads();
-    const std::uint16_t* const from_index = index + w * room;
-    const Word* const from = word + w * room;
-    for (std::uint32_t f = threadIdx.x; f < have; f += window_threads * at_once) {
-      std::uint16_t to[at_once];
-      Word moved[at_once];
+    const std::uint16_t* const bucket_index = index + b * capacity;
+    const Word* const bucket_word = word + b * capacity;
+    for (std::uint32_t first = threadIdx.x; first < size; first += write_threads * items) {
+      std::uint16_t record[items];
+      Word moved[items];
 #pragma unroll
-      for (int k = 0; k < at_once; ++k) {
-        const std::uint32_t i = min(f + k * window_threads, have - 1);
-        to[k] = __ldcs(from_index + i);
-        moved[k] = __ldcs(from + i);
+      for (int k = 0; k < items; ++k) {
+        const std::uint32_t i = min(first + k * write_threads, size - 1);
+        record[k] = __ldcs(bucket_index + i);
+        moved[k] = __ldcs(bucket_word + i);
       }
 #pragma unroll
-      for (int k = 0; k < at_once; ++k) {
-        if (f + k * window_threads >= have) continue;
-        placed[to[k]] = moved[k];
-        named[to[k]] = 1;
+      for (int k = 0; k < items; ++k) {
+        if (first + k * write_threads >= size) continue;
+        ordered[record[k]] = moved[k];
+        is_named[record[k]] = 1;
       }
     }
     __syncthreads();
-    std::byte* const to = out + (std::uint64_t{w} << window_bits) * out_stride;
+    std::byte* const bucket_out = out + (std::uint64_t{b} << bucket_bits) * out_stride;
 #pragma unroll 8
-    for (std::uint32_t i = threadIdx.x; i < records; i += window_threads) {
-      if (named[i] != 0) store_streamed(to + i * out_stride, placed[i]);
+    for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) {
+      if (is_named[i] != 0) store_streamed(bucket_out + i * out_stride, ordered[i]);
     }
     __syncthreads();
   }

@@ -2,16 +2,15 @@
 
 namespace sheaf::cuda {
 
-// Step as cuda.direct has it; items as in begin_gather.
-begun_movement begin_scatter(const context& ctx, const char* what, const primitives::movement& p,
-                             const move_arguments& a, std::uint32_t* tickets) {
-  constexpr auto way = direction::scatter;
+// Steps are those of cuda.direct; items are the compromise that gather_if_ordered describes.
+direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                  const move_arguments& a, std::uint32_t* tile_counters) {
   switch (p.record_bytes) {
-    case 1: return begin_words<way, std::uint8_t, 8, 256>(ctx, what, p, a, tickets);
-    case 2: return begin_words<way, std::uint16_t, 4, 256>(ctx, what, p, a, tickets);
-    case 4: return begin_words<way, std::uint32_t, 4, 256>(ctx, what, p, a, tickets);
-    case 8: return begin_words<way, uint2, 2, 32>(ctx, what, p, a, tickets);
-    default: return begin_words<way, uint4, 1, 256>(ctx, what, p, a, tickets);
+    case 1: return launch_if_ordered<direction::scatter, std::uint8_t, 8, 256>(ctx, operation, p, a, tile_counters);
+    case 2: return launch_if_ordered<direction::scatter, std::uint16_t, 4, 256>(ctx, operation, p, a, tile_counters);
+    case 4: return launch_if_ordered<direction::scatter, std::uint32_t, 4, 256>(ctx, operation, p, a, tile_counters);
+    case 8: return launch_if_ordered<direction::scatter, uint2, 2, 32>(ctx, operation, p, a, tile_counters);
+    default: return launch_if_ordered<direction::scatter, uint4, 1, 256>(ctx, operation, p, a, tile_counters);
   }
 }
 

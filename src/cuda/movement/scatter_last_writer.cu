@@ -3,30 +3,31 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
 
-// duplicates::last in two rounds over the index: the highest position that names a record wins its entry of a winner
-// table, then the winners alone move, whole records. Any order of blocks gives the same answer.
+// duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic
+// maximum over the positions that name it, in a winner table. The second moves only the winners, as cuda.collective
+// does. The result does not depend on the order of blocks.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-// A winner is a position plus one, so that 0 says none; 4 bytes carry it while every position fits.
+// Bytes of a table entry. A winner is a position plus one, and 0 means none, so 4 bytes do while every position fits.
 std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::uint32_t{0} ? 4 : 8; }
 
-// Clearing the entries that the index names beats clearing the table where the index is short.
-bool clears_table(const scatter_problem& p) { return p.indexed_count <= p.count * 8; }
+// Whether the whole table is cleared. If the index is short, clearing the entries that it names is faster.
+bool clears_whole_table(const scatter_problem& p) { return p.indexed_count <= p.count * 8; }
 
 plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   plan::planned plan;
   plan.scratch_bytes = p.indexed_count * winner_bytes(p);
   const std::uint64_t footprint = p.sequential_bytes() + 2 * p.index_bytes() + p.indexed_bytes() + plan.scratch_bytes;
-  const plan::planned writing = priced(writes_of(p, m), m, true);
+  const plan::planned writing = to_plan(scatter_cost(p, m), m, true);
   plan.add("latency", 2 * m.step_seconds);
   plan.add("streamed", m.streamed(p.index_bytes(), footprint));
-  plan.add("clearing", clears_table(p) ? m.streamed(plan.scratch_bytes, footprint)
-                                       : m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
+  plan.add("clearing", clears_whole_table(p) ? m.streamed(plan.scratch_bytes, footprint)
+                                             : m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("atomics", m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("random read", m.random_reads(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("as cuda.collective", writing.seconds);
@@ -34,7 +35,8 @@ plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
 }
 
 template <class Winner>
-__global__ void __launch_bounds__(block_threads) clear_named(const __grid_constant__ move_arguments a, Winner* winner) {
+__global__ void __launch_bounds__(block_threads)
+    clear_named_entries(const __grid_constant__ move_arguments a, Winner* winner) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
@@ -42,39 +44,40 @@ __global__ void __launch_bounds__(block_threads) clear_named(const __grid_consta
 }
 
 template <class Winner>
-__global__ void __launch_bounds__(block_threads) elect(const __grid_constant__ move_arguments a, Winner* winner) {
+__global__ void __launch_bounds__(block_threads)
+    find_last_writers(const __grid_constant__ move_arguments a, Winner* winner) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
-  if (is_good_either(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
+  if (check_index(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
 }
 
 template <class Winner>
-void elect_winners(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
+void launch_find_last_writers(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
-  if (clears_table(p)) {
+  if (clears_whole_table(p)) {
     require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), "cuda.last_writer");
   } else {
-    launch(ctx, "cuda.last_writer", clear_named<Winner>, blocks, a, winner);
+    launch(ctx, "cuda.last_writer", clear_named_entries<Winner>, blocks, a, winner);
   }
-  launch(ctx, "cuda.last_writer", elect<Winner>, blocks, a, winner);
+  launch(ctx, "cuda.last_writer", find_last_writers<Winner>, blocks, a, winner);
 }
 
 void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan,
                      const scatter_buffers& b) {
-  const device_scope here(ctx.device());
+  const device_scope scope(ctx.device());
   const core::scratch winners(ctx.state(), plan.scratch_bytes);
   const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
-  const move_arguments electing = arguments_of(p, b.in.data, b.out.data, b.index, guard);
-  const move_arguments moving = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
+  const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
+  const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
   if (winner_bytes(p) == 4) {
     auto* const winner = winners.as<std::uint32_t>();
-    elect_winners(ctx, p, electing, winner);
-    launch_collective<direction::scatter>(ctx, p, moving, winner, nullptr);
+    launch_find_last_writers(ctx, p, finding_arguments, winner);
+    launch_collective<direction::scatter>(ctx, p, moving_arguments, winner, nullptr);
   } else {
     auto* const winner = winners.as<unsigned long long>();
-    elect_winners(ctx, p, electing, winner);
-    launch_collective<direction::scatter>(ctx, p, moving, nullptr, winners.as<std::uint64_t>());
+    launch_find_last_writers(ctx, p, finding_arguments, winner);
+    launch_collective<direction::scatter>(ctx, p, moving_arguments, nullptr, winners.as<std::uint64_t>());
   }
 }
 

@@ -2,14 +2,14 @@
 
 #include "cuda/movement/record_copy.cuh"
 
-// Records of one aligned word, 1 to 16 bytes. What decides is how many loads a thread keeps in flight against how near
-// in time neighbouring positions are moved: the first feeds sequential orders, the second lets lines fill up in L2
-// before they leave. The forms below were raced on an H200 over nine patterns from 2^20 to 2^28 records against
-// thrust::gather and thrust::scatter; docs/experiments.md has the table.
+// Moves records of one aligned word, 1 to 16 bytes. Two aims compete. Many loads in flight for each thread make ordered
+// lists fast. Neighbouring positions that move close in time let lines fill up in L2 before they are evicted. The tile
+// shapes below were measured on an H200 over nine patterns from 2^20 to 2^28 records against thrust::gather and
+// thrust::scatter; docs/experiments.md has the table.
 namespace sheaf::cuda {
 
-/// What move_words is told. Strides are 32 bits and the last good index has the index's own width, which halves the
-/// arithmetic per record.
+/// Arguments of the kernels that move words. Strides have 32 bits and the last good index has the width of an index,
+/// which halves the arithmetic for each record.
 template <class Index>
 struct word_arguments {
   const std::byte* from;
@@ -22,75 +22,77 @@ struct word_arguments {
   index_guard guard;
 };
 
-/// What a thread has in flight of a tile: Items records, Step positions apart.
+/// The records of a tile that one thread has in flight: Items of them, Step positions apart.
 template <class Word, class Index, int Items>
 struct tile_in_flight {
-  Index far[Items];
-  Word word[Items];    ///< a scatter's input
-  std::uint32_t left;  ///< positions from the thread's first to the end, at most Step * Items
+  Index index[Items];
+  Word word[Items];            ///< input records of a scatter
+  std::uint32_t records_left;  ///< positions from the thread's first record to the list's end, at most Step * Items
 };
 
-// Loads what needs no other load. Loads never branch: past the end they read the last position again, for a bad index
-// record 0; a branch would part them from each other (up to 20 % slower).
+// First half of moving a tile: the loads that depend on no other load. Loads never branch. Past the end they read the
+// last position again, and for a bad index the second half reads record 0. A branch would separate the loads, which
+// costs up to 20 %.
 template <direction Direction, class Word, class Index, int Items, int Step>
 __device__ __forceinline__ void load_tile(const word_arguments<Index>& a, std::uint64_t first,
                                           tile_in_flight<Word, Index, Items>& t) {
-  t.left = static_cast<std::uint32_t>(min(a.count - first, std::uint64_t{Step * Items}));
+  t.records_left = static_cast<std::uint32_t>(min(a.count - first, std::uint64_t{Step * Items}));
   const Index* const index = a.index + first;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const std::uint32_t at = min(static_cast<std::uint32_t>(k * Step), t.left - 1);
+    const std::uint32_t offset = min(static_cast<std::uint32_t>(k * Step), t.records_left - 1);
     if constexpr (Direction == direction::gather) {
-      t.far[k] = __ldcs(index + at);
+      t.index[k] = __ldcs(index + offset);
     } else {
-      t.far[k] = __ldg(index + at);
-      t.word[k] = load_word<Word>(a.from + first * a.sequential_stride + std::uint64_t{at} * a.sequential_stride);
+      t.index[k] = __ldg(index + offset);
+      t.word[k] = load_word<Word>(a.from + first * a.sequential_stride + std::uint64_t{offset} * a.sequential_stride);
     }
   }
 }
 
-// The rest of it: all far loads before the first store.
+// Second half of moving a tile: the accesses to the indexed side. A gather issues all loads before the first store.
 template <direction Direction, class Word, class Index, int Items, int Step>
 __device__ __forceinline__ void finish_tile(const word_arguments<Index>& a, std::uint64_t first,
                                             tile_in_flight<Word, Index, Items>& t) {
-  const std::uint64_t near = first * a.sequential_stride;
+  const std::uint64_t sequential_begin = first * a.sequential_stride;
   std::uint32_t bad = 0;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const bool good = t.far[k] <= a.last;
-    const bool here = static_cast<std::uint32_t>(k * Step) < t.left;
-    if (here && !good) bad |= 1U << k;
+    const bool good = t.index[k] <= a.last;
+    const bool is_in_list = static_cast<std::uint32_t>(k * Step) < t.records_left;
+    if (is_in_list && !good) bad |= 1U << k;
     if constexpr (Direction == direction::gather) {
-      const Index reached = good ? t.far[k] : Index{0};
-      t.word[k] = load_word<Word>(a.from + std::uint64_t{reached} * a.indexed_stride);
+      const Index checked_index = good ? t.index[k] : Index{0};
+      t.word[k] = load_word<Word>(a.from + std::uint64_t{checked_index} * a.indexed_stride);
       if (!good) t.word[k] = Word{};
     } else {
-      if (here && good) store_word(a.to + std::uint64_t{t.far[k]} * a.indexed_stride, t.word[k]);
+      if (is_in_list && good) store_word(a.to + std::uint64_t{t.index[k]} * a.indexed_stride, t.word[k]);
     }
   }
   if constexpr (Direction == direction::gather) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      const auto at = static_cast<std::uint32_t>(k * Step);
-      if (at < t.left) store_streamed(a.to + near + std::uint64_t{at} * a.sequential_stride, t.word[k]);
+      const auto offset = static_cast<std::uint32_t>(k * Step);
+      if (offset < t.records_left)
+        store_streamed(a.to + sequential_begin + std::uint64_t{offset} * a.sequential_stride, t.word[k]);
     }
   }
   if (bad == 0) return;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + static_cast<std::uint32_t>(k * Step), t.far[k]);
+    if ((bad >> k & 1) != 0) report_bad_index(a.guard, first + static_cast<std::uint32_t>(k * Step), t.index[k]);
   }
 }
 
-/// A thread's first record in a tile of Block * Items records that begins at `tile`.
+/// The position of a thread's first record in the tile that begins at position `tile`.
 template <int Items, int Step>
 __device__ __forceinline__ std::uint64_t first_of_tile(std::uint64_t tile) {
   return tile + threadIdx.x / Step * (Step * Items) + threadIdx.x % Step;
 }
 
-// Each thread moves Items records in a round. Step is the block (its threads take neighbouring positions, then the next
-// row of them) or a warp. Rounds make the tile longer without more in flight: narrow scatters leave L2 in fuller
-// sectors then.
+// Each thread moves Items records in a round, Step positions apart. With Step = Block the threads of a block take
+// neighbouring positions; with Step = 32 the lanes of a warp do. More rounds make the tile longer without more loads in
+// flight, so that sectors of narrow scatters leave L2 fuller.
 template <direction Direction, class Word, class Index, int Block, int Items, int Step, int Rounds>
 __global__ void __launch_bounds__(Block) move_words(const __grid_constant__ word_arguments<Index> a) {
   constexpr std::uint32_t tile = Block * Items;
@@ -104,7 +106,7 @@ __global__ void __launch_bounds__(Block) move_words(const __grid_constant__ word
   }
 }
 
-// Gathers bytes: a thread takes four neighbours twice, so that index and output move in wide words.
+// Gathers bytes. A thread takes four neighbouring positions twice, so that index and output move in wide words.
 template <class Index>
 __global__ void __launch_bounds__(block_threads)
     gather_neighbour_bytes(const __grid_constant__ word_arguments<Index> a) {
@@ -115,17 +117,17 @@ __global__ void __launch_bounds__(block_threads)
     Index value[neighbours];
   };
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (rounds * step) + threadIdx.x * neighbours;
-  index_pack far[rounds];
+  index_pack index[rounds];
   uchar4 word[rounds];
   std::uint32_t bad = 0;
 #pragma unroll
   for (int k = 0; k < rounds; ++k) {
     const std::uint64_t i = first + k * step;
     if (i + neighbours <= a.count) {
-      far[k] = *reinterpret_cast<const index_pack*>(a.index + i);
+      index[k] = *reinterpret_cast<const index_pack*>(a.index + i);
     } else {
       for (int n = 0; n < neighbours; ++n) {
-        far[k].value[n] = i + n < a.count ? a.index[i + n] : Index{0};
+        index[k].value[n] = i + n < a.count ? a.index[i + n] : Index{0};
       }
     }
   }
@@ -134,10 +136,10 @@ __global__ void __launch_bounds__(block_threads)
     auto* const bytes = reinterpret_cast<unsigned char*>(&word[k]);
 #pragma unroll
     for (int n = 0; n < neighbours; ++n) {
-      const bool good = far[k].value[n] <= a.last;
-      if (!good) bad |= 1U << (k * neighbours + n);  // past the end stands index 0
-      const Index reached = good ? far[k].value[n] : Index{0};
-      bytes[n] = load_word<unsigned char>(a.from + std::uint64_t{reached} * a.indexed_stride);
+      const bool good = index[k].value[n] <= a.last;
+      if (!good) bad |= 1U << (k * neighbours + n);  // positions past the end have index 0
+      const Index checked_index = good ? index[k].value[n] : Index{0};
+      bytes[n] = load_word<unsigned char>(a.from + std::uint64_t{checked_index} * a.indexed_stride);
       if (!good) bytes[n] = 0;
     }
   }
@@ -158,90 +160,95 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int n = 0; n < neighbours; ++n) {
       if ((bad >> (k * neighbours + n) & 1) != 0) {
-        report_bad_index(a.guard, first + k * step + n, far[k].value[n]);
+        report_bad_index(a.guard, first + k * step + n, index[k].value[n]);
       }
     }
   }
 }
 
-// ---- which form for which word
+// ---- tile shapes, chosen by width and count
 
-/// Up to here a thread takes one record, so that every multiprocessor has work; up to the second, two.
-constexpr std::uint64_t few_records = std::uint64_t{1} << 18;
-constexpr std::uint64_t some_records = std::uint64_t{1} << 20;
+/// Short lists: each thread takes one record up to the first limit and two up to the second, so that every
+/// multiprocessor has work.
+constexpr std::uint64_t most_for_one_item = std::uint64_t{1} << 18;
+constexpr std::uint64_t most_for_two_items = std::uint64_t{1} << 20;
 
 template <direction Direction, class Word, class Index, int Block, int Items, int Step = Block, int Rounds = 1>
-void start_words(const context& ctx, const word_arguments<Index>& a) {
+void launch_tile_shape(const context& ctx, const word_arguments<Index>& a) {
   launch_blocks(ctx, "cuda.direct", move_words<Direction, Word, Index, Block, Items, Step, Rounds>,
                 ceil_div(a.count, Block * Items * Rounds), Block, a);
 }
 
-// H200, 2^22 to 2^28 records in order, permuted, Zipf, strided, in 256 partitions, all the same; least and mean speed,
-// thrust::gather = 1, and the runner-up: 1 byte 1.02 and 1.29 (without neighbours 1.00, 1.21); 2 bytes 1.00, 1.21
-// (blocks of 256 1.00, 1.20); 4 bytes 1.00, 1.19 (four in flight 1.00, 1.21, but 0.97 on 4096 partitions); 8 bytes
-// 1.00, 1.15 (1024 threads 1.00, 1.13); 16 bytes 0.97, 1.06 (blocks of 512 0.98, 1.06, but 0.92 in windows of 64 KiB).
+// Speed over thrust::gather on an H200, least and mean over lists of 2^22 to 2^28 records: in order, permuted, Zipf,
+// strided, in 256 partitions, all the same. In parentheses stands the runner-up. 1 byte 1.02 and 1.29 (no neighbouring
+// positions 1.00, 1.21); 2 bytes 1.00, 1.21 (blocks of 256 1.00, 1.20); 4 bytes 1.00, 1.19 (four in flight 1.00, 1.21,
+// but 0.97 on 4096 partitions); 8 bytes 1.00, 1.15 (1024 threads 1.00, 1.13); 16 bytes 0.97, 1.06 (blocks of 512 0.98,
+// 1.06, but 0.92 in windows of 64 KiB).
 //
-// A table of about the size of L2, swept again and again, is a case of its own: what is long ago is gone just before
-// it is needed. Tiles of more rounds, with fewer records in flight, forget later. Strided by 16, thrust::gather = 1:
-// 1 byte 1.05 (0.95 without), 2 bytes 1.06 (0.83), 4 bytes 1.01 (0.91).
+// A table of about the size of L2 that is swept again and again has tile shapes of its own: there L2 evicts a line just
+// before the next sweep reads it. More rounds with fewer records in flight keep lines longer. Speed over
+// thrust::gather, strided by 16: 1 byte 1.05 (0.95 with the usual shape), 2 bytes 1.06 (0.83), 4 bytes 1.01 (0.91).
 template <class Word, class Index>
-void start_gather(const context& ctx, const word_arguments<Index>& a, bool cache_sized) {
+void launch_gather(const context& ctx, const word_arguments<Index>& a, bool cache_sized) {
   if constexpr (sizeof(Word) == 1) {
-    const auto places = reinterpret_cast<std::uintptr_t>(a.index) % 16 + reinterpret_cast<std::uintptr_t>(a.to) % 4;
+    const auto misalignment =
+        reinterpret_cast<std::uintptr_t>(a.index) % 16 + reinterpret_cast<std::uintptr_t>(a.to) % 4;
     if (cache_sized) {
-      start_words<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
-    } else if (places == 0 && a.sequential_stride == 1) {
+      launch_tile_shape<direction::gather, Word, Index, 256, 4, 256, 6>(ctx, a);
+    } else if (misalignment == 0 && a.sequential_stride == 1) {
       launch(ctx, "cuda.direct", gather_neighbour_bytes<Index>, ceil_div(a.count, block_threads * 8), a);
     } else {
-      start_words<direction::gather, Word, Index, 256, 4>(ctx, a);
+      launch_tile_shape<direction::gather, Word, Index, 256, 4>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 2) {
-    cache_sized ? start_words<direction::gather, Word, Index, 256, 6, 256, 2>(ctx, a)
-                : start_words<direction::gather, Word, Index, 512, 4>(ctx, a);
+    cache_sized ? launch_tile_shape<direction::gather, Word, Index, 256, 6, 256, 2>(ctx, a)
+                : launch_tile_shape<direction::gather, Word, Index, 512, 4>(ctx, a);
   } else if constexpr (sizeof(Word) == 4) {
-    cache_sized ? start_words<direction::gather, Word, Index, 256, 3, 256, 2>(ctx, a)
-                : start_words<direction::gather, Word, Index, 256, 6>(ctx, a);
+    cache_sized ? launch_tile_shape<direction::gather, Word, Index, 256, 3, 256, 2>(ctx, a)
+                : launch_tile_shape<direction::gather, Word, Index, 256, 6>(ctx, a);
   } else if constexpr (sizeof(Word) == 8) {
-    start_words<direction::gather, Word, Index, 512, 2>(ctx, a);
+    launch_tile_shape<direction::gather, Word, Index, 512, 2>(ctx, a);
   } else {
-    start_words<direction::gather, Word, Index, 1024, 2>(ctx, a);
+    launch_tile_shape<direction::gather, Word, Index, 1024, 2>(ctx, a);
   }
 }
 
-// The same for thrust::scatter: 4 bytes 1.01, 1.06 (one in flight 0.89, 1.04); 8 bytes 1.00, 1.05 (one in flight 0.95
-// in order, 1.08 in the mean); 16 bytes 1.01, 1.09 (two 0.96, 1.02). Streaming loads of the input would cost 7 % at 8
-// and 16 bytes. Narrow words want rounds, as many as leave every multiprocessor its blocks: 1 byte from 2^24 on 0.97,
-// 1.10 (one round 0.88), before 0.99, 1.05 (0.94); 2 bytes 1.00, 1.07 (0.92).
+// Speed over thrust::scatter on an H200, least and mean over the lists that launch_gather names, with the runner-up in
+// parentheses. 4 bytes 1.01, 1.06 (one in flight 0.89, 1.04); 8 bytes 1.00, 1.05 (one in flight 0.95 in order, 1.08 in
+// the mean); 16 bytes 1.01, 1.09 (two in flight 0.96, 1.02). Streaming loads of the input would cost 7 % at 8 and 16
+// bytes. Narrow words gain from rounds, as many as leave every multiprocessor its blocks: 1 byte from 2^24 records on
+// 0.97, 1.10 (one round 0.88), below that 0.99, 1.05 (0.94); 2 bytes 1.00, 1.07 (0.92).
 template <class Word, class Index>
-void start_scatter(const context& ctx, const word_arguments<Index>& a) {
+void launch_scatter(const context& ctx, const word_arguments<Index>& a) {
   constexpr auto scatter = direction::scatter;
   if constexpr (sizeof(Word) == 1) {
     if (a.count <= std::uint64_t{1} << 20) {
-      start_words<scatter, Word, Index, 256, 8>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 256, 8>(ctx, a);
     } else if (a.count <= std::uint64_t{1} << 21) {
-      start_words<scatter, Word, Index, 128, 8, 128, 2>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 128, 8, 128, 2>(ctx, a);
     } else if (a.count <= std::uint64_t{1} << 23) {
-      start_words<scatter, Word, Index, 128, 8, 128, 4>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 128, 8, 128, 4>(ctx, a);
     } else {
-      start_words<scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 256, 8, 256, 3>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 2) {
     if (a.count < std::uint64_t{1} << 22) {
-      start_words<scatter, Word, Index, 512, 4>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 512, 4>(ctx, a);
     } else if (a.count < std::uint64_t{1} << 24) {
-      start_words<scatter, Word, Index, 256, 4, 256, 2>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 256, 4, 256, 2>(ctx, a);
     } else {
-      start_words<scatter, Word, Index, 256, 4, 256, 4>(ctx, a);
+      launch_tile_shape<scatter, Word, Index, 256, 4, 256, 4>(ctx, a);
     }
   } else if constexpr (sizeof(Word) == 4) {
-    start_words<scatter, Word, Index, 256, 2>(ctx, a);
+    launch_tile_shape<scatter, Word, Index, 256, 2>(ctx, a);
   } else if constexpr (sizeof(Word) == 8) {
-    start_words<scatter, Word, Index, 256, 2, 32>(ctx, a);
+    launch_tile_shape<scatter, Word, Index, 256, 2, 32>(ctx, a);
   } else {
-    start_words<scatter, Word, Index, 256, 1>(ctx, a);
+    launch_tile_shape<scatter, Word, Index, 256, 1>(ctx, a);
   }
 }
 
+/// The arguments of word kernels for indices of one width. The list must hold indices of that width.
 template <class Index>
 word_arguments<Index> word_arguments_of(const move_arguments& a) {
   const std::uint64_t last = std::min<std::uint64_t>(a.limit - 1, static_cast<Index>(~Index{0}));
@@ -255,16 +262,18 @@ word_arguments<Index> word_arguments_of(const move_arguments& a) {
           a.guard};
 }
 
-/// Whether a list known to be many streams side by side goes better one record in flight a thread: waves that run less
-/// far ahead lose fewer of the streams' lines. Against the forms below, gathers from 4096 streams of 1, 2 and 4 bytes
-/// take 0.78 to 0.95 of the time, scatters of 8 bytes to 256 and 4096 streams 0.87 to 0.91.
+/// Whether a list that is known to be partitioned into many streams moves faster with one record in flight for each
+/// thread. Blocks that run less far ahead lose fewer of the streams' lines. Against the usual tile shapes, gathers from
+/// 4096 streams of 1, 2 and 4 bytes take 0.78 to 0.95 of the time, scatters of 8 bytes to 256 and 4096 streams 0.87 to
+/// 0.91.
 template <direction Direction>
-bool is_best_alone(const primitives::movement& p) {
+bool prefers_one_item(const primitives::movement& p) {
   if (p.pattern.shape != access_pattern::kind::partitioned) return false;
   return Direction == direction::gather ? p.record_bytes <= 4 && p.pattern.parameter >= 1024
                                         : p.record_bytes == 8 && p.pattern.parameter >= 64;
 }
 
+/// Launches cuda.direct's kernel with the tile shape for the problem's width, count and pattern.
 template <direction Direction>
 void launch_words(const context& ctx, const primitives::movement& p, const move_arguments& arguments,
                   bool cache_sized = false) {
@@ -273,23 +282,24 @@ void launch_words(const context& ctx, const primitives::movement& p, const move_
     const auto with_index = [&](auto index) {
       using index_value = decltype(index);
       const word_arguments<index_value> a = word_arguments_of<index_value>(arguments);
-      // Of these, scatters of 1, 2 and 16 bytes have forms below that do better already.
-      constexpr bool two_suit = Direction == direction::gather || sizeof(word_type) == 4 || sizeof(word_type) == 8;
-      if (p.count <= few_records || is_best_alone<Direction>(p)) {
-        start_words<Direction, word_type, index_value, 256, 1>(ctx, a);
-      } else if (p.count <= some_records && two_suit) {
-        start_words<Direction, word_type, index_value, 256, 2>(ctx, a);
+      // Scatters of 1, 2 and 16 bytes do better with their usual tile shapes than with two items.
+      constexpr bool gains_from_two_items =
+          Direction == direction::gather || sizeof(word_type) == 4 || sizeof(word_type) == 8;
+      if (p.count <= most_for_one_item || prefers_one_item<Direction>(p)) {
+        launch_tile_shape<Direction, word_type, index_value, 256, 1>(ctx, a);
+      } else if (p.count <= most_for_two_items && gains_from_two_items) {
+        launch_tile_shape<Direction, word_type, index_value, 256, 2>(ctx, a);
       } else if constexpr (Direction == direction::gather) {
-        start_gather<word_type, index_value>(ctx, a, cache_sized);
+        launch_gather<word_type, index_value>(ctx, a, cache_sized);
       } else {
-        start_scatter<word_type, index_value>(ctx, a);
+        launch_scatter<word_type, index_value>(ctx, a);
       }
     };
     arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
   });
 }
 
-/// Why records of this problem cannot move as single words, or null.
+/// Why the records of a problem cannot move as single words, or null if they can.
 inline const char* words_rejection(const primitives::movement& p) {
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (p.indexed_count == 0) return "there is no record that an index could name";

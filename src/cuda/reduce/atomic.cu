@@ -19,7 +19,7 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const machine& m) {
   if (p.order_matters() && p.order == reduction_order::deterministic) {
     return plan::rejected("adds floats in the order in which workers come");
   }
-  return priced(atomics_of(p, m), m, true);
+  return to_plan(atomic_add_cost(p, m), m, true);
 }
 
 /// Adds without a result. In code with branches the compiler makes an atomic that returns one of atomicAdd(), and 2^28
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(block_threads)
   if (i >= a.count) return;
   const T value = __ldg(in + i);  // beside the index, not after it
   const std::uint64_t index = index_at(a, i, /*again=*/true);
-  if (is_good_either(a, i, index)) combine<Op>(out + index, value);
+  if (check_index(a, i, index)) combine<Op>(out + index, value);
 }
 
 /// Sums of a block for slots that it came upon early, which those with many values are. A slot has one place that it
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int k = 0; k < added_at_once; ++k) {
       const std::uint64_t i = begin + k * block_threads + threadIdx.x;
-      if (i >= a.count || !is_good_either(a, i, index[k])) continue;
+      if (i >= a.count || !check_index(a, i, index[k])) continue;
       if (crowded && cache.add(static_cast<std::uint32_t>(index[k]), value[k])) continue;
       add_to(out + index[k], value[k]);
     }

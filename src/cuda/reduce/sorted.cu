@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint64_t i = first + k * block_threads;
     if (i >= a.count) continue;
     const std::uint64_t index = index_at(a, i);
-    slot[i] = is_good_either(a, i, index) ? static_cast<std::uint32_t>(index) : bad_slot;
+    slot[i] = check_index(a, i, index) ? static_cast<std::uint32_t>(index) : bad_slot;
   }
 }
 

@@ -52,7 +52,7 @@ plan::planned plan_by_index(const split_problem& p, const machine& m) {
   const plan::planned split = split_stable.plan(index, m);
   if (!split.applicable()) return split;
   const movement moving = movement_of(p, index.index);
-  const plan::planned move = priced(scatters(p) ? writes_of(moving, m) : reads_of(moving, m), m, scatters(p));
+  const plan::planned move = to_plan(scatters(p) ? scatter_cost(moving, m) : gather_cost(moving, m), m, scatters(p));
   plan::planned plan;
   plan.add("index", split.seconds);
   plan.add("records", move.seconds);

@@ -175,9 +175,9 @@ class sort_level {
         if (threadIdx.x % 32 == 0 && (Full || bin(0) < radix_bins)) atomicAdd(&mine[bin(0)], 32U * at_once);
         continue;
       }
-      if (is_crowded(bin)) {
+      if (has_hot_bin(bin)) {
 #pragma unroll
-        for (int k = 0; k < at_once; ++k) add_with_middle_lane<radix_bins, Full>(bin(k), mine);
+        for (int k = 0; k < at_once; ++k) add_aggregated<radix_bins, Full>(bin(k), mine);
         continue;
       }
 #pragma unroll

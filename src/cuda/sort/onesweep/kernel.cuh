@@ -134,9 +134,9 @@ class word_sweep {
         const auto bin = [&](std::uint32_t k) {
           return first + k * threads < count ? digit_of(words[k], field) : no_bin;
         };
-        if (is_crowded(bin)) {
+        if (has_hot_bin(bin)) {
 #pragma unroll
-          for (std::uint32_t k = 0; k < at_once; ++k) add_with_middle_lane<radix_bins, false>(bin(k), of_digit);
+          for (std::uint32_t k = 0; k < at_once; ++k) add_aggregated<radix_bins, false>(bin(k), of_digit);
         } else {
 #pragma unroll
           for (std::uint32_t k = 0; k < at_once; ++k) {
@@ -204,7 +204,7 @@ class word_sweep {
     const std::uint32_t count = begin_bins(tile, pass, warp_places);
     __syncthreads();
     packed_numbers<items> rank;
-    rank_by_votes<items, radix_bins>(bin, own_places, rank);
+    rank_by_match<items, radix_bins>(bin, own_places, rank);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];

@@ -1,4 +1,4 @@
-#include <cstring>
+#include <algorithm>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -10,11 +10,12 @@ namespace sheaf {
 namespace cuda {
 namespace {
 
-// The pool's functions; its handle is the resource's state.
+// The memory resource of a context calls these two functions with the pool's handle as its state.
+
 void* allocate_from_pool(void* pool, std::uint64_t bytes, CUstream_st* stream) {
   void* block = nullptr;
   if (cudaMallocFromPoolAsync(&block, bytes, static_cast<cudaMemPool_t>(pool), stream) != cudaSuccess) {
-    cudaGetLastError();  // running out is not the next call's failure
+    cudaGetLastError();  // clears the error: a full pool must not fail the next call
     return nullptr;
   }
   return block;
@@ -30,70 +31,71 @@ cudaMemPool_t make_pool(int device) {
   properties.location.id = device;
   cudaMemPool_t pool = nullptr;
   require(cudaMemPoolCreate(&pool, &properties), "context::cuda: memory pool");
-  std::uint64_t keep_all = ~std::uint64_t{0};  // scratch stays warm between calls, until the context goes
+  std::uint64_t keep_all = ~std::uint64_t{0};  // freed scratch stays in the pool until the context is destroyed
   require(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "context::cuda: memory pool");
   return pool;
 }
 
-constexpr std::uint32_t most_captured_verdicts = 255;
+constexpr std::uint32_t most_captured_calls = 255;  // that get a verdict slot
 constexpr std::size_t verdict_words = std::size_t{order_verdict::copies} * order_verdict::copy_words;
 
 }  // namespace
 
-void require(cudaError_t result, std::string_view what) {
+void require(cudaError_t result, std::string_view operation) {
   if (result == cudaSuccess) return;
   const error_code code = result == cudaErrorMemoryAllocation ? error_code::out_of_memory : error_code::device_failure;
   cudaGetLastError();
-  throw error(code, fmt::format("{}: CUDA says {}: {}", what, cudaGetErrorName(result), cudaGetErrorString(result)));
+  throw error(code,
+              fmt::format("{}: CUDA says {}: {}", operation, cudaGetErrorName(result), cudaGetErrorString(result)));
 }
 
 device_scope::device_scope(int device) {
-  static const bool only_one = core::cuda_device_count() == 1;
-  if (only_one) return;
-  require(cudaGetDevice(&before_), "CUDA device");
-  if (before_ == device) return;
+  static const bool is_only_device = core::cuda_device_count() == 1;
+  if (is_only_device) return;
+  require(cudaGetDevice(&previous_device_), "CUDA device");
+  if (previous_device_ == device) return;
   require(cudaSetDevice(device), "CUDA device");
-  changed_ = true;
+  restores_previous_ = true;
 }
 
 device_scope::~device_scope() {
-  if (changed_) cudaSetDevice(before_);
+  if (restores_previous_) cudaSetDevice(previous_device_);
 }
 
 cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const std::string& own_name)
     : context_state(backend_kind::cuda, own_name, {}), device_(device), stream_(stream), own_stream_(own_stream) {
-  const device_scope here(device);
+  const device_scope scope(device);
   if (own_stream) require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "context::cuda: stream");
   require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "context::cuda");
   pool_ = make_pool(device);
   memory = {allocate_from_pool, return_to_pool, pool_};
-  void* slot = nullptr;
-  constexpr std::size_t verdict_bytes = (1 + most_captured_verdicts) * verdict_words * sizeof(unsigned long long);
-  require(cudaMalloc(&slot, verdict_bytes + sizeof(report_slot)), "context::cuda: error slot");
-  verdicts_ = static_cast<unsigned long long*>(slot);
-  slot_ = reinterpret_cast<report_slot*>(verdicts_ + (1 + most_captured_verdicts) * verdict_words);
-  require(cudaMemset(verdicts_, 0, verdict_bytes), "context::cuda: error slot");
+  void* slots = nullptr;
+  constexpr std::size_t verdict_bytes = (1 + most_captured_calls) * verdict_words * sizeof(unsigned long long);
+  require(cudaMalloc(&slots, verdict_bytes + sizeof(report_slot)), "context::cuda: error slot");
+  verdict_slots_ = static_cast<unsigned long long*>(slots);
+  report_slot_ = reinterpret_cast<report_slot*>(verdict_slots_ + (1 + most_captured_calls) * verdict_words);
+  require(cudaMemset(verdict_slots_, 0, verdict_bytes), "context::cuda: error slot");
   void* flag = nullptr;
   require(cudaHostAlloc(&flag, sizeof(std::uint32_t), cudaHostAllocDefault), "context::cuda: error flag");
   report_flag_ = new (flag) std::uint32_t{0};
   const report_slot empty;
-  require(cudaMemcpy(slot_, &empty, sizeof empty, cudaMemcpyHostToDevice), "context::cuda: error slot");
+  require(cudaMemcpy(report_slot_, &empty, sizeof empty, cudaMemcpyHostToDevice), "context::cuda: error slot");
 }
 
 cuda_state::~cuda_state() {
-  int before = 0;
-  cudaGetDevice(&before);
+  int previous_device = 0;
+  cudaGetDevice(&previous_device);
   cudaSetDevice(device_);
-  cudaStreamSynchronize(stream_);  // kernels in flight still write to the slot
-  cudaFree(verdicts_);             // and the slot behind them
+  cudaStreamSynchronize(stream_);  // kernels in flight may still report
+  cudaFree(verdict_slots_);        // frees the report slot too
   cudaFreeHost(report_flag_);
   cudaMemPoolDestroy(pool_);
   if (own_stream_) cudaStreamDestroy(stream_);
-  cudaSetDevice(before);
+  cudaSetDevice(previous_device);
 }
 
 void cuda_state::wait() {
-  const device_scope here(device_);  // a null stream means another one on each device
+  const device_scope scope(device_);  // the null stream belongs to the current device
   const cudaError_t result = cudaStreamSynchronize(stream_);
   if (result == cudaErrorStreamCaptureUnsupported) {
     cudaGetLastError();
@@ -102,28 +104,29 @@ void cuda_state::wait() {
   require(result, "context::wait");
   if (!has_report()) return;
   core::index_report report;
-  require(cudaMemcpyAsync(&report, &slot_->first, sizeof report, cudaMemcpyDeviceToHost, stream_), "context::wait");
+  require(cudaMemcpyAsync(&report, &report_slot_->first, sizeof report, cudaMemcpyDeviceToHost, stream_),
+          "context::wait");
   const core::index_report none;
-  require(cudaMemcpyAsync(&slot_->first, &none, sizeof none, cudaMemcpyHostToDevice, stream_), "context::wait");
+  require(cudaMemcpyAsync(&report_slot_->first, &none, sizeof none, cudaMemcpyHostToDevice, stream_), "context::wait");
   require(cudaStreamSynchronize(stream_), "context::wait");
   *report_flag_ = 0;
   throw error(error_code::bad_index, core::message(report));
 }
 
 work_status cuda_state::status() {
-  const device_scope here(device_);
+  const device_scope scope(device_);
   const cudaError_t result = cudaStreamQuery(stream_);
   if (result == cudaErrorNotReady) return work_status::running;
   return result == cudaSuccess && !has_report() ? work_status::done : work_status::failed;
 }
 
 void cuda_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
-  const device_scope here(device_);
+  const device_scope scope(device_);
   require(cudaMemsetAsync(to, value, bytes, stream_), "fill");
 }
 
 void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
-  const device_scope here(device_);
+  const device_scope scope(device_);
   require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy_bytes");
   require(cudaStreamSynchronize(stream_), "copy_bytes");
 }
@@ -140,36 +143,36 @@ void cuda_state::require_reachable(const void* first, std::string_view call, std
 }
 
 std::uint64_t cuda_state::resident_blocks(const void* kernel, int block_threads, std::size_t shared_bytes) {
-  for (const auto& [known, blocks] : resident_) {
-    if (known == kernel) return blocks;
+  for (const auto& [known_kernel, blocks] : resident_blocks_by_kernel_) {
+    if (known_kernel == kernel) return blocks;
   }
-  constexpr const char* what = "resident blocks";
+  constexpr const char* operation = "resident blocks";
   require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-          what);
+          operation);
   int blocks = 0;
-  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes), what);
-  const std::uint64_t all =
+  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes), operation);
+  const std::uint64_t all_blocks =
       static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(multiprocessors_);
-  resident_.emplace_back(kernel, all);
-  return all;
+  resident_blocks_by_kernel_.emplace_back(kernel, all_blocks);
+  return all_blocks;
 }
 
 void cuda_state::release_unused() noexcept {
-  cudaStreamSynchronize(stream_);  // what was given back is unused only once the stream is there
+  cudaStreamSynchronize(stream_);  // freed blocks return to the pool in stream order
   cudaMemPoolTrimTo(pool_, 0);
 }
 
 index_guard cuda_state::guard(core::index_role role, index_type type, std::uint64_t records) noexcept {
   const std::uint32_t is_signed = type == index_type::i32 || type == index_type::i64;
-  return {slot_, report_flag_, begin_call(), records, role, is_signed};
+  return {report_slot_, report_flag_, begin_call(), records, role, is_signed};
 }
 
-order_verdict cuda_state::new_verdict() {
+order_verdict cuda_state::new_order_verdict() {
   cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
   require(cudaStreamIsCapturing(stream_, &capturing), "cuda.adaptive");
-  if (capturing == cudaStreamCaptureStatusNone) return {verdicts_, ++sampled_calls_};
-  if (captured_verdicts_ == most_captured_verdicts) return {};
-  return {verdicts_ + ++captured_verdicts_ * verdict_words, ++sampled_calls_};
+  if (capturing == cudaStreamCaptureStatusNone) return {verdict_slots_, ++sampling_calls_};
+  if (captured_calls_ == most_captured_calls) return {};
+  return {verdict_slots_ + ++captured_calls_ * verdict_words, ++sampling_calls_};
 }
 
 }  // namespace cuda

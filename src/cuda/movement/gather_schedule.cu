@@ -1,0 +1,100 @@
+#include "cuda/movement/gather_schedule.hpp"
+
+#include <algorithm>
+
+#include "cuda/block/tile_scheduler.cuh"
+#include "cuda/movement/word_copy.cuh"
+#include "plan/variant.hpp"
+
+namespace sheaf::cuda {
+
+schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage storage) {
+  schedule_layout l{};
+  const std::uint32_t indexed_bits = bits_for(p.indexed_count);
+  // A tile's runs have 32 records with 256 buckets, and are shorter with more. A table has more buckets only if each
+  // would not stay in L2 otherwise.
+  constexpr std::uint32_t most_bytes_of_bucket_log2 = 24;
+  std::uint32_t bucket_bits = std::min(8U, indexed_bits);
+  while (bucket_bits < bits_for(most_buckets) &&
+         indexed_bits - bucket_bits + bits_for(p.record_bytes) > most_bytes_of_bucket_log2) {
+    ++bucket_bits;
+  }
+  l.shift = indexed_bits - bucket_bits;
+  l.buckets =
+      static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << l.shift));
+  l.capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << l.shift);
+  const std::uint64_t tiles = ceil_div(p.count, bucketing_tile);
+  const std::uint64_t entries = storage == bucket_storage::fixed_capacity ? l.capacity * l.buckets : p.count;
+  std::uint64_t bytes_taken = 0;
+  const auto take = [&](std::uint64_t bytes) {
+    const std::uint64_t begin = bytes_taken;
+    bytes_taken += ceil_div(bytes, 256) * 256;
+    return begin;
+  };
+  l.bucket_sizes = take((l.buckets + all_counter_words) * sizeof(std::uint32_t));
+  l.tile_counters = l.bucket_sizes + l.buckets * sizeof(std::uint32_t);
+  l.bucket_begins =
+      take(storage == bucket_storage::fixed_capacity ? 0 : (2 * most_buckets + 1) * sizeof(std::uint64_t));
+  l.bucket_indices = take(entries * sizeof(std::uint32_t));
+  l.tile_slots = take(p.count * sizeof(std::uint16_t));
+  l.run_in_bucket = take(tiles * l.buckets * sizeof(std::uint32_t));
+  l.run_in_tile = take(tiles * l.buckets * sizeof(std::uint16_t));
+  l.bucket_words = bytes_taken;
+  l.end = bytes_taken + entries * p.record_bytes;
+  return l;
+}
+
+const char* schedule_rejection(const primitives::movement& p) {
+  if (p.backend != backend_kind::cuda) return "works on CUDA memory";
+  if (const char* reason = words_rejection(p)) return reason;
+  if (p.count >= ~std::uint32_t{0} - bucketing_tile) return "counts pass 32 bits";
+  if (layout_of_schedule(p, bucket_storage::fixed_capacity).shift > 32) return "buckets hold more than 2^32 records";
+  return nullptr;
+}
+
+namespace {
+
+/// Seconds of a kernel that streams `bytes` at a share of copy bandwidth and ranks or reorders `count` records
+/// meanwhile.
+double stream_seconds(double bytes, double bandwidth_share, double count, double per_second, const machine& m) {
+  plan::planned stream;
+  stream.add_overlapped(3, {{"streamed", bytes / m.copy_bytes_per_second / bandwidth_share},
+                            {"ranked", count / (per_second * std::max(1.0, static_cast<double>(m.parallelism)))}});
+  return stream.seconds;
+}
+
+/// Share of copy bandwidth that build_schedule reaches, and records that it takes per second and multiprocessor.
+constexpr double build_share = 0.60;
+constexpr double build_per_second = 2.0e9;
+/// Share of copy bandwidth that collect_tiles reaches, and records that it takes per second and multiprocessor.
+constexpr double collect_share = 0.68;
+constexpr double collect_per_second = 2.0e9;
+/// Time of a random read from a bucket while other data stream through L2, over the profile's, which has L2 to itself.
+constexpr double shared_l2_slowdown = 1.2;
+/// Least footprint of random reads: the blocks of a multiprocessor read from all of L2, however small a bucket is.
+constexpr std::uint64_t least_bucket_bytes = 1 << 20;
+/// Slowdown of 16-byte words, whose tiles leave a multiprocessor one block.
+constexpr double single_block_slowdown = 1.35;
+
+}  // namespace
+
+double build_seconds(const primitives::movement& p, const machine& m) {
+  const auto count = static_cast<double>(p.count);
+  return stream_seconds(count * (static_cast<double>(bytes(p.index)) + 4 + 2), build_share, count, build_per_second, m);
+}
+
+double apply_seconds(const primitives::movement& p, const machine& m) {
+  const schedule_layout l = layout_of_schedule(p, bucket_storage::fixed_capacity);
+  const auto count = static_cast<double>(p.count);
+  const auto width = static_cast<double>(p.record_bytes);
+  plan::planned reading;
+  reading.add_overlapped(
+      3, {{"buckets", (count * (4 + width) + static_cast<double>(p.indexed_bytes())) / m.copy_bytes_per_second},
+          {"random read",
+           shared_l2_slowdown * m.random_reads(p.count, p.record_bytes,
+                                               std::max(least_bucket_bytes, p.indexed_stride_bytes << l.shift))}});
+  const double collecting = stream_seconds(count * (2 * width + 2), collect_share, count, collect_per_second, m);
+  return (reading.seconds + collecting) * (p.record_bytes == 16 ? single_block_slowdown : 1.0);
+}
+
+}  // namespace sheaf::cuda
