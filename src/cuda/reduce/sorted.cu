@@ -24,7 +24,7 @@ pair_passes passes_for(const scatter_reduce_problem& p) {
   passes.key_bits = std::max(1U, primitives::category_bits(slots));
   passes.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
   passes.count = p.count;
-  passes.keeps_keys = true;
+  passes.writes_keys = true;
   return passes;
 }
 
@@ -58,7 +58,7 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
   values.key_from = split_key::kind::category;
   values.key_stride_bytes = sizeof(std::uint32_t);
   const pair_passes passes = passes_for(p);
-  plan::planned plan = pair_passes_cost(values, m, passes.key_bits, passes_of(passes), true);
+  plan::planned plan = pair_passes_cost(values, m, passes.key_bits, pass_count(passes), true);
   const auto count = static_cast<double>(p.count);
   const auto value = static_cast<double>(bytes(p.type));
   if (is_wide(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
@@ -100,7 +100,7 @@ void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter
                  .word_bytes = sizeof(std::uint32_t),
                  .bits = {0, 32},
                  .categories = p.indexed_count,
-                 .checks = true,
+                 .may_be_bad = true,
                  .role = core::index_role::slot_index,
                  .type = p.index};
   if (is_wide(p)) {
@@ -110,7 +110,7 @@ void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter
            reinterpret_cast<std::uint32_t*>(scratch + room.slots));
     passes.keys.data = scratch + room.slots;
     passes.keys.bits = {0, passes.key_bits};
-    passes.keys.checks = false;
+    passes.keys.may_be_bad = false;
   }
   const std::uint32_t* const slots = run_pair_passes(ctx, what, passes, scratch);
   add_segments<T>(ctx, what, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
