@@ -40,6 +40,41 @@ constexpr std::size_t scatter_shared_bytes() {
   return staged > counters ? staged : counters;
 }
 
+/// Loads what the thread knows of its records before they are ranked: words that hold their bins, or the bins of
+/// separate keys, whose records are loaded after ranking.
+template <payload Payload, tile_kind Kind, class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
+__device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint64_t tile, std::uint32_t records_in_tile,
+                                          std::uint32_t first, const Word* tile_words,
+                                          tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  if constexpr (Source == bin_source::word) {
+    records.field = a.field;
+    records.records_from_first = static_cast<int>(records_in_tile) - static_cast<int>(first);
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      records.word[k] = is_full || k * 32 < records.records_from_first
+                            ? payload_at<Word, Payload>(tile_words, tile, first + k * 32)
+                            : all_ones<Word>();
+    }
+    if constexpr (records.keeps_bins) {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) records.kept_bins.set(k, category_of(records.word[k], a.field));
+    }
+  } else {
+    // load_bins takes the warp's records as a list of its own.
+    const std::uint32_t begin = threadIdx.x / 32 * (32 * Items);
+    std::uint32_t loaded[Items];
+#pragma unroll
+    for (int k = 0; k < Items; ++k) loaded[k] = no_bin;
+    if (is_full || begin < records_in_tile) {
+      const std::uint32_t share = is_full ? 32U * Items : min(records_in_tile - begin, 32U * Items);
+      load_bins<Items>(a.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
+    }
+#pragma unroll
+    for (int k = 0; k < Items; ++k) records.key_bins.set(k, loaded[k]);
+  }
+}
+
 /// Scatters one tile. Full tiles, which are all but the last, have an instantiation without a bounds check for each
 /// record: passes over narrow words are limited by instructions.
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order, tile_kind Kind>
@@ -64,32 +99,7 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
   const Word* const tile_words = static_cast<const Word*>(a.in) + tile;
   constexpr bool every_record_has_bin = is_full || (Order == record_order::stable && Source == bin_source::word);
   tile_bins<Word, Source, items, Bins, every_record_has_bin> records;
-  if constexpr (Source == bin_source::word) {
-    records.field = a.field;
-    records.records_from_first = static_cast<int>(records_in_tile) - static_cast<int>(first);
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      records.word[k] = is_full || k * 32 < records.records_from_first
-                            ? payload_at<Word, Payload>(tile_words, tile, first + k * 32)
-                            : all_ones<Word>();
-    }
-    if constexpr (records.keeps_bins) {
-#pragma unroll
-      for (int k = 0; k < items; ++k) records.kept_bins.set(k, category_of(records.word[k], a.field));
-    }
-  } else {
-    // load_bins takes the warp's records as a list of its own.
-    const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
-    std::uint32_t loaded[items];
-#pragma unroll
-    for (int k = 0; k < items; ++k) loaded[k] = no_bin;
-    if (is_full || begin < records_in_tile) {
-      const std::uint32_t share = is_full ? 32U * items : min(records_in_tile - begin, 32U * items);
-      load_bins<items>(a.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
-    }
-#pragma unroll
-    for (int k = 0; k < items; ++k) records.key_bins.set(k, loaded[k]);
-  }
+  load_tile<Payload, Kind>(a, tile, records_in_tile, first, tile_words, records);
   if constexpr (Order == record_order::stable) {
     for (int i = threadIdx.x; i < warps * Bins; i += tuning::threads) warp_bins[i] = {0, 0};
   } else {
