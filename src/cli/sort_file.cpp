@@ -140,8 +140,8 @@ sort_report sort_in_runs(const sort_job& job) {
   std::vector<jobs::sorted_run> runs;
   std::optional<io::scratch_file> file;
   {
-    const context ctx =
-        job.common.make_context();  // ends with this block, so that its scratch is freed before the merge takes memory
+    // The context ends with this block, so that its scratch is freed before the merge takes memory.
+    const context ctx = job.common.make_context();
     const auto plan_of = [&](std::uint64_t count) {
       return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
     };

@@ -53,8 +53,8 @@ double access_seconds(double accesses, double record_bytes, double hit_rate, con
 double random_bandwidth(double record_bytes, double hit_rate, const parameters& p) noexcept;
 
 /// Eq. 4 and 5, E: the expected number of distinct blocks, of `blocks`, that `accesses` random accesses touch. The
-/// paper sums over Stirling numbers. All accesses miss a given block with probability (1 - 1/k)^n, so the sum is k (1 -
-/// (1 - 1/k)^n). Never more than either count.
+/// paper sums over Stirling numbers. All accesses miss a given block with probability (1 - 1/k)^n, so the sum is
+/// k (1 - (1 - 1/k)^n). Never more than either count.
 double expected_distinct(double accesses, double blocks) noexcept;
 
 /// Eq. 6, m: share of `accesses` that miss in a cache of `cache_blocks` when they touch `distinct` blocks. Misprinted:

@@ -63,7 +63,7 @@ __device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& 
   std::uint32_t* const staged_key = reinterpret_cast<std::uint32_t*>(shared);
   Value* const staged_value = reinterpret_cast<Value*>(shared);
 
-  // A warp takes consecutive pairs, a lane every 32nd of them: in the order of the pairs, steps come before lanes.
+  // A warp takes consecutive pairs, a lane every 32nd of them: pairs are in the order of steps, then of lanes.
   const std::uint32_t begin = threadIdx.x / 32 * (32 * items);
   const std::uint32_t first = begin + threadIdx.x % 32;
   const int pairs_from_first = static_cast<int>(pairs_in_tile) - static_cast<int>(first);

@@ -93,7 +93,7 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
   std::uint64_t* const output_shift = tables.output_shift;
   std::uint32_t* const warp_sums = tables.warp_sums;
 
-  // A warp takes consecutive records, a lane every 32nd of them: in the order of the records, steps come before lanes.
+  // A warp takes consecutive records, a lane every 32nd of them: records are in the order of steps, then of lanes.
   const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
 
   const Word* const tile_words = static_cast<const Word*>(a.in) + tile;

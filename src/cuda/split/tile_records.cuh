@@ -13,9 +13,9 @@ enum class payload { words, record_numbers };
 /// Where the bin of a record comes from: a field of the word that moves, or a separate key.
 enum class bin_source { word, separate_key };
 
-/// The bins of a thread's records. Record k of a thread lies 32 * k past its first one. A word past the end of the list
-/// is all ones if it is its own key and the pass is stable: it then sorts to the end of the last bin, behind all that
-/// is written. In an unordered pass it has no bin. EveryRecordHasBin says that neither case needs a test.
+/// The bins of a thread's records. Record k of a thread lies 32 * k past its first one. Past the end of the list, a
+/// word that is its own key is all ones in a stable pass: it sorts to the end of the last bin, behind all that is
+/// written. In other passes such a record has no bin. With EveryRecordHasBin, bin() does not test for that.
 template <class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
 struct tile_bins {
   /// Bins stay in registers, unless words take these: spilled registers cost more than a second look at the field.
