@@ -58,7 +58,7 @@ exit_code exit_code_of(error_code code) {
 
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description) {
-  // CLI11's own conversion takes -1 for 2^64 - 1 and 010 for 8.
+  // The conversion of CLI11 reads -1 as 2^64 - 1 and 010 as 8.
   const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
     std::uint64_t number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -11,8 +11,8 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
-// What every subcommand has in common. Each lives in its own file, adds itself to the app, does its work in its
-// callback and throws; main.cpp turns what was thrown into words on stderr and an exit code.
+// What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
+// Failures are exceptions, which main.cpp turns into a message on stderr and an exit code.
 namespace sheaf::cli {
 
 constexpr int json_schema_version = 1;
@@ -36,12 +36,12 @@ class verification_failed : public std::runtime_error {
 /// The options that every working subcommand takes.
 struct common_options {
   std::string backend = "auto";  ///< auto, reference, cpu, cuda
-  int threads = 0;               ///< 0: all
-  bool json = false;             ///< one document on stdout
+  int threads = 0;               ///< threads to use; 0: all
+  bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
 
-  /// @param verify_text  what --verify does, where that is not a comparison with the serial reference.
+  /// @param verify_text  what --verify does, if it does not compare with the serial reference.
   void add_to(CLI::App& subcommand, const std::string& verify_text = "Check the answer against the serial reference");
   /// @throws error(backend_unavailable)
   context make_context() const;
@@ -50,11 +50,11 @@ struct common_options {
   bool is_reference() const { return backend == "reference"; }
 };
 
-/// Prints a document with its schema_version, and nothing else, on stdout.
+/// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
 exit_code exit_code_of(error_code code);
 
-/// An option that takes a whole number, written in decimal; anything else is a usage error that names it.
+/// Adds an option for a whole number in decimal notation; anything else is a usage error that names the option.
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description);
 

@@ -23,7 +23,7 @@ constexpr const char* footer = R"(Every answer is checked, with or without --ver
 
   sheaf demo --size small --report report.html)";
 
-// The backend that was asked for, or each one that this machine has.
+// The contexts to run: that of the backend asked for, or one for each backend of this machine.
 std::vector<context> contexts_of(const demo_options& options) {
   if (options.backend != "auto") return {options.make_context()};
   std::vector<context> contexts;

@@ -23,24 +23,24 @@ constexpr const char* footer =
 
 void run(const movement_options& o) {
   const context ctx = o.common.make_context();
-  const io::record_file table(o.near, o.record_bytes);
+  const io::record_file table(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
-  require_not_an_input(o.output, {o.near, o.index});
+  require_not_an_input(o.output, {o.records_path, o.index});
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();
   record_output out(o.output, output_header(table, index.shape(), table.row_shape()), indices.count, rows.record_bytes);
 
-  const resident table_there(ctx, rows.data, rows.count * rows.record_bytes);
-  const resident index_there(ctx, indices.data, indices.count * bytes(indices.type));
-  const buffer out_there = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, out.bytes());
-  const const_records from(table_there.data(), rows.count, rows.record_bytes);
-  const index_span through(index_there.data(), indices.count, indices.type);
-  const records to(out_there.size() > 0 ? out_there.data() : out.rows().data, indices.count, rows.record_bytes);
+  const context_input context_table(ctx, rows.data, rows.count * rows.record_bytes);
+  const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
+  const buffer context_out = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, out.bytes());
+  const const_records from(context_table.data(), rows.count, rows.record_bytes);
+  const index_span through(context_index.data(), indices.count, indices.type);
+  const records to(context_out.size() > 0 ? context_out.data() : out.rows().data, indices.count, rows.record_bytes);
 
   const gather_options options{.pattern = o.pattern, .variant = o.common.variant()};
   const explanation plan = explain_gather(ctx, from, through, to, options);
   const double seconds = timed(ctx, o.index, [&] { gather(ctx, from, through, to, options); });
-  if (out_there.size() > 0) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
+  if (context_out.size() > 0) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
   if (o.common.verify) {
     if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
       throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));

@@ -30,7 +30,7 @@ struct machine_command : common_options {
   calibrate_options budget;
 };
 
-/// A machine and what became of the profile that is stored for it.
+/// A machine profile, and why a stored one is not used, if it is not.
 struct shown_machine {
   machine profile;
   std::string ignored;
@@ -82,8 +82,9 @@ std::optional<context> cuda_context() {
   }
 }
 
-// Where the machines asked for are reached: all that are here, or the one of a backend. A GPU comes after the CPU here,
-// and before it in the choice of --backend auto.
+// Contexts of the machines asked for: all machines here, or that of one backend. The CPU is listed before a GPU,
+// although
+// --backend auto prefers the GPU.
 std::vector<context> contexts(const machine_command& o) {
   if (o.backend != "auto") return {o.make_context()};
   std::vector<context> found = {context::cpu(o.threads)};
@@ -129,15 +130,15 @@ void print_all(const machine_command& o, const std::vector<shown_machine>& found
 }
 
 void run(const machine_command& o) {
-  const std::vector<context> here = contexts(o);
-  if (o.calibrate && !o.save_path.empty() && here.size() > 1) {
+  const std::vector<context> machines = contexts(o);
+  if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
     throw error(error_code::bad_argument, "--save FILE takes one profile: add --backend cpu or --backend cuda");
   }
-  // Minutes of measuring are not lost for want of a place.
+  // Checked before the measurement, whose minutes would be lost if the result had nowhere to go.
   if (o.calibrate && o.save_path.empty()) default_machine_path(backend_kind::cpu, "");
   std::vector<shown_machine> found;
   std::string saved;
-  for (const context& ctx : here) {
+  for (const context& ctx : machines) {
     found.push_back(o.calibrate ? measured(o, ctx) : in_use(ctx));
     const machine& m = found.back().profile;
     if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));

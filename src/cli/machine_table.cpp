@@ -14,12 +14,12 @@ namespace {
 
 constexpr double widest_bar = 30;
 
-// Its length is the share of the most; at least one mark, so that no row looks unmeasured.
+// A bar whose length is the value's share of the maximum: at least one mark, so that no row looks unmeasured.
 std::string bar(double value, double most) {
   return std::string(1 + static_cast<std::size_t>(widest_bar * std::clamp(value / most, 0.0, 1.0)), '#');
 }
 
-// Four digits at the most, and no exponent.
+// A number of at most four digits, without an exponent.
 std::string number(double value) {
   if (value >= 100) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}f}", value, value >= 10 ? 1 : 2);
@@ -47,7 +47,7 @@ std::string latency_table(const std::vector<latency_point>& latencies) {
   return text;
 }
 
-// Rows are footprints, columns widths; the bar is for one width, 16 bytes where that was measured.
+// A table with a row for each footprint and a column for each width. The bar shows one width: 16 bytes, if measured.
 std::string access_table(const char* what, const std::vector<access_rate>& rates) {
   std::set<std::uint64_t> widths;
   std::map<std::uint64_t, std::map<std::uint64_t, double>> rows;

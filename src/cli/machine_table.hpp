@@ -6,8 +6,8 @@
 
 namespace sheaf::cli {
 
-/// The curves of a profile as tables with a bar for the eye: streams and latencies by footprint, random accesses by
-/// footprint and width.
+/// The curves of a profile as tables with bars: streams and latencies by footprint, random accesses by footprint and
+/// width.
 std::string curve_tables(const machine& m);
 
 }  // namespace sheaf::cli

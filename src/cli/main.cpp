@@ -18,14 +18,14 @@
 namespace sheaf::cli {
 namespace {
 
-// A mapped input that somebody cuts short while it is read ends in SIGBUS; nothing but these two calls is safe then.
+// SIGBUS means that somebody truncated a mapped input while it was read. Only async-signal-safe calls are allowed here.
 extern "C" void input_shrank(int) {
   constexpr std::string_view words = "sheaf: an input file was cut short while it was read\n";
   const auto written = write(STDERR_FILENO, words.data(), words.size());
   _exit(written < 0 ? exit_internal : exit_bad_input);
 }
 
-// The library's messages start with the call's name, which the program has said already.
+// Cuts the call's name from a message of the library, because the program prints the name itself.
 std::string_view without_name(std::string_view message, std::string_view subcommand) {
   const bool named =
       !subcommand.empty() && message.starts_with(subcommand) && message.substr(subcommand.size()).starts_with(": ");
@@ -90,7 +90,7 @@ constexpr const char* footer =
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
   std::signal(SIGBUS, input_shrank);
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a write past the limit on file sizes fails with words
+  std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
                "sheaf");
   app.require_subcommand(1);
@@ -106,5 +106,5 @@ int main(int argc, char** argv) try {
   add_version(app);
   return run(app, argc, argv);
 } catch (...) {
-  return sheaf::cli::exit_internal;  // standard error cannot be written either
+  return sheaf::cli::exit_internal;  // even standard error cannot be written
 }

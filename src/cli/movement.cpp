@@ -45,7 +45,7 @@ std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::ui
 
 void movement_options::add_to(CLI::App& subcommand, const std::string& sequential_name,
                               const std::string& sequential_description) {
-  subcommand.add_option(sequential_name, near, sequential_description)->required()->type_name("");
+  subcommand.add_option(sequential_name, records_path, sequential_description)->required()->type_name("");
   subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
       ->required()
       ->type_name("");
@@ -134,7 +134,7 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
   }
 }
 
-resident::resident(const context& ctx, const void* host, std::uint64_t bytes)
+context_input::context_input(const context& ctx, const void* host, std::uint64_t bytes)
     : data_(const_cast<std::byte*>(static_cast<const std::byte*>(host))) {
   if (ctx.backend() == backend_kind::cpu) return;
   copy_ = buffer(ctx, bytes);
@@ -156,12 +156,12 @@ void record_output::commit() {
   file_.commit();
 }
 
-written_there::written_there(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
-  if (ctx.backend() != backend_kind::cpu) there_ = buffer(ctx, out.bytes());
+context_output::context_output(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
+  if (ctx.backend() != backend_kind::cpu) device_copy_ = buffer(ctx, out.bytes());
 }
 
-void written_there::fetch() const {
-  if (there_.size() > 0) copy_bytes(ctx_, out_.rows().data, there_.data(), out_.bytes());
+void context_output::fetch() const {
+  if (device_copy_.size() > 0) copy_bytes(ctx_, out_.rows().data, device_copy_.data(), out_.bytes());
 }
 
 std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
@@ -184,7 +184,8 @@ std::string index_header(const io::record_file& like, index_type type, std::uint
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
                   std::uint64_t count, std::uint64_t record_bytes, double seconds) {
   if (common.quiet) return;
-  const variant_estimate nothing{"nothing", {}, {}, {}, {}, {}, {}};  // runs where no variant would, on an empty index
+  const variant_estimate nothing{"nothing", {}, {}, {},
+                                 {},        {}, {}};  // stands for the variant where none runs, for an empty index
   const variant_estimate& choice = plan.choice() != nullptr ? *plan.choice() : nothing;
   const double moved_bytes = 2.0 * static_cast<double>(count) * static_cast<double>(record_bytes);
   const double rate = moved_bytes / std::max(seconds, std::numeric_limits<double>::min());

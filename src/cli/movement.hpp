@@ -21,36 +21,36 @@ namespace sheaf::cli {
 
 struct movement_options {
   common_options common;
-  std::string near;  ///< gather's TABLE, scatter's IN
+  std::string records_path;  ///< the records to read: gather's TABLE, scatter's IN
   std::string index;
   std::string output;
-  std::uint64_t record_bytes = 0;  ///< of raw files; 0 for .npy
+  std::uint64_t record_bytes = 0;  ///< record width of raw files; 0 for .npy
   std::optional<index_type> index_kind;
   access_pattern pattern;
 
   void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
 };
 
-/// "u32". @throws error(bad_argument)
+/// Reads "u32". @throws error(bad_argument)
 index_type parse_index_type(std::string_view text);
 std::string_view name(index_type type);
-/// "random", "clustered:4096". @throws error(bad_argument)
+/// Reads "random", "clustered:4096". @throws error(bad_argument)
 access_pattern parse_access_pattern(std::string_view text);
 std::string name(const access_pattern& pattern);
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
-/// Of an index that is written: u32 unless another is asked for or there are too many records.
-/// @throws error(bad_argument) for a type that cannot number so many
+/// The type of an index to write: the one asked for, else u32, or u64 if there are too many records for u32.
+/// @throws error(bad_argument) for a type that cannot number so many records
 index_type index_type_for(std::optional<index_type> asked, std::uint64_t count);
 void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
 
-/// @throws error(bad_argument) if the output is one of the inputs, by whatever name.
+/// @throws error(bad_argument) if the output is the file of one of the inputs, also under another path.
 void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
                           std::string_view option = "-o");
 
-/// Host bytes where a context can reach them: themselves, or a copy.
-class resident {
+/// Input bytes in memory that a context can reach: the host's own bytes on the CPU, a copy on the device otherwise.
+class context_input {
  public:
-  resident(const context& ctx, const void* host, std::uint64_t bytes);
+  context_input(const context& ctx, const void* host, std::uint64_t bytes);
   std::byte* data() const noexcept { return data_; }
 
  private:
@@ -58,8 +58,8 @@ class resident {
   std::byte* data_;
 };
 
-/// The output's records in host memory, and its file: space is reserved before any work, and only commit() makes the
-/// file appear.
+/// The records of an output in host memory, and its file. The constructor reserves the space, and only commit() makes
+/// the file appear.
 class record_output {
  public:
   record_output(const std::string& path, std::string header, std::uint64_t count, std::uint64_t record_bytes);
@@ -75,24 +75,26 @@ class record_output {
   buffer rows_;
 };
 
-/// Where a context writes an output's records: in place, or in its own memory until fetch().
-class written_there {
+/// Memory where a context writes the records of an output: the output's own on the CPU, otherwise device memory, which
+/// fetch() copies to the output.
+class context_output {
  public:
-  written_there(const context& ctx, const record_output& out);
-  std::byte* data() const { return there_.size() > 0 ? there_.data() : out_.rows().data; }
+  context_output(const context& ctx, const record_output& out);
+  std::byte* data() const { return device_copy_.size() > 0 ? device_copy_.data() : out_.rows().data; }
   void fetch() const;
 
  private:
   context ctx_;
   const record_output& out_;
-  buffer there_;
+  buffer device_copy_;
 };
 
-/// The header of an output whose rows are like those of `like`: empty for raw records.
+/// The header of an output whose rows have the type of `like`; empty for raw records.
 std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
                           std::span<const std::uint64_t> row_shape);
 
-/// Seconds until `work`, queued on ctx, is done; a bad index is thrown as one of the file that it came from.
+/// Runs work() and returns the seconds until ctx is idle. A bad index is thrown as an error of the file that it came
+/// from.
 template <class Work>
 double timed(const context& ctx, const std::string& index_path, Work work) {
   const auto start = std::chrono::steady_clock::now();
@@ -102,15 +104,15 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
   } catch (const error& e) {
     if (e.code() != error_code::bad_index) throw;
     const std::string_view words = e.what();
-    const auto colon = words.find(": ");  // after the call's name, which main.cpp puts before the file's
+    const auto colon = words.find(": ");  // ends the call's name, which main.cpp prints itself
     throw error(e.code(), index_path + std::string(colon == words.npos ? ": " : words.substr(colon)));
   }
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The header of an array of one dimension; `descr` with quotes, "'<u8'".
+/// The header of a one-dimensional array; `descr` includes the quotes, as in "'<u8'".
 std::string numbers_header(const char* descr, std::uint64_t count);
-/// The header of an index into the records of `like`: empty where those are raw.
+/// The header of an index into the records of `like`; empty if these are raw.
 std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
 
 void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,

@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw error(error_code::bad_argument, what); }
 
-// Which primitives an option says something to, and whether they must have it.
+// The primitives that an option concerns, and whether they require it.
 struct option_use {
   const char* option;
   bool given;
@@ -85,8 +85,8 @@ void plan_problem::require_options() const {
                                                  "split_scatter_index"};
   std::vector<std::string_view> keyed = all_splits;
   keyed.insert(keyed.end(), {"sort_records", "sort_pairs", "sort_gather_index"});
-  std::vector<std::string_view> keyed_apart = all_splits;
-  keyed_apart.emplace_back("sort_pairs");
+  std::vector<std::string_view> with_separate_keys = all_splits;
+  with_separate_keys.emplace_back("sort_pairs");
   const option_use uses[] = {
       {"--table", table.has_value(), {"gather", "scatter", "scatter_reduce"}, true},
       {"--bytes",
@@ -101,7 +101,7 @@ void plan_problem::require_options() const {
       {"--duplicates", repeats.has_value(), {"scatter"}, false},
       {"--key", !keys.empty(), keyed, false},
       {"--from-left", order == bit_order::from_left, all_splits, false},
-      {"--key-bytes", key_bytes.has_value(), keyed_apart, false},
+      {"--key-bytes", key_bytes.has_value(), with_separate_keys, false},
       {"--categories", categories.has_value(), all_splits, false},
       {"--type", type.has_value(), {"scatter_reduce"}, false},
       {"--op", op.has_value(), {"scatter_reduce"}, false},
@@ -157,32 +157,33 @@ plan_sort plan_problem::sort() const {
 
 explanation plan_problem::explain(const context& ctx, std::string_view variant) const {
   if (sorts()) return sort().explain(ctx, variant);
-  const index_span through(nullptr, count, index());
-  const records near(nullptr, count, width());
-  const records far(nullptr, table.value_or(0), width());
-  if (primitive == "gather") return explain_gather(ctx, far, through, near, {.pattern = pattern, .variant = variant});
+  const index_span index_list(nullptr, count, index());
+  const records sequential(nullptr, count, width());
+  const records indexed(nullptr, table.value_or(0), width());
+  if (primitive == "gather")
+    return explain_gather(ctx, indexed, index_list, sequential, {.pattern = pattern, .variant = variant});
   if (primitive == "scatter") {
-    return explain_scatter(ctx, near, through, far,
+    return explain_scatter(ctx, sequential, index_list, indexed,
                            {.pattern = pattern, .duplicates = repeats.value_or(duplicates::any), .variant = variant});
   }
   if (primitive == "scatter_reduce") {
     const value_type kind = type.value_or(value_type::f32);
     return explain_scatter_reduce(
-        ctx, {nullptr, count, kind}, through, {nullptr, far.count, kind}, op.value_or(reduction::add),
+        ctx, {nullptr, count, kind}, index_list, {nullptr, indexed.count, kind}, op.value_or(reduction::add),
         {.pattern = pattern, .order = adding.value_or(reduction_order::deterministic), .variant = variant});
   }
   if (primitive == "split_gather_index") return explain_split_gather_index(ctx, category_key(), index(), {variant});
   if (primitive == "split_scatter_index") return explain_split_scatter_index(ctx, category_key(), index(), {variant});
-  return explain_split(ctx, near, category_key(), primitive == "split", {variant});
+  return explain_split(ctx, sequential, category_key(), primitive == "split", {variant});
 }
 
 std::string plan_problem::text() const {
   if (sorts()) return sort().text();
   std::string text = fmt::format("{} records of {} bytes", count, width());
   if (has_indexed_side()) {
-    const std::uint64_t far = table.value_or(0);
-    return text + fmt::format(", table of {} ({}), {} index, pattern {}", far, bytes_text(far * width()), name(index()),
-                              name(pattern));
+    const std::uint64_t table_records = table.value_or(0);
+    return text + fmt::format(", table of {} ({}), {} index, pattern {}", table_records,
+                              bytes_text(table_records * width()), name(index()), name(pattern));
   }
   const split_key by = category_key();
   text += fmt::format(", {} categories", by.categories);

@@ -18,16 +18,16 @@
 
 namespace sheaf::cli {
 
-/// What `sheaf plan` is asked: a primitive and its sizes. Options that say nothing to the primitive are refused.
+/// The question to `sheaf plan`: a primitive and its sizes. Options that do not concern the primitive are refused.
 struct plan_problem {
   std::string primitive;
   std::uint64_t count = 0;
   std::optional<std::uint64_t> table;
-  std::vector<std::uint64_t> widths;  ///< of sort_pairs as many as arrays of values, else at most one
+  std::vector<std::uint64_t> widths;  ///< for sort_pairs one for each array of values, else at most one
   std::optional<index_type> index_kind;
   access_pattern pattern;
   std::optional<sheaf::duplicates> repeats;
-  std::vector<std::string> keys;  ///< as given: what they say depends on the primitive
+  std::vector<std::string> keys;  ///< texts of --key, whose meaning depends on the primitive
   bit_order order = bit_order::little_endian;
   std::optional<std::uint64_t> key_bytes;
   std::optional<std::uint64_t> categories;
@@ -36,10 +36,10 @@ struct plan_problem {
   std::optional<reduction_order> adding;
 
   void add_to(CLI::App& subcommand);
-  /// @throws error(bad_argument) naming an option that the primitive has not, CLI::RequiredError for one that it needs
+  /// @throws error(bad_argument) naming an option that the primitive lacks, CLI::RequiredError for one that it needs
   void require_options() const;
   explanation explain(const context& ctx, std::string_view variant) const;
-  /// In words.
+  /// The problem in words.
   std::string text() const;
   nlohmann::json json() const;
 
@@ -49,9 +49,9 @@ struct plan_problem {
   bool writes_index() const { return primitive.ends_with("_index"); }
   bool has_indexed_side() const { return !splits() && !sorts(); }
   index_type index() const;
-  /// Of what is moved or written.
+  /// Bytes of a record that is moved or of an index entry that is written.
   std::uint64_t width() const;
-  /// Keys are the records themselves unless they have a width of their own; an index is of keys apart.
+  /// Keys are the records themselves unless --key-bytes gives them a width; an index always has separate keys.
   split_key category_key() const;
   plan_sort sort() const;
 };

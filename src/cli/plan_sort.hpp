@@ -12,23 +12,23 @@
 
 namespace sheaf::cli {
 
-/// A sort that `sheaf plan` is asked about.
+/// The question to `sheaf plan` about a sort.
 struct plan_sort {
   std::string_view primitive;  ///< sort_records, sort_pairs, sort_gather_index
   std::uint64_t count = 0;
-  std::uint64_t row_bytes = 0;                  ///< of the rows that hold the keys: records, or keys apart
-  std::vector<std::uint64_t> value_bytes = {};  ///< of sort_pairs, of each array of values
-  index_type index = index_type::u32;           ///< of sort_gather_index
+  std::uint64_t row_bytes = 0;                  ///< bytes of a row that holds a key: a record, or a separate key
+  std::vector<std::uint64_t> value_bytes = {};  ///< for sort_pairs: bytes of a value of each array
+  index_type index = index_type::u32;           ///< for sort_gather_index: type of the index
   sort_key key;
 
   explanation explain(const context& ctx, std::string_view variant) const;
-  /// In words.
+  /// The problem in words.
   std::string text() const;
   nlohmann::json json() const;
 };
 
-/// What `--key` says of these rows as `sheaf sort` takes it, or the whole row as an unsigned number where it says
-/// nothing. `rows` is what messages call them: "records". @throws error(bad_argument)
+/// The key that `--key` describes, in the notation of `sheaf sort`; without --key the whole row as an unsigned number.
+/// `rows` is what messages call the rows: "records". @throws error(bad_argument)
 sort_key key_of_rows(const std::vector<std::string>& texts, std::uint64_t row_bytes, std::string_view rows);
 
 }  // namespace sheaf::cli

@@ -10,7 +10,8 @@
 
 namespace sheaf::cli {
 
-/// One line on stderr that is written over, and gone at the end: on a terminal alone, and once work has taken a second.
+/// One line on stderr that updates in place and vanishes at the end. Shown only on a terminal, after one second of
+/// work.
 class progress_line {
  public:
   explicit progress_line(bool wanted)

@@ -32,7 +32,7 @@ struct scatter_command : movement_options {
   sheaf::duplicates repeats = duplicates::any;
 };
 
-// How many leading axes of `in` count rows.
+// The number of leading axes of `in` that number the rows.
 std::size_t row_axes(const io::record_file& in, const io::index_file& index) {
   const auto wanted = index.shape();
   const auto found = in.shape();
@@ -57,18 +57,18 @@ void run(const scatter_command& o) {
     throw error(error_code::bad_argument, "give --count N for an output of zeros, or --into BASE for one like BASE");
   }
   const context ctx = o.common.make_context();
-  const io::record_file in(o.near, o.record_bytes);
+  const io::record_file in(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
   std::optional<io::record_file> base;
   if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
-  require_not_an_input(o.output, {o.near, o.index, o.base});
+  require_not_an_input(o.output, {o.records_path, o.index, o.base});
 
   const std::size_t axes = row_axes(in, index);
   const const_records rows = in.rows(primitives::most_record_bytes, axes);
   const index_span indices = index.indices();
   if (rows.count != indices.count) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count, o.near, rows.count));
+    throw error(error_code::bad_input, fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count,
+                                                   o.records_path, rows.count));
   }
   const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
   if (base) require_same_rows(in, axes, *base);
@@ -80,12 +80,12 @@ void run(const scatter_command& o) {
     std::copy_n(before.data, out.bytes(), out.rows().data);
   }
 
-  const resident in_there(ctx, rows.data, rows.count * rows.record_bytes);
-  const resident index_there(ctx, indices.data, indices.count * bytes(indices.type));
-  const resident out_there(ctx, out.rows().data, out.bytes());
-  const const_records from(in_there.data(), rows.count, rows.record_bytes);
-  const index_span through(index_there.data(), indices.count, indices.type);
-  const records to(out_there.data(), count, rows.record_bytes);
+  const context_input context_in(ctx, rows.data, rows.count * rows.record_bytes);
+  const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
+  const context_input context_out(ctx, out.rows().data, out.bytes());
+  const const_records from(context_in.data(), rows.count, rows.record_bytes);
+  const index_span through(context_index.data(), indices.count, indices.type);
+  const records to(context_out.data(), count, rows.record_bytes);
 
   const scatter_options options{.pattern = o.pattern, .duplicates = o.repeats, .variant = o.common.variant()};
   const explanation plan = explain_scatter(ctx, from, through, to, options);

@@ -46,7 +46,7 @@ struct sort_command {
   std::string in;
   std::string output;
   std::vector<std::string> keys;
-  std::string index;  ///< gather, or empty for records
+  std::string index;  ///< kind of index to write, gather; empty: records
   std::optional<index_type> index_kind;
   std::optional<std::uint64_t> memory_bytes;
   std::uint64_t record_bytes = 0;

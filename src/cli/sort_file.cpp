@@ -41,7 +41,7 @@ std::uint64_t scratch_of(const explanation& plan) {
   return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
 }
 
-// What sorting in memory takes, or nothing if that is more than any machine has.
+// The bytes that a sort in memory takes; none if their number overflows.
 std::optional<std::uint64_t> needed_bytes(const sort_job& job, const context& ctx, const explanation& plan) {
   std::uint64_t bytes = ctx.backend() == backend_kind::cpu ? scratch_of(plan) : 0;
   for (const std::uint64_t width : {job.rows.record_bytes, job.written_bytes()}) {
@@ -55,22 +55,22 @@ std::optional<std::uint64_t> needed_bytes(const sort_job& job, const context& ct
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
   const std::uint64_t count = job.rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
-  const resident in_there(ctx, job.rows.data, count * job.rows.record_bytes);
-  const const_records in(in_there.data(), count, job.rows.record_bytes);
-  const written_there out_there(ctx, out);
+  const context_input context_in(ctx, job.rows.data, count * job.rows.record_bytes);
+  const const_records in(context_in.data(), count, job.rows.record_bytes);
+  const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
   const double seconds = timed(ctx, job.file.path(), [&] {
-    if (job.index) return sort_gather_index(ctx, in, job.key, {out_there.data(), count, *job.index}, options);
-    sort_records(ctx, in, job.key, {out_there.data(), count, in.record_bytes}, options);
+    if (job.index) return sort_gather_index(ctx, in, job.key, {context_out.data(), count, *job.index}, options);
+    sort_records(ctx, in, job.key, {context_out.data(), count, in.record_bytes}, options);
   });
-  out_there.fetch();
+  context_out.fetch();
   require_right(job, jobs::source_of(job.rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
 
-// What is sorted run by run: the records, or for an index their keys as strings, each with the record's number behind
-// it.
+// The rows that runs consist of: the records, or for an index the keys as strings, each followed by its record's
+// number.
 struct external_rows {
   jobs::record_source source;
   sort_key key;
@@ -86,13 +86,13 @@ external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& k
     const std::uint64_t most = std::max<std::uint64_t>(staged_bytes / in.record_bytes, 1);
     std::vector<std::byte> staged(std::min(most, number) * in.record_bytes);
     for (std::uint64_t done = 0; done < number; done += most) {
-      const std::uint64_t here = std::min(most, number - done);
-      in.read(first + done, here, staged.data());
-      for (std::uint64_t i = 0; i < here; ++i, to += key_bytes + number_bytes) {
+      const std::uint64_t staged_count = std::min(most, number - done);
+      in.read(first + done, staged_count, staged.data());
+      for (std::uint64_t i = 0; i < staged_count; ++i, to += key_bytes + number_bytes) {
         const primitives::key_number k = primitives::key_of(staged.data() + i * in.record_bytes, layout);
         for (std::uint32_t b = 0; b < key_bytes; ++b) {
-          const std::uint32_t place = key_bytes - 1 - b;
-          to[b] = static_cast<std::byte>(k.word[place / 8] >> (place % 8 * 8) & 0xff);
+          const std::uint32_t byte = key_bytes - 1 - b;
+          to[b] = static_cast<std::byte>(k.word[byte / 8] >> (byte % 8 * 8) & 0xff);
         }
         const std::uint64_t record = first + done + i;
         std::memcpy(to + key_bytes, &record, number_bytes);
@@ -103,11 +103,11 @@ external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& k
 }
 
 void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
-  const resident there(ctx, in.data, in.count * in.record_bytes);
+  const context_input context_in(ctx, in.data, in.count * in.record_bytes);
   const buffer result = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, in.count * in.record_bytes);
   records to = out;
   if (result.size() > 0) to.data = result.data();
-  sort_records(ctx, {there.data(), in.count, in.record_bytes}, key, to, options);
+  sort_records(ctx, {context_in.data(), in.count, in.record_bytes}, key, to, options);
   ctx.wait();
   if (result.size() > 0) copy_bytes(ctx, out.data, result.data(), result.size());
 }
@@ -122,7 +122,7 @@ sort_report sort_in_runs(const sort_job& job) {
   out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t in_runs = 0;
-  std::uint64_t merged_rows = 0;  // in all levels
+  std::uint64_t merged_rows = 0;  // summed over the merge levels
   const auto show = [&] {
     line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
   };
@@ -140,7 +140,8 @@ sort_report sort_in_runs(const sort_job& job) {
   std::vector<jobs::sorted_run> runs;
   std::optional<io::scratch_file> file;
   {
-    const context ctx = job.common.make_context();  // its scratch is given back before the merge takes memory
+    // The context ends with this block, so that its scratch is freed before the merge takes memory.
+    const context ctx = job.common.make_context();
     const auto plan_of = [&](std::uint64_t count) {
       return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
     };

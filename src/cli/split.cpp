@@ -36,7 +36,7 @@ struct split_command {
   std::string categories;
   std::string output;
   std::string offsets;
-  std::string index;  ///< gather, scatter, or empty for records
+  std::string index;  ///< kind of index to write, gather or scatter; empty: records
   std::uint64_t record_bytes = 0;
   std::uint64_t key_bytes = 0;
   std::optional<std::uint64_t> count;
@@ -51,32 +51,32 @@ struct split_command {
 [[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
 
 void require_options(const split_command& o) {
-  const bool apart = !o.key_path().empty();
+  const bool has_separate_keys = !o.key_path().empty();
   if (!o.categories.empty() && !o.count) refuse(error_code::bad_argument, "--categories needs --count N, how many");
   if (o.categories.empty() && !o.bits) {
     refuse(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
   }
-  if (o.in.empty() && !(apart && !o.index.empty())) {
+  if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
     refuse(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
   }
   if (o.index.empty() && o.index_kind) refuse(error_code::bad_argument, "--index-type is for --index");
   if (!o.index.empty() && o.unstable) refuse(error_code::bad_argument, "--unstable is for records, not for an index");
 }
 
-void require_outputs_apart(const split_command& o) {
+void require_distinct_outputs(const split_command& o) {
   require_not_an_input(o.output, {o.in, o.key_path()});
   if (o.offsets.empty()) return;
   require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
   std::error_code ignored;
-  const auto place = [&](const std::string& path) {
+  const auto canonical = [&](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
   };
-  if (place(o.output) == place(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
+  if (canonical(o.output) == canonical(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
   }
 }
 
-// One unsigned number for each record.
+// Categories are one unsigned number for each record.
 void require_category_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4 && type.order != '>');
@@ -96,7 +96,7 @@ std::optional<io::record_file> opened(const std::string& path, std::uint64_t raw
   return file;
 }
 
-// Views of the inputs, all in the same memory: the host's or a context's.
+// Views of the inputs, all in host memory or all in the memory of a context.
 struct split_views {
   const_records in;
   split_key key;
@@ -122,24 +122,25 @@ void run(const split_command& o) {
   const auto in_file = opened(o.in, o.record_bytes, "--record-bytes");
   const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
   if (!o.categories.empty()) require_category_type(*key_file);
-  require_outputs_apart(o);
+  require_distinct_outputs(o);
   const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
   const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
   require_as_many(o, in, keys);
-  const split_views here = views_of(o, in, keys);
+  const split_views host_views = views_of(o, in, keys);
   const bool gathers = o.index == "gather";
   const std::uint64_t count = in_file ? in.count : keys.count;
   const index_type type = index_type_for(o.index_kind, count);
 
-  const resident in_there(ctx, in.data, in.count * in.record_bytes);
-  const resident keys_there(ctx, keys.data, keys.count * keys.record_bytes);
-  const split_views there =
-      views_of(o, {in_there.data(), in.count, in.record_bytes}, {keys_there.data(), keys.count, keys.record_bytes});
+  const context_input context_in(ctx, in.data, in.count * in.record_bytes);
+  const context_input context_keys(ctx, keys.data, keys.count * keys.record_bytes);
+  const split_views context_views =
+      views_of(o, {context_in.data(), in.count, in.record_bytes}, {context_keys.data(), keys.count, keys.record_bytes});
   const split_options options{o.common.variant()};
-  // Before any output, so that a key that does not fit is found first.
-  const explanation plan = o.index.empty() ? explain_split(ctx, there.in, there.key, !o.unstable, options)
-                           : gathers       ? explain_split_gather_index(ctx, there.key, type, options)
-                                           : explain_split_scatter_index(ctx, there.key, type, options);
+  // Plans before the output is opened, so that a key that does not fit is found first.
+  const explanation plan = o.index.empty()
+                               ? explain_split(ctx, context_views.in, context_views.key, !o.unstable, options)
+                           : gathers ? explain_split_gather_index(ctx, context_views.key, type, options)
+                                     : explain_split_scatter_index(ctx, context_views.key, type, options);
 
   record_output out =
       o.index.empty()
@@ -147,29 +148,29 @@ void run(const split_command& o) {
                           in.record_bytes)
           : record_output(o.output, index_header(in_file ? *in_file : *key_file, type, count), count, bytes(type));
   std::optional<record_output> bounds;
-  const std::uint64_t bound_count = here.key.categories + 1;
+  const std::uint64_t bound_count = host_views.key.categories + 1;
   if (!o.offsets.empty()) bounds.emplace(o.offsets, numbers_header("'<u8'", bound_count), bound_count, 8);
-  const written_there out_there(ctx, out);
-  const auto bounds_there = bounds ? std::make_unique<written_there>(ctx, *bounds) : nullptr;
+  const context_output context_out(ctx, out);
+  const auto context_bounds = bounds ? std::make_unique<context_output>(ctx, *bounds) : nullptr;
   const auto values_of = [&](std::byte* data) {
     return std::span(reinterpret_cast<std::uint64_t*>(data), bounds ? bound_count : 0);
   };
-  const std::span<std::uint64_t> offsets = values_of(bounds ? bounds_there->data() : nullptr);
+  const std::span<std::uint64_t> offsets = values_of(bounds ? context_bounds->data() : nullptr);
   const double seconds = timed(ctx, o.key_path(), [&] {
-    const records to(out_there.data(), count, in.record_bytes);
-    const index_output index(out_there.data(), count, type);
+    const records to(context_out.data(), count, in.record_bytes);
+    const index_output index(context_out.data(), count, type);
     if (!o.index.empty()) {
-      return (gathers ? split_gather_index : split_scatter_index)(ctx, there.key, index, offsets, options);
+      return (gathers ? split_gather_index : split_scatter_index)(ctx, context_views.key, index, offsets, options);
     }
-    (o.unstable ? split_unstable : split)(ctx, there.in, there.key, to, offsets, options);
+    (o.unstable ? split_unstable : split)(ctx, context_views.in, context_views.key, to, offsets, options);
   });
-  out_there.fetch();
-  if (bounds) bounds_there->fetch();
+  context_out.fetch();
+  if (bounds) context_bounds->fetch();
   if (o.common.verify) {
     const auto found = values_of(bounds ? bounds->rows().data : nullptr);
-    const auto mistake = o.index.empty()
-                             ? jobs::split_mistake(here.in, here.key, !o.unstable, out.rows(), found)
-                             : jobs::split_index_mistake(here.key, gathers, {out.rows().data, count, type}, found);
+    const auto mistake =
+        o.index.empty() ? jobs::split_mistake(host_views.in, host_views.key, !o.unstable, out.rows(), found)
+                        : jobs::split_index_mistake(host_views.key, gathers, {out.rows().data, count, type}, found);
     if (mistake) throw verification_failed(*mistake);
   }
   out.commit();

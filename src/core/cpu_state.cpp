@@ -31,7 +31,7 @@ int threads_from_environment() {
   return static_cast<int>(threads);
 }
 
-// Contexts are made often, and a table of hundreds of processors is long.
+// Read once: contexts are made often, and the table of a machine with hundreds of processors is long.
 const std::string& known_host_name() {
   static const std::string name = host_name();
   return name;
@@ -55,12 +55,12 @@ cpu_state::cpu_state(int thread_count)
 }
 
 void cpu_state::wait() {
-  if (!first_.found()) return;
-  const index_report report = std::exchange(first_, index_report{});
+  if (!first_report_.found()) return;
+  const index_report report = std::exchange(first_report_, index_report{});
   throw error(error_code::bad_index, message(report));
 }
 
-work_status cpu_state::status() { return first_.found() ? work_status::failed : work_status::done; }
+work_status cpu_state::status() { return first_report_.found() ? work_status::failed : work_status::done; }
 
 void cpu_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
   if (bytes > 0) std::memset(to, value, bytes);
@@ -78,7 +78,7 @@ void cpu_state::require_reachable(const void* first, std::string_view call, std:
 }
 
 void cpu_state::keep_first(const index_report& report) noexcept {
-  if (report.found() && report.before(first_)) first_ = report;
+  if (report.found() && report.before(first_report_)) first_report_ = report;
 }
 
 }  // namespace sheaf::core

@@ -5,7 +5,7 @@
 
 namespace sheaf::core {
 
-/// The CPU's context: work is done when a call returns; bad indices wait for wait() as on every backend.
+/// The state of a CPU context. Work is done when a call returns; wait() reports bad indices, as on every backend.
 class cpu_state final : public context_state {
  public:
   explicit cpu_state(int thread_count);
@@ -16,12 +16,13 @@ class cpu_state final : public context_state {
   void fill(void* to, unsigned char value, std::uint64_t bytes) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
 
-  /// Keeps the report if it is the first by (call, position). Called once per thread and call, from the calling thread.
+  /// Keeps the report if it is the first by (call, position). The thread that called the library calls this, once for
+  /// each worker.
   void keep_first(const index_report& report) noexcept;
 
  private:
   host_pool pool_;
-  index_report first_;
+  index_report first_report_;
 };
 
 /// The state of a context that is known to be the CPU's.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t usual_line_bytes = 64;
 constexpr std::uint64_t usual_cache_bytes = std::uint64_t{32} << 20;
 
-// The value after "key :" in one of Linux's text tables, or empty.
+// The value after "key :" in a text table of Linux, or empty.
 std::string table_value(const char* path, std::string_view key) {
   std::ifstream table(path);
   for (std::string line; std::getline(table, line);) {
@@ -36,7 +36,7 @@ std::uint64_t from_system(int name) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-// "48K", as sysfs writes it.
+// Reads "48K", as sysfs writes it.
 std::uint64_t bytes_of(const std::string& text) {
   std::uint64_t bytes = 0;
   std::size_t i = 0;
@@ -50,8 +50,8 @@ std::uint64_t bytes_of(const std::string& text) {
 
 std::string cache_folder(int index) { return "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index); }
 
-// What the control group of this process leaves of its memory; all of it where there is none.
-std::uint64_t left_by_group() {
+// Memory that the control group of this process has left; no limit where there is no group.
+std::uint64_t group_bytes_left() {
   const auto most = first_word<std::uint64_t>("/sys/fs/cgroup/memory.max", ~std::uint64_t{0});  // "max" is no number
   const auto used = first_word<std::uint64_t>("/sys/fs/cgroup/memory.current", 0);
   return most == ~std::uint64_t{0} ? most : most - std::min(most, used);
@@ -72,7 +72,7 @@ std::uint64_t host_available_bytes() {
   if (const std::string text = table_value("/proc/meminfo", "MemAvailable"); !text.empty()) {
     available = bytes_of(text) * 1024;
   }
-  return std::min(available, left_by_group());
+  return std::min(available, group_bytes_left());
 }
 
 std::vector<std::uint64_t> host_cache_levels() {

@@ -6,12 +6,12 @@
 
 namespace sheaf::core {
 
-// What the operating system says of the machine that this process runs on.
+// What the operating system reports about the machine that this process runs on.
 
 /// The processor's model name, or "CPU".
 std::string host_name();
 std::uint64_t host_memory_bytes();
-/// What can be had without swapping, inside the limits of this process's control group.
+/// Memory available without swapping, within the limit of this process's control group.
 std::uint64_t host_available_bytes();
 /// Bytes of each level of data cache that one core sees, smallest first; never empty.
 std::vector<std::uint64_t> host_cache_levels();

@@ -1,6 +1,6 @@
 #pragma once
 
-// For functions that host and device share.
+// Marks functions that host and device share.
 #if defined(__CUDACC__)
 #define SHEAF_HOST_DEVICE __host__ __device__
 #else

@@ -10,27 +10,27 @@ namespace sheaf::core {
 namespace {
 
 constexpr std::size_t small_alignment = 256;
-/// What large blocks are aligned to, and multiples of: a huge page, if their user asks for some.
+/// Large blocks are aligned to this and multiples of it, so that their user may ask for huge pages.
 constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t least_large_bytes = page_bytes;
-/// A kept block may be this many times as large as what is asked for.
-constexpr std::uint64_t most_waste = 4;
+/// A kept block may be this many times as large as a request that it serves.
+constexpr std::uint64_t most_oversize = 4;
 
-// Address sanitizer sees the use of a block after its end only if it really ended.
+// Address sanitizer sees the use of a freed block only if it was really freed.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool keeps = false;
+constexpr bool keeps_blocks = false;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-constexpr bool keeps = false;
+constexpr bool keeps_blocks = false;
 #else
-constexpr bool keeps = true;
+constexpr bool keeps_blocks = true;
 #endif
 #else
-constexpr bool keeps = true;
+constexpr bool keeps_blocks = true;
 #endif
 
 std::uint64_t most_kept_bytes() {
-  static const std::uint64_t most = keeps ? host_memory_bytes() / 8 : 0;
+  static const std::uint64_t most = keeps_blocks ? host_memory_bytes() / 8 : 0;
   return most;
 }
 
@@ -59,7 +59,7 @@ void* host_pool::allocate(std::uint64_t bytes) noexcept {
   }
   auto best = kept_.end();
   for (auto block = kept_.begin(); block != kept_.end(); ++block) {
-    if (block->bytes < whole || block->bytes / most_waste > whole) continue;
+    if (block->bytes < whole || block->bytes / most_oversize > whole) continue;
     if (best == kept_.end() || block->bytes < best->bytes) best = block;
   }
   if (best != kept_.end()) {
@@ -90,7 +90,7 @@ void host_pool::deallocate(void* block, std::uint64_t bytes) noexcept {
       kept_bytes_ += back.bytes;
       return free_kept(most_kept_bytes());
     } catch (const std::bad_alloc&) {
-      // then it is not kept
+      // the block is freed below
     }
   }
   std::free(back.first);

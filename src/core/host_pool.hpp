@@ -8,9 +8,9 @@ struct CUstream_st;
 
 namespace sheaf::core {
 
-/// Memory of a CPU context. Large blocks that are given back are kept for the next call: the system clears what it
-/// gives, which takes as long as the work that scratch is for. At most an eighth of the machine's memory is kept, until
-/// the context goes.
+/// Memory of a CPU context. The pool keeps large blocks that are given back for the next call, because the system
+/// clears new memory, which takes as long as the work that scratch is for. It keeps at most an eighth of the machine's
+/// memory, until the context ends.
 class host_pool {
  public:
   host_pool() = default;
@@ -22,7 +22,7 @@ class host_pool {
   void* allocate(std::uint64_t bytes) noexcept;
   void deallocate(void* block, std::uint64_t bytes) noexcept;
 
-  // As functions of a memory_resource whose state is the pool.
+  // The functions of a memory_resource whose state is the pool.
   static void* allocate_from(void* pool, std::uint64_t bytes, CUstream_st*);
   static void return_to(void* pool, void* block, std::uint64_t bytes, CUstream_st*);
 
@@ -33,8 +33,8 @@ class host_pool {
   };
   void free_kept(std::uint64_t most_bytes) noexcept;
 
-  std::mutex mutex_;               // buffers of a context may go while it works
-  std::vector<large_block> kept_;  // the longest unused first
+  std::mutex mutex_;               // buffers of a context may be freed while it works
+  std::vector<large_block> kept_;  // in the order in which they were given back
   std::vector<large_block> lent_;
   std::uint64_t kept_bytes_ = 0;
 };

@@ -8,12 +8,12 @@ namespace sheaf::core {
 /// Which list an index came from; decides the words of the message.
 enum class index_role : std::uint32_t { gather_index, scatter_index, slot_index, category };
 
-/// The first bad index of the calls since the last wait. Lives where the backend's workers can write it, so it is a
-/// plain struct; ordered by (call, position).
+/// The first bad index of the calls since the last wait, ordered by (call, position). A plain struct, because it lies
+/// in memory that the backend's workers write.
 struct index_report {
-  std::uint64_t call = ~std::uint64_t{0};  ///< none yet: later than every call
+  std::uint64_t call = ~std::uint64_t{0};  ///< the initial value means none: later than every call
   std::uint64_t position = ~std::uint64_t{0};
-  std::uint64_t value = 0;  ///< the bits of the index, sign-extended where is_signed
+  std::uint64_t value = 0;  ///< the bits of the index, sign-extended if is_signed
   std::uint64_t limit = 0;  ///< records that the index may name, or categories
   index_role role = index_role::gather_index;
   std::uint32_t is_signed = 0;

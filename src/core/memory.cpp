@@ -20,7 +20,7 @@ void* allocate_or_throw(const core::context_state& state, std::uint64_t bytes, s
 
 }  // namespace
 
-/// Keeps the context alive, and the resource that the block came from.
+/// Keeps the context alive, and the memory resource that the block came from.
 struct buffer::owner {
   std::shared_ptr<core::context_state> state;
   memory_resource memory;

@@ -8,7 +8,7 @@
 namespace sheaf::core {
 namespace {
 
-// cuPointerGetAttributes and its numbers, declared here because core knows no CUDA header.
+// cuPointerGetAttributes and its constants, declared here because core includes no CUDA header.
 using pointer_attributes = int (*)(unsigned, int*, void**, unsigned long long);
 constexpr int attribute_memory_type = 2;
 constexpr int attribute_is_managed = 8;
@@ -16,7 +16,7 @@ constexpr int attribute_device_ordinal = 9;
 constexpr unsigned memory_type_host = 1;
 constexpr unsigned memory_type_device = 2;
 
-// Libraries that this process has loaded so far, dlclose'd ones too.
+// The number of libraries that this process has loaded so far, including those closed again.
 unsigned long long libraries_loaded() noexcept {
   unsigned long long count = 0;
   dl_iterate_phdr(
@@ -28,35 +28,35 @@ unsigned long long libraries_loaded() noexcept {
   return count;
 }
 
-// Looking for a library that is not there searches the file system, 12 us each time: it is looked for again only after
-// something was loaded.
+// The driver's function, or null. A search for a library that is not loaded goes through the file system and takes 12
+// us, so it is repeated only after the process has loaded another library.
 pointer_attributes driver() noexcept {
   static std::atomic<pointer_attributes> known{nullptr};
   if (auto function = known.load(std::memory_order_acquire)) return function;
-  static std::atomic<unsigned long long> missing_at{0};
+  static std::atomic<unsigned long long> loaded_when_missing{0};
   const unsigned long long loaded = libraries_loaded();
-  if (missing_at.load(std::memory_order_relaxed) == loaded) return nullptr;
-  void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);  // only if somebody loaded it
+  if (loaded_when_missing.load(std::memory_order_relaxed) == loaded) return nullptr;
+  void* library = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);  // finds it only if it is loaded already
   if (library == nullptr) {
-    missing_at.store(loaded, std::memory_order_relaxed);
+    loaded_when_missing.store(loaded, std::memory_order_relaxed);
     return nullptr;
   }
   auto function = reinterpret_cast<pointer_attributes>(dlsym(library, "cuPointerGetAttributes"));
   known.store(function, std::memory_order_release);
-  return function;  // the handle stays: so does the function
+  return function;  // the handle is never closed, so the function stays valid
 }
 
 }  // namespace
 
 memory_place place_of(const void* address) noexcept {
-  const pointer_attributes ask = driver();
-  if (ask == nullptr) return {};
+  const pointer_attributes get_attributes = driver();
+  if (get_attributes == nullptr) return {};
   unsigned type = 0;
   unsigned managed = 0;
   int device = -1;
   int attributes[] = {attribute_memory_type, attribute_is_managed, attribute_device_ordinal};
   void* answers[] = {&type, &managed, &device};
-  if (ask(3, attributes, answers, reinterpret_cast<unsigned long long>(address)) != 0) return {};
+  if (get_attributes(3, attributes, answers, reinterpret_cast<unsigned long long>(address)) != 0) return {};
   if (managed != 0) return {memory_space::managed, device};
   if (type == memory_type_device) return {memory_space::device, device};
   return {type == memory_type_host ? memory_space::pinned : memory_space::host, -1};

@@ -8,11 +8,11 @@ enum class memory_space : std::uint8_t { host, pinned, managed, device };
 
 struct memory_place {
   memory_space space = memory_space::host;
-  int device = -1;  ///< of device memory
+  int device = -1;  ///< device number of managed and device memory
 };
 
-/// Where an address lies. Asks the CUDA driver if this process has loaded one, and never loads or starts it: without
-/// it there is no device memory.
+/// Where an address lies. Asks the CUDA driver if this process has loaded one. It never loads the driver itself: a
+/// process without it has no device memory.
 memory_place place_of(const void* address) noexcept;
 
 }  // namespace sheaf::core

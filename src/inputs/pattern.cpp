@@ -18,7 +18,7 @@ struct kind_row {
   std::string_view name;
   pattern_kind kind;
   bool distinct;
-  std::uint64_t example;  ///< parameter in all_patterns(); 0 where the kind takes none
+  std::uint64_t example;  ///< the parameter that all_patterns() uses; 0: the kind takes none
 };
 
 constexpr std::array<kind_row, 9> kinds{{
@@ -45,8 +45,8 @@ void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index
     entries[i] = static_cast<T>(pattern_entry(p, first + i, indexed_count));
 }
 
-// Whether the bytes are those of fill_records' record.
-bool holds(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
+// Whether the bytes are what fill_records writes for the record.
+bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
   for (std::uint64_t b = 0; b < record_bytes; ++b) {
     if (static_cast<unsigned char>(bytes[b]) != record_byte(seed, record, b)) return false;
   }
@@ -137,7 +137,7 @@ std::uint64_t count_gather_mismatches(const context& ctx, const_records out, con
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < out.count; ++i) {
     const std::uint64_t record = pattern_entry(p, i, indexed_count);
-    mismatches += holds(out.data + i * out.stride_bytes, out.record_bytes, seed, record) ? 0 : 1;
+    mismatches += is_record(out.data + i * out.stride_bytes, out.record_bytes, seed, record) ? 0 : 1;
   }
   return mismatches;
 }
@@ -151,7 +151,7 @@ std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, co
 #pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t record = pattern_entry(p, i, out.count);
-    mismatches += holds(out.data + record * out.stride_bytes, out.record_bytes, seed, i) ? 0 : 1;
+    mismatches += is_record(out.data + record * out.stride_bytes, out.record_bytes, seed, i) ? 0 : 1;
   }
   return mismatches;
 }

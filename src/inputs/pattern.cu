@@ -13,7 +13,7 @@ constexpr unsigned threads = 256;
 
 unsigned blocks_for(std::uint64_t count) {
   const std::uint64_t blocks = (count + threads - 1) / threads;
-  return static_cast<unsigned>(blocks < 65536 ? blocks : 65536);  // kernels stride over the rest
+  return static_cast<unsigned>(blocks < 65536 ? blocks : 65536);  // kernels are grid-stride loops
 }
 
 void require_launched() {
@@ -33,7 +33,7 @@ __global__ void fill_index_kernel(pattern p, std::uint64_t indexed_count, T* ent
   }
 }
 
-// A lane per eight bytes of a record; whole words at once where alignment lets them.
+// One thread writes eight bytes of a record, as one word where alignment allows it.
 __global__ void fill_records_kernel(records out, std::uint64_t words, bool aligned, std::uint64_t seed) {
   for (std::uint64_t item = first_item(); item < out.count * words; item += item_step()) {
     const std::uint64_t record = item / words;
@@ -50,7 +50,8 @@ __global__ void fill_records_kernel(records out, std::uint64_t words, bool align
   }
 }
 
-// Counts words that differ: records.data[place(i)] must hold the record that holds(i) names.
+// Counts words that differ. Gathered: record i of out must be the input record of entry i. Else (scattered): the record
+// of out that entry i names must be input record i.
 template <bool Gathered>
 __global__ void mismatch_kernel(const_records out, pattern p, std::uint64_t count, std::uint64_t indexed_count,
                                 std::uint64_t words, bool aligned, std::uint64_t seed, unsigned long long* mismatches) {

@@ -9,18 +9,18 @@
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 
-// Index lists and records that demo, benchmarks and tests make themselves. Every value is a function of its position,
-// so an answer is checked without keeping a second copy, on the host or on the device.
+// Index lists and records that demo, benchmarks and tests generate. Every value is a function of its position, so an
+// answer is checked without a second copy of the data, on the host or on the device.
 namespace sheaf::inputs {
 
 enum class pattern_kind : std::uint8_t {
-  identity,     ///< i
-  reverse,      ///< n - 1 - i
-  permutation,  ///< a random one
-  same,         ///< one record for all
-  uniform,      ///< any record, with repeats
-  zipf,         ///< few records often, many rarely; hot ones spread over the table
-  strided,      ///< every parameter-th record, then again from the next
+  identity,     ///< entry i is i
+  reverse,      ///< entry i is n - 1 - i
+  permutation,  ///< a random permutation
+  same,         ///< all entries name one record
+  uniform,      ///< records at random, with repeats
+  zipf,         ///< few records often, many rarely; the frequent ones are spread over the table
+  strided,      ///< every parameter-th record from record 0 on, then from record 1 on, and so on
   partitioned,  ///< parameter streams, visited in random order, each ascending
   clustered,    ///< a random permutation inside windows of parameter records
 };
@@ -43,17 +43,19 @@ access_pattern hint(const pattern& p) noexcept;
 /// One pattern of every kind.
 std::vector<pattern> all_patterns();
 
-/// Where an index list or records live: the host, or the memory of a CUDA context.
+/// The functions below fill and check memory of ctx: host memory, or that of a CUDA context.
+
 /// index[i] = the pattern's i-th entry, i counted from `first`. Distinct patterns need first + index count <=
 /// indexed_count.
 void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
                 std::uint64_t first = 0);
 /// Byte b of record r = record_byte(seed, r, b).
 void fill_records(const context& ctx, records out, std::uint64_t seed);
-/// Records of out that are not what gather of fill_records(seed) by the pattern gives. Waits.
+/// Counts the records of out that differ from a gather of fill_records(seed) by the pattern. Waits for the result.
 std::uint64_t count_gather_mismatches(const context& ctx, const_records out, const pattern& p,
                                       std::uint64_t indexed_count, std::uint64_t seed);
-/// Records i of the input whose place in out does not hold them, for a distinct pattern and fill_records(seed) input.
+/// Counts the input records that a scatter should have written to out and that are not there, for a distinct pattern
+/// and an input of fill_records(seed). Waits for the result.
 std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, const pattern& p, std::uint64_t count,
                                        std::uint64_t seed);
 

@@ -8,7 +8,7 @@
 
 namespace sheaf::inputs {
 
-/// splitmix64's finaliser: 64 bits in, 64 well mixed bits out, one to one.
+/// The finalizer of splitmix64, a bijection of 64-bit words.
 SHEAF_HOST_DEVICE inline std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -20,13 +20,13 @@ SHEAF_HOST_DEVICE inline unsigned char record_byte(std::uint64_t seed, std::uint
   return static_cast<unsigned char>(mix(mix(seed ^ record) + byte / 8) >> (byte % 8 * 8));
 }
 
-/// Eight bytes of a record at once, first byte in the lowest bits.
+/// Eight bytes of a record, the first byte in the lowest bits.
 SHEAF_HOST_DEVICE inline std::uint64_t record_word(std::uint64_t seed, std::uint64_t record, std::uint64_t word) {
   return mix(mix(seed ^ record) + word);
 }
 
-/// A pseudo-random permutation of [0, n): a Feistel network of four rounds over the next even number
-/// of bits, walked until it lands inside.
+/// A pseudo-random permutation of [0, n): a Feistel network of four rounds over the next even number of bits, applied
+/// again until the result lies below n (cycle walking).
 SHEAF_HOST_DEVICE inline std::uint64_t permute(std::uint64_t i, std::uint64_t n, std::uint64_t seed) {
   unsigned half = 1;
   while (half < 32 && (std::uint64_t{1} << (2 * half)) < n) ++half;
@@ -44,16 +44,16 @@ SHEAF_HOST_DEVICE inline std::uint64_t permute(std::uint64_t i, std::uint64_t n,
   return i;
 }
 
-/// Position i of a walk over [0, n) in `lanes` lanes: lane i % lanes of step i / lanes, lanes shuffled in each step if
-/// shuffled. A permutation; walked until it lands inside.
-SHEAF_HOST_DEVICE inline std::uint64_t walk_lanes(std::uint64_t i, std::uint64_t n, std::uint64_t lanes, bool shuffled,
-                                                  std::uint64_t seed) {
-  const std::uint64_t length = (n + lanes - 1) / lanes;
+/// A permutation of [0, n) that interleaves `streams` ascending streams: step i / streams visits every stream once, in
+/// random order if `shuffled`. Applied again until the result lies below n.
+SHEAF_HOST_DEVICE inline std::uint64_t interleave_streams(std::uint64_t i, std::uint64_t n, std::uint64_t streams,
+                                                          bool shuffled, std::uint64_t seed) {
+  const std::uint64_t length = (n + streams - 1) / streams;
   do {
-    const std::uint64_t step = i / lanes;
-    std::uint64_t lane = i % lanes;
-    if (shuffled) lane = permute(lane, lanes, seed + step);
-    i = lane * length + step;
+    const std::uint64_t step = i / streams;
+    std::uint64_t stream = i % streams;
+    if (shuffled) stream = permute(stream, streams, seed + step);
+    i = stream * length + step;
   } while (i >= n);
   return i;
 }
@@ -67,14 +67,14 @@ SHEAF_HOST_DEVICE inline std::uint64_t pattern_entry(const pattern& p, std::uint
     case pattern_kind::same: return n / 2;
     case pattern_kind::uniform: return mix(p.seed * 0x2545f4914f6cdd1dU + i) % n;
     case pattern_kind::zipf: {
-      // Density 1/x: the logarithm of the rank is uniform. Ranks are spread by a permutation.
+      // Density 1/x: the logarithm of the rank is uniform. A permutation spreads the ranks over the table.
       const double u = static_cast<double>(mix(p.seed * 0x2545f4914f6cdd1dU + i) >> 11) * 0x1p-53;
       auto rank = static_cast<std::uint64_t>(::exp2(u * ::log2(static_cast<double>(n)))) - 1;
       if (rank >= n) rank = n - 1;
       return permute(rank, n, p.seed + 1);
     }
-    case pattern_kind::strided: return walk_lanes(i % n, n, (n + p.parameter - 1) / p.parameter, false, 0);
-    case pattern_kind::partitioned: return walk_lanes(i % n, n, p.parameter, true, p.seed);
+    case pattern_kind::strided: return interleave_streams(i % n, n, (n + p.parameter - 1) / p.parameter, false, 0);
+    case pattern_kind::partitioned: return interleave_streams(i % n, n, p.parameter, true, p.seed);
     case pattern_kind::clustered: {
       const std::uint64_t first = i % n / p.parameter * p.parameter;
       const std::uint64_t window = n - first < p.parameter ? n - first : p.parameter;

@@ -7,11 +7,11 @@
 
 namespace sheaf::io {
 
-// Reads and writes that go past the system's file cache. For data that are read once or written once the cache only
-// costs: copies, and memory that the process was told to leave alone. Sorting 4 GB of records in 1 GiB on two cores of
-// a virtual machine took 14 to 20 s of the kernel's time through it, 2.5 to 4 s past it.
+// Direct I/O, which bypasses the system's file cache. For data that are read once or written once the cache only costs:
+// copies, and memory beyond the limit that the process was given. Sorting 4 GB of records in 1 GiB on two cores of a
+// virtual machine took 14 to 20 s of kernel time through the cache, 2.5 to 4 s without it.
 
-/// What offsets, lengths and addresses of such transfers are multiples of; file systems ask for 512 to 4096.
+/// Offsets, lengths and addresses of direct transfers are multiples of this; file systems ask for 512 to 4096.
 constexpr std::uint64_t direct_alignment = 4096;
 
 constexpr std::uint64_t direct_floor(std::uint64_t bytes) { return bytes / direct_alignment * direct_alignment; }
@@ -25,10 +25,10 @@ struct free_memory {
 };
 using direct_memory = std::unique_ptr<std::byte[], free_memory>;
 
-/// At least so many bytes, aligned, in huge pages if they are many. @throws error(out_of_memory)
+/// At least `bytes` of aligned memory, in huge pages if it is large. @throws error(out_of_memory)
 direct_memory direct_memory_of(std::uint64_t bytes);
 
-/// Lets a descriptor's transfers go past the cache; false where its file system cannot do that.
+/// Lets the transfers of a descriptor bypass the cache; returns false if its file system cannot do that.
 bool bypass_cache(int descriptor) noexcept;
 void use_cache(int descriptor) noexcept;
 

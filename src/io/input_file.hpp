@@ -6,9 +6,9 @@
 
 namespace sheaf::io {
 
-/// A file, mapped to be read. Its bytes are untrusted. @throws error(bad_input) naming the file.
+/// A file that is mapped for reading. Its bytes are untrusted. @throws error(bad_input) naming the file.
 ///
-/// Pages of the mapping that were touched count as memory of the process; read_at() leaves them alone.
+/// Pages of the mapping that are touched count as memory of the process; read_at() touches none.
 class input_file {
  public:
   explicit input_file(const std::string& path);

@@ -11,7 +11,7 @@
 
 namespace sheaf::io {
 
-/// Reads one JSON object of a machine profile, naming origin and field of whatever is wrong in error(bad_input).
+/// Reads one JSON object of a machine profile. @throws error(bad_input) naming origin and field of what is wrong.
 class field_reader {
  public:
   field_reader(const nlohmann::json& object, std::string place);
@@ -21,14 +21,14 @@ class field_reader {
   std::string text(const char* field) const;
   std::uint64_t count(const char* field, std::uint64_t least, std::uint64_t most) const;
   std::uint64_t footprint() const { return count("footprint_bytes", 1, most_bytes); }
-  /// A name is printed on terminals: no control characters.
+  /// Refuses control characters, because names are printed on terminals.
   std::string name(const char* field) const;
-  /// The ranges keep every prediction finite.
+  /// Numbers in the ranges that keep every prediction finite.
   double rate(const char* field) const { return number(field, 1, 1e18); }
   double seconds(const char* field) const { return number(field, 1e-12, 1e3); }
   /// Sizes in bytes, ascending.
   std::vector<std::uint64_t> sizes(const char* field) const;
-  /// An object of names by name.
+  /// An object whose values are names.
   std::map<std::string, std::string> names(const char* field) const;
   std::vector<access_rate> rates(const char* field) const;
   std::vector<stream_rate> stream_rates(const char* field) const;
@@ -42,7 +42,7 @@ class field_reader {
   const nlohmann::json& at(const char* field) const;
   double number(const char* field, double least, double most) const;
 
-  // A list of objects that read() takes one by one, each before() the next.
+  // Reads a list of objects by read(); before() must hold for each and the next.
   template <class Point, class Read, class Before>
   std::vector<Point> points(const char* field, const char* what, const char* order, Read read, Before before) const;
 

@@ -17,7 +17,7 @@ namespace {
 using io::field_reader;
 using nlohmann::json;
 
-constexpr std::size_t most_words = 200;  // of the JSON library's own, which quote what they read
+constexpr std::size_t most_words = 200;  // length of a message of the JSON library, which quotes its input
 constexpr int most_depth = 8;
 
 json rates_json(const std::vector<access_rate>& rates) {
@@ -46,7 +46,7 @@ json latencies_json(const std::vector<latency_point>& latencies) {
   return list;
 }
 
-// One line per field and per point: a measured profile has hundreds of points, which people compare line by line.
+// Writes one line per field and per point, because people compare the hundreds of points of profiles line by line.
 std::string lines_of(const json& document) {
   const auto line = [](const json& value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); };
   std::string text;
@@ -63,7 +63,7 @@ std::string lines_of(const json& document) {
   return text + "\n}\n";
 }
 
-// Depth is bounded while the text is parsed, so that no nesting exhausts the stack.
+// Bounds the depth while the text is parsed, so that nesting cannot exhaust the stack.
 json parse_json(const std::string& text, const std::string& origin) {
   try {
     return json::parse(text, [&](int depth, json::parse_event_t, json&) {

@@ -14,7 +14,7 @@ namespace sheaf::io {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t most_header_bytes = 1 << 20;  // thousands of fields; a longer one is no header
+constexpr std::uint64_t most_header_bytes = 1 << 20;  // enough for thousands of fields
 constexpr std::size_t most_dimensions = 64;
 constexpr std::size_t header_alignment = 64;
 
@@ -29,7 +29,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 unsigned byte_at(std::span<const std::byte> bytes, std::size_t i) { return std::to_integer<unsigned>(bytes[i]); }
 
-// The parts of a file before anything in its header is understood.
+// The parts of a file, with its header as text.
 struct framing {
   unsigned version = 0;
   std::uint64_t header_offset = 0;
@@ -112,7 +112,7 @@ std::vector<std::uint64_t> read_shape(const python_value& value, std::string_vie
   return shape;
 }
 
-// An extent of 0 makes an array empty, and the others must make sense all the same.
+// An extent of 0 makes an array empty; the other extents are checked all the same.
 std::uint64_t data_bytes_of(const npy_array& array, const std::string& origin) {
   std::uint64_t bytes = array.type.item_bytes;
   bool empty = bytes == 0;
@@ -156,7 +156,7 @@ std::string utf8_of_latin1(std::string_view text) {
   return utf8;
 }
 
-// Latin-1 bytes of UTF-8 text, or false if it has other letters: lead bytes c2 and c3 are the ones that Latin-1 covers.
+// Converts UTF-8 text to Latin-1; returns false if it has letters outside Latin-1, whose lead bytes are not c2 or c3.
 bool latin1_of_utf8(std::string_view utf8, std::string& latin1) {
   for (std::size_t i = 0; i < utf8.size(); ++i) {
     const auto byte = static_cast<unsigned char>(utf8[i]);
@@ -171,7 +171,8 @@ bool latin1_of_utf8(std::string_view utf8, std::string& latin1) {
   return true;
 }
 
-// Offset of the first byte that is not UTF-8, or the size. Overlong forms and surrogates pass: descr only travels.
+// The offset of the first byte that is not UTF-8, or the size. Overlong forms and surrogates pass, because descr is
+// only copied from file to file.
 std::size_t first_not_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);

@@ -9,15 +9,15 @@
 
 namespace sheaf::io {
 
-/// What the elements of an array are.
+/// The type of the elements of an array.
 struct npy_type {
   std::string descr;  ///< as headers write it, quotes included, in UTF-8: '<f4' or [('x', '<f4'), ('y', '<i8')]
   char kind = 'V';    ///< numpy's letter; V for raw bytes and structures
-  char order = '|';   ///< '<' little-endian, '>' big-endian, '|' where there is none
-  std::uint64_t item_bytes = 0;  ///< may be 0: strings without letters, structures without fields
+  char order = '|';   ///< '<' little-endian, '>' big-endian, '|' if it has no byte order
+  std::uint64_t item_bytes = 0;  ///< may be 0: empty strings, structures without fields
 };
 
-/// An array that lies in memory somewhere else, in C order.
+/// A view of an array in C order, whose memory belongs to somebody else.
 struct npy_array {
   npy_type type;
   std::vector<std::uint64_t> shape;  ///< empty: one element without a row
@@ -25,23 +25,23 @@ struct npy_array {
   std::uint64_t data_bytes = 0;      ///< elements times item_bytes, exactly
 };
 
-/// Whether the bytes start as every .npy file does.
+/// Whether the bytes start with the magic string of .npy files.
 bool starts_as_npy(std::span<const std::byte> file) noexcept;
 
-/// Reads the header of an .npy file of version 1, 2 or 3, checks that its data are there, and borrows them.
-/// Every type of a fixed size is read; no element is looked at.
-/// @throws error(bad_input) naming origin, byte offset or key, and the value: not .npy, a header that is not one,
+/// Reads the header of an .npy file of version 1, 2 or 3, checks the size of its data, and returns a view of them.
+/// Accepts every type of fixed size; does not read elements.
+/// @throws error(bad_input) naming origin, byte offset or key, and the value: not an .npy file, a malformed header,
 /// objects (which only pickle reads), Fortran order, more or less data than the shape says.
 npy_array parse_npy(std::span<const std::byte> file, const std::string& origin);
 
-/// Reads a type as a header's descr writes it, quotes included. @throws error(bad_input)
+/// Reads a type in the notation of a header's descr, quotes included. @throws error(bad_input)
 npy_type parse_npy_type(std::string_view descr, const std::string& origin);
 
-/// What an .npy file of this type and shape starts with: a multiple of 64 bytes; version 1 where it will do, 2 if it is
-/// long, 3 if descr has letters that Latin-1 has not.
+/// The header of an .npy file of this type and shape, a multiple of 64 bytes: version 1 if possible, 2 if it is long, 3
+/// if descr has letters outside Latin-1.
 std::string format_npy_header(const npy_type& type, std::span<const std::uint64_t> shape);
 
-/// As Python writes it: (), (3,), (3, 4).
+/// The shape as Python writes it: (), (3,), (3, 4).
 std::string shape_text(std::span<const std::uint64_t> shape);
 
 }  // namespace sheaf::io

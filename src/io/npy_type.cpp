@@ -10,12 +10,12 @@
 namespace sheaf::io {
 namespace {
 
-// What a type letter may be followed by: the sizes that it comes in, or any.
+// The sizes that may follow a type letter.
 struct kind_row {
   char letter;
   char kind;
-  std::uint64_t unit_bytes;                ///< bytes per counted thing
-  std::span<const std::uint64_t> lengths;  ///< empty: any
+  std::uint64_t unit_bytes;                ///< bytes of one unit of the length
+  std::span<const std::uint64_t> lengths;  ///< lengths that exist; empty: any
 };
 
 constexpr std::uint64_t one[] = {1};
@@ -52,7 +52,8 @@ class type_reader {
   npy_type read_simple(const python_value& descr) const {
     std::string_view rest = descr.text;
     npy_type type;
-    type.order = '<';  // without a mark the order is the writer's own; every machine this runs on is little-endian
+    type.order =
+        '<';  // without a mark it is the writer's byte order, which is little-endian on every machine that this runs on
     if (!rest.empty() && (rest[0] == '<' || rest[0] == '>' || rest[0] == '|' || rest[0] == '=')) {
       if (rest[0] == '>') type.order = '>';
       rest.remove_prefix(1);
@@ -76,7 +77,7 @@ class type_reader {
     return type;
   }
 
-  // [ns] and [25s] behind dates and durations, nothing behind the others.
+  // Dates and durations have a unit, [ns] or [25s]; other types have none.
   static bool is_unit(std::string_view unit, char kind) {
     if (unit.empty()) return true;
     const bool dated = kind == 'm' || kind == 'M';

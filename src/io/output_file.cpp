@@ -32,13 +32,13 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Short, so that it fits wherever the output's own name fits.
+// A short name, so that it fits wherever the name of the output fits.
 std::string temporary_name(const std::string& folder) {
   std::random_device random;
   return fmt::format("{}/.sheaf-{:08x}{:08x}", folder, random(), random());
 }
 
-// A name for the descriptor that linkat takes without privileges.
+// A path to the descriptor that linkat accepts without privileges.
 std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
 std::string behind_links(const std::string& path) {
@@ -110,7 +110,7 @@ void output_file::write(const void* from, std::uint64_t bytes) {
       next += aligned;
       written_ += aligned;
       bytes -= aligned;
-    } else if (errno != EINVAL) {  // which says that this file system does not do it after all
+    } else if (errno != EINVAL) {  // EINVAL: this file system cannot bypass the cache after all
       fail(path_, "cannot be written", errno);
     }
     if (bytes > 0) use_cache();
@@ -157,7 +157,7 @@ void output_file::commit() {
   descriptor_ = -1;
   const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
-    fsync(folder);  // makes the new name last; the bytes are safe already
+    fsync(folder);  // makes the rename durable; the bytes are synced already
     close(folder);
   }
 }

@@ -6,17 +6,17 @@
 
 namespace sheaf::io {
 
-/// Where the bytes are until commit(): without a name, so that even a killed process leaves nothing behind, or, on file
-/// systems that cannot do this, under a hidden name beside the output.
+/// How the bytes are kept until commit(): in a file without a name, so that even a killed process leaves nothing
+/// behind, or, on file systems without such files, under a hidden name beside the output.
 enum class temporary_kind : std::uint8_t { unnamed_where_possible, named };
 
-/// A file that appears whole or not at all: bytes go to a temporary file in the same folder, which commit() syncs and
-/// renames. Without commit() nothing is left behind and an existing file stays as it was; with it the new file has the
-/// old one's permissions. A symbolic link is followed. @throws error(io_failure) naming the file and the system's
-/// words.
+/// A file that appears whole or not at all. Bytes go to a temporary file in the same folder, which commit() syncs and
+/// renames. Without commit() nothing is left behind and an existing file stays as it was; after it the new file has the
+/// permissions of the old one. Symbolic links are followed. @throws error(io_failure) with the file and the system's
+/// message.
 class output_file {
  public:
-  /// Space for `bytes` is reserved at once, so that a full disk is met before any work; 0 reserves none.
+  /// Reserves space for `bytes` at once, so that a full disk is found before any work; 0 reserves none.
   output_file(const std::string& path, std::uint64_t bytes,
               temporary_kind kind = temporary_kind::unnamed_where_possible);
   ~output_file();
@@ -24,12 +24,12 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
 
   void write(const void* from, std::uint64_t bytes);
-  /// Writes of aligned bytes (io/direct.hpp) go past the system's cache from now on, where they can.
+  /// Lets later writes of aligned bytes (io/direct.hpp) bypass the system's cache, if the file system can.
   void bypass_cache() noexcept;
-  /// Bytes that were written, once more. Ends bypass_cache().
+  /// Reads bytes back that were written. Ends bypass_cache().
   void read_at(std::uint64_t offset, void* to, std::uint64_t bytes);
   void commit();
-  /// Where the output will lie, links followed.
+  /// The folder of the output, behind symbolic links.
   std::string folder() const;
 
  private:
@@ -39,8 +39,8 @@ class output_file {
   void use_cache() noexcept;
   void discard() noexcept;
 
-  std::string path_;       ///< as the caller names it, for messages
-  std::string target_;     ///< behind symbolic links
+  std::string path_;       ///< name that the caller gave, for messages
+  std::string target_;     ///< path behind symbolic links
   std::string temporary_;  ///< empty while the file has no name
   std::uint64_t reserved_ = 0;
   std::uint64_t written_ = 0;

@@ -92,7 +92,7 @@ class literal_reader {
     at_ = end;
   }
 
-  // A tuple, or a value in brackets of its own; a list. One comma may follow the last item.
+  // A list, a tuple, or a value in parentheses. One comma may follow the last item.
   void read_items(python_value& value, char closing, int depth) {
     bool comma = true;
     ++at_;

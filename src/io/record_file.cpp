@@ -23,7 +23,7 @@ npy_array read_array(const input_file& file, const char* option) {
   return parse_npy(bytes_of(file), file.path());
 }
 
-// A caller who gives a width for an .npy file would move its header with its data.
+// Refuses a width for an .npy file: read as a raw file, its header would count as records.
 std::uint64_t raw_count(const input_file& file, std::uint64_t item_bytes, const char* option) {
   if (starts_as_npy(bytes_of(file))) fail(file.path(), fmt::format("an .npy file, and {} is for raw files", option));
   if (file.size() % item_bytes != 0) {
@@ -45,7 +45,7 @@ index_type index_type_of(const npy_type& type, const std::string& path) {
 
 std::uint64_t product(std::span<const std::uint64_t> extents) {
   std::uint64_t all = 1;
-  for (const std::uint64_t extent : extents) all *= extent;  // parse_npy has checked that this does not wrap
+  for (const std::uint64_t extent : extents) all *= extent;  // cannot overflow: parse_npy has checked it
   return all;
 }
 

@@ -17,21 +17,21 @@ namespace sheaf::io {
 /// A mapped file of records: an .npy array, or raw records of a width that the caller knows.
 class record_file {
  public:
-  /// @param record_bytes  of a raw file; 0 for an .npy file.
-  /// @param option        what gives the caller's user a raw file's width, for messages.
-  /// @throws error(bad_input) if the file is not what it should be or no whole number of records.
+  /// @param record_bytes  record width of a raw file; 0 for an .npy file.
+  /// @param option        name of the option that gives the width of a raw file, for messages.
+  /// @throws error(bad_input) if the file is of the other kind, malformed, or no whole number of records.
   record_file(const std::string& path, std::uint64_t record_bytes, const char* option = "--record-bytes");
 
   const std::string& path() const noexcept { return file_.path(); }
   const input_file& file() const noexcept { return file_; }
-  /// Of the first byte of the first row in the file.
+  /// Offset of the first row in the file.
   std::uint64_t data_offset() const noexcept { return file_.size() - array_.data_bytes; }
   bool is_npy() const noexcept { return is_npy_; }
-  /// The .npy array's type; of raw records, bytes.
+  /// The element type: that of the .npy array, or bytes for raw records.
   const npy_type& type() const noexcept { return array_.type; }
-  /// A raw file has one axis, its records.
+  /// The shape. A raw file has one axis, its records.
   std::span<const std::uint64_t> shape() const noexcept { return array_.shape; }
-  /// The shape of one row if the first `axes` axes count rows.
+  /// The shape of a row, if the first `axes` axes number the rows.
   std::span<const std::uint64_t> row_shape(std::size_t axes = 1) const;
   /// The rows. @throws error(bad_input) if there are fewer axes, or if a row is empty or wider than `most_bytes`.
   const_records rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
@@ -45,8 +45,8 @@ class record_file {
 /// A mapped file of record numbers: an .npy array of any shape, or raw numbers of a type that the caller knows.
 class index_file {
  public:
-  /// @param type  of a raw file; none for an .npy file.
-  /// @throws error(bad_input) if the file is not what it should be, or of another type than u4, u8, i4 or i8.
+  /// @param type  type of a raw file; none for an .npy file.
+  /// @throws error(bad_input) if the file is of the other kind, malformed, or its type is not u4, u8, i4 or i8.
   index_file(const std::string& path, std::optional<index_type> type);
 
   const std::string& path() const noexcept { return file_.path(); }

@@ -47,7 +47,7 @@ scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes)
 
 scratch_file::~scratch_file() { close(descriptor_); }
 
-// Some file systems let the cache be bypassed and then refuse the transfer.
+// Some file systems accept that transfers bypass the cache, and then refuse the transfer.
 template <class Transfer>
 void scratch_file::transfer(const char* failure, Transfer whole) {
   if (whole()) return;

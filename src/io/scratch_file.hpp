@@ -5,12 +5,12 @@
 
 namespace sheaf::io {
 
-/// A file for what does not fit into memory. It has no name, so nothing is left of it however the process ends, and it
-/// goes past the system's cache where it can: offsets, addresses and lengths are multiples of direct_alignment.
-/// @throws error(io_failure) naming the folder and the system's words.
+/// A temporary file for data that do not fit into memory. It has no name, so that nothing is left of it however the
+/// process ends. Transfers bypass the system's cache if the file system can; offsets, addresses and lengths are
+/// multiples of direct_alignment. @throws error(io_failure) with the folder and the system's message.
 class scratch_file {
  public:
-  /// Space for `bytes` is reserved at once, so that a full disk is met before any work.
+  /// Reserves space for `bytes` at once, so that a full disk is found before any work.
   scratch_file(const std::string& folder, std::uint64_t bytes);
   ~scratch_file();
   scratch_file(const scratch_file&) = delete;
@@ -18,7 +18,7 @@ class scratch_file {
 
   void write_at(std::uint64_t offset, const void* from, std::uint64_t bytes);
   void read_at(std::uint64_t offset, void* to, std::uint64_t bytes);
-  /// Gives the space of bytes back that will not be read again, where the file system can do that.
+  /// Frees the space of bytes that will not be read again, if the file system can.
   void release(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
  private:

@@ -9,7 +9,7 @@
 namespace sheaf::io {
 namespace {
 
-constexpr std::uint64_t most_at_once = std::uint64_t{1} << 30;  // the system moves no more than 2 GiB
+constexpr std::uint64_t most_at_once = std::uint64_t{1} << 30;  // below the 2 GiB that one system call moves at most
 
 template <class Byte, class Transfer>
 bool all(std::uint64_t offset, Byte* bytes, std::uint64_t count, Transfer transfer) noexcept {

@@ -10,7 +10,7 @@ background::~background() {
   {
     const std::lock_guard lock(mutex_);
     waiting_.clear();
-    ends_ = true;
+    stops_ = true;
   }
   changed_.notify_one();
   thread_.join();
@@ -30,7 +30,7 @@ std::future<void> background::run(std::function<void()> work) {
 void background::loop() {
   for (;;) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+    changed_.wait(lock, [this] { return stops_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
     std::packaged_task<void()> task = std::move(waiting_.front());
     waiting_.pop_front();

@@ -9,9 +9,9 @@
 
 namespace sheaf::jobs {
 
-/// One thread that does what it is given in order: reading and writing beside the work of the caller. What a piece of
-/// work throws, get() of its future throws. At the end work that has not begun is dropped and work that has is waited
-/// for, so this stands below the buffers that the work uses.
+/// One thread that runs tasks in order, to read and write while the caller computes. get() of a task's future throws
+/// what the task threw. The destructor drops tasks that have not begun and waits for the one that runs, so declare this
+/// after the buffers that tasks use.
 class background {
  public:
   background();
@@ -27,7 +27,7 @@ class background {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::packaged_task<void()>> waiting_;
-  bool ends_ = false;
+  bool stops_ = false;
   std::thread thread_;
 };
 

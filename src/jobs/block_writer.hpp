@@ -11,13 +11,13 @@
 
 namespace sheaf::jobs {
 
-/// Collects bytes in blocks and has each written, by another thread, while it collects the next.
+/// Collects bytes in blocks. Another thread writes a block while the next one is collected (double buffering).
 class block_writer {
  public:
-  /// Takes bytes in order: direct_memory, a whole block of it each time but the last.
+  /// Takes the bytes in order, in direct_memory. Each call but the last takes a whole block.
   using sink = std::function<void(const std::byte* from, std::uint64_t bytes)>;
 
-  /// @param block_bytes  of each of two blocks; rounded up to io::direct_alignment.
+  /// @param block_bytes  size of each of the two blocks; rounded up to io::direct_alignment.
   block_writer(background& thread, std::uint64_t block_bytes, sink write);
 
   void add(const std::byte* from, std::uint64_t bytes) {
@@ -25,7 +25,7 @@ class block_writer {
     std::memcpy(block_.get() + filled_, from, bytes);
     filled_ += bytes;
   }
-  /// Writes what is left. @throws what writing threw
+  /// Writes the last block and waits. @throws what the sink threw
   void finish();
 
  private:

@@ -23,7 +23,7 @@ bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t
   return true;
 }
 
-// One past the last position that names each record, 0 where none does.
+// For each record, one past the last position whose entry names it; 0 if no entry does.
 std::vector<std::uint32_t> last_writers(const inputs::pattern& p, std::uint64_t count, std::uint64_t indexed_count,
                                         int threads) {
   std::vector<std::uint32_t> last(indexed_count);
@@ -49,14 +49,14 @@ std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out
   std::vector<std::byte> staging(in_place ? 0 : piece * out.stride_bytes);
   std::uint64_t mismatches = 0;
   for (std::uint64_t first = 0; first < out.count; first += piece) {
-    const std::uint64_t records_here = std::min(piece, out.count - first);
+    const std::uint64_t records_in_piece = std::min(piece, out.count - first);
     const std::byte* found = out.data + first * out.stride_bytes;
     if (!in_place) {
-      copy_bytes(ctx, staging.data(), found, (records_here - 1) * out.stride_bytes + out.record_bytes);
+      copy_bytes(ctx, staging.data(), found, (records_in_piece - 1) * out.stride_bytes + out.record_bytes);
       found = staging.data();
     }
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : mismatches)
-    for (std::uint64_t r = 0; r < records_here; ++r) {
+    for (std::uint64_t r = 0; r < records_in_piece; ++r) {
       const std::uint32_t writer = last[first + r];
       const bool right = writer == 0 ? is_record(found + r * out.stride_bytes, out.record_bytes, out_seed, first + r)
                                      : is_record(found + r * out.stride_bytes, out.record_bytes, in_seed, writer - 1);

@@ -53,7 +53,8 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-// A bar whose full length is the machine's limit; what is past it, out of cache, is cut off and read from the number.
+// A bar whose full length is the machine's limit. Rates beyond it, which only cached data reach, are cut off; the
+// number beside the bar shows them.
 std::string bar(double share) {
   constexpr double width = 220;
   return fmt::format(

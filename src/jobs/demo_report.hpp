@@ -7,9 +7,9 @@
 
 namespace sheaf::jobs {
 
-/// The demo's results as one HTML page that needs nothing beside itself.
+/// The demo's results as one self-contained HTML page.
 std::string demo_page(const std::vector<demo_result>& results);
-/// Writes it, whole or not at all. @throws error(io_failure)
+/// Writes the page to a file, whole or not at all. @throws error(io_failure)
 void write_demo_page(const std::vector<demo_result>& results, const std::string& path);
 
 /// "1.234 ms", "12.3 us".

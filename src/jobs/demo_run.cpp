@@ -20,8 +20,8 @@ using operation = demo_problem::operation;
 using inputs::pattern_kind;
 
 constexpr std::uint64_t input_seed = 0xfeed;
-constexpr std::uint64_t output_seed = 0xbad5eed;  // what the output holds before, so that no stale answer passes
-constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;  // past the caches, for the limit's sake
+constexpr std::uint64_t output_seed = 0xbad5eed;  // fills the output beforehand, so that no stale answer passes
+constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;  // larger than caches
 constexpr std::size_t least_runs = 3;
 constexpr std::size_t most_runs = 20;
 
@@ -44,30 +44,30 @@ double median_seconds(double enough, const std::function<void()>& work) {
 
 void copy_on_threads(std::byte* to, const std::byte* from, std::uint64_t bytes, int threads) {
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (int part = 0; part < threads; ++part) {
-    const std::uint64_t begin = bytes / threads * part;
-    const std::uint64_t end = part + 1 == threads ? bytes : bytes / threads * (part + 1);
+  for (int chunk = 0; chunk < threads; ++chunk) {
+    const std::uint64_t begin = bytes / threads * chunk;
+    const std::uint64_t end = chunk + 1 == threads ? bytes : bytes / threads * (chunk + 1);
     std::memcpy(to + begin, from + begin, end - begin);
   }
 }
 
-// What every row works on; taken once.
+// Memory that all rows share.
 struct demo_memory {
-  buffer near;
-  buffer far;
+  buffer sequential;
+  buffer indexed;
   buffer index;
-  std::string listed;  // the pattern and length that index holds, since neighbouring rows share them
+  std::string index_content;  // pattern and length of the list in `index`, which consecutive rows share
 };
 
 double measure_copy(const context& ctx, const demo_memory& memory) {
-  const std::uint64_t bytes = memory.near.size();
+  const std::uint64_t bytes = memory.sequential.size();
   double best = 1e30;
   for (int run = 0; run < 6; ++run) {
     best = std::min(best, seconds_of([&] {
                       if (ctx.backend() == backend_kind::cpu) {
-                        copy_on_threads(memory.near.data(), memory.far.data(), bytes, ctx.threads());
+                        copy_on_threads(memory.sequential.data(), memory.indexed.data(), bytes, ctx.threads());
                       } else {
-                        copy_bytes(ctx, memory.near.data(), memory.far.data(), bytes);
+                        copy_bytes(ctx, memory.sequential.data(), memory.indexed.data(), bytes);
                       }
                     }));
   }
@@ -86,49 +86,49 @@ std::string device_name(const context& ctx) {
 
 demo_row run_row(const context& ctx, const demo_settings& settings, const demo_problem& problem, demo_memory& memory) {
   const std::uint64_t count = std::min(settings.size.most_records, settings.size.array_bytes / problem.record_bytes);
-  const records near(memory.near.data(), count, problem.record_bytes);
-  const records far(memory.far.data(), count, problem.record_bytes);
+  const records sequential(memory.sequential.data(), count, problem.record_bytes);
+  const records indexed(memory.indexed.data(), count, problem.record_bytes);
   const index_span index(memory.index.data(), count, index_type::u32);
   const bool gathers = problem.what == operation::gather;
-  const gather_options reading{.pattern = inputs::hint(problem.pattern), .variant = settings.variant};
-  const scatter_options writing{
+  const gather_options gather_settings{.pattern = inputs::hint(problem.pattern), .variant = settings.variant};
+  const scatter_options scatter_settings{
       .pattern = inputs::hint(problem.pattern),
       .duplicates = problem.what == operation::scatter_last ? duplicates::last : duplicates::any,
       .variant = settings.variant};
 
   const std::string list = fmt::format("{} {}", inputs::name(problem.pattern), count);
-  if (memory.listed != list) inputs::fill_index(ctx, problem.pattern, count, index);
-  memory.listed = list;
-  inputs::fill_records(ctx, gathers ? far : near, input_seed);
-  inputs::fill_records(ctx, gathers ? near : far, output_seed);
+  if (memory.index_content != list) inputs::fill_index(ctx, problem.pattern, count, index);
+  memory.index_content = list;
+  inputs::fill_records(ctx, gathers ? indexed : sequential, input_seed);
+  inputs::fill_records(ctx, gathers ? sequential : indexed, output_seed);
   ctx.wait();
 
   demo_row row;
   row.problem = name(problem, count);
   row.bytes = 2 * count * problem.record_bytes;
-  const explanation why =
-      gathers ? explain_gather(ctx, far, index, near, reading) : explain_scatter(ctx, near, index, far, writing);
+  const explanation why = gathers ? explain_gather(ctx, indexed, index, sequential, gather_settings)
+                                  : explain_scatter(ctx, sequential, index, indexed, scatter_settings);
   if (const variant_estimate* choice = why.choice()) {
     row.variant = choice->variant;
     row.predicted_seconds = choice->seconds;
   }
   row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
     if (gathers) {
-      settings.calls.gather(ctx, far, index, near, reading);
+      settings.calls.gather(ctx, indexed, index, sequential, gather_settings);
     } else {
-      settings.calls.scatter(ctx, near, index, far, writing);
+      settings.calls.scatter(ctx, sequential, index, indexed, scatter_settings);
     }
     ctx.wait();
   });
   switch (problem.what) {
     case operation::gather:
-      row.wrong_records = inputs::count_gather_mismatches(ctx, near, problem.pattern, count, input_seed);
+      row.wrong_records = inputs::count_gather_mismatches(ctx, sequential, problem.pattern, count, input_seed);
       break;
     case operation::scatter:
-      row.wrong_records = inputs::count_scatter_mismatches(ctx, far, problem.pattern, count, input_seed);
+      row.wrong_records = inputs::count_scatter_mismatches(ctx, indexed, problem.pattern, count, input_seed);
       break;
     case operation::scatter_last:
-      row.wrong_records = count_last_writer_mismatches(ctx, far, problem.pattern, count, input_seed, output_seed);
+      row.wrong_records = count_last_writer_mismatches(ctx, indexed, problem.pattern, count, input_seed, output_seed);
       break;
   }
   return row;
@@ -179,8 +179,8 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.device = device_name(ctx);
   result.profile = ctx.profile().name;
   result.threads = ctx.threads();
-  inputs::fill_records(ctx, records(memory.far.data(), memory.far.size() / 8, 8), input_seed);
-  inputs::fill_records(ctx, records(memory.near.data(), memory.near.size() / 8, 8), output_seed);
+  inputs::fill_records(ctx, records(memory.indexed.data(), memory.indexed.size() / 8, 8), input_seed);
+  inputs::fill_records(ctx, records(memory.sequential.data(), memory.sequential.size() / 8, 8), output_seed);
   ctx.wait();
   result.copy_bytes_per_second = measure_copy(ctx, memory);
   if (settings.on_row) settings.on_row(result);

@@ -12,20 +12,21 @@
 #include "inputs/pattern.hpp"
 #include "jobs/library_calls.hpp"
 
-// `sheaf demo`: every primitive on inputs that are made here, each answer checked against values that are computed
-// from its position alone.
+// `sheaf demo`: gather and scatter on generated inputs. Each answer is checked against values that are functions of the
+// position alone.
 namespace sheaf::jobs {
 
 struct demo_size {
-  std::uint64_t array_bytes = 0;  ///< of the records on either side
+  std::uint64_t array_bytes = 0;  ///< bytes of the records on each side
   std::uint64_t most_records = 0;
-  double seconds_per_row = 0;  ///< no further run begins after it
+  double seconds_per_row = 0;  ///< time after which no further run of a row begins
 };
-/// Well past the caches of the backend, or a few MiB.
+/// Arrays much larger than the caches of the backend.
 demo_size full_size(backend_kind backend);
+/// Arrays of a few MiB.
 demo_size small_size();
 
-/// One row of the demo: which primitive, on what.
+/// What a row of the demo runs.
 struct demo_problem {
   enum class operation : std::uint8_t { gather, scatter, scatter_last };
   operation what = operation::gather;
@@ -39,7 +40,7 @@ std::string name(const demo_problem& problem, std::uint64_t count);
 struct demo_row {
   std::string problem;
   std::string variant;
-  double seconds = 0;  ///< median
+  double seconds = 0;  ///< median of the runs
   double predicted_seconds = 0;
   std::uint64_t bytes = 0;  ///< record bytes read and written
   std::uint64_t wrong_records = 0;
@@ -47,11 +48,11 @@ struct demo_row {
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-/// What one backend did.
+/// The results of one backend.
 struct demo_result {
   std::string backend;
-  std::string device;   ///< the processor's own name, as far as it is known
-  std::string profile;  ///< machine profile that predictions came from
+  std::string device;   ///< name that the processor reports, if it does
+  std::string profile;  ///< name of the machine profile that predictions come from
   int threads = 1;
   double copy_bytes_per_second = 0;  ///< the machine's limit: a streamed copy, read plus written
   std::vector<demo_row> rows;
@@ -62,9 +63,9 @@ struct demo_result {
 
 struct demo_settings {
   demo_size size;
-  std::string_view variant;  ///< forced, or empty
+  std::string_view variant;  ///< variant to force; empty: none
   library_calls calls;
-  std::function<void(const demo_result&)> on_row;  ///< after the limit is known, and after each row
+  std::function<void(const demo_result&)> on_row;  ///< called after the limit is measured and after each row
 };
 
 demo_result run_demo(const context& ctx, const demo_settings& settings);

@@ -10,7 +10,8 @@
 namespace sheaf::jobs {
 namespace {
 
-constexpr std::uint64_t arrays_of_a_run = 3;  ///< read, sorted from, sorted into or written
+// A run is sorted from one array into another; the third is written to the file and then read into.
+constexpr std::uint64_t arrays_of_a_run = 3;
 
 std::uint64_t rows_of(std::span<const sorted_run> runs) {
   std::uint64_t rows = 0;
@@ -31,8 +32,7 @@ std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std:
     (runs_fit(rows) ? fits : too_many) = rows;
   }
   const std::uint64_t runs = std::max<std::uint64_t>((count + fits - 1) / fits, 1);
-  const std::uint64_t equal =
-      std::max<std::uint64_t>((count + runs - 1) / runs, 1);  // all nearly as long as each other
+  const std::uint64_t equal = std::max<std::uint64_t>((count + runs - 1) / runs, 1);  // runs of nearly equal length
   return runs_fit(equal) ? equal : fits;
 }
 
@@ -55,7 +55,7 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
                                                      io::direct_memory_of(run_bytes)};
   std::byte* unsorted = arrays[0].get();
   std::byte* sorted = arrays[1].get();
-  std::byte* moved = arrays[2].get();
+  std::byte* in_transfer = arrays[2].get();
   const auto read = [&](std::size_t r, std::byte* to) { in.read(r * run_rows, runs[r].count, to); };
   const auto write = [&](std::size_t r, std::byte* from) {
     const std::uint64_t bytes = runs[r].count * width;
@@ -66,16 +66,16 @@ std::vector<sorted_run> write_runs(io::scratch_file& file, const record_source& 
   background disk;
   if (!runs.empty()) read(0, unsorted);
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    std::future<void> done = disk.run([&, r, moved] {
-      if (r > 0) write(r - 1, moved);
-      if (r + 1 < runs.size()) read(r + 1, moved);
+    std::future<void> done = disk.run([&, r, in_transfer] {
+      if (r > 0) write(r - 1, in_transfer);
+      if (r + 1 < runs.size()) read(r + 1, in_transfer);
     });
     sort({unsorted, runs[r].count, width}, {sorted, runs[r].count, width});
     done.get();
-    std::swap(unsorted, moved);  // what was read is sorted next
-    std::swap(sorted, moved);    // what was sorted is written next
+    std::swap(unsorted, in_transfer);  // the run just read is sorted next
+    std::swap(sorted, in_transfer);    // the run just sorted is written next
   }
-  if (!runs.empty()) write(runs.size() - 1, moved);
+  if (!runs.empty()) write(runs.size() - 1, in_transfer);
   return runs;
 }
 
@@ -94,7 +94,8 @@ merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const mer
       const auto group = std::span(runs).subspan(first, runs.size() * (g + 1) / groups - first);
       longer.push_back({end, rows_of(group)});
       const auto append = [&](const std::byte* from, std::uint64_t bytes) {
-        file.write_at(end, from, io::direct_ceiling(bytes));  // the block has room, and the next run begins behind it
+        // The block extends to the aligned length, and the next run begins there.
+        file.write_at(end, from, io::direct_ceiling(bytes));
         end += io::direct_ceiling(bytes);
       };
       merge_runs(file, group, rows, memory_bytes, {"", 0, width, append, true});

@@ -6,7 +6,7 @@
 
 namespace sheaf::jobs {
 
-/// Threads for work on the host beside a context: its own on the CPU, all there are on others.
+/// Threads for host work of a caller that uses ctx: those of a CPU context, all of the host for other contexts.
 inline int host_threads(const context& ctx) {
   return ctx.backend() == backend_kind::cpu ? ctx.threads() : omp_get_max_threads();
 }

@@ -7,7 +7,8 @@
 
 namespace sheaf::jobs {
 
-/// The calls that a subcommand times and checks. Tests hand in ones that err, and see that it is found out.
+/// The library calls that a subcommand times and checks. Tests replace them by faulty ones, to see that the check
+/// fails.
 struct library_calls {
   std::function<void(const context&, const_records, index_span, records, const gather_options&)> gather = sheaf::gather;
   std::function<void(const context&, const_records, index_span, records, const scatter_options&)> scatter =

@@ -6,12 +6,13 @@
 
 namespace sheaf::jobs {
 
-/// The lowest of several keys, one of each list, found again with one comparison a level after it was replaced (Knuth
-/// 1973, section 5.4.1). Of equal keys that of the list with the lowest number comes first.
+/// A tournament tree for a k-way merge (Knuth 1973, section 5.4.1). It holds one key of each list and knows the lowest;
+/// after that key is replaced, it takes one comparison a level to find the lowest again. Among equal keys the list with
+/// the lowest number wins.
 template <class Key>
 class loser_tree {
  public:
-  /// The first key of each list, 1 or more of them; lists without any are ended after this.
+  /// @param firsts  the first key of each list, at least one; call end() for a list that is empty.
   explicit loser_tree(const std::vector<Key>& firsts)
       : lists_(static_cast<std::uint32_t>(firsts.size())), keys_(firsts), rank_(lists_), losers_(lists_) {
     for (std::uint32_t i = 0; i < lists_; ++i) rank_[i] = i;
@@ -22,15 +23,15 @@ class loser_tree {
   std::uint32_t winner() const noexcept { return losers_[0]; }
   bool all_ended() const noexcept { return rank_[winner()] >= lists_; }
 
-  /// The winner's list goes on with this key.
+  /// Replaces the winner's key by the next key of its list.
   void replace(const Key& key) {
     keys_[winner()] = key;
     replay();
   }
-  /// A list has no more keys.
+  /// Says that a list has no more keys.
   void end(std::uint32_t list) {
     keys_[list] = Key::highest();
-    rank_[list] = list + lists_;  // behind lists whose key is the highest
+    rank_[list] = list + lists_;  // sorts behind lists whose key equals the highest
     list == winner() ? replay() : play();
   }
 
@@ -40,7 +41,7 @@ class loser_tree {
     return keys_[a] == keys_[b] && rank_[a] < rank_[b];
   }
 
-  // Node n has the nodes 2 n and 2 n + 1 below it; from lists_ on they are the lists.
+  // The children of node n are 2 n and 2 n + 1; nodes from lists_ on are the lists.
   void play() {
     std::vector<std::uint32_t> winners(2 * std::size_t{lists_});
     for (std::uint32_t i = 0; i < lists_; ++i) winners[lists_ + i] = i;
@@ -65,7 +66,7 @@ class loser_tree {
   std::uint32_t lists_;
   std::vector<Key> keys_;
   std::vector<std::uint32_t> rank_;
-  std::vector<std::uint32_t> losers_;  ///< of each node; the first is the winner of all
+  std::vector<std::uint32_t> losers_;  ///< the list that lost at each node; entry 0 is the winner of all
 };
 
 }  // namespace sheaf::jobs

@@ -10,7 +10,7 @@
 
 namespace sheaf::jobs {
 
-/// A key as words that compare from the first on.
+/// A key as words, the most significant first.
 template <std::uint32_t Words>
 struct merge_key {
   std::uint64_t word[Words] = {};
@@ -30,7 +30,7 @@ struct merge_key {
   }
 };
 
-/// Reads the keys of rows. A key of one string that is followed by enough bytes of its row is read by words.
+/// Reads the keys of rows. A key that is one string is read by whole words, if the row is long enough for that.
 template <std::uint32_t Words>
 class merge_key_reader {
  public:
@@ -49,8 +49,8 @@ class merge_key_reader {
         std::memcpy(&key.word[w], row + first_ + w * 8, 8);
         key.word[w] = __builtin_bswap64(key.word[w]) ^ flip_;
       }
-      const std::uint32_t behind = Words * 64 - bytes_ * 8;  // bits of the last word that are not the key's
-      key.word[Words - 1] = key.word[Words - 1] >> behind << behind;
+      const std::uint32_t unused = Words * 64 - bytes_ * 8;  // bits of the last word that are not the key's
+      key.word[Words - 1] = key.word[Words - 1] >> unused << unused;
       return key;
     }
     const primitives::key_number number = primitives::key_of(row, layout_);

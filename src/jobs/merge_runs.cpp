@@ -12,29 +12,30 @@
 namespace sheaf::jobs {
 namespace {
 
-// Disks reach their speed with reads of some 100 KiB on; larger blocks than these only spread over more memory.
+// Disks reach their full speed with reads of some 100 KiB. Blocks larger than these only take more memory.
 constexpr std::uint64_t most_block_bytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t usual_block_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_output_bytes = std::uint64_t{8} << 20;
 constexpr std::uint64_t most_fan_in = 1024;
 
-// Of each of the two blocks that the result is collected in.
-std::uint64_t output_bytes(std::uint64_t memory_bytes) {
+// The size of each of the two blocks that collect the result.
+std::uint64_t output_block_bytes(std::uint64_t memory_bytes) {
   return std::max(io::direct_floor(std::min(most_output_bytes, memory_bytes / 8)), io::direct_alignment);
 }
 
-std::uint64_t for_input(std::uint64_t memory_bytes) {
-  return memory_bytes - std::min(memory_bytes, 2 * output_bytes(memory_bytes));
+// Memory for the blocks of all runs.
+std::uint64_t input_memory_bytes(std::uint64_t memory_bytes) {
+  return memory_bytes - std::min(memory_bytes, 2 * output_block_bytes(memory_bytes));
 }
 
-// Rows that a block of a run has room for, at any place in the file: what is read begins and ends at a multiple of the
+// Rows that fit in a block of a run wherever they lie in the file, because reads begin and end at multiples of the
 // alignment.
 std::uint64_t rows_of_block(std::uint64_t block_bytes, std::uint64_t record_bytes) {
-  const std::uint64_t around = 2 * io::direct_alignment;
-  return std::max<std::uint64_t>((block_bytes - std::min(block_bytes, around)) / record_bytes, 1);
+  const std::uint64_t alignment_loss = 2 * io::direct_alignment;
+  return std::max<std::uint64_t>((block_bytes - std::min(block_bytes, alignment_loss)) / record_bytes, 1);
 }
 
-// One run, read in blocks; the next block is fetched while one is used.
+// Reads a run in blocks; the next block is read while one is used.
 class run_reader {
  public:
   run_reader(io::scratch_file& file, background& disk, const sorted_run& run, std::uint64_t record_bytes,
@@ -45,13 +46,13 @@ class run_reader {
         offset_(run.offset_bytes),
         unread_(run.count),
         block_rows_(std::min(block_rows, run.count)),
-        releases_(releases),
+        releases_space_(releases),
         block_(block_memory()),
         next_block_(block_memory()) {
     fetch();
   }
 
-  /// The next row, or null at the end of the run. The one before is not read again.
+  /// The next row, or null at the end of the run. It invalidates the row returned before.
   const std::byte* next() {
     row_ += record_bytes_;
     if (row_ != end_) return row_;
@@ -80,9 +81,9 @@ class run_reader {
     const std::uint64_t from = io::direct_floor(offset_);
     next_skipped_ = offset_ - from;
     const std::uint64_t read = io::direct_ceiling(end) - from;
-    // The last bytes may be read once more, with the next block.
+    // The next block reads the bytes past the last whole aligned unit again, so they are released later.
     const std::uint64_t last = unread_ == 0 ? io::direct_ceiling(end) : io::direct_floor(end);
-    const std::uint64_t done = releases_ ? last - from : 0;
+    const std::uint64_t done = releases_space_ ? last - from : 0;
     ready_ = disk_->run([file = file_, from, to = next_block_.get(), read, done] {
       file->read_at(from, to, read);
       if (done > 0) file->release(from, done);
@@ -96,7 +97,7 @@ class run_reader {
   std::uint64_t offset_;
   std::uint64_t unread_;
   std::uint64_t block_rows_;
-  bool releases_;
+  bool releases_space_;
   std::uint64_t next_rows_ = 0;
   std::uint64_t next_skipped_ = 0;
   io::direct_memory block_;
@@ -137,17 +138,17 @@ void merge(std::vector<run_reader>& readers, const merge_rows& rows, const merge
 std::uint64_t most_merged_runs(std::uint64_t record_bytes, std::uint64_t memory_bytes) {
   const std::uint64_t block =
       std::max(record_bytes + 2 * io::direct_alignment, std::min(usual_block_bytes, memory_bytes / 64));
-  return std::clamp<std::uint64_t>(for_input(memory_bytes) / (2 * block), 2, most_fan_in);
+  return std::clamp<std::uint64_t>(input_memory_bytes(memory_bytes) / (2 * block), 2, most_fan_in);
 }
 
 void merge_runs(io::scratch_file& file, std::span<const sorted_run> runs, const merge_rows& rows,
                 std::uint64_t memory_bytes, const merge_output& output) {
-  const std::uint64_t share = for_input(memory_bytes) / (2 * std::max<std::uint64_t>(runs.size(), 1));
+  const std::uint64_t share = input_memory_bytes(memory_bytes) / (2 * std::max<std::uint64_t>(runs.size(), 1));
   const std::uint64_t block_rows = rows_of_block(std::min(share, most_block_bytes), rows.record_bytes);
   std::vector<run_reader> readers;
   std::unique_ptr<block_writer> out;
-  background disk;  // the first to go: its work uses the blocks of the others
-  out = std::make_unique<block_writer>(disk, output_bytes(memory_bytes), output.write);
+  background disk;  // declared last, so destroyed first: its tasks use the blocks of readers and writer
+  out = std::make_unique<block_writer>(disk, output_block_bytes(memory_bytes), output.write);
   out->add(reinterpret_cast<const std::byte*>(output.front.data()), output.front.size());
   readers.reserve(runs.size());
   for (const sorted_run& run : runs)

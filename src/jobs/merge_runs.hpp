@@ -11,32 +11,32 @@
 
 namespace sheaf::jobs {
 
-/// Rows in order, in a file, from a multiple of io::direct_alignment on.
+/// Sorted rows in a file, which begin at a multiple of io::direct_alignment.
 struct sorted_run {
   std::uint64_t offset_bytes = 0;
   std::uint64_t count = 0;
 };
 
-/// What merging needs to know of rows.
+/// The rows that a merge reads.
 struct merge_rows {
   primitives::key_layout key;
   std::uint64_t record_bytes = 0;
 };
 
-/// What a merge makes of rows in order.
+/// What a merge writes.
 struct merge_output {
-  std::string_view front;         ///< bytes before all rows
-  std::uint64_t part_offset = 0;  ///< the part of each row that is written
+  std::string_view front;         ///< bytes that precede all rows
+  std::uint64_t part_offset = 0;  ///< first byte of the part of each row that is written
   std::uint64_t part_bytes = 0;
-  block_writer::sink write;    ///< called from one other thread
-  bool releases_runs = false;  ///< gives the runs' space in their file back as they are read
+  block_writer::sink write;    ///< called from another thread, which is always the same
+  bool releases_runs = false;  ///< the file's space of the runs is freed as they are read
 };
 
-/// How many runs are merged at once within `memory_bytes`: 2 or more.
+/// The most runs that one merge takes within `memory_bytes`: at least 2.
 std::uint64_t most_merged_runs(std::uint64_t record_bytes, std::uint64_t memory_bytes);
 
-/// Merges runs; of rows with equal keys those of the run named first come first. Takes no more than `memory_bytes` for
-/// at most most_merged_runs().
+/// Merges up to most_merged_runs() runs within `memory_bytes`. Among rows of equal keys, those of earlier runs come
+/// first.
 void merge_runs(io::scratch_file& file, std::span<const sorted_run> runs, const merge_rows& rows,
                 std::uint64_t memory_bytes, const merge_output& output);
 

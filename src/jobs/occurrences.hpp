@@ -5,7 +5,8 @@
 
 namespace sheaf::jobs {
 
-/// Stands for a key; two keys of a file have the same digest with a probability of 2^-64 for files that exist.
+/// A hash of 128 bits that stands for a key. The probability that two keys of a file share a digest is 2^-64 for files
+/// of realistic size.
 struct key_digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -13,23 +14,23 @@ struct key_digest {
   friend bool operator==(const key_digest&, const key_digest&) = default;
 };
 
-/// How often keys were met, for a set of keys that is told first: a hash table of bounded size.
+/// Counts how often each key of a set occurs: a hash table of bounded size, into which the set is inserted first.
 class occurrences {
  public:
   explicit occurrences(std::uint64_t memory_bytes);
-  /// False where there is no room.
+  /// Returns false if the table is full.
   bool insert(const key_digest& key);
-  /// How often the key was asked for before; 0 each time for keys that were not inserted.
+  /// The number of earlier calls with this key; always 0 for keys that were not inserted.
   std::uint64_t next(const key_digest& key);
   void clear();
   bool empty() const noexcept { return used_ == 0; }
-  /// Keys that always find room.
-  std::uint64_t most() const noexcept { return most_slots_ / 2; }
+  /// Keys that the table can hold.
+  std::uint64_t capacity() const noexcept { return most_slots_ / 2; }
 
  private:
   struct slot {
     key_digest key;
-    std::uint64_t count_and_one = 0;  ///< 0: nobody's
+    std::uint64_t count_and_one = 0;  ///< 0: the slot is free
   };
   slot& slot_of(const key_digest& key);
   void grow();

@@ -33,21 +33,21 @@ record_source source_of(const io::record_file& file, const_records rows) {
 void for_each_block(const record_source& from,
                     const std::function<void(std::uint64_t first, const_records block)>& take) {
   const std::uint64_t most = std::max<std::uint64_t>(block_bytes / from.record_bytes, 1);
-  std::vector<std::byte> here(std::min(most, from.count) * from.record_bytes);
-  std::vector<std::byte> next(here.size());
+  std::vector<std::byte> current(std::min(most, from.count) * from.record_bytes);
+  std::vector<std::byte> next(current.size());
   background reader;
-  const auto number_at = [&](std::uint64_t first) { return std::min(most, from.count - first); };
+  const auto count_from = [&](std::uint64_t first) { return std::min(most, from.count - first); };
   const auto read = [&](std::uint64_t first, std::byte* to) {
-    return reader.run([&from, first, to, number = number_at(first)] { from.read(first, number, to); });
+    return reader.run([&from, first, to, number = count_from(first)] { from.read(first, number, to); });
   };
   std::future<void> ready;
   if (from.count > 0) ready = read(0, next.data());
   for (std::uint64_t first = 0; first < from.count;) {
     ready.get();
-    std::swap(here, next);
-    const std::uint64_t number = number_at(first);
+    std::swap(current, next);
+    const std::uint64_t number = count_from(first);
     if (first + number < from.count) ready = read(first + number, next.data());
-    take(first, {here.data(), number, from.record_bytes});
+    take(first, {current.data(), number, from.record_bytes});
     first += number;
   }
 }

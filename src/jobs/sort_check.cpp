@@ -14,7 +14,7 @@ namespace {
 
 int sign_of(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
 
-// As a little-endian number without a sign.
+// Compares little-endian unsigned integers.
 int compare_magnitudes(const std::byte* a, const std::byte* b, std::uint64_t bytes) {
   while (bytes-- > 0) {
     if (a[bytes] != b[bytes]) return sign_of(a[bytes] < b[bytes], true);
@@ -47,9 +47,9 @@ int compare_rows(const std::byte* a, const std::byte* b, const sort_key& key) {
   return 0;
 }
 
-// Hands every record to `take` with how the one in front of it compares with it; the first compares as -1.
+// Calls `take` with each record and the comparison of the record before it with it; -1 for the first record.
 template <class Take>
-void for_each_neighbour(const record_source& from, const sort_key& key, Take take) {
+void for_each_compared(const record_source& from, const sort_key& key, Take take) {
   std::vector<std::byte> before(from.record_bytes);
   for_each_block(from, [&](std::uint64_t first, const_records block) {
     const std::byte* previous = before.data();
@@ -73,7 +73,7 @@ key_digest digest_of(const std::byte* record, const sort_key& key) {
 
 struct sums {
   std::uint64_t of_records = 0;
-  std::uint64_t of_ranked = 0;  ///< records with their numbers among those of their key
+  std::uint64_t of_ranked = 0;  ///< sum over records hashed together with their rank among the records of their key
 
   void add(std::uint64_t hash, std::uint64_t rank) {
     of_records += hash;
@@ -81,7 +81,8 @@ struct sums {
   }
 };
 
-// Goes through a result, and keeps the keys that occur more than once as far as they fit.
+// Scans a result once, and stores the keys that occur more than once, as far as they fit. With several parts it stores
+// only the keys of one part.
 struct result_scan {
   sums found;
   std::uint64_t repeated = 0;  ///< keys that occur more than once
@@ -91,7 +92,7 @@ struct result_scan {
   result_scan(const record_source& out, const sort_key& key, occurrences& kept, std::uint64_t part,
               std::uint64_t parts) {
     std::uint64_t rank = 0;
-    for_each_neighbour(out, key, [&](std::uint64_t i, const std::byte* record, int order) {
+    for_each_compared(out, key, [&](std::uint64_t i, const std::byte* record, int order) {
       if (order > 0 && !first_break) first_break = i;
       rank = order == 0 ? rank + 1 : 0;
       found.add(record_hash(record, out.record_bytes), rank);
@@ -105,12 +106,12 @@ struct result_scan {
 
 void add_part(const record_source& in, const sort_key& key, occurrences& kept, std::uint64_t part, std::uint64_t parts,
               sums& expected) {
-  const bool looks = parts > 1 || !kept.empty();
+  const bool needs_ranks = parts > 1 || !kept.empty();
   for_each_block(in, [&](std::uint64_t, const_records block) {
     for (std::uint64_t i = 0; i < block.count; ++i) {
       const std::byte* const record = block.data + i * block.record_bytes;
       std::uint64_t rank = 0;
-      if (looks) {
+      if (needs_ranks) {
         const key_digest digest = digest_of(record, key);
         if (digest.low % parts != part) continue;
         rank = kept.next(digest);
@@ -131,7 +132,7 @@ std::uint64_t entry_of(const std::byte* entry, index_type type) {
 order_report look_at_order(const record_source& in, const sort_key& key) {
   order_report report;
   report.records = in.count;
-  for_each_neighbour(in, key, [&](std::uint64_t i, const std::byte* record, int order) {
+  for_each_compared(in, key, [&](std::uint64_t i, const std::byte* record, int order) {
     report.checksum += record_hash(record, in.record_bytes);
     report.duplicate_keys += order == 0 ? 1 : 0;
     if (order <= 0) return;
@@ -153,11 +154,11 @@ std::optional<std::string> sort_mistake(const record_source& in, const sort_key&
   if (scan.kept_all) {
     add_part(in, key, kept, 0, 1, expected);
   } else {
-    std::uint64_t parts = scan.repeated * 3 / 2 / kept.most() + 1;  // room for parts of unequal size
+    std::uint64_t parts = scan.repeated * 3 / 2 / kept.capacity() + 1;  // half as much again, for parts of unequal size
     for (std::uint64_t part = 0; part < parts; ++part) {
       kept.clear();
       if (!result_scan(out, key, kept, part, parts)
-               .kept_all) {  // this part has more than its share: more, smaller ones
+               .kept_all) {  // the part is too large: start again with smaller parts
         parts *= 2;
         part = ~std::uint64_t{0};
         expected = {};
@@ -182,17 +183,18 @@ std::optional<std::string> sort_index_mistake(const_records in, const sort_key& 
   std::optional<std::string> mistake;
   for_each_block(index, [&](std::uint64_t first, const_records block) {
     for (std::uint64_t i = 0; i < block.count && !mistake; ++i) {
-      const std::uint64_t at = first + i;
+      const std::uint64_t position = first + i;
       const std::uint64_t entry = entry_of(block.data + i * block.record_bytes, type);
       if (entry >= in.count || named[entry]) {
-        mistake = fmt::format("index[{}] is {}, {}", at, entry, entry < in.count ? "named before" : "no record");
+        mistake = fmt::format("index[{}] is {}, {}", position, entry, entry < in.count ? "named before" : "no record");
         return;
       }
       named[entry] = true;
       const int order =
-          at == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, key);
+          position == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, key);
       if (order > 0 || (order == 0 && before > entry)) {
-        mistake = fmt::format("index[{}] is {}, which belongs before {} at index[{}]", at, entry, before, at - 1);
+        mistake =
+            fmt::format("index[{}] is {}, which belongs before {} at index[{}]", position, entry, before, position - 1);
       }
       before = entry;
     }

@@ -9,28 +9,31 @@
 
 #include "jobs/record_source.hpp"
 
-// Whether records are in order, and whether an answer of a sort is right, found out without sorting and without the
-// sort's own keys: fields are compared as they lie. Fields of keys are whole here, without first_bit and bit_count.
+// Checks whether records are sorted, and whether the answer of a sort is right. The check does not sort and does not
+// encode keys as the sorts do: it compares fields as they lie in the records. Fields of keys must be whole here,
+// without first_bit and bit_count.
 namespace sheaf::jobs {
 
 struct order_report {
   std::uint64_t records = 0;
-  std::uint64_t breaks = 0;                  ///< records that belong before the one in front of them
-  std::optional<std::uint64_t> first_break;  ///< the first of them
-  std::uint64_t duplicate_keys = 0;          ///< records with the key of the one in front of them
-  std::uint64_t checksum = 0;                ///< sum of every record_hash, whatever the records' order
+  std::uint64_t breaks = 0;                  ///< records that compare lower than the record before them
+  std::optional<std::uint64_t> first_break;  ///< position of the first break
+  std::uint64_t duplicate_keys = 0;          ///< records whose key equals that of the record before them
+  std::uint64_t checksum = 0;                ///< sum of all record_hash values, which does not depend on the order
 };
 
 order_report look_at_order(const record_source& in, const sort_key& key);
 
-/// What is wrong with `out` as the stable sort of `in`, in words: its order, its records (by the sum of their hashes),
-/// or the order of records of equal keys (by the sum of hashes of records and their numbers among those of their key).
-/// Memory for keys that occur more than once is at most `memory_bytes`; where it is short, `in` is read more than once.
+/// Says what is wrong with `out` as the stable sort of `in`, if anything: its order, its records (by the sum of their
+/// hashes), or the order of records with equal keys (by the sum of hashes of each record with its rank among the
+/// records of its key). Keys that occur more than once take at most `memory_bytes`; if they need more, `in` is read
+/// repeatedly.
 std::optional<std::string> sort_mistake(const record_source& in, const sort_key& key, const record_source& out,
                                         std::uint64_t memory_bytes);
 
-/// What is wrong with a gather index, read as records of its type's width: every record is named once, keys ascend, and
-/// where they are equal so do the entries. Takes a bit for each record.
+/// Says what is wrong with a gather index of `in`, if anything: it must name every record once, in ascending order of
+/// keys and, among equal keys, of entries. `index` reads it as records of its type's width. Takes one bit of memory a
+/// record.
 std::optional<std::string> sort_index_mistake(const_records in, const sort_key& key, const record_source& index,
                                               index_type type);
 

@@ -56,7 +56,7 @@ std::string_view name_of(key_type type) {
   return {};
 }
 
-// What numpy calls the type, as a field that is the whole record.
+// The key field that is a whole record of the file's numpy type.
 key_field field_of_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const std::string shown = io::printable(type.descr);

@@ -49,16 +49,16 @@ std::uint64_t category_of(const_records keys, const split_key& key, std::uint64_
                               key.from == split_key::kind::category ? all : key.bits);
 }
 
-// `expected` is what the stable split gives; `numbers` are the records of in that its records are.
+// `expected` is the result of the stable split, and `numbers` are the input records that it consists of.
 std::optional<std::string> first_other_category(const_records found, const_records expected, const_records keys,
                                                 const split_key& key, std::span<const std::uint64_t> numbers) {
   for (std::uint64_t first = 0, last = 0; first < found.count; first = last) {
     const std::uint64_t category = category_of(keys, key, numbers[first]);
     while (last < found.count && category_of(keys, key, numbers[last]) == category) ++last;
-    const auto found_here = sorted_records(found, first, last);
-    const auto expected_here = sorted_records(expected, first, last);
+    const auto found_records = sorted_records(found, first, last);
+    const auto expected_records = sorted_records(expected, first, last);
     const bool same =
-        std::equal(found_here.begin(), found_here.end(), expected_here.begin(),
+        std::equal(found_records.begin(), found_records.end(), expected_records.begin(),
                    [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, found.record_bytes) == 0; });
     if (!same) return fmt::format("category {} has other records than the reference's", category);
   }

@@ -13,9 +13,9 @@
 namespace sheaf::jobs {
 namespace {
 
-constexpr std::uint64_t widest_whole_record = 16;  // what scatter promises not to mix
+constexpr std::uint64_t widest_whole_record = 16;  // widest record that scatter promises to write as a whole
 
-// A bad index is the caller's to report; here it only means what it does to the records.
+// The caller reports bad indices; here only their effect on the records counts.
 void wait_for_records(const context& ctx) {
   try {
     ctx.wait();
@@ -33,7 +33,7 @@ std::optional<std::uint64_t> first_difference(const_records expected, const_reco
   return std::nullopt;
 }
 
-// The first record from `first` on that differs from the last writer's and is not another writer's either.
+// The first record from `first` on that no entry which names it explains.
 std::optional<std::uint64_t> first_without_writer(const_records in, index_span index, const_records out,
                                                   const_records expected, std::uint64_t first) {
   const std::uint64_t part_bytes = out.record_bytes <= widest_whole_record ? out.record_bytes : 1;
@@ -44,8 +44,8 @@ std::optional<std::uint64_t> first_without_writer(const_records in, index_span i
     if (!entries.in_range(i) || entries.bits(i) < first) continue;
     const std::uint64_t to = entries.bits(i);
     for (std::uint64_t part = 0; part < parts; ++part) {
-      const std::uint64_t at = part * part_bytes;
-      if (std::memcmp(record(in, i) + at, record(out, to) + at, part_bytes) == 0) {
+      const std::uint64_t offset = part * part_bytes;
+      if (std::memcmp(record(in, i) + offset, record(out, to) + offset, part_bytes) == 0) {
         explained[(to - first) * parts + part] = true;
       }
     }

@@ -20,7 +20,7 @@ constexpr std::uint64_t GiB = std::uint64_t{1} << 30;
 
 constexpr std::size_t least_samples = 3;
 constexpr std::size_t most_samples = 25;
-constexpr double settled_spread = 0.02;  // of the middle half of the samples
+constexpr double settled_spread = 0.02;  // spread of the middle half of the samples, over the median
 constexpr int most_pilots = 12;
 constexpr std::uint64_t most_count = std::uint64_t{1} << 40;
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;  // however short the budget
@@ -29,13 +29,13 @@ constexpr std::uint64_t cpu_widths[] = {4, 8, 16, 64, 256, 1024};
 constexpr std::uint64_t cuda_widths[] = {4, 8, 16, 32, 64, 128, 256, 1024};
 constexpr std::uint64_t atomic_widths[] = {4, 8};
 
-// What is measured where, and for how long at a time.
+// Footprints and widths that are measured, and how long a sample takes.
 struct measuring_plan {
-  double sample_seconds;  // long against the clock and the start of the work, short against what disturbs it
+  double sample_seconds;  // long against the clock's resolution and the launch, short against disturbances
   std::uint64_t least_stream;
   std::uint64_t most_stream;
   std::uint64_t most_random;
-  double bytes_per_budget_second;  // of memory taken: first touches and writing a chase's cycle are the price of it
+  double bytes_per_budget_second;  // memory to take for each second of the budget: first touches and cycles cost time
   std::span<const std::uint64_t> widths;
 };
 
@@ -56,7 +56,7 @@ double middle_half(const std::vector<double>& sorted) {
   return sorted[sorted.size() - 1 - quarter] - sorted[quarter];
 }
 
-// Four digits: what is behind them is noise, and nobody should read it.
+// Four digits: the others are noise.
 double rounded(double value) {
   const std::string text = fmt::format("{:.4g}", value);
   double shorter = value;
@@ -74,11 +74,12 @@ class measurement {
   machine run() {
     announce("taking memory");
     take_memory();
-    m_.launch_seconds = rounded(each("calls", 1e-6, [&](std::uint64_t n) { return device_.calls(n); }));
-    m_.step_seconds = rounded(each("steps", 1e-6, [&](std::uint64_t n) { return device_.steps(n); }));
-    m_.barrier_seconds = rounded(each("barriers", 1e-6, [&](std::uint64_t n) { return device_.barriers(n); }));
+    m_.launch_seconds = rounded(median_seconds("calls", 1e-6, [&](std::uint64_t n) { return device_.calls(n); }));
+    m_.step_seconds = rounded(median_seconds("steps", 1e-6, [&](std::uint64_t n) { return device_.steps(n); }));
+    m_.barrier_seconds =
+        rounded(median_seconds("barriers", 1e-6, [&](std::uint64_t n) { return device_.barriers(n); }));
     if (m_.backend == backend_kind::cpu) {
-      m_.digit_seconds = rounded(each("digits", 1e-9, [&](std::uint64_t n) { return device_.digits(n); }));
+      m_.digit_seconds = rounded(median_seconds("digits", 1e-9, [&](std::uint64_t n) { return device_.digits(n); }));
     }
     measure_streams();
     measure_latencies();
@@ -108,7 +109,7 @@ class measurement {
   void measure_streams() {
     double guess = 1e-10;
     for (const std::uint64_t footprint : stream_footprints_) {
-      guess = each("copies", guess, [&](std::uint64_t n) { return device_.stream(footprint, n); });
+      guess = median_seconds("copies", guess, [&](std::uint64_t n) { return device_.stream(footprint, n); });
       m_.streams.push_back({footprint, rounded(1 / guess)});
     }
     m_.copy_bytes_per_second = m_.streams.back().bytes_per_second;
@@ -121,7 +122,7 @@ class measurement {
   void measure_latencies() {
     double guess = 1e-8;
     for (const std::uint64_t footprint : chase_footprints_) {
-      guess = each("dependent reads", guess, [&](std::uint64_t n) { return device_.chase(footprint, n); });
+      guess = median_seconds("dependent reads", guess, [&](std::uint64_t n) { return device_.chase(footprint, n); });
       m_.latencies.push_back({footprint, rounded(guess)});
     }
     m_.access_seconds = m_.latencies.back().seconds;
@@ -133,7 +134,8 @@ class measurement {
       const std::string title = fmt::format("{} of {} bytes", what, width);
       double guess = 1e-9;
       for (const std::uint64_t footprint : random_footprints_) {
-        guess = each(title, guess, [&](std::uint64_t n) { return device_.access(kind, width, footprint, n); });
+        guess =
+            median_seconds(title, guess, [&](std::uint64_t n) { return device_.access(kind, width, footprint, n); });
         rates.push_back({footprint, width, rounded(1 / guess)});
       }
     }
@@ -145,7 +147,7 @@ class measurement {
     if (options_.progress) options_.progress(what, share);
   }
 
-  // A run of about `target` seconds: how much it does, from a guess of what one costs.
+  // The count of a run of about `target` seconds, found by pilot runs from a guess of the seconds of one.
   template <class Run>
   std::uint64_t count_for(double target, double guess, Run& run) {
     double wanted = target / guess;
@@ -155,22 +157,22 @@ class measurement {
       const timing t = run(count);
       if (!std::isfinite(t.seconds)) break;
       if (t.seconds > target / 3 && t.seconds < target * 3) break;
-      if (t.seconds >= target && (count == 1 || t.count > count)) break;  // the least that it does
-      if (t.seconds < target && t.count < count) break;                   // the most
+      if (t.seconds >= target && (count == 1 || t.count > count)) break;  // a run cannot do less
+      if (t.seconds < target && t.count < count) break;                   // a run cannot do more
       const double factor = t.seconds > 0 ? std::clamp(target / t.seconds, 0.01, 100.0) : 100.0;
       wanted = static_cast<double>(count) * factor;
     }
     return count;
   }
 
-  // The median over samples of what one of many costs. Takes more samples until the middle half of them agrees; the
-  // budget that is left is shared out evenly among the points that are left.
+  // The seconds of one access or byte: the median over samples, which are taken until their middle half agrees or the
+  // point has used its share of the budget. The remaining points share the remaining budget evenly.
   template <class Run>
-  double each(std::string_view what, double guess, Run run) {
+  double median_seconds(std::string_view what, double guess, Run run) {
     announce(what);
     const double begin = now_();
-    const double left = std::max(0.0, options_.seconds - (begin - start_));
-    const double share = 1.5 * left / static_cast<double>(std::max<std::size_t>(1, points_ - points_done_));
+    const double seconds_left = std::max(0.0, options_.seconds - (begin - start_));
+    const double share = 1.5 * seconds_left / static_cast<double>(std::max<std::size_t>(1, points_ - points_done_));
     const double target = std::clamp(share / 8, plan_.sample_seconds / 20, plan_.sample_seconds);
     const bool usable = std::isfinite(guess) && guess > 0;
     const std::uint64_t count = count_for(target, usable ? guess : 1e-9, run);
@@ -179,7 +181,7 @@ class measurement {
       const timing t = run(count);
       const double one = t.seconds / static_cast<double>(t.count);
       samples.insert(std::upper_bound(samples.begin(), samples.end(), one), one);
-      if (std::isnan(one)) break;  // it has no order
+      if (std::isnan(one)) break;  // NaN cannot be sorted
       if (samples.size() < least_samples) continue;
       settled = middle_half(samples) < settled_spread * samples[samples.size() / 2] || now_() - begin > share;
     }

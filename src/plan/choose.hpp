@@ -20,7 +20,7 @@ struct choice {
   planned plan;
 };
 
-// What choose() says when it cannot choose; words live in choose.cpp.
+// Errors and explanations of choose(); their texts are in choose.cpp.
 struct rejection {
   std::string_view variant;
   const char* reason;
@@ -31,13 +31,13 @@ struct rejection {
 variant_estimate describe(std::string_view name, const planned& plan);
 void explain_losers(explanation& why, bool forced);
 
-/// The name that must run: the caller's, else the environment's, else empty.
+/// The name of the variant that must run: the caller's, else the environment's, else empty.
 inline std::string_view forced_name(std::string_view primitive, std::string_view asked, const context& ctx) {
   return asked.empty() ? ctx.state().forced_variant(primitive) : asked;
 }
 
-/// The last choice of a context, so that calls of the same shape in a row plan once: planning takes some 100 ns, a call
-/// on a GPU with little to do 8 us.
+/// The last choice that a context made for a primitive. Consecutive calls with one problem then plan once: planning
+/// takes some 100 ns, where a call on a GPU with little to do takes 8 us.
 template <class Problem, class Buffers>
 struct remembered_choice final : core::plan_memory {
   Problem problem;
@@ -64,10 +64,10 @@ choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<c
   }
   if (best.variant != nullptr) {
     if (asked.empty()) {
-      auto kept = std::make_unique<memory>();
-      kept->problem = problem;
-      kept->chosen = best;
-      slot = std::move(kept);
+      auto remembered = std::make_unique<memory>();
+      remembered->problem = problem;
+      remembered->chosen = best;
+      slot = std::move(remembered);
     }
     return best;
   }

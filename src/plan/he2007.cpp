@@ -14,16 +14,16 @@ double blocks_per_record(double record_bytes, const parameters& p) noexcept {
 
 double bytes_of(const sizes& s) noexcept { return static_cast<double>(s.count) * static_cast<double>(s.record_bytes); }
 
-// Blocks, or groups of blocks that a record takes, under `records` records.
-double blocks_under(double records, double record_bytes, const parameters& p) noexcept {
+// Blocks that `records` records lie on, or groups of blocks where a record takes several.
+double blocks_of(double records, double record_bytes, const parameters& p) noexcept {
   return std::ceil(records * record_bytes / (blocks_per_record(record_bytes, p) * p.block_bytes));
 }
 
 }  // namespace
 
-// The cache streams whole transfers at cached_bytes_per_second, so one of them takes its bytes over that. The paper
-// takes the latency of a hit; where hundreds of accesses are in flight, throughput is what n of them wait for. B_seq is
-// the copy rate of large arrays, to which Eq. 1 gives nearly all weight.
+// The time of a hit is that of a transfer at cached_bytes_per_second. The paper takes the latency of a hit, but where
+// hundreds of accesses are in flight, throughput limits them. B_seq is the copy rate of large arrays, to which Eq. 1
+// gives nearly all weight.
 parameters parameters_of(const machine& m) noexcept {
   parameters p;
   p.block_bytes = static_cast<double>(std::max<std::uint64_t>(1, m.fetch_bytes));
@@ -55,7 +55,8 @@ double random_bandwidth(double record_bytes, double hit_rate, const parameters& 
   return record_bytes / access_seconds(1, record_bytes, hit_rate, p);
 }
 
-// The power goes through logarithms that keep what is left of 1: (1 - 1/k)^n itself is 1 for all n once k passes 2^53.
+// The power is computed by log1p and expm1, which keep small differences from 1: evaluated directly, (1 - 1/k)^n is 1
+// for every n once k passes 2^53.
 double expected_distinct(double accesses, double blocks) noexcept {
   if (accesses <= 0 || blocks <= 0) return 0;
   if (blocks <= 1) return std::min(accesses, 1.0);
@@ -97,14 +98,14 @@ double hit_rate(const sizes& s, access_pattern pattern, double passes, const par
     records = std::min(records, window);
   }
   const double cached = std::floor(p.cache_blocks / blocks_per_record(record_bytes, p));
-  const double at_random = random_hit_rate(accesses, blocks_under(records, record_bytes, p), cached);
+  const double at_random = random_hit_rate(accesses, blocks_of(records, record_bytes, p), cached);
   if (pattern.shape != access_pattern::kind::partitioned) return at_random;
   return partitioned_hit_rate(warp_hit_rate(static_cast<double>(pattern.parameter), record_bytes, p), at_random);
 }
 
 namespace {
 
-// What goes to or comes from places that the index names.
+// Seconds of the accesses on the indexed side.
 double indexed_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept {
   if (pattern.shape == access_pattern::kind::sequential) return bytes_of(s) / p.sequential_bytes_per_second;
   return access_seconds(static_cast<double>(s.count), static_cast<double>(s.record_bytes),

@@ -9,15 +9,15 @@
 /// The cost model of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors
 /// (SC 2007), sections 3.3 and 3.4, equation by equation. Counts are doubles: a pass has n / nChunk accesses.
 ///
-/// Three equations are misprinted; what stands here is mended, and says so: 1, the first branch of 6, and the sum of
-/// two hit rates that goes with 8.
+/// Three equations are misprinted and are corrected here: 1, the first branch of 6, and the sum of two hit rates that
+/// goes with 8. The comment of each says what was wrong.
 namespace sheaf::plan::he2007 {
 
 /// What the equations know of a machine, with the paper's letters.
 struct parameters {
   double block_bytes = 1;                  ///< l: what a miss moves from memory
   double transfer_bytes = 1;               ///< l': what a hit moves from the cache
-  double hit_seconds = 0;                  ///< delta: time of one such transfer
+  double hit_seconds = 0;                  ///< delta: time of one transfer from the cache
   double cache_blocks = 0;                 ///< N: blocks that the cache holds
   double sequential_bytes_per_second = 1;  ///< B_seq
   double warp_threads = 1;                 ///< w: threads whose accesses go out together
@@ -34,7 +34,7 @@ struct sizes {
   std::uint64_t count = 0;
   std::uint64_t indexed_count = 0;
   std::uint64_t record_bytes = 0;
-  std::uint64_t index_bytes = 0;  ///< of the whole list
+  std::uint64_t index_bytes = 0;  ///< bytes of the whole index list
 };
 
 enum class operation : std::uint8_t { gather, scatter };
@@ -42,18 +42,18 @@ enum class operation : std::uint8_t { gather, scatter };
 /// The machine's rates as the paper's letters.
 parameters parameters_of(const machine& m) noexcept;
 
-/// Eq. 1, B_seq: the mean of the scans' bandwidths, weighted by their bytes. Misprinted: as it stands it multiplies
-/// 2^i by t_i, megabytes by seconds, and divides by n what the weights have divided already.
+/// Eq. 1, B_seq: the mean of the scans' bandwidths, weighted by their bytes. Misprinted: the paper multiplies
+/// 2^i by t_i, which is megabytes by seconds, and divides by n again after the weights have divided.
 double sequential_bandwidth(std::span<const timed_scan> scans) noexcept;
 
 /// Eq. 2, t: seconds of `accesses` to records of `record_bytes`, of which the share `hit_rate` is in the cache.
 double access_seconds(double accesses, double record_bytes, double hit_rate, const parameters& p) noexcept;
 
-/// Eq. 3, B_rand: bytes of records that such accesses move in a second.
+/// Eq. 3, B_rand: bytes of records per second, by the accesses of Eq. 2.
 double random_bandwidth(double record_bytes, double hit_rate, const parameters& p) noexcept;
 
-/// Eq. 4 and 5, E: how many of `blocks` blocks that many accesses at random are expected to touch. The paper sums over
-/// Stirling numbers; a block is missed by all accesses with probability (1 - 1/k)^n, so the sum is
+/// Eq. 4 and 5, E: the expected number of distinct blocks, of `blocks`, that `accesses` random accesses touch. The
+/// paper sums over Stirling numbers. All accesses miss a given block with probability (1 - 1/k)^n, so the sum is
 /// k (1 - (1 - 1/k)^n). Never more than either count.
 double expected_distinct(double accesses, double blocks) noexcept;
 
@@ -76,26 +76,27 @@ double warp_hit_rate(double partitions, double record_bytes, const parameters& p
 /// rates passes 1; the second rate is of those that the first leaves.
 double partitioned_hit_rate(double within_warp, double between_warps) noexcept;
 
-/// The hit rate of one of `passes` passes: case II for partitioned, case I over the blocks of the window for clustered,
-/// case I over all blocks for the others. Sequential accesses have none: they go at B_seq.
+/// The hit rate of one pass out of `passes`: case II for partitioned, case I over the blocks of the window for
+/// clustered, case I over all blocks for the others. Sequential accesses have none: they move at B_seq.
 ///
-/// A pass has n / nChunk accesses, says section 3.4; they fall on the k / nChunk blocks of its chunk. The hit rate
-/// inside a warp stays: a pass leaves the warp its share of partitions along with its share of records. A window that
-/// moves on lies inside of one chunk at a time, so passes only help where a chunk is smaller than it.
+/// By section 3.4 a pass has n / nChunk accesses, which fall on the k / nChunk blocks of its chunk. The hit rate inside
+/// a warp does not change, because a pass takes the same share of the warp's partitions and of its records. The window
+/// of a clustered pattern lies inside one chunk at a time, so passes only help where a chunk is smaller than the
+/// window.
 ///
-/// Records wider than a block take several at once; blocks are counted in such groups then.
+/// A record wider than a block takes a group of blocks, and the model then counts groups.
 double hit_rate(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
 
 /// Eq. 9, and Eq. 11 where passes > 1: a scatter's input and index are scanned in every pass, its output is written at
 /// random, once in all.
 double scatter_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
 
-/// Eq. 10, and what Eq. 11 makes of it: the index is scanned in every pass. The paper prints the multi-pass form for
-/// the scatter alone; in a gather the dual of its input is the output, but every record of that is written by one pass
-/// only, so it counts once.
+/// Eq. 10, extended to passes as Eq. 11 extends Eq. 9: the index is scanned in every pass. The paper prints the
+/// multi-pass form for the scatter alone. The output of a gather corresponds to the input of a scatter, but each of its
+/// records is written by one pass only, so it counts once.
 double gather_seconds(const sizes& s, access_pattern pattern, double passes, const parameters& p) noexcept;
 
-/// The two on a machine, in one pass unless said.
+/// scatter_seconds and gather_seconds on a machine, in one pass by default.
 double predict_scatter(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
 double predict_gather(const sizes& s, access_pattern pattern, const machine& m, double passes = 1) noexcept;
 
@@ -103,9 +104,10 @@ double predict_gather(const sizes& s, access_pattern pattern, const machine& m, 
 std::uint64_t best_passes(operation what, const sizes& s, access_pattern pattern, const parameters& p,
                           std::uint64_t most = 64) noexcept;
 
-/// The number up to `most` with the least cost(passes): the best power of two, then steps around it that halve. Some
-/// 20 calls of cost instead of 64, a microsecond where all would take five. The cost falls while a region does not fit
-/// the cache and rises with every scan after, so this finds the least or a neighbour of about its price.
+/// The number of passes up to `most` with the least cost(passes): the best power of two, then a search around it in
+/// steps that halve. This takes some 20 calls of cost instead of 64, 1 us instead of 5. The cost falls while a chunk
+/// does not fit the cache, and rises with every scan after that, so the search finds the least or a number of about its
+/// cost.
 template <class Cost>
 std::uint64_t cheapest_passes(std::uint64_t most, Cost cost) noexcept {
   std::uint64_t best = 1;

@@ -7,26 +7,27 @@
 namespace sheaf {
 namespace {
 
-// The logarithm with straight lines between powers of two: plans are made for every call.
-double log2_nearly(std::uint64_t x) {
+// The binary logarithm, interpolated linearly between powers of two, because every call makes plans.
+double approximate_log2(std::uint64_t x) {
   const auto whole = static_cast<int>(std::bit_width(x)) - 1;
   return whole + static_cast<double>(x) / static_cast<double>(std::uint64_t{1} << whole) - 1;
 }
 
-// Rate of one width over footprint: straight lines between the measured points, over the logarithm of the footprint.
+// The rate of one width at a footprint: linear interpolation between measured points over the logarithm of the
+// footprint.
 double rate_at(std::span<const access_rate> points, std::uint64_t footprint) {
   const auto above = std::lower_bound(points.begin(), points.end(), footprint,
                                       [](const access_rate& p, std::uint64_t f) { return p.footprint_bytes < f; });
   if (above == points.begin()) return points.front().records_per_second;
   if (above == points.end()) return points.back().records_per_second;
   const access_rate& low = *(above - 1);
-  const double part = (log2_nearly(footprint) - log2_nearly(low.footprint_bytes)) /
-                      (log2_nearly(above->footprint_bytes) - log2_nearly(low.footprint_bytes));
+  const double part = (approximate_log2(footprint) - approximate_log2(low.footprint_bytes)) /
+                      (approximate_log2(above->footprint_bytes) - approximate_log2(low.footprint_bytes));
   return low.records_per_second + part * (above->records_per_second - low.records_per_second);
 }
 
-// Seconds of one record: straight lines over the width between the measured ones; narrower records than any measured
-// cost as much as the narrowest, wider ones go at the widest's bytes per second.
+// Seconds of one random access: linear interpolation over the record width. Records narrower than any measured one cost
+// as much as the narrowest; wider ones move at the bytes per second of the widest.
 double seconds_at_random(std::span<const access_rate> rates, std::uint64_t bytes, std::uint64_t footprint) {
   double narrower_bytes = 0;
   double narrower_seconds = 0;

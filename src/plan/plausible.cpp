@@ -13,12 +13,12 @@ namespace {
 
 constexpr double most_per_second = 1e15;
 constexpr double most_seconds = 1;
-constexpr double most_step = 20;  // from one footprint to twice of it
-// Random accesses may hit nearer caches than a copy does, but not by more than this in bytes; in and about the first
-// cache, which on a GPU is one of a hundred, by more.
+constexpr double most_step = 20;  // ratio of the figures at one footprint and at twice that footprint
+// Random accesses may hit nearer caches than a copy does. They may then move more bytes per second than a copy, by
+// these factors. The one for the first cache is larger, because a GPU has a hundred or so of these.
 constexpr double most_times_streamed = 3;
 constexpr double most_times_streamed_in_first_cache = 10;
-constexpr std::uint64_t about_first_cache = 8;
+constexpr std::uint64_t first_cache_multiple = 8;  // footprints of up to so many first caches count as in it
 
 [[noreturn]] void refuse(const std::string& point, double value, std::string_view reason) {
   throw error(error_code::device_failure,
@@ -49,8 +49,8 @@ void require_curves(const char* what, const std::vector<access_rate>& rates, con
     if (before != nullptr && before->record_bytes == rate.record_bytes) {
       require_sequential(point, rate.records_per_second, before->records_per_second);
     }
-    const bool near = rate.footprint_bytes <= about_first_cache * m.cache_levels.front();
-    const double most = streamed * (near ? most_times_streamed_in_first_cache : most_times_streamed);
+    const bool in_first_cache = rate.footprint_bytes <= first_cache_multiple * m.cache_levels.front();
+    const double most = streamed * (in_first_cache ? most_times_streamed_in_first_cache : most_times_streamed);
     const double bytes = rate.records_per_second * static_cast<double>(rate.record_bytes);
     if (bytes > most) refuse(point, bytes, fmt::format("bytes a second, where a copy moves {:.4g} at most", streamed));
     before = &rate;

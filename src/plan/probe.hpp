@@ -10,7 +10,7 @@ namespace sheaf {
 
 namespace plan {
 
-/// What one run took, and how much it did: what was asked for, rounded to what the device does at once.
+/// Seconds of one run, and how much it did: the count asked for, rounded to what the device does in one step.
 struct timing {
   double seconds = 0;
   std::uint64_t count = 0;
@@ -18,8 +18,8 @@ struct timing {
 
 enum class access_kind : std::uint8_t { read, write, atomic_add };
 
-/// How a backend measures itself: one run a call, nothing repeated and nothing judged, which is calibrate()'s work.
-/// Footprints are powers of two and lie at the beginning of the memory that reserve() took.
+/// How a backend measures itself. A call is one run; calibrate() repeats runs and judges them. Footprints are powers of
+/// two and lie at the beginning of the memory that reserve() took.
 class probe {
  public:
   probe() = default;
@@ -29,27 +29,28 @@ class probe {
 
   /// The device as it describes itself: name, memory, caches, parallelism, versions. No rates.
   virtual machine describe() = 0;
-  /// Takes and touches memory for footprints of up to `bytes`, or what can be had of it; returns how much that is.
+  /// Takes and touches memory for footprints of up to `bytes`, or as much of that as there is; returns how much it
+  /// took.
   virtual std::uint64_t reserve(std::uint64_t bytes) = 0;
 
-  /// Copies one half of the footprint to the other over and over; the count is bytes, read plus written.
+  /// Copies one half of the footprint to the other repeatedly; the count is bytes, read plus written.
   virtual timing stream(std::uint64_t footprint, std::uint64_t bytes) = 0;
-  /// Reads whose address comes from the one before.
+  /// Dependent reads: each address comes from the read before (a pointer chase).
   virtual timing chase(std::uint64_t footprint, std::uint64_t count) = 0;
-  /// Accesses at random places, none waiting for another.
+  /// Independent accesses at random addresses.
   virtual timing access(access_kind kind, std::uint64_t record_bytes, std::uint64_t footprint, std::uint64_t count) = 0;
-  /// Calls of the library with one record to move, each until the stream is idle.
+  /// Calls of the library that move one record, each awaited until the stream is idle.
   virtual timing calls(std::uint64_t count) = 0;
-  /// Kernels or parallel regions that do nothing, each after the one before.
+  /// Empty kernels or parallel regions, one after another.
   virtual timing steps(std::uint64_t count) = 0;
   /// Barriers of all workers.
   virtual timing barriers(std::uint64_t count) = 0;
-  /// Words that each thread sorts by a digit in its cache; the count is those of one. Asked for on the CPU alone.
+  /// Words that each thread sorts by one digit in its cache; the count is the words of one thread. CPU only.
   virtual timing digits(std::uint64_t /*count*/) { return {}; }
 };
 
-/// A bijection of [0, 2^bits) onto itself that looks like chance: node i of a chase lies at place shuffled(i), so that
-/// a cycle through all of them is written without a list.
+/// A pseudo-random permutation of [0, 2^bits). Node i of a pointer chase lies at position shuffled(i), so that a cycle
+/// through all nodes is written without a list.
 constexpr std::uint64_t shuffled(std::uint64_t x, int bits) noexcept {
   const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
   const int half = (bits + 1) / 2;

@@ -14,7 +14,7 @@
 
 namespace sheaf::plan {
 
-/// What a variant would cost on a problem, and what it decided; or why it cannot run. Cheap to make: no allocation.
+/// What a variant would cost on a problem and what it decided, or why it cannot run. Makes no allocation.
 struct planned {
   static constexpr std::size_t most_terms = 8;
 
@@ -22,9 +22,9 @@ struct planned {
   std::uint64_t scratch_bytes = 0;
   std::array<cost_term, most_terms> terms{};
   std::uint32_t term_count = 0;
-  std::array<std::uint64_t, 4> parameters{};  ///< passes, bits, items: what run() gets from plan()
+  std::array<std::uint64_t, 4> parameters{};  ///< passes, bits and the like that plan() hands to run()
   const char* rejection = nullptr;            ///< why it cannot run; null if it can
-  bool by_name_only = false;                  ///< runs only when forced: the oracle, or what the pattern rules out
+  bool by_name_only = false;  ///< runs only when forced: the serial reference, or a variant that the pattern rules out
 
   bool applicable() const noexcept { return rejection == nullptr; }
   planned& add(const char* what, double term_seconds) noexcept {
@@ -32,19 +32,19 @@ struct planned {
     terms[term_count++] = {what, term_seconds};
     return *this;
   }
-  /// Adds work of several resources that runs side by side. Sharpness 1 means one after the other, infinity that the
-  /// longest hides the rest; real machines lie between, so the sum of powers is taken.
-  planned& add_overlapped(double overlap_exponent, std::initializer_list<cost_term> beside) noexcept {
+  /// Adds terms that different resources work on at the same time: their p-norm, with p the overlap exponent. Exponent
+  /// 1 means one after the other, infinity means that the longest hides the others; real machines lie between.
+  planned& add_overlapped(double overlap_exponent, std::initializer_list<cost_term> concurrent) noexcept {
     double sum = 0;
     double longest = 0;
-    for (const cost_term& t : beside) {
+    for (const cost_term& t : concurrent) {
       add(t.what, t.seconds);
       sum += t.seconds;
       longest = std::max(longest, t.seconds);
     }
     if (longest == 0) return *this;
     double powers = 0;
-    for (const cost_term& t : beside) powers += std::pow(t.seconds / longest, overlap_exponent);
+    for (const cost_term& t : concurrent) powers += std::pow(t.seconds / longest, overlap_exponent);
     return add("overlap", std::min(0.0, longest * std::pow(powers, 1 / overlap_exponent) - sum));
   }
 };
@@ -55,8 +55,8 @@ inline planned rejected(const char* reason) noexcept {
   return p;
 }
 
-/// One way to run a primitive. Every list of them is the single place where tests, benchmarks, `sheaf plan` and the
-/// choice look.
+/// One way to run a primitive. A primitive has one list of variants, and tests, benchmarks, `sheaf plan` and the choice
+/// all read that list.
 template <class Problem, class Buffers>
 struct variant {
   std::string_view name;

@@ -11,7 +11,7 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
-// One record after another: nothing overlaps, so every record pays the memory's latency.
+// One record after another, each with the full latency of memory.
 plan::planned plan_serial(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;

@@ -8,17 +8,19 @@
 
 namespace sheaf::reference {
 
-/// index[i] as a record number, or one past every record if it names none. Obvious, and slow.
+/// Reads an index list of any type, with a range check. Simple rather than fast.
 class index_reader {
  public:
   index_reader(index_span index, std::uint64_t limit) : index_(index), limit_(limit) {}
 
   bool in_range(std::uint64_t i) const {
     switch (index_.type) {
-      case index_type::u32: return at<std::uint32_t>(i) < limit_;
-      case index_type::u64: return at<std::uint64_t>(i) < limit_;
-      case index_type::i32: return at<std::int32_t>(i) >= 0 && static_cast<std::uint64_t>(at<std::int32_t>(i)) < limit_;
-      case index_type::i64: return at<std::int64_t>(i) >= 0 && static_cast<std::uint64_t>(at<std::int64_t>(i)) < limit_;
+      case index_type::u32: return entry<std::uint32_t>(i) < limit_;
+      case index_type::u64: return entry<std::uint64_t>(i) < limit_;
+      case index_type::i32:
+        return entry<std::int32_t>(i) >= 0 && static_cast<std::uint64_t>(entry<std::int32_t>(i)) < limit_;
+      case index_type::i64:
+        return entry<std::int64_t>(i) >= 0 && static_cast<std::uint64_t>(entry<std::int64_t>(i)) < limit_;
     }
     return false;
   }
@@ -26,10 +28,10 @@ class index_reader {
   /// The bits of index[i], sign-extended where the type is signed.
   std::uint64_t bits(std::uint64_t i) const {
     switch (index_.type) {
-      case index_type::u32: return at<std::uint32_t>(i);
-      case index_type::u64: return at<std::uint64_t>(i);
-      case index_type::i32: return static_cast<std::uint64_t>(std::int64_t{at<std::int32_t>(i)});
-      case index_type::i64: return static_cast<std::uint64_t>(at<std::int64_t>(i));
+      case index_type::u32: return entry<std::uint32_t>(i);
+      case index_type::u64: return entry<std::uint64_t>(i);
+      case index_type::i32: return static_cast<std::uint64_t>(std::int64_t{entry<std::int32_t>(i)});
+      case index_type::i64: return static_cast<std::uint64_t>(entry<std::int64_t>(i));
     }
     return 0;
   }
@@ -45,7 +47,7 @@ class index_reader {
 
  private:
   template <class T>
-  T at(std::uint64_t i) const {
+  T entry(std::uint64_t i) const {
     return static_cast<const T*>(index_.data)[i];
   }
 

@@ -11,7 +11,7 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-// One record after another; in this order the last writer wins.
+// One record after another in index order, so the last writer of a record wins.
 plan::planned plan_serial(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;

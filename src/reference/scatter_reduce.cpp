@@ -11,7 +11,7 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-// One value after another, in the order of the positions.
+// One value after another, in index order.
 plan::planned plan_serial(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;

@@ -22,7 +22,7 @@ plan::planned plan_serial(const sort_problem& p, const machine& m) {
   return plan;
 }
 
-void place(const_records in, records out, std::uint64_t from, std::uint64_t to) {
+void move_row(const_records in, records out, std::uint64_t from, std::uint64_t to) {
   std::memcpy(out.data + to * out.stride_bytes, in.data + from * in.stride_bytes, in.record_bytes);
 }
 
@@ -38,8 +38,8 @@ void run_serial(const context&, const sort_problem& p, const plan::planned&, con
       std::memcpy(static_cast<std::byte*>(b.index.data) + to * width, &order[to], width);
       continue;
     }
-    if (p.writes_rows) place(b.in, b.out, order[to], to);
-    for (std::uint32_t c = 0; c < p.column_count; ++c) place(b.columns[c].in, b.columns[c].out, order[to], to);
+    if (p.writes_rows) move_row(b.in, b.out, order[to], to);
+    for (std::uint32_t c = 0; c < p.column_count; ++c) move_row(b.columns[c].in, b.columns[c].out, order[to], to);
   }
 }
 

@@ -15,8 +15,8 @@ using primitives::split_buffers;
 using primitives::split_problem;
 using primitives::split_product;
 
-// The numbers of the good records, sorted by category without changing the order of equals. Takes no memory for each
-// category, of which there may be 2^32.
+// A stable comparison sort of the numbers of good records by category. It has no table of categories, of which there
+// may be 2^32.
 plan::planned plan_serial(const split_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;
@@ -25,11 +25,11 @@ plan::planned plan_serial(const split_problem& p, const machine& m) {
   return plan;
 }
 
-void write_index(const split_problem& p, const split_buffers& b, std::uint64_t at, std::uint64_t value) {
-  std::memcpy(static_cast<std::byte*>(b.index.data) + at * p.record_bytes, &value, p.record_bytes);
+void write_index(const split_problem& p, const split_buffers& b, std::uint64_t entry, std::uint64_t value) {
+  std::memcpy(static_cast<std::byte*>(b.index.data) + entry * p.record_bytes, &value, p.record_bytes);
 }
 
-void place(const split_problem& p, const split_buffers& b, std::uint64_t from, std::uint64_t to) {
+void move_record(const split_problem& p, const split_buffers& b, std::uint64_t from, std::uint64_t to) {
   switch (p.product) {
     case split_product::gather_index: return write_index(p, b, to, from);
     case split_product::scatter_index: return write_index(p, b, from, to);
@@ -54,7 +54,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
-  for (std::uint64_t to = 0; to < order.size(); ++to) place(p, b, order[to], to);
+  for (std::uint64_t to = 0; to < order.size(); ++to) move_record(p, b, order[to], to);
   if (b.offsets == nullptr) return;
   std::uint64_t to = 0;
   for (std::uint64_t category = 0; category <= p.categories; ++category) {
@@ -63,7 +63,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
   }
 }
 
-plan::planned plan_expand(const row_of_entry_problem& p, const machine& m) {
+plan::planned plan_row_of_entry(const row_of_entry_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   plan::planned plan;
   plan.by_name_only = true;
@@ -71,7 +71,8 @@ plan::planned plan_expand(const row_of_entry_problem& p, const machine& m) {
   return plan;
 }
 
-void run_expand(const context&, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
+void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan::planned&,
+                      const row_of_entry_buffers& b) {
   const std::uint64_t width = bytes(p.index);
   for (std::uint64_t row = 0; row < p.rows; ++row) {
     for (std::uint64_t e = b.first[row]; e < b.first[row + 1] && e < p.entries; ++e) {
@@ -83,6 +84,7 @@ void run_expand(const context&, const row_of_entry_problem& p, const plan::plann
 }  // namespace
 
 constinit const primitives::split_variant split_serial{"reference.serial", plan_serial, run_serial};
-constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", plan_expand, run_expand};
+constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", plan_row_of_entry,
+                                                                     run_row_of_entry};
 
 }  // namespace sheaf::reference

@@ -115,7 +115,7 @@ TEST(SortCheck, FindsWrongIndexes) {
 TEST(Occurrences, CountsTheKeysThatItWasTold) {
   jobs::occurrences counts(100000);
   EXPECT_TRUE(counts.empty());
-  for (std::uint64_t i = 0; i < counts.most(); ++i) ASSERT_TRUE(counts.insert({i, i * i}));
+  for (std::uint64_t i = 0; i < counts.capacity(); ++i) ASSERT_TRUE(counts.insert({i, i * i}));
   EXPECT_TRUE(counts.insert({7, 49}));
   EXPECT_FALSE(counts.insert({7, 50}));
   EXPECT_EQ(counts.next({7, 49}), 0U);

@@ -16,15 +16,15 @@ namespace sheaf::cuda {
 namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;
-constexpr std::uint64_t most_steps = 500;                // a stream queues some 1024 launches before its host waits
-constexpr std::uint64_t spin_nanoseconds_a_step = 5000;  // the host queues the steps meanwhile
-constexpr std::uint64_t most_warm_steps = 4096;          // the first cache; the second keeps what was written
+constexpr std::uint64_t most_steps = 500;                  // a stream takes some 1024 launches before the host waits
+constexpr std::uint64_t spin_nanoseconds_per_step = 5000;  // how long the device spins while the host queues a step
+constexpr std::uint64_t most_warm_steps = 4096;            // these fill L1; L2 still holds the cycle just written
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Device time between two points of a stream.
+/// Device time between two points of a stream.
 class stopwatch {
  public:
   explicit stopwatch(cudaStream_t stream) : stream_(stream) {
@@ -78,7 +78,8 @@ class cuda_probe final : public plan::probe {
     m.backend = backend_kind::cuda;
     m.versions = {{"cuda driver", version_text(driver)}, {"cuda runtime", version_text(runtime)}};
     m.memory_bytes = properties.totalGlobalMem;
-    // What L1 shares with shared memory, of which the system keeps a part: 228 KB stand for 256, 164 for 192.
+    // The first level is the memory that L1 and shared memory divide. The device reports what shared memory can have of
+    // it, 228 KB of 256 or 164 of 192.
     constexpr std::uint64_t granule = 64 * 1024;
     m.cache_levels = {ceil_div(properties.sharedMemPerMultiprocessor, granule) * granule,
                       static_cast<std::uint64_t>(properties.l2CacheSize)};
@@ -103,7 +104,7 @@ class cuda_probe final : public plan::probe {
         if (e.code() != error_code::out_of_memory || bytes <= least_memory) throw;
       }
     }
-    launch(ctx_, "calibrate: fill", fill_with_noise, wave_blocks(fill_with_noise), memory_.as<uint4>(),
+    launch(ctx_, "calibrate: fill", fill_with_random_bits, wave_blocks(fill_with_random_bits), memory_.as<uint4>(),
            bytes / sizeof(uint4));
     ctx_.wait();
     return bytes;
@@ -114,20 +115,20 @@ class cuda_probe final : public plan::probe {
     const std::uint64_t rounds = ceil_div(bytes, footprint);
     const std::uint64_t blocks = ceil_div(words * rounds, block_threads * words_in_copy);
     watch_.start();
-    launch(ctx_, "calibrate: copy", copy_over_and_over, blocks, memory_.as<const uint4>(), memory_.as<uint4>() + words,
+    launch(ctx_, "calibrate: copy", copy_repeatedly, blocks, memory_.as<const uint4>(), memory_.as<uint4>() + words,
            words - 1);
     return {watch_.stop(), blocks * block_threads * words_in_copy * 2 * sizeof(uint4)};
   }
 
   plan::timing chase(std::uint64_t footprint, std::uint64_t count) override {
     const std::uint64_t nodes = footprint / node_bytes;
-    if (chased_ != footprint) {
+    if (cycle_footprint_ != footprint) {
       int bits = 0;
       while (std::uint64_t{1} << bits < nodes) ++bits;
       launch(ctx_, "calibrate: cycle", write_cycle, ceil_div(nodes, block_threads), memory_.data(), nodes, bits);
       const auto first = reinterpret_cast<std::uint64_t>(memory_.data());
       copy_bytes(ctx_, sink_.as<std::uint64_t>() + 1, &first, sizeof first);
-      chased_ = footprint;
+      cycle_footprint_ = footprint;
     }
     launch_blocks(ctx_, "calibrate: chase", chase_pointers, 1, 1, min(nodes, most_warm_steps), count,
                   sink_.as<std::uint64_t>());
@@ -138,7 +139,7 @@ class cuda_probe final : public plan::probe {
 
   plan::timing access(plan::access_kind kind, std::uint64_t record_bytes, std::uint64_t footprint,
                       std::uint64_t count) override {
-    chased_ = 0;
+    cycle_footprint_ = 0;
     const auto with_word = [&](auto word) {
       using word_type = decltype(word);
       const bool wide = footprint / record_bytes > ~std::uint32_t{0};
@@ -182,7 +183,7 @@ class cuda_probe final : public plan::probe {
 
   plan::timing steps(std::uint64_t count) override {
     count = min(count, most_steps);
-    launch_blocks(ctx_, "calibrate: spin", spin, 1, 1, count * spin_nanoseconds_a_step);
+    launch_blocks(ctx_, "calibrate: spin", spin, 1, 1, count * spin_nanoseconds_per_step);
     watch_.start();
     for (std::uint64_t i = 0; i < count; ++i) launch(ctx_, "calibrate: step", do_nothing, 1);
     return {watch_.stop(), count};
@@ -192,7 +193,7 @@ class cuda_probe final : public plan::probe {
     std::uint64_t rounds = count;
     void* arguments[] = {&rounds};
     watch_.start();
-    require(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(meet_over_and_over),
+    require(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(repeat_grid_barrier),
                                         dim3(static_cast<unsigned>(state_of(ctx_).multiprocessors())),
                                         dim3(block_threads), arguments, 0, ctx_.stream()),
             "calibrate: barriers");
@@ -207,7 +208,7 @@ class cuda_probe final : public plan::probe {
     gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out});
   }
 
-  // As many blocks as the device runs at once.
+  // The blocks that the device runs at once.
   template <class... Parameters>
   std::uint64_t wave_blocks(void (*kernel)(Parameters...)) const {
     int blocks = 0;
@@ -220,14 +221,14 @@ class cuda_probe final : public plan::probe {
     std::uint32_t shift = 0;
     while (word_bytes << shift < record_bytes) ++shift;
     const std::uint64_t blocks = wave_blocks(kernel);
-    const std::uint64_t words_a_round = blocks * block_threads * accesses_in_flight;
-    const std::uint64_t rounds = ceil_div(count << shift, words_a_round);
+    const std::uint64_t words_per_round = blocks * block_threads * accesses_in_flight;
+    const std::uint64_t rounds = ceil_div(count << shift, words_per_round);
     const random_accesses a{
         memory_.data(), footprint / record_bytes, ++runs_ * 0x9e3779b97f4a7c15U, static_cast<std::uint32_t>(rounds),
         shift,          sink_.as<std::uint32_t>()};
     watch_.start();
     launch(ctx_, "calibrate: random accesses", kernel, blocks, a);
-    return {watch_.stop(), rounds * words_a_round >> shift};
+    return {watch_.stop(), rounds * words_per_round >> shift};
   }
 
   context ctx_;
@@ -236,7 +237,7 @@ class cuda_probe final : public plan::probe {
   buffer memory_;
   buffer sink_;
   buffer one_record_;
-  std::uint64_t chased_ = 0;  // footprint of the cycle that memory holds
+  std::uint64_t cycle_footprint_ = 0;  // bytes of the pointer cycle that memory_ holds; 0: none
   std::uint64_t runs_ = 0;
 };
 

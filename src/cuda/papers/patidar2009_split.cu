@@ -1,15 +1,16 @@
 #include <algorithm>
 
-#include "cuda/block/scan.cuh"
-#include "cuda/split/arguments.cuh"
 #include "cuda/split/cost.hpp"
+#include "cuda/split/passes.hpp"
+#include "cuda/split/scan_kernels.cuh"
 #include "primitives/split.hpp"
 
-// The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to be compared with:
-// blocks of one warp take a segment of the list each; counts go to a table in column-major order, whose prefix sums say
-// where each block's share of a category begins; lanes take their places in the order of the records by taking turns
-// (Appendix A). In one step, records go straight to their places; in two, the segment is put in order in global memory
-// first, and then copied run by run. Both run by name only; 8-byte records that hold their key of up to 8 bits.
+// The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to compare with. Each
+// block is one warp and takes a segment of the list. Segment histograms go to a table in column-major order; its prefix
+// sums say where each segment's run of a category begins. Lanes increment counters in turn, in the order of the records
+// (Appendix A). The one-step variant scatters records straight to the output. The two-step variant sorts each segment
+// in global memory first and then copies it run by run. Both run by name only, on 8-byte records that hold their key of
+// up to 8 bits.
 namespace sheaf::cuda {
 namespace {
 
@@ -23,7 +24,7 @@ constexpr std::uint32_t bins = narrow_bins;
 
 std::uint64_t segments_of(const split_problem& p) { return ceil_div(p.count, segment_records); }
 
-/// Step 1: counts of each segment, by atomics in shared memory; count[bin][segment].
+/// Step 1: the histogram of each segment, by atomics in shared memory, to table[bin][segment].
 __global__ void __launch_bounds__(warp_lanes) count_segments(const uint2* in, std::uint64_t count, word_field field,
                                                              std::uint32_t* table, std::uint64_t segments) {
   __shared__ std::uint32_t histogram[bins];
@@ -37,11 +38,11 @@ __global__ void __launch_bounds__(warp_lanes) count_segments(const uint2* in, st
   for (std::uint32_t b = threadIdx.x; b < bins; b += warp_lanes) table[b * segments + blockIdx.x] = histogram[b];
 }
 
-/// Step 2: where each segment's run of a category begins, in place; a block for each category, whose totals come first.
+/// Step 2: prefix sums of the table, one block a category. The totals of the categories are summed and scanned first.
 constexpr std::uint32_t scan_threads = 256;
 
 __global__ void __launch_bounds__(scan_threads)
-    add_up_rows(const std::uint32_t* table, std::uint64_t segments, unsigned long long* total) {
+    sum_rows(const std::uint32_t* table, std::uint64_t segments, unsigned long long* total) {
   __shared__ unsigned long long sums[scan_threads];
   unsigned long long sum = 0;
   for (std::uint64_t s = threadIdx.x; s < segments; s += scan_threads) sum += table[blockIdx.x * segments + s];
@@ -54,8 +55,9 @@ __global__ void __launch_bounds__(scan_threads)
   if (threadIdx.x == 0) total[blockIdx.x] = sums[0];
 }
 
-__global__ void __launch_bounds__(scan_threads) scan_rows(const std::uint32_t* table, std::uint64_t segments,
-                                                          const unsigned long long* bin_begin, std::uint64_t* place) {
+__global__ void __launch_bounds__(scan_threads)
+    scan_rows(const std::uint32_t* table, std::uint64_t segments, const unsigned long long* bin_begin,
+              std::uint64_t* run_begin) {
   __shared__ __align__(16) unsigned long long warp_sums[scan_threads / 32];
   unsigned long long begin = bin_begin[blockIdx.x];
   for (std::uint64_t first = 0; first < segments; first += scan_threads) {
@@ -63,7 +65,7 @@ __global__ void __launch_bounds__(scan_threads) scan_rows(const std::uint32_t* t
     unsigned long long sum[1] = {s < segments ? table[blockIdx.x * segments + s] : 0};
     const unsigned long long own = sum[0];
     scan_bins<scan_threads, scan_threads>(sum, warp_sums);
-    if (s < segments) place[blockIdx.x * segments + s] = begin + sum[0];
+    if (s < segments) run_begin[blockIdx.x * segments + s] = begin + sum[0];
     __shared__ unsigned long long last;
     if (threadIdx.x == scan_threads - 1) last = sum[0] + own;
     __syncthreads();
@@ -72,19 +74,19 @@ __global__ void __launch_bounds__(scan_threads) scan_rows(const std::uint32_t* t
   }
 }
 
-/// The ordered atomic increment of Appendix A: the lanes of the only warp take turns.
-__device__ __forceinline__ std::uint32_t increment_in_turn(std::uint32_t* counter, bool here) {
+/// The ordered atomic increment of Appendix A: the lanes of the block's only warp increment in turn.
+__device__ __forceinline__ std::uint32_t increment_in_turn(std::uint32_t* counter, bool has_record) {
   std::uint32_t own = 0;
   for (std::uint32_t turn = 0; turn < warp_lanes; ++turn) {
-    if (threadIdx.x == turn && here) own = (*counter)++;
+    if (threadIdx.x == turn && has_record) own = (*counter)++;
     __syncwarp();
   }
   return own;
 }
 
-/// Step 3 in one step: each record goes to its place.
+/// One-step variant, step 3: scatters each record to the output.
 __global__ void __launch_bounds__(warp_lanes)
-    scatter_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint64_t* place,
+    scatter_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint64_t* run_begin,
                      std::uint64_t segments, uint2* out) {
   __shared__ std::uint32_t next[bins];
   for (std::uint32_t b = threadIdx.x; b < bins; b += warp_lanes) next[b] = 0;
@@ -92,18 +94,18 @@ __global__ void __launch_bounds__(warp_lanes)
   const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
   for (std::uint32_t s0 = 0; s0 < segment_records && first + s0 < count; s0 += warp_lanes) {
     const std::uint64_t i = first + s0 + threadIdx.x;
-    const bool here = i < count;
-    const uint2 word = here ? in[i] : uint2{};
-    const std::uint32_t b = here ? category_of(word, field) : 0;
-    const std::uint32_t rank = increment_in_turn(&next[b], here);
-    if (here) out[place[b * segments + blockIdx.x] + rank] = word;
+    const bool has_record = i < count;
+    const uint2 word = has_record ? in[i] : uint2{};
+    const std::uint32_t b = has_record ? category_of(word, field) : 0;
+    const std::uint32_t rank = increment_in_turn(&next[b], has_record);
+    if (has_record) out[run_begin[b * segments + blockIdx.x] + rank] = word;
   }
 }
 
-/// Steps 3 and 4 in two: the segment is put in order in `local`, then lanes copy neighbours to neighbours.
+/// Two-step variant, step 3: sorts each segment in `local`, which is global memory.
 __global__ void __launch_bounds__(warp_lanes)
-    split_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint32_t* table,
-                   std::uint64_t segments, uint2* local) {
+    sort_segments(const uint2* in, std::uint64_t count, word_field field, const std::uint32_t* table,
+                  std::uint64_t segments, uint2* local) {
   __shared__ std::uint32_t next[bins];
   constexpr std::uint32_t per_lane = bins / warp_lanes;
   std::uint32_t begin[per_lane];
@@ -117,17 +119,18 @@ __global__ void __launch_bounds__(warp_lanes)
   const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
   for (std::uint32_t s0 = 0; s0 < segment_records && first + s0 < count; s0 += warp_lanes) {
     const std::uint64_t i = first + s0 + threadIdx.x;
-    const bool here = i < count;
-    const uint2 word = here ? in[i] : uint2{};
-    const std::uint32_t rank = increment_in_turn(&next[here ? category_of(word, field) : 0], here);
-    if (here) local[first + rank] = word;
+    const bool has_record = i < count;
+    const uint2 word = has_record ? in[i] : uint2{};
+    const std::uint32_t rank = increment_in_turn(&next[has_record ? category_of(word, field) : 0], has_record);
+    if (has_record) local[first + rank] = word;
   }
 }
 
+/// Two-step variant, step 4: copies the runs of each sorted segment to the output, adjacent lanes adjacent records.
 __global__ void __launch_bounds__(warp_lanes)
     copy_segments(const uint2* local, std::uint64_t count, word_field field, const std::uint32_t* table,
-                  const std::uint64_t* place, std::uint64_t segments, uint2* out) {
-  __shared__ std::uint64_t delta[bins];
+                  const std::uint64_t* run_begin, std::uint64_t segments, uint2* out) {
+  __shared__ std::uint64_t output_shift[bins];
   constexpr std::uint32_t per_lane = bins / warp_lanes;
   std::uint32_t begin[per_lane];
   for (std::uint32_t j = 0; j < per_lane; ++j) {
@@ -137,30 +140,35 @@ __global__ void __launch_bounds__(warp_lanes)
   scan_bins<bins, warp_lanes>(begin, warp_sums);
   for (std::uint32_t j = 0; j < per_lane; ++j) {
     const std::uint32_t b = threadIdx.x * per_lane + j;
-    delta[b] = place[b * segments + blockIdx.x] - begin[j];
+    output_shift[b] = run_begin[b * segments + blockIdx.x] - begin[j];
   }
   __syncwarp();
   const std::uint64_t first = std::uint64_t{blockIdx.x} * segment_records;
   for (std::uint32_t s = threadIdx.x; s < segment_records && first + s < count; s += warp_lanes) {
     const uint2 word = local[first + s];
-    out[delta[category_of(word, field)] + s] = word;
+    out[output_shift[category_of(word, field)] + s] = word;
   }
 }
 
 // ---- plans and runs
 
-struct layout {
-  std::uint64_t total, bin_begin, place, table, local, end;  // bytes from the beginning
+/// Where the parts of the scratch begin, in bytes; the totals begin at 0.
+struct scratch_layout {
+  std::uint64_t bin_begin;
+  std::uint64_t run_begin;
+  std::uint64_t table;
+  std::uint64_t local;
+  std::uint64_t bytes;  ///< size of the whole scratch
 };
 
-layout layout_of(const split_problem& p, bool two_steps) {
-  layout l{};
+scratch_layout layout_of(const split_problem& p, bool two_steps) {
+  scratch_layout l{};
   const std::uint64_t entries = bins * segments_of(p);
   l.bin_begin = bins * sizeof(std::uint64_t);
-  l.place = 2 * l.bin_begin;
-  l.table = l.place + entries * sizeof(std::uint64_t);
+  l.run_begin = 2 * l.bin_begin;
+  l.table = l.run_begin + entries * sizeof(std::uint64_t);
   l.local = l.table + entries * sizeof(std::uint32_t);
-  l.end = l.local + (two_steps ? p.count * sizeof(uint2) : 0);
+  l.bytes = l.local + (two_steps ? p.count * sizeof(uint2) : 0);
   return l;
 }
 
@@ -171,12 +179,12 @@ plan::planned plan_paper(const split_problem& p, const machine& m, bool two_step
     return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
   }
   if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("takes 2^32 segments at most");
-  // Lanes that take turns leave one of 32 at work.
+  // While lanes increment in turn, one lane of 32 works.
   constexpr double turns_per_second = 1.2e9;  // of records, an H200's
   plan::planned plan = stable_pass_cost(p, m);
   plan.add("turns", static_cast<double>(p.count) / turns_per_second * 132 / std::max(1U, m.parallelism) / 10);
   if (two_steps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
-  plan.scratch_bytes = layout_of(p, two_steps).end;
+  plan.scratch_bytes = layout_of(p, two_steps).bytes;
   plan.by_name_only = true;
   return plan;
 }
@@ -186,7 +194,7 @@ plan::planned plan_two_step(const split_problem& p, const machine& m) { return p
 
 void run_paper(const context& ctx, const char* what, const split_problem& p, const plan::planned& plan,
                const split_buffers& b, bool two_steps) {
-  const device_scope here(ctx.device());
+  const device_scope current_device(ctx.device());
   if (p.count == 0) {
     if (b.offsets == nullptr) return;
     require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), what);
@@ -194,10 +202,10 @@ void run_paper(const context& ctx, const char* what, const split_problem& p, con
   }
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
-  const layout l = layout_of(p, two_steps);
+  const scratch_layout l = layout_of(p, two_steps);
   auto* const total = reinterpret_cast<unsigned long long*>(scratch);
   auto* const bin_begin = reinterpret_cast<unsigned long long*>(scratch + l.bin_begin);
-  auto* const place = reinterpret_cast<std::uint64_t*>(scratch + l.place);
+  auto* const run_begin = reinterpret_cast<std::uint64_t*>(scratch + l.run_begin);
   auto* const table = reinterpret_cast<std::uint32_t*>(scratch + l.table);
   auto* const local = reinterpret_cast<uint2*>(scratch + l.local);
   const auto* const in = reinterpret_cast<const uint2*>(b.in.data);
@@ -205,20 +213,20 @@ void run_paper(const context& ctx, const char* what, const split_problem& p, con
   const word_field field = word_field_of(p.bits, 8);
   const std::uint64_t segments = segments_of(p);
   launch_blocks(ctx, what, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
-  launch_blocks(ctx, what, add_up_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
-  launch_blocks(ctx, what, begin_bins<bins>, 1, column_threads, static_cast<const unsigned long long*>(total),
+  launch_blocks(ctx, what, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
+  launch_blocks(ctx, what, scan_totals<bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
                 bin_begin, b.offsets, p.categories);
   launch_blocks(ctx, what, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
-                static_cast<const unsigned long long*>(bin_begin), place);
+                static_cast<const unsigned long long*>(bin_begin), run_begin);
   if (!two_steps) {
     launch_blocks(ctx, what, scatter_segments, segments, warp_lanes, in, p.count, field,
-                  static_cast<const std::uint64_t*>(place), segments, out);
+                  static_cast<const std::uint64_t*>(run_begin), segments, out);
     return;
   }
-  launch_blocks(ctx, what, split_segments, segments, warp_lanes, in, p.count, field,
+  launch_blocks(ctx, what, sort_segments, segments, warp_lanes, in, p.count, field,
                 static_cast<const std::uint32_t*>(table), segments, local);
   launch_blocks(ctx, what, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
-                static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(place), segments, out);
+                static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 
 void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {

@@ -2,15 +2,16 @@
 
 #include "cuda/device/launch.cuh"
 
-// Adds up runs of one slot in a list of slots and values that is in order of slots. Tiles add what lies inside them;
-// what reaches over an edge goes to a shorter list, of two entries a tile, which is treated alike. The order of
-// additions depends on positions alone, so that sums of floats are the same in every run.
+// Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. A tile writes
+// the sums of segments that lie inside it. Segments that reach over a tile's edge leave carries: two pairs a tile,
+// which form a shorter sorted list that the next launch reduces likewise. The order of additions depends on positions
+// alone, so sums of floats are deterministic.
 namespace sheaf::cuda {
 
-constexpr int segment_items = 8;
+constexpr int segment_items = 8;  ///< pairs of a thread
 constexpr std::uint32_t segment_tile = block_threads * segment_items;
 
-/// Scratch for the shorter lists.
+/// Scratch of the carry lists of all launches.
 constexpr std::uint64_t segment_scratch_bytes(std::uint64_t count, std::uint64_t value_bytes) {
   std::uint64_t bytes = 0;
   while (count > segment_tile) {
@@ -21,73 +22,74 @@ constexpr std::uint64_t segment_scratch_bytes(std::uint64_t count, std::uint64_t
 }
 
 template <class T>
-struct slot_list {
+struct sorted_pairs {
   const std::uint32_t* slot;
   const T* value;
   std::uint64_t count;
 };
 
-/// x + this is x, for -0 too.
+/// The sum of no values: x + -0.0 is x for every x, -0.0 included.
 template <class T>
-constexpr T no_sum = T(-0.0);
+constexpr T empty_sum = T(-0.0);
 
-/// Slots from `past` on are left out. With one tile nothing is carried.
+/// Reduces one tile a block. Sums of slots from slot_limit on are dropped. A grid of one block carries nothing.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    add_tile_segments(slot_list<T> list, std::uint32_t past, T* out, std::uint32_t* carry_slot, T* carry_value) {
+    reduce_tiles(sorted_pairs<T> list, std::uint32_t slot_limit, T* out, std::uint32_t* carry_slot, T* carry_value) {
   __shared__ std::uint32_t tile_slot[segment_tile];
   __shared__ T tile_value[segment_tile];
   __shared__ std::uint32_t last_slot[block_threads];
   __shared__ T warp_sum[block_threads / 32];
-  __shared__ unsigned char warp_breaks[block_threads / 32];
+  __shared__ unsigned char warp_has_start[block_threads / 32];
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * segment_tile;
-  const auto records = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
+  const auto pairs = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
 #pragma unroll
   for (int k = 0; k < segment_items; ++k) {
     const std::uint32_t s = k * block_threads + threadIdx.x;
-    // Past the end lie values of the last slot that change nothing.
-    const std::uint64_t from = begin + min(s, records - 1);
-    tile_slot[s] = __ldcs(list.slot + from);
-    tile_value[s] = s < records ? __ldcs(list.value + from) : no_sum<T>;
+    // Past the end, the tile is filled with empty sums of the last slot.
+    const std::uint64_t i = begin + min(s, pairs - 1);
+    tile_slot[s] = __ldcs(list.slot + i);
+    tile_value[s] = s < pairs ? __ldcs(list.value + i) : empty_sum<T>;
   }
   __syncthreads();
   const std::uint32_t edge_slots[2] = {tile_slot[0], tile_slot[segment_tile - 1]};
-  const bool alone = gridDim.x == 1;
-  const auto carry = [&](std::uint32_t edge, std::uint32_t slot, T sum) {
+  const bool is_only_tile = gridDim.x == 1;
+  const auto write_carry = [&](std::uint32_t edge, std::uint32_t slot, T sum) {
     carry_slot[2 * std::uint64_t{blockIdx.x} + edge] = slot;
     carry_value[2 * std::uint64_t{blockIdx.x} + edge] = sum;
   };
-  const auto finish = [&](std::uint32_t slot, T sum) {
-    if (!alone && slot == edge_slots[0]) {
-      carry(0, slot, sum);
-      if (slot == edge_slots[1]) carry(1, slot, no_sum<T>);
-    } else if (!alone && slot == edge_slots[1]) {
-      carry(1, slot, sum);
-    } else if (slot < past) {
+  const auto write_sum = [&](std::uint32_t slot, T sum) {
+    if (!is_only_tile && slot == edge_slots[0]) {
+      write_carry(0, slot, sum);
+      if (slot == edge_slots[1]) write_carry(1, slot, empty_sum<T>);
+    } else if (!is_only_tile && slot == edge_slots[1]) {
+      write_carry(1, slot, sum);
+    } else if (slot < slot_limit) {
       out[slot] += sum;
     }
   };
 
-  // The thread's own entries: runs that begin and end inside are done, the first and the last stay open.
+  // The thread reduces its own pairs. Segments that begin and end inside are written; the first one (head_sum) and the
+  // last one (sum) may go on in other threads.
   const std::uint32_t* const slots = tile_slot + threadIdx.x * segment_items;
   const T* const values = tile_value + threadIdx.x * segment_items;
   const std::uint32_t first_slot = slots[0];
   std::uint32_t slot = first_slot;
-  T head = no_sum<T>;
+  T head_sum = empty_sum<T>;
   T sum = values[0];
-  bool breaks = false;
+  bool has_boundary = false;
 #pragma unroll
   for (int k = 1; k < segment_items; ++k) {
     if (slots[k] == slot) {
       sum += values[k];
       continue;
     }
-    if (breaks) {
-      finish(slot, sum);
+    if (has_boundary) {
+      write_sum(slot, sum);
     } else {
-      head = sum;
+      head_sum = sum;
     }
-    breaks = true;
+    has_boundary = true;
     slot = slots[k];
     sum = values[k];
   }
@@ -95,45 +97,46 @@ __global__ void __launch_bounds__(block_threads)
   __syncthreads();
   const bool continues = threadIdx.x > 0 && last_slot[threadIdx.x - 1] == first_slot;
 
-  // Sums of open runs up to each thread's end, and whether one began on the way.
-  T open = sum;
-  bool began = breaks || !continues;
+  // Segmented scan over the block: open_sum is the sum of the segment that is open at the thread's end, from the
+  // segment's beginning on if has_start, else from the first lane on.
+  T open_sum = sum;
+  bool has_start = has_boundary || !continues;
   const std::uint32_t lane = threadIdx.x % 32;
 #pragma unroll
   for (std::uint32_t step = 1; step < 32; step *= 2) {
-    const T left = __shfl_up_sync(~0U, open, step);
-    const bool left_began = __shfl_up_sync(~0U, static_cast<int>(began), step) != 0;
-    if (lane >= step && !began) {
-      open = left + open;
-      began = left_began;
+    const T earlier_sum = __shfl_up_sync(~0U, open_sum, step);
+    const bool earlier_start = __shfl_up_sync(~0U, static_cast<int>(has_start), step) != 0;
+    if (lane >= step && !has_start) {
+      open_sum = earlier_sum + open_sum;
+      has_start = earlier_start;
     }
   }
   if (lane == 31) {
-    warp_sum[threadIdx.x / 32] = open;
-    warp_breaks[threadIdx.x / 32] = began ? 1 : 0;
+    warp_sum[threadIdx.x / 32] = open_sum;
+    warp_has_start[threadIdx.x / 32] = has_start ? 1 : 0;
   }
   __syncthreads();
-  T before = no_sum<T>;  // the open run at the end of the warps before
+  T sum_before_warp = empty_sum<T>;  // sum of the segment that is open at the end of the warps before this one
   for (std::uint32_t w = 0; w < threadIdx.x / 32; ++w)
-    before = warp_breaks[w] != 0 ? warp_sum[w] : before + warp_sum[w];
-  if (!began) open = before + open;
-  T entering = __shfl_up_sync(~0U, open, 1);
-  if (lane == 0) entering = before;
+    sum_before_warp = warp_has_start[w] != 0 ? warp_sum[w] : sum_before_warp + warp_sum[w];
+  if (!has_start) open_sum = sum_before_warp + open_sum;
+  T sum_before_thread = __shfl_up_sync(~0U, open_sum, 1);
+  if (lane == 0) sum_before_thread = sum_before_warp;
 
-  if (breaks) finish(first_slot, continues ? entering + head : head);
-  const bool ends = threadIdx.x == block_threads - 1 || tile_slot[(threadIdx.x + 1) * segment_items] != slot;
-  if (ends) finish(slot, open);
+  if (has_boundary) write_sum(first_slot, continues ? sum_before_thread + head_sum : head_sum);
+  const bool ends_segment = threadIdx.x == block_threads - 1 || tile_slot[(threadIdx.x + 1) * segment_items] != slot;
+  if (ends_segment) write_sum(slot, open_sum);
 }
 
-/// out[slot] += the sum of the slot's values, for each slot below `past`.
+/// Queues out[slot] += the sum of the slot's values, for each slot below slot_limit.
 template <class T>
-void add_segments(const context& ctx, const char* what, slot_list<T> list, std::uint32_t past, T* out,
-                  std::byte* scratch) {
+void add_segmented_sums(const context& ctx, const char* what, sorted_pairs<T> list, std::uint32_t slot_limit, T* out,
+                        std::byte* scratch) {
   while (true) {
     const std::uint64_t tiles = ceil_div(list.count, segment_tile);
     T* const carry_value = reinterpret_cast<T*>(scratch);
     auto* const carry_slot = reinterpret_cast<std::uint32_t*>(carry_value + 2 * tiles);
-    launch(ctx, what, add_tile_segments<T>, tiles, list, past, out, carry_slot, carry_value);
+    launch(ctx, what, reduce_tiles<T>, tiles, list, slot_limit, out, carry_slot, carry_value);
     if (tiles == 1) return;
     list = {carry_slot, carry_value, 2 * tiles};
     scratch += list.count * (sizeof(T) + sizeof(std::uint32_t));

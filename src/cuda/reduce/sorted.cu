@@ -7,41 +7,41 @@
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/split.hpp"
 
-// Values are put in order of their slots, and runs of one slot are added up in an order that their positions alone
-// decide: sums of floats are the same in every run, and slots out of cache are written once.
+// The variant cuda.sorted: a stable LSD radix sort of (slot, value) pairs, then a segmented reduction. The order of
+// additions depends on positions alone, so sums of floats are deterministic; and each slot is written once, which pays
+// where slots are out of cache.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
-
-/// A bad index becomes one slot more, after all others.
-pair_passes passes_for(const scatter_reduce_problem& p) {
+/// The sort. A bad index counts as one more slot, which sorts behind all others.
+pair_passes sort_passes(const scatter_reduce_problem& p) {
   pair_passes passes;
   const std::uint64_t slots = std::min<std::uint64_t>(p.indexed_count + 1, std::uint64_t{1} << 32);
   passes.key_bits = std::max(1U, primitives::category_bits(slots));
   passes.value_bytes = static_cast<std::uint32_t>(bytes(p.type));
   passes.count = p.count;
-  passes.keeps_keys = true;
+  passes.writes_keys = true;
   return passes;
 }
 
-/// Indices of 8 bytes become slots first, as keys of passes have 32 bits.
-bool is_wide(const scatter_reduce_problem& p) { return bytes(p.index) == 8; }
+/// Indices of 8 bytes are narrowed to slots of 32 bits first, because the passes take keys of at most 32 bits.
+bool narrows_index(const scatter_reduce_problem& p) { return bytes(p.index) == 8; }
 
-struct sorted_room {
-  std::uint64_t values;  ///< in order
-  std::uint64_t slots;   ///< of wide indices
-  std::uint64_t carries;
-  std::uint64_t bytes;
+/// Where the parts of the scratch begin, in bytes; that of the passes begins at 0.
+struct scratch_layout {
+  std::uint64_t values;   ///< sorted values
+  std::uint64_t slots;    ///< indices of 8 bytes, narrowed
+  std::uint64_t carries;  ///< scratch of the segmented reduction
+  std::uint64_t bytes;    ///< size of the whole scratch
 
-  explicit sorted_room(const scatter_reduce_problem& p) {
-    const pair_passes passes = passes_for(p);
-    values = aligned(pair_scratch_bytes(passes));
-    slots = values + aligned(p.count * passes.value_bytes);
-    carries = slots + (is_wide(p) ? aligned(p.count * sizeof(std::uint32_t)) : 0);
+  explicit scratch_layout(const scatter_reduce_problem& p) {
+    const pair_passes passes = sort_passes(p);
+    values = scratch_aligned(pair_scratch_bytes(passes));
+    slots = values + scratch_aligned(p.count * passes.value_bytes);
+    carries = slots + (narrows_index(p) ? scratch_aligned(p.count * sizeof(std::uint32_t)) : 0);
     bytes = carries + segment_scratch_bytes(p.count, passes.value_bytes);
   }
 };
@@ -50,32 +50,32 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.op != reduction::add) return plan::rejected("adds");
   if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
-  primitives::split_problem values;
-  values.backend = p.backend;
-  values.count = p.count;
-  values.record_bytes = values.in_stride_bytes = values.out_stride_bytes = bytes(p.type);
-  values.word_bytes = static_cast<std::uint32_t>(bytes(p.type));
-  values.key_from = split_key::kind::category;
-  values.key_stride_bytes = sizeof(std::uint32_t);
-  const pair_passes passes = passes_for(p);
-  plan::planned plan = pair_passes_cost(values, m, passes.key_bits, passes_of(passes), true);
+  primitives::split_problem split;
+  split.backend = p.backend;
+  split.count = p.count;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = bytes(p.type);
+  split.word_bytes = static_cast<std::uint32_t>(bytes(p.type));
+  split.key_from = split_key::kind::category;
+  split.key_stride_bytes = sizeof(std::uint32_t);
+  const pair_passes passes = sort_passes(p);
+  plan::planned plan = pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true);
   const auto count = static_cast<double>(p.count);
   const auto value = static_cast<double>(bytes(p.type));
-  if (is_wide(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
-  // Slots that are few among many lie alone in what memory fetches.
+  if (narrows_index(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
+  // Where few of many slots are written, each lies alone in its memory fetch.
   const auto slots = static_cast<double>(std::max<std::uint64_t>(1, std::min(p.count, p.indexed_count)));
-  const double apart = static_cast<double>(p.indexed_bytes()) / slots;
-  const double fetched = std::clamp(apart, value, static_cast<double>(m.fetch_bytes));
-  plan.add("sums", (count * (4 + value) + slots * 2 * fetched) / m.copy_bytes_per_second);
-  plan.scratch_bytes = sorted_room(p).bytes;
+  const double bytes_per_slot = static_cast<double>(p.indexed_bytes()) / slots;
+  const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(m.fetch_bytes));
+  plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / m.copy_bytes_per_second);
+  plan.scratch_bytes = scratch_layout(p).bytes;
   return plan;
 }
 
 constexpr int slots_per_thread = 4;
 
-/// slot[i] = index[i]; bad ones become bad_slot and are reported.
+/// slot[i] = index[i]; a bad index becomes bad_slot and is reported.
 __global__ void __launch_bounds__(block_threads)
-    narrow_slots(const __grid_constant__ move_arguments a, std::uint32_t bad_slot, std::uint32_t* slot) {
+    narrow_indices(const __grid_constant__ move_arguments a, std::uint32_t bad_slot, std::uint32_t* slot) {
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (block_threads * slots_per_thread) + threadIdx.x;
 #pragma unroll
   for (int k = 0; k < slots_per_thread; ++k) {
@@ -87,46 +87,45 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class T>
-void run_with(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b,
-              std::byte* scratch) {
+void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b, std::byte* scratch) {
   constexpr const char* what = "cuda.sorted";
-  const sorted_room room(p);
+  const scratch_layout layout(p);
   const auto bad_slot = static_cast<std::uint32_t>(p.indexed_count);
-  pair_passes passes = passes_for(p);
+  pair_passes passes = sort_passes(p);
   passes.values = static_cast<const std::byte*>(b.in.data);
-  passes.out = scratch + room.values;
+  passes.out = scratch + layout.values;
   passes.keys = {.data = static_cast<const std::byte*>(b.index.data),
                  .stride = sizeof(std::uint32_t),
                  .word_bytes = sizeof(std::uint32_t),
                  .bits = {0, 32},
                  .categories = p.indexed_count,
-                 .checks = true,
+                 .may_be_bad = true,
                  .role = core::index_role::slot_index,
                  .type = p.index};
-  if (is_wide(p)) {
+  if (narrows_index(p)) {
     const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
-    launch(ctx, what, narrow_slots, ceil_div(p.count, block_threads * slots_per_thread),
+    launch(ctx, what, narrow_indices, ceil_div(p.count, block_threads * slots_per_thread),
            arguments_of(p, nullptr, nullptr, b.index, guard), bad_slot,
-           reinterpret_cast<std::uint32_t*>(scratch + room.slots));
-    passes.keys.data = scratch + room.slots;
+           reinterpret_cast<std::uint32_t*>(scratch + layout.slots));
+    passes.keys.data = scratch + layout.slots;
     passes.keys.bits = {0, passes.key_bits};
-    passes.keys.checks = false;
+    passes.keys.may_be_bad = false;
   }
   const std::uint32_t* const slots = run_pair_passes(ctx, what, passes, scratch);
-  add_segments<T>(ctx, what, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
-                  static_cast<T*>(b.out.data), scratch + room.carries);
+  add_segmented_sums<T>(ctx, what, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
+                        static_cast<T*>(b.out.data), scratch + layout.carries);
 }
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
                 const scatter_reduce_buffers& b) {
-  const device_scope here(ctx.device());
+  const device_scope current_device(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   switch (p.type) {
-    case value_type::f32: return run_with<float>(ctx, p, b, memory.as<std::byte>());
-    case value_type::f64: return run_with<double>(ctx, p, b, memory.as<std::byte>());
+    case value_type::f32: return run_as<float>(ctx, p, b, memory.as<std::byte>());
+    case value_type::f64: return run_as<double>(ctx, p, b, memory.as<std::byte>());
     case value_type::i32:
-    case value_type::u32: return run_with<std::uint32_t>(ctx, p, b, memory.as<std::byte>());
-    default: return run_with<std::uint64_t>(ctx, p, b, memory.as<std::byte>());
+    case value_type::u32: return run_as<std::uint32_t>(ctx, p, b, memory.as<std::byte>());
+    default: return run_as<std::uint64_t>(ctx, p, b, memory.as<std::byte>());
   }
 }
 

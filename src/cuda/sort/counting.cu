@@ -3,7 +3,7 @@
 
 #include "cuda/block/scan.cuh"
 #include "cuda/device/state.hpp"
-#include "cuda/split/arguments.cuh"
+#include "cuda/split/launch.cuh"
 #include "primitives/sort.hpp"
 
 // Rows of one byte that are their own key: they are counted, and written as often as they were there.

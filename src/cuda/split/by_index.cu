@@ -3,9 +3,9 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
 
-// Wide and odd records: their numbers are split, then each record moves once (Patidar and Narayanan 2009, section 3.3).
+// The variant cuda.by_index, for records that no single word holds: cuda.stable splits their numbers, then each record
+// moves once, by a gather or a scatter (Patidar and Narayanan 2009, section 3.3).
 namespace sheaf::cuda {
-
 namespace {
 
 using primitives::movement;
@@ -13,12 +13,12 @@ using primitives::split_buffers;
 using primitives::split_problem;
 using primitives::split_product;
 
-/// Records that are left out must not be read into the output: then they are put where they go instead of fetched.
-bool scatters(const split_problem& p) { return p.checks_category(); }
+/// Records move by a scatter where some may have bad categories, because a gather would read these into the output.
+bool moves_by_scatter(const split_problem& p) { return p.checks_category(); }
 
 split_problem index_problem(const split_problem& p) {
   split_problem index = p;
-  index.product = scatters(p) ? split_product::scatter_index : split_product::gather_index;
+  index.product = moves_by_scatter(p) ? split_product::scatter_index : split_product::gather_index;
   index.stable = true;
   index.index = p.count < ~std::uint32_t{0} ? index_type::u32 : index_type::u64;
   index.record_bytes = index.in_stride_bytes = index.out_stride_bytes = bytes(index.index);
@@ -32,16 +32,16 @@ movement movement_of(const split_problem& p, index_type type) {
   m.backend = p.backend;
   m.count = m.indexed_count = p.count;
   m.record_bytes = p.record_bytes;
-  m.sequential_stride_bytes = scatters(p) ? p.in_stride_bytes : p.out_stride_bytes;
-  m.indexed_stride_bytes = scatters(p) ? p.out_stride_bytes : p.in_stride_bytes;
+  m.sequential_stride_bytes = moves_by_scatter(p) ? p.in_stride_bytes : p.out_stride_bytes;
+  m.indexed_stride_bytes = moves_by_scatter(p) ? p.out_stride_bytes : p.in_stride_bytes;
   m.word_bytes = p.word_bytes;
   m.index = type;
-  // A category's records lie some `categories` records apart, more or less, and the next category sweeps over the list
-  // again: narrow ones share no fetch then, as at random.
+  // The records of a category lie about `categories` records apart, and each category sweeps over the whole list. Two
+  // narrow records of a category then share no memory fetch, as in a random pattern.
   constexpr std::uint64_t fetch_bytes = 64;
-  constexpr std::uint64_t few = 16;
-  m.pattern = p.record_bytes < fetch_bytes && p.categories > few ? access_pattern::random()
-                                                                 : access_pattern::strided(p.categories);
+  constexpr std::uint64_t few_categories = 16;
+  m.pattern = p.record_bytes < fetch_bytes && p.categories > few_categories ? access_pattern::random()
+                                                                            : access_pattern::strided(p.categories);
   return m;
 }
 
@@ -52,7 +52,8 @@ plan::planned plan_by_index(const split_problem& p, const machine& m) {
   const plan::planned split = split_stable.plan(index, m);
   if (!split.applicable()) return split;
   const movement moving = movement_of(p, index.index);
-  const plan::planned move = to_plan(scatters(p) ? scatter_cost(moving, m) : gather_cost(moving, m), m, scatters(p));
+  const plan::planned move =
+      to_plan(moves_by_scatter(p) ? scatter_cost(moving, m) : gather_cost(moving, m), m, moves_by_scatter(p));
   plan::planned plan;
   plan.add("index", split.seconds);
   plan.add("records", move.seconds);
@@ -63,11 +64,11 @@ plan::planned plan_by_index(const split_problem& p, const machine& m) {
 
 void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
   constexpr const char* what = "cuda.by_index";
-  const device_scope here(ctx.device());
+  const device_scope current_device(ctx.device());
   const split_problem index = index_problem(p);
   const core::scratch memory(ctx.state(), std::max<std::uint64_t>(plan.scratch_bytes, 1));
   const index_output list(memory.as<void>(), p.count, index.index);
-  if (scatters(p)) {  // what stays so names no record
+  if (moves_by_scatter(p)) {  // entries that the split leaves as they are must name no record
     require(cudaMemsetAsync(list.data, 0xff, plan.scratch_bytes, ctx.stream()), what);
   }
   plan::planned split;
@@ -75,7 +76,7 @@ void run_by_index(const context& ctx, const split_problem& p, const plan::planne
   split_stable.run(ctx, index, split, {{}, b.keys, {}, list, b.offsets});
   if (p.count == 0) return;
   const movement moving = movement_of(p, index.index);
-  if (scatters(p)) {
+  if (moves_by_scatter(p)) {
     launch_collective<direction::scatter>(ctx, moving,
                                           arguments_of(moving, b.in.data, b.out.data, list, index_guard{}));
   } else {

@@ -5,16 +5,17 @@
 #include "plan/variant.hpp"
 #include "primitives/split.hpp"
 
-// What split passes cost. The shares of copy bandwidth and the rates of ranking are those of an H200; times come from
-// the profile.
+// The seconds that split passes take. Rates of ranking and shares of copy bandwidth are those of an H200; bandwidth and
+// latencies come from the profile.
 namespace sheaf::cuda {
 
+/// One pass over p.categories. `wide`: by more than narrow_bins.
 plan::planned stable_pass_cost(const primitives::split_problem& p, const machine& m);
 plan::planned unordered_pass_cost(const primitives::split_problem& p, const machine& m, bool wide);
-/// Passes over words that hold their key: one by `first` bits, `more` by the others.
-plan::planned passes_cost(const primitives::split_problem& p, const machine& m, std::uint32_t first, std::uint32_t more,
-                          bool stable);
-/// Passes over keys and values apart by so many bits, the first of which reads the caller's keys.
+/// LSD passes over words that hold their key: the first over `first_bits`, then `later_passes` over the other bits.
+plan::planned passes_cost(const primitives::split_problem& p, const machine& m, std::uint32_t first_bits,
+                          std::uint32_t later_passes, bool stable);
+/// LSD passes over separate keys and values by `key_bits`. The first pass reads the caller's keys.
 plan::planned pair_passes_cost(const primitives::split_problem& p, const machine& m, std::uint32_t key_bits,
                                std::uint32_t passes, bool stable);
 

@@ -8,70 +8,74 @@
 #include "core/context_state.hpp"
 #include "primitives/category.hpp"
 
-// Passes of a split, for split itself and for what stands on it: over records that are single words, and over keys and
-// values in arrays of their own.
+// The passes that splits consist of, for the split variants and for the primitives built on them (cuda.lsd and the
+// sorted scatter_reduce): one counting pass over words, and LSD radix passes over keys and values in separate arrays.
 namespace sheaf::cuda {
 
-constexpr std::uint32_t narrow_bins = 256;  ///< categories of one pass that keeps the order
-constexpr std::uint32_t wide_bins = 2048;   ///< of one that need not
-constexpr std::uint32_t digit_bits = 8;     ///< of a pass, where there are several
+constexpr std::uint32_t narrow_bins = 256;  ///< most categories of a stable pass
+constexpr std::uint32_t wide_bins = 2048;   ///< most categories of an unordered pass
+constexpr std::uint32_t digit_bits = 8;     ///< key bits of a pass, where a key takes several passes
 
-/// Where keys lie that are not the records themselves.
+/// Rounds the size of a part of the scratch up, so that the next part is aligned.
+constexpr std::uint64_t scratch_aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// Keys that lie outside the records that they belong to.
 struct key_array {
-  const std::byte* data = nullptr;  ///< null: there are none
-  std::uint64_t stride = 0;
-  std::uint32_t word_bytes = 0;  ///< 1, 2, 4, 8, or 0 to read the bytes that hold the bits one by one
-  bit_field bits;
-  std::uint64_t categories = 0;                        ///< keys from here on are bad, if there can be any
-  bool checks = false;                                 ///< there can be; they are reported
-  core::index_role role = core::index_role::category;  ///< what a report calls them
-  index_type type = index_type::u32;
+  const std::byte* data = nullptr;                     ///< null: records hold their own keys
+  std::uint64_t stride = 0;                            ///< bytes from one key to the next
+  std::uint32_t word_bytes = 0;                        ///< 1, 2, 4, 8: keys are loaded as words; 0: byte by byte
+  bit_field bits;                                      ///< the field of a key that is its category
+  std::uint64_t categories = 0;                        ///< keys from this value on are bad
+  bool may_be_bad = false;                             ///< bad keys may occur; they are reported
+  core::index_role role = core::index_role::category;  ///< what the report of a bad key calls it
+  index_type type = index_type::u32;                   ///< type of the keys, as the report prints it
 };
 
-/// What is split: words of 1 to 16 bytes, side by side, that hold their own category, or words (4, 8, 16 bytes) or
-/// record numbers (4, 8 bytes) with keys apart.
+/// One counting pass. It moves words of 1 to 16 bytes, side by side, that hold their own category; or words (4, 8, 16
+/// bytes) or record numbers (4, 8 bytes) with separate keys.
 struct split_pass {
-  const std::byte* in = nullptr;  ///< null: record numbers
+  const std::byte* in = nullptr;  ///< words to move; null: record numbers
   std::byte* out = nullptr;
   std::uint32_t word_bytes = 0;
-  std::uint64_t count = 0;
-  bit_field bits;  ///< of the word, where there are no keys
+  std::uint64_t count = 0;  ///< words
+  bit_field bits;           ///< the word's field that is its category, without separate keys
   key_array keys;
 
-  std::uint64_t categories = 0;      ///< bins that are used, at most narrow_bins or wide_bins
-  std::uint64_t* offsets = nullptr;  ///< categories + 1 values, if asked for
-  void* scatter_index = nullptr;     ///< record numbers only: places are written instead
+  std::uint64_t categories = 0;      ///< bins in use, at most narrow_bins or wide_bins
+  std::uint64_t* offsets = nullptr;  ///< receives categories + 1 values; null: not wanted
+  void* scatter_index = nullptr;     ///< receives each record's output position in place of `out`; record numbers only
 };
 
-/// Records of a tile, which scratch is reckoned from.
+/// Records of a tile, from which the scratch size follows.
 std::uint32_t split_tile_records(std::uint32_t word_bytes, std::uint64_t categories);
-/// Scratch of one pass.
+/// Scratch of one stable pass.
 std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes);
+/// Scratch of one unordered pass.
 constexpr std::uint64_t unordered_scratch_bytes = 2 * wide_bins * sizeof(std::uint64_t);
 
-/// Queue one pass on ctx; scratch as large as above, free again when the stream is past it.
+/// Queues one pass on ctx: histogram, prefix sums, scatter. The scratch is free again when the stream is past the pass.
 void run_stable_pass(const context& ctx, const char* what, const split_pass& pass, void* scratch);
 void run_unordered_pass(const context& ctx, const char* what, const split_pass& pass, void* scratch);
 
 // ---- keys and values
 
-/// Values that are put in the order of keys of up to 32 bits, in passes from the lowest digit on. The first reads the
-/// caller's keys; between passes they are words of 32 bits, in scratch.
+/// LSD radix passes that bring values into the order of keys of up to 32 bits. The first pass reads the caller's keys;
+/// between passes keys are words of 32 bits in scratch.
 struct pair_passes {
   key_array keys;
-  std::uint32_t key_bits = 0;         ///< that passes sort by, more than 0; a bad key is keys.categories
+  std::uint32_t key_bits = 0;         ///< bits that the passes sort by, at least 1; a bad key counts as keys.categories
   const std::byte* values = nullptr;  ///< null: record numbers
-  std::byte* out = nullptr;           ///< values in order; those of bad keys are left out, if they are dropped
-  std::uint32_t value_bytes = 0;      ///< 4, 8, 16; of numbers 4 or 8
-  std::uint64_t count = 0;
-  bool drops_bad = false;
-  bool keeps_keys = false;  ///< the keys in order are wanted, too
-  bool stable = true;       ///< else the first pass need not keep the order
+  std::byte* out = nullptr;           ///< sorted values, without those of bad keys if drops_bad_keys
+  std::uint32_t value_bytes = 0;      ///< 4, 8 or 16; record numbers 4 or 8
+  std::uint64_t count = 0;            ///< pairs
+  bool drops_bad_keys = false;
+  bool writes_keys = false;  ///< the last pass writes the sorted keys, too
+  bool stable = true;        ///< false: the first pass may be unordered
 };
 
-std::uint32_t passes_of(const pair_passes& p);
+std::uint32_t pass_count(const pair_passes& p);
 std::uint64_t pair_scratch_bytes(const pair_passes& p);
-/// Queues the passes. Returns the keys in order, which lie in scratch, if they are kept.
+/// Queues the passes. Returns the sorted keys, which lie in scratch, if p.writes_keys; else null.
 const std::uint32_t* run_pair_passes(const context& ctx, const char* what, const pair_passes& p, std::byte* scratch);
 
 }  // namespace sheaf::cuda

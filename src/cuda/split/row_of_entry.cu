@@ -1,6 +1,8 @@
 #include "cuda/device/launch.cuh"
 #include "primitives/split.hpp"
 
+// The variant cuda.row_of_entry: a load-balancing search. Each entry finds the row that it belongs to by a binary
+// search in the rows' first entries.
 namespace sheaf::cuda {
 namespace {
 
@@ -15,17 +17,18 @@ plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
   return plan;
 }
 
-// An entry's row is the last one that begins at it or before: neighbours search along the same path.
+// The row of an entry is the last one that begins at the entry or before it. Adjacent threads search adjacent entries,
+// so they read nearly the same path.
 template <class Index>
 __global__ void __launch_bounds__(block_threads)
-    find_rows(const std::uint64_t* first, std::uint64_t rows, std::uint64_t entries, Index* row_of_entry) {
+    find_rows(const std::uint64_t* first_entry, std::uint64_t rows, std::uint64_t entries, Index* row_of_entry) {
   const std::uint64_t e = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (e >= entries) return;
   std::uint64_t begin = 0;  // the answer lies in [begin, end]
   std::uint64_t end = rows - 1;
   while (begin < end) {
     const std::uint64_t middle = begin + (end - begin + 1) / 2;
-    if (__ldg(first + middle) <= e) {
+    if (__ldg(first_entry + middle) <= e) {
       begin = middle;
     } else {
       end = middle - 1;
@@ -36,7 +39,7 @@ __global__ void __launch_bounds__(block_threads)
 
 void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
   if (p.rows == 0 || p.entries == 0) return;
-  const device_scope here(ctx.device());
+  const device_scope current_device(ctx.device());
   const std::uint64_t blocks = ceil_div(p.entries, block_threads);
   if (bytes(p.index) == 8) {
     launch(ctx, "cuda.row_of_entry", find_rows<std::uint64_t>, blocks, b.first, p.rows, p.entries,

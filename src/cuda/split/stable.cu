@@ -1,26 +1,39 @@
-#include "cuda/split/arguments.cuh"
+#include "cuda/split/cost.hpp"
+#include "cuda/split/digit_passes.hpp"
+#include "cuda/split/launch.cuh"
+#include "cuda/split/scan_kernels.cuh"
+#include "cuda/split/word_pass.hpp"
+#include "primitives/split.hpp"
 
+// The variant cuda.stable, which keeps the order of the records in each category. Up to 256 categories take one pass:
+// tile histograms, prefix sums over them, and a scatter kernel whose tiles read from these sums where their runs begin.
+// More categories take several passes (digit_passes.hpp).
 namespace sheaf::cuda {
 namespace {
 
+using primitives::split_buffers;
+using primitives::split_problem;
+
 std::uint64_t chunks_of(std::uint64_t tiles) { return ceil_div(tiles, tiles_per_chunk); }
 
+/// Calls body with the records per thread of the histogram kernel for tiles of this many records, as a constant.
 template <class Body>
-void with_tile(std::uint32_t tile, Body body) {
-  constexpr int short_items = split_shape<uint4, narrow_bins>::items;
-  constexpr int long_items = split_shape<uint2, narrow_bins>::items;
-  if (tile == split_shape<uint4, narrow_bins>::tile) {
-    body(std::integral_constant<int, short_items>{});
+void with_items_of(std::uint32_t tile_records, Body body) {
+  using short_tuning = scatter_tuning<uint4, narrow_bins>;
+  using long_tuning = scatter_tuning<uint2, narrow_bins>;
+  if (tile_records == short_tuning::tile_records) {
+    body(std::integral_constant<int, short_tuning::items_per_thread>{});
   } else {
-    body(std::integral_constant<int, long_items>{});
+    body(std::integral_constant<int, long_tuning::items_per_thread>{});
   }
 }
 
 }  // namespace
 
 std::uint32_t split_tile_records(std::uint32_t word_bytes, std::uint64_t categories) {
-  if (categories > narrow_bins) return split_shape<uint2, wide_bins>::tile;
-  return word_bytes == 16 ? split_shape<uint4, narrow_bins>::tile : split_shape<uint2, narrow_bins>::tile;
+  if (categories > narrow_bins) return scatter_tuning<uint2, wide_bins>::tile_records;
+  return word_bytes == 16 ? scatter_tuning<uint4, narrow_bins>::tile_records
+                          : scatter_tuning<uint2, narrow_bins>::tile_records;
 }
 
 std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes) {
@@ -29,34 +42,61 @@ std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes
   return narrow_bins * ((chunks_of(tiles) + 2) * sizeof(unsigned long long) + tiles * sizeof(std::uint32_t));
 }
 
-run_begins begin_stable_runs(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
-                             std::uint32_t tile, std::uint64_t* offsets, std::uint64_t categories, void* scratch) {
-  const std::uint64_t tiles = ceil_div(count, tile);
+run_offsets count_and_scan_tiles(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
+                                 std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
+                                 void* scratch) {
+  const std::uint64_t tiles = ceil_div(count, tile_records);
   if (tiles == 1) return {nullptr, nullptr, nullptr, offsets, static_cast<std::uint32_t>(categories)};
   const std::uint64_t chunks = chunks_of(tiles);
   auto* const bin_begin = static_cast<unsigned long long*>(scratch);
   unsigned long long* const bin_total = bin_begin + narrow_bins;
-  unsigned long long* const chunk_begin = bin_total + narrow_bins;
-  auto* const tile_begin = reinterpret_cast<std::uint32_t*>(chunk_begin + chunks * narrow_bins);
+  unsigned long long* const chunk_begin = bin_total + narrow_bins;  // counts, until they are scanned in place
+  auto* const tile_begin = reinterpret_cast<std::uint32_t*>(chunk_begin + chunks * narrow_bins);  // likewise
   require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), what);
-  with_tile(tile, [&](auto items) {
+  with_items_of(tile_records, [&](auto items) {
     launch_blocks(ctx, what, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count, tile_begin,
                   chunk_begin);
   });
-  launch_blocks(ctx, what, begin_chunks<narrow_bins>, narrow_bins / 32, column_threads, chunk_begin,
+  launch_blocks(ctx, what, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, chunk_begin,
                 static_cast<std::uint32_t>(chunks), bin_total);
-  launch_blocks(ctx, what, begin_tiles<narrow_bins>, chunks, column_threads, tile_begin, tiles,
+  launch_blocks(ctx, what, scan_tiles<narrow_bins>, chunks, column_scan_threads, tile_begin, tiles,
                 static_cast<const unsigned long long*>(bin_total), bin_begin, offsets, categories);
   return {bin_begin, chunk_begin, tile_begin, nullptr, 0};
 }
 
 void run_stable_pass(const context& ctx, const char* what, const split_pass& p, void* scratch) {
   const key_arguments key = keys_of(ctx, p);
-  split_pass_arguments a = arguments_of(p, key);
-  a.runs = begin_stable_runs(ctx, what, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
-                             p.categories, scratch);
-  if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the counting has reported
-  launch_split<narrow_bins, true>(ctx, what, p, a);
+  scatter_arguments a = arguments_of(p, key);
+  a.runs = count_and_scan_tiles(ctx, what, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
+                                p.categories, scratch);
+  if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
+  launch_scatter<narrow_bins, record_order::stable>(ctx, what, p, a);
 }
+
+namespace {
+
+plan::planned plan_stable(const split_problem& p, const machine& m) {
+  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
+  if (pass_count(p) > 1) return plan_digit_passes(p, m, /*stable=*/true);
+  plan::planned plan = stable_pass_cost(p, m);
+  plan.scratch_bytes = stable_scratch_bytes(p.count, p.word_bytes);
+  return plan;
+}
+
+void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+  constexpr const char* what = "cuda.stable";
+  constexpr std::uint64_t least_scratch = 256;  // so that the pointer to it is never null
+  const device_scope current_device(ctx.device());
+  if (split_empty_list(ctx, what, p, b)) return;
+  const core::scratch memory(ctx.state(), std::max(plan.scratch_bytes, least_scratch));
+  auto* const scratch = memory.as<std::byte>();
+  const split_pass pass = word_pass_of(p, b);
+  if (pass_count(p) > 1) return run_digit_passes(ctx, what, p, pass, /*stable=*/true, scratch);
+  run_stable_pass(ctx, what, pass, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_stable{"cuda.stable", plan_stable, run_stable};
 
 }  // namespace sheaf::cuda

@@ -1,45 +1,89 @@
-#include "cuda/split/arguments.cuh"
+#include "cuda/split/cost.hpp"
+#include "cuda/split/digit_passes.hpp"
+#include "cuda/split/launch.cuh"
+#include "cuda/split/scan_kernels.cuh"
+#include "cuda/split/word_pass.hpp"
+#include "primitives/split.hpp"
 
+// The variant cuda.unordered, which may reorder the records of a category. One pass takes up to 256 categories, or 2048
+// for words of 4 and 8 bytes: a histogram of the whole list, its prefix sums, and a scatter kernel whose tiles reserve
+// the space of each run by one atomic add. More categories take several passes (digit_passes.hpp).
 namespace sheaf::cuda {
 
 template <int Bins>
-run_begins begin_unordered_runs(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
-                                std::uint32_t tile, std::uint64_t* offsets, std::uint64_t categories, void* scratch) {
-  if (count <= tile) return {nullptr, nullptr, nullptr, offsets, static_cast<std::uint32_t>(categories)};
+run_offsets count_and_scan_list(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
+                                std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
+                                void* scratch) {
+  if (count <= tile_records) return {nullptr, nullptr, nullptr, offsets, static_cast<std::uint32_t>(categories)};
   auto* const total = static_cast<unsigned long long*>(scratch);
   unsigned long long* const bin_begin = total + Bins;
   require(cudaMemsetAsync(total, 0, Bins * sizeof(unsigned long long), ctx.stream()), what);
   const auto most_blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4;
   const std::uint64_t blocks = std::min(most_blocks, ceil_div(count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, what, count_bins<Bins>, blocks, histogram_threads, key, count, total);
-  launch_blocks(ctx, what, begin_bins<Bins>, 1, column_threads, static_cast<const unsigned long long*>(total),
+  launch_blocks(ctx, what, scan_totals<Bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
                 bin_begin, offsets, categories);
   return {bin_begin, nullptr, nullptr, nullptr, 0};
 }
 
-template run_begins begin_unordered_runs<narrow_bins>(const context&, const char*, const key_arguments&, std::uint64_t,
+template run_offsets count_and_scan_list<narrow_bins>(const context&, const char*, const key_arguments&, std::uint64_t,
                                                       std::uint32_t, std::uint64_t*, std::uint64_t, void*);
 
 namespace {
 
+using primitives::split_buffers;
+using primitives::split_problem;
+
 template <int Bins>
-void run_with(const context& ctx, const char* what, const split_pass& p, void* scratch) {
+void run_pass_of(const context& ctx, const char* what, const split_pass& p, void* scratch) {
   const key_arguments key = keys_of(ctx, p);
-  split_pass_arguments a = arguments_of(p, key);
-  a.runs = begin_unordered_runs<Bins>(ctx, what, key, p.count, split_shape<uint4, Bins>::tile, p.offsets, p.categories,
-                                      scratch);
-  if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the counting has reported
-  launch_split<Bins, false>(ctx, what, p, a);
+  scatter_arguments a = arguments_of(p, key);
+  a.runs = count_and_scan_list<Bins>(ctx, what, key, p.count, scatter_tuning<uint4, Bins>::tile_records, p.offsets,
+                                     p.categories, scratch);
+  if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
+  launch_scatter<Bins, record_order::unordered>(ctx, what, p, a);
 }
 
 }  // namespace
 
 void run_unordered_pass(const context& ctx, const char* what, const split_pass& p, void* scratch) {
   if (p.categories <= narrow_bins) {
-    run_with<narrow_bins>(ctx, what, p, scratch);
+    run_pass_of<narrow_bins>(ctx, what, p, scratch);
   } else {
-    run_with<wide_bins>(ctx, what, p, scratch);
+    run_pass_of<wide_bins>(ctx, what, p, scratch);
   }
 }
+
+namespace {
+
+bool fits_one_pass(const split_problem& p) {
+  return p.categories <= (p.word_bytes == 4 || p.word_bytes == 8 ? wide_bins : narrow_bins);
+}
+
+plan::planned plan_unordered(const split_problem& p, const machine& m) {
+  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
+  if (p.stable || p.product != primitives::split_product::records) {
+    return plan::rejected("does not keep the order in a category");
+  }
+  if (!fits_one_pass(p)) return plan_digit_passes(p, m, /*stable=*/false);
+  plan::planned plan = unordered_pass_cost(p, m, p.categories > narrow_bins);
+  plan.scratch_bytes = unordered_scratch_bytes;
+  return plan;
+}
+
+void run_unordered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+  constexpr const char* what = "cuda.unordered";
+  const device_scope current_device(ctx.device());
+  if (split_empty_list(ctx, what, p, b)) return;
+  const core::scratch memory(ctx.state(), plan.scratch_bytes);
+  auto* const scratch = memory.as<std::byte>();
+  const split_pass pass = word_pass_of(p, b);
+  if (!fits_one_pass(p)) return run_digit_passes(ctx, what, p, pass, /*stable=*/false, scratch);
+  run_unordered_pass(ctx, what, pass, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_unordered{"cuda.unordered", plan_unordered, run_unordered};
 
 }  // namespace sheaf::cuda

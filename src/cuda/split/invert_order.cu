@@ -1,0 +1,80 @@
+#include "cuda/split/invert_order.hpp"
+
+#include "cuda/device/launch.cuh"
+#include "cuda/split/passes.hpp"
+#include "primitives/scatter.hpp"
+
+namespace sheaf::cuda {
+namespace {
+
+using primitives::split_problem;
+
+/// The inversion as a scatter of positions by the order, for scatter's propagation blocking.
+primitives::scatter_problem scatter_of_positions(const split_problem& p) {
+  primitives::scatter_problem s;
+  s.backend = p.backend;
+  s.count = s.indexed_count = p.count;
+  s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
+  s.pattern = access_pattern::random();
+  s.bounds = bounds::trust;
+  return s;
+}
+
+double random_write_seconds(const split_problem& p, const machine& m) {
+  return m.random_writes(p.count, p.record_bytes, p.count * p.record_bytes);
+}
+
+/// The plan of the bucketed scatter, if it is faster than writes at random.
+plan::planned bucketed_plan(const split_problem& p, const machine& m) {
+  if (p.word_bytes != sizeof(std::uint32_t)) return plan::rejected("numbers are wide");
+  const plan::planned plan = scatter_bucketed.plan(scatter_of_positions(p), m);
+  return plan.applicable() && plan.seconds < random_write_seconds(p, m) ? plan : plan::rejected("slower");
+}
+
+__global__ void __launch_bounds__(block_threads) write_positions(std::uint32_t* position, std::uint64_t count) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i < count) position[i] = static_cast<std::uint32_t>(i);
+}
+
+/// Scatters positions by one write at random each.
+template <class Number>
+__global__ void __launch_bounds__(block_threads)
+    scatter_positions(const Number* order, std::uint64_t count, Number* scatter_index) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= count) return;
+  const Number record = __ldcs(order + i);
+  if (record < count) scatter_index[record] = static_cast<Number>(i);
+}
+
+}  // namespace
+
+double inversion_seconds(const split_problem& p, const machine& m) {
+  const plan::planned bucketed = bucketed_plan(p, m);
+  return bucketed.applicable() ? bucketed.seconds : random_write_seconds(p, m);
+}
+
+std::uint64_t inversion_scratch_bytes(const split_problem& p) { return scratch_aligned(p.count * p.word_bytes); }
+
+void invert_order(const context& ctx, const char* what, const split_problem& p, const std::byte* order,
+                  void* scatter_index, std::byte* scratch) {
+  const std::uint64_t blocks = ceil_div(p.count, block_threads);
+  if (p.word_bytes == 8) {
+    return launch(ctx, what, scatter_positions<unsigned long long>, blocks,
+                  reinterpret_cast<const unsigned long long*>(order), p.count,
+                  static_cast<unsigned long long*>(scatter_index));
+  }
+  const auto* const numbers = reinterpret_cast<const std::uint32_t*>(order);
+  const plan::planned bucketed = bucketed_plan(p, ctx.profile());
+  if (!bucketed.applicable()) {
+    return launch(ctx, what, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
+                  static_cast<std::uint32_t*>(scatter_index));
+  }
+  auto* const positions = reinterpret_cast<std::uint32_t*>(scratch);
+  launch(ctx, what, write_positions, blocks, positions, p.count);
+  scatter_bucketed.run(
+      ctx, scatter_of_positions(p), bucketed,
+      {const_records(positions, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
+       records(scatter_index, p.count, sizeof(std::uint32_t))});
+}
+
+}  // namespace sheaf::cuda

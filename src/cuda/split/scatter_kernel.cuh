@@ -1,0 +1,224 @@
+#pragma once
+
+#include "cuda/device/launch.cuh"
+#include "cuda/device/words.cuh"
+#include "cuda/split/run_offsets.cuh"
+#include "cuda/split/tile_records.cuh"
+
+// The scatter kernel of a split pass, stable or unordered. A block ranks a tile of records by bin, sorts the tile by
+// bin in shared memory, and writes each bin's run to the output, in whole lines where runs are long (Patidar and
+// Narayanan 2009, Algorithm 2, with the local list in shared instead of global memory).
+namespace sheaf::cuda {
+
+struct scatter_arguments {
+  const void* in;  ///< words side by side, as in out: addresses with strides would take the registers that words need
+  void* out;
+  std::uint64_t count;
+  word_field field;   ///< the field that is the bin, for bin_source::word
+  key_arguments key;  ///< keys, for bin_source::separate_key
+  run_offsets runs;
+  void* scatter_index;  ///< null: the payload moves; else record numbers stay, and their output positions are written
+};
+
+/// The size of tiles. Long tiles have long runs: 8192 records in 256 bins are runs of 32.
+template <class Word, int Bins>
+struct scatter_tuning {
+  static constexpr int threads = Bins > 256 ? 1024 : 512;
+  static constexpr int items_per_thread = sizeof(Word) == 16 ? 8 : 16;
+  static constexpr std::uint32_t tile_records = threads * items_per_thread;
+};
+
+/// Dynamic shared memory of a block: counters while it ranks, then the sorted tile (with bins, for separate keys) in
+/// the space of the counters.
+template <class Word, bin_source Source, int Bins, record_order Order>
+constexpr std::size_t scatter_shared_bytes() {
+  using tuning = scatter_tuning<Word, Bins>;
+  using staged_bin_type = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
+  const std::size_t staged =
+      tuning::tile_records * (sizeof(Word) + (Source == bin_source::separate_key ? sizeof(staged_bin_type) : 0));
+  const std::size_t counters = Order == record_order::stable ? tuning::threads / 32 * Bins * sizeof(warp_bin) : 0;
+  return staged > counters ? staged : counters;
+}
+
+/// Loads what the thread knows of its records before they are ranked: words that hold their bins, or the bins of
+/// separate keys, whose records are loaded after ranking.
+template <payload Payload, tile_kind Kind, class Word, bin_source Source, int Items, int Bins, bool EveryRecordHasBin>
+__device__ __forceinline__ void load_tile(const scatter_arguments& a, std::uint64_t tile, std::uint32_t records_in_tile,
+                                          std::uint32_t first, const Word* tile_words,
+                                          tile_bins<Word, Source, Items, Bins, EveryRecordHasBin>& records) {
+  constexpr bool is_full = Kind == tile_kind::full;
+  if constexpr (Source == bin_source::word) {
+    records.field = a.field;
+    records.records_from_first = static_cast<int>(records_in_tile) - static_cast<int>(first);
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      records.word[k] = is_full || k * 32 < records.records_from_first
+                            ? payload_at<Word, Payload>(tile_words, tile, first + k * 32)
+                            : all_ones<Word>();
+    }
+    if constexpr (records.keeps_bins) {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) records.kept_bins.set(k, category_of(records.word[k], a.field));
+    }
+  } else {
+    // load_bins takes the warp's records as a list of its own.
+    const std::uint32_t begin = threadIdx.x / 32 * (32 * Items);
+    std::uint32_t loaded[Items];
+#pragma unroll
+    for (int k = 0; k < Items; ++k) loaded[k] = no_bin;
+    if (is_full || begin < records_in_tile) {
+      const std::uint32_t share = is_full ? 32U * Items : min(records_in_tile - begin, 32U * Items);
+      load_bins<Items>(a.key, tile + begin, threadIdx.x % 32, 32, share, loaded);
+    }
+#pragma unroll
+    for (int k = 0; k < Items; ++k) records.key_bins.set(k, loaded[k]);
+  }
+}
+
+/// Scatters one tile. Full tiles, which are all but the last, have an instantiation without a bounds check for each
+/// record: passes over narrow words are limited by instructions.
+template <class Word, payload Payload, bin_source Source, int Bins, record_order Order, tile_kind Kind>
+__device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::uint64_t tile,
+                                             std::uint32_t records_in_tile, bin_tables<Bins, Order>& tables) {
+  using tuning = scatter_tuning<Word, Bins>;
+  using staged_bin_type = std::conditional_t<(Bins > 256), std::uint16_t, std::uint8_t>;
+  constexpr bool is_full = Kind == tile_kind::full;
+  constexpr int items = tuning::items_per_thread;
+  constexpr int warps = tuning::threads / 32;
+  extern __shared__ __align__(16) unsigned char shared[];
+  Word* const staged = reinterpret_cast<Word*>(shared);
+  staged_bin_type* const staged_bin = reinterpret_cast<staged_bin_type*>(shared + tuning::tile_records * sizeof(Word));
+  warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(shared);
+  std::uint32_t* const histogram = tables.histogram;
+  std::uint64_t* const output_shift = tables.output_shift;
+  std::uint32_t* const warp_sums = tables.warp_sums;
+
+  // A warp takes consecutive records, a lane every 32nd of them: records are in the order of steps, then of lanes.
+  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+
+  const Word* const tile_words = static_cast<const Word*>(a.in) + tile;
+  constexpr bool every_record_has_bin = is_full || (Order == record_order::stable && Source == bin_source::word);
+  tile_bins<Word, Source, items, Bins, every_record_has_bin> records;
+  load_tile<Payload, Kind>(a, tile, records_in_tile, first, tile_words, records);
+  if constexpr (Order == record_order::stable) {
+    for (int i = threadIdx.x; i < warps * Bins; i += tuning::threads) warp_bins[i] = {0, 0};
+  } else {
+    for (int i = threadIdx.x; i < Bins; i += tuning::threads) histogram[i] = 0;
+  }
+  __syncthreads();
+
+  // Rank each record in its bin: stable in its warp, or unordered in the block.
+  const auto bin = [&](int k) { return records.bin(k); };
+  packed_numbers<items> rank;
+  warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * Bins;
+  if constexpr (Order == record_order::stable) {
+    rank_in_warp<items, Bins, every_record_has_bin>(bin, own_bins, rank);
+  } else {
+    rank_unordered<items, Bins, every_record_has_bin>(bin, histogram, rank);
+  }
+  __syncthreads();
+
+  find_run_offsets<Bins, Order, tuning::threads>(a.runs, records_in_tile, warp_bins, tables);
+  __syncthreads();
+
+  // From ranks to positions in the sorted tile.
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t b = bin(k);
+    if (every_record_has_bin || b < Bins) rank.add(k, Order == record_order::stable ? own_bins[b].lanes : histogram[b]);
+  }
+  if constexpr (Payload == payload::record_numbers) {
+    if (a.scatter_index != nullptr) {
+#pragma unroll
+      for (int k = 0; k < items; ++k) {
+        const std::uint32_t b = bin(k);
+        if (!every_record_has_bin && b >= Bins) continue;
+        const std::uint64_t position = output_shift[b] + rank.get(k);
+        if constexpr (sizeof(Word) == 8) {
+          static_cast<std::uint64_t*>(a.scatter_index)[tile + first + k * 32] = position;
+        } else {
+          static_cast<std::uint32_t*>(a.scatter_index)[tile + first + k * 32] = static_cast<std::uint32_t>(position);
+        }
+      }
+      return;
+    }
+  }
+  __syncthreads();
+  Word separate_word[Source == bin_source::separate_key ? items : 1];
+  if constexpr (Source == bin_source::separate_key) {
+#pragma unroll
+    for (int k = 0; k < items; ++k)
+      separate_word[k] = payload_at<Word, Payload>(tile_words, tile,
+                                                   is_full ? first + k * 32 : min(first + k * 32, records_in_tile - 1));
+  }
+
+  // Sort the tile in shared memory.
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t b = every_record_has_bin && Source == bin_source::word ? 0 : bin(k);
+    if (!every_record_has_bin && b >= Bins) continue;
+    const std::uint32_t s = rank.get(k);
+    if constexpr (Source == bin_source::separate_key) {
+      staged[s] = separate_word[k];
+      staged_bin[s] = static_cast<staged_bin_type>(b);
+    } else {
+      staged[s] = records.word[k];
+    }
+  }
+  // Records with bad categories have no bin and are not staged: count those that are.
+  std::uint32_t staged_records = 0;
+  if constexpr (Source == bin_source::separate_key && !is_full) {
+#pragma unroll
+    for (int k = 0; k < items; ++k) staged_records += bin(k) < Bins ? 1 : 0;
+    staged_records = __reduce_add_sync(~0U, staged_records);
+    if (threadIdx.x % 32 == 0) warp_sums[threadIdx.x / 32] = staged_records;
+  }
+  __syncthreads();
+  if constexpr (Source == bin_source::separate_key && !is_full) {
+    staged_records = 0;
+#pragma unroll
+    for (int w = 0; w < warps; ++w) staged_records += warp_sums[w];
+  } else {
+    staged_records = records_in_tile;
+  }
+
+  // Write the runs: consecutive threads write consecutive records of a run.
+  Word* const out = static_cast<Word*>(a.out) + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < items; ++k) {
+    const std::uint32_t s = k * tuning::threads + threadIdx.x;
+    if (!is_full && s >= staged_records) continue;
+    const Word word = staged[s];
+    std::uint32_t b;
+    if constexpr (Source == bin_source::separate_key) {
+      b = staged_bin[s];
+    } else {
+      b = category_of(word, a.field);
+    }
+    out[output_shift[b] + k * tuning::threads] = word;
+  }
+}
+
+template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
+__global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
+    scatter_tiles(const __grid_constant__ scatter_arguments a) {
+  constexpr std::uint32_t most_records = scatter_tuning<Word, Bins>::tile_records;
+  __shared__ bin_tables<Bins, Order> tables;
+  const std::uint64_t tile = std::uint64_t{blockIdx.x} * most_records;
+  const auto records_in_tile = static_cast<std::uint32_t>(min(a.count - tile, std::uint64_t{most_records}));
+  if (records_in_tile == most_records && a.key.checks == 0) {
+    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::full>(a, tile, records_in_tile, tables);
+  } else {
+    scatter_tile<Word, Payload, Source, Bins, Order, tile_kind::partial>(a, tile, records_in_tile, tables);
+  }
+}
+
+/// Queues scatter_tiles. stable.cu and unordered.cu hold the instantiations.
+template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
+void launch_scatter_tiles(const context& ctx, const char* what, const scatter_arguments& a) {
+  using tuning = scatter_tuning<Word, Bins>;
+  launch_shared(ctx, what, scatter_tiles<Word, Payload, Source, Bins, Order>, ceil_div(a.count, tuning::tile_records),
+                tuning::threads, scatter_shared_bytes<Word, Source, Bins, Order>(), a);
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,61 @@
+#include "cuda/device/launch.cuh"
+#include "cuda/split/cost.hpp"
+#include "cuda/split/digit_passes.hpp"
+#include "cuda/split/find_offsets.hpp"
+#include "cuda/split/invert_order.hpp"
+
+// Splits by more than 256 categories whose keys lie outside the records: LSD radix passes over keys and values, where
+// values are the records or their numbers. A scatter index is the inverse of the order of the numbers.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::split_problem;
+using primitives::split_product;
+
+struct scratch_layout {
+  pair_passes pairs;            ///< the passes, without their arrays; their scratch begins at 0
+  std::uint64_t order = 0;      ///< where the sorted record numbers begin, if they are to be inverted
+  std::uint64_t inversion = 0;  ///< where the scratch of the inversion begins
+  std::uint64_t bytes = 0;      ///< size of the whole scratch
+
+  explicit scratch_layout(const split_problem& p, bool with_offsets, bool stable) {
+    const bool inverts = p.product == split_product::scatter_index;
+    pairs.key_bits = sorted_bits(p);
+    pairs.value_bytes = p.word_bytes;
+    pairs.count = p.count;
+    pairs.drops_bad_keys = p.checks_category();
+    pairs.writes_keys = with_offsets;
+    pairs.stable = stable;
+    order = scratch_aligned(pair_scratch_bytes(pairs));
+    inversion = order + (inverts ? scratch_aligned(p.count * p.word_bytes) : 0);
+    bytes = inversion + (inverts ? inversion_scratch_bytes(p) : 0);
+  }
+};
+
+}  // namespace
+
+plan::planned plan_separate_keys(const split_problem& p, const machine& m, bool stable) {
+  plan::planned plan = pair_passes_cost(p, m, sorted_bits(p), pass_count(p), stable);
+  // A problem does not say whether the call will ask for offsets: the scratch allows for them.
+  plan.scratch_bytes = scratch_layout(p, /*with_offsets=*/true, stable).bytes;
+  if (p.product == split_product::scatter_index) plan.add("inversion", inversion_seconds(p, m));
+  return plan;
+}
+
+void run_separate_keys(const context& ctx, const char* what, const split_problem& p, const split_pass& pass,
+                       bool stable, std::byte* scratch) {
+  scratch_layout layout(p, pass.offsets != nullptr, stable);
+  const bool inverts = p.product == split_product::scatter_index;
+  pair_passes& pairs = layout.pairs;
+  pairs.keys = pass.keys;
+  pairs.values = pass.in;
+  pairs.out = inverts ? scratch + layout.order : pass.out;
+  if (inverts && pairs.drops_bad_keys) {  // entries that no pass writes must not be record numbers
+    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), what);
+  }
+  const std::uint32_t* const keys = run_pair_passes(ctx, what, pairs, scratch);
+  find_offsets(ctx, what, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
+  if (inverts) invert_order(ctx, what, p, pairs.out, pass.scatter_index, scratch + layout.inversion);
+}
+
+}  // namespace sheaf::cuda
