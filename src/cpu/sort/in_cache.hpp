@@ -9,8 +9,8 @@
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 
-// Sorts words that fit a core's caches, by one thread: LSD radix sort by the highest digits that differ, then the same
-// again inside runs that these digits left equal; insertion sort for few words.
+// Sorts words that fit a core's caches, by one thread: LSD radix sort by the highest digits that differ, then recursion
+// into the runs that these digits left equal; insertion sort for few words.
 namespace sheaf::cpu {
 
 /// Most words for which insertion sort beats radix sort.

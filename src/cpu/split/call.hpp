@@ -34,7 +34,7 @@ class split_call {
   const std::uint64_t parts;
   const std::uint64_t passes;
 
-  /// First record whose category is none, among all passes so far.
+  /// First record of a bad category, as far as passes have run.
   first_bad bad() const noexcept { return bad_; }
   /// Start of each bucket in the output of the last pass.
   const std::uint64_t* bucket_starts() const noexcept { return starts_.row(0); }
@@ -132,7 +132,7 @@ class split_call {
     });
   }
 
-  /// The write-combining buffers of a part for an output, whose misalignment the cursors get added.
+  /// The write-combining buffers of a part for an output. Adds the output's misalignment to the cursors.
   template <class Value>
   write_buffers<Value> buffers(std::uint64_t part, std::uint64_t* cursors, void* out) const {
     const std::uint64_t misalignment = write_buffers<Value>::misalignment_of(out);
