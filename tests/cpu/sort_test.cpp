@@ -90,7 +90,8 @@ TEST(CpuSort, StreamedLinesAreWhole) {
   }
 }
 
-// Rows that are their own key, and pairs of arrays without gaps, are sorted with scratch of no more than their own size.
+// Rows that are their own key, and pairs of arrays without gaps, are sorted with scratch of no more than their own
+// size.
 TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
   constexpr std::uint64_t count = 20000003;
   constexpr std::uint64_t least = std::uint64_t{64} << 20;

@@ -49,7 +49,9 @@ class EverySplitVariant : public testing::TestWithParam<std::string> {
     }
     RecordProperty("runs", static_cast<int>(runs));
     // Every variant of the CPU takes everything, on each of the three contexts there.
-    if (!GetParam().starts_with("cuda.")) EXPECT_GE(runs, 3 * cases) << "the variant refused too much";
+    if (!GetParam().starts_with("cuda.")) {
+      EXPECT_GE(runs, 3 * cases) << "the variant refused too much";
+    }
   }
 };
 

@@ -73,8 +73,8 @@ class msd_sort {
                                                   call_.encoder, 0, call_.rounds));
   }
 
-  // The digit that ends below bit `end`, where words differ no more. It is just wide enough that buckets of uniform
-  // words fit the cache.
+  // The digit below bit `end`, which is one past the highest bit that differs. It is just wide enough that buckets of
+  // uniform words fit the cache.
   pass_digit digit_ending_at(std::uint32_t end, std::uint64_t count, std::uint32_t most_bits) const noexcept {
     const std::uint64_t target = std::max<std::uint64_t>(1, call_.layout.cached_words * 2 / 3);
     const std::uint32_t wanted =
