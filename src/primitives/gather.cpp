@@ -10,7 +10,6 @@ std::span<const gather_variant> gather_variants() {
   static const gather_variant all[] = {
     reference::gather_serial,
     cpu::gather_direct,
-    cpu::gather_by_page,
     cpu::gather_bucketed,
     cpu::gather_multipass,
 #if SHEAF_HAS_CUDA

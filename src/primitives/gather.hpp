@@ -47,7 +47,6 @@ extern const primitives::gather_variant gather_serial;
 }
 namespace cpu {
 extern const primitives::gather_variant gather_direct;
-extern const primitives::gather_variant gather_by_page;
 extern const primitives::gather_variant gather_bucketed;
 extern const primitives::gather_variant gather_multipass;
 }  // namespace cpu

@@ -9,11 +9,11 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sheaf.hpp>
 
-#include "cpu/movement/page_order.hpp"
+#include "cpu/movement/order_sample.hpp"
 #include "inputs/pattern.hpp"
 
-// Clustering starts where the list is scattered over many pages: more than the small tables of the other tests have.
-// A profile with a small second cache makes many windows of them.
+// A bucketed movement begins where a list is scattered over many pages, more than the small tables of the other tests
+// have. A profile with a small second-level cache makes many buckets of them.
 namespace sheaf::tests {
 namespace {
 
@@ -21,14 +21,14 @@ constexpr std::uint64_t indexed_count = std::uint64_t{1} << 18;
 constexpr std::uint64_t stride_bytes = 256;
 constexpr std::uint64_t count = 150001;
 
-class CpuClustered : public testing::TestWithParam<int> {
+class CpuBucketed : public testing::TestWithParam<int> {
  protected:
-  CpuClustered() : far(indexed_count * stride_bytes), ctx(context::cpu(GetParam())) {
+  CpuBucketed() : indexed(indexed_count * stride_bytes), ctx(context::cpu(GetParam())) {
     machine profile = ctx.profile();
     profile.cache_levels = {4096, std::uint64_t{1} << 18};
     profile.cache_bytes = GetParam() == 2 ? 4096 : std::uint64_t{1} << 30;  // streamed and not
     ctx.use(profile);
-    inputs::fill_records(ctx, records{far.data(), indexed_count, 8, stride_bytes}, 5);
+    inputs::fill_records(ctx, records{indexed.data(), indexed_count, 8, stride_bytes}, 5);
   }
 
   std::string message() const {
@@ -40,7 +40,7 @@ class CpuClustered : public testing::TestWithParam<int> {
     return "none";
   }
 
-  std::vector<std::byte> far;
+  std::vector<std::byte> indexed;
   context ctx;
 };
 
@@ -56,17 +56,17 @@ std::vector<To> converted(const std::vector<From>& list) {
   return {list.begin(), list.end()};
 }
 
-TEST_P(CpuClustered, TestListsAreScattered) {
+TEST_P(CpuBucketed, TestListsAreScattered) {
   EXPECT_TRUE(cpu::is_scattered(random_index(count, indexed_count).data(), count, stride_bytes));
 }
 
-TEST_P(CpuClustered, GatherEqualsTheReference) {
+TEST_P(CpuBucketed, GatherEqualsTheReference) {
   auto index = random_index(count, indexed_count);
   index[77777] = indexed_count;
   index[77778] = 0xffffffff;
   const auto wide = converted<std::int64_t>(index);
   for (const std::uint64_t width : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32}) {
-    const records table{far.data(), indexed_count, width, stride_bytes};
+    const records table{indexed.data(), indexed_count, width, stride_bytes};
     std::vector<std::byte> expected(count * width, std::byte{1});
     std::vector<std::byte> got(count * width, std::byte{2});
     const records to{expected.data(), count, width};
@@ -84,18 +84,19 @@ TEST_P(CpuClustered, GatherEqualsTheReference) {
   }
 }
 
-TEST_P(CpuClustered, ScatterOfRepeatsLeavesTheLast) {
+TEST_P(CpuBucketed, ScatterOfRepeatsLeavesTheLast) {
   auto index = random_index(count, indexed_count);
-  for (std::uint64_t i = 0; i < count; i += 3) index[i] = static_cast<std::uint32_t>(i % 1000);  // crowded windows
+  for (std::uint64_t i = 0; i < count; i += 3)
+    index[i] = static_cast<std::uint32_t>(i % 1000);  // buckets with many entries
   index[99999] = indexed_count + 4;
   const auto wide = converted<std::uint64_t>(index);
   for (const std::uint64_t width : {1, 2, 3, 4, 7, 8, 12, 16, 24, 32}) {
     std::vector<std::byte> in(count * width);
     inputs::fill_records(ctx, records{in.data(), count, width}, 9);
     const const_records from(in.data(), count, width);
-    auto expected = far;
-    auto got = far;
-    auto got_wide = far;
+    auto expected = indexed;
+    auto got = indexed;
+    auto got_wide = indexed;
     const auto into = [&](std::vector<std::byte>& out) {
       return records{out.data(), indexed_count, width, stride_bytes};
     };
@@ -135,7 +136,7 @@ void expect_reduced(const context& ctx, const char* variant, std::uint64_t slots
   }
 }
 
-TEST_P(CpuClustered, ReductionsEqualTheReferenceBitByBit) {
+TEST_P(CpuBucketed, ReductionsEqualTheReferenceBitByBit) {
   for (const char* variant : {"cpu.owner", "cpu.split", "cpu.private"}) {
     for (const std::uint64_t slots : {1, 5, 1000, 100003}) {
       expect_reduced<std::int32_t>(ctx, variant, slots, reduction_order::deterministic);
@@ -148,7 +149,7 @@ TEST_P(CpuClustered, ReductionsEqualTheReferenceBitByBit) {
   }
 }
 
-TEST_P(CpuClustered, ReductionsReportTheFirstBadIndex) {
+TEST_P(CpuBucketed, ReductionsReportTheFirstBadIndex) {
   auto index = random_index(count, 1000);
   index[140000] = 1000;
   index[70000] = 4000000000;
@@ -166,7 +167,7 @@ TEST_P(CpuClustered, ReductionsReportTheFirstBadIndex) {
 }
 
 // Small whole numbers add up exactly in any order, so that even here the sum is known.
-TEST_P(CpuClustered, UnorderedSumsOfFloatsAddEveryValueOnce) {
+TEST_P(CpuBucketed, UnorderedSumsOfFloatsAddEveryValueOnce) {
   const auto index = random_index(count, 100);
   std::vector<float> in(count);
   for (std::uint64_t i = 0; i < count; ++i) in[i] = static_cast<float>(i % 8);
@@ -179,7 +180,7 @@ TEST_P(CpuClustered, UnorderedSumsOfFloatsAddEveryValueOnce) {
   EXPECT_EQ(std::memcmp(got.data(), expected.data(), 101 * sizeof(float)), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, CpuClustered, testing::Values(1, 2, 5),
+INSTANTIATE_TEST_SUITE_P(Threads, CpuBucketed, testing::Values(1, 2, 5),
                          [](const testing::TestParamInfo<int>& threads) { return std::to_string(threads.param); });
 
 }  // namespace

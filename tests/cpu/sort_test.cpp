@@ -13,13 +13,13 @@
 
 #include "support/sort_trial.hpp"
 
-// What threads, levels and rounds could get wrong, and how much memory a sort takes.
+// What threads, passes and rounds could get wrong, and how much memory a sort takes.
 namespace sheaf::tests {
 namespace {
 
 constexpr std::uint64_t seed = 19990907;
 
-// Counts what is taken at a time.
+// Counts the bytes that are allocated at a time.
 struct counting_memory {
   std::uint64_t taken = 0;
   std::uint64_t most = 0;
@@ -69,7 +69,7 @@ TEST(CpuSort, EveryNumberOfThreadsGivesTheSame) {
   }
 }
 
-// Past the last cache lines are streamed; a profile with a small one makes that of a small input.
+// Output beyond the last-level cache is streamed; a profile with a small cache makes that of a small input.
 TEST(CpuSort, StreamedLinesAreWhole) {
   context ctx = context::cpu(3);
   machine small = ctx.profile();
@@ -90,7 +90,8 @@ TEST(CpuSort, StreamedLinesAreWhole) {
   }
 }
 
-// Rows that are their own key, and pairs of arrays without gaps, are sorted with no more than their own size beside.
+// Rows that are their own key, and pairs of arrays without gaps, are sorted with scratch of no more than their own
+// size.
 TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
   constexpr std::uint64_t count = 20000003;
   constexpr std::uint64_t least = std::uint64_t{64} << 20;
@@ -136,7 +137,7 @@ TEST(CpuSort, SaysWhatItTakes) {
   }
 }
 
-// 32 equal bytes but for the last ones: every round of words but the last sees equal keys.
+// Keys of 32 bytes that differ in the last one: every round of words but the last sees equal keys.
 TEST(CpuSort, KeysThatDifferInTheirLastBytesAlone) {
   constexpr std::uint64_t count = 150001;
   std::vector<std::byte> rows(count * 32, std::byte{'x'});

@@ -10,9 +10,9 @@
 #include <sheaf/sheaf.hpp>
 #include <sheaf/split.hpp>
 
-// What write-combining buckets, several threads and several passes could get wrong: places that do not fill a line,
-// parts that meet inside one, widths that divide none. Every answer against the reference's, byte for byte, with what
-// lies around and between the records of the output.
+// What write-combining buffers, several threads and several passes could get wrong: records that do not fill a line,
+// parts that meet inside a line, widths that divide no line. Every answer is compared with the reference's, byte for
+// byte, with what lies around and between the records of the output.
 namespace sheaf::tests {
 namespace {
 
@@ -196,7 +196,7 @@ TEST(CpuSplit, IndicesEqualTheReferences) {
   expect_indices<std::uint64_t>(split_key::category(keys, std::uint64_t{1} << 20));
 }
 
-// Past the last cache lines are streamed; a profile with a small one makes that of a small input.
+// Output beyond the last-level cache is streamed; a profile with a small cache makes that of a small input.
 TEST(CpuSplit, StreamedLinesEqualTheReference) {
   context ctx = context::cpu(3);
   machine small = ctx.profile();

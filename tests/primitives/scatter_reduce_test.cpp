@@ -199,7 +199,9 @@ TEST(ScatterReduce, EveryVariantTakesSomething) {
       if (run_variant(where.ctx, integers, {.variant = v.name}, got)) ++runs;
       if (run_variant(where.ctx, floats, {.variant = v.name}, got)) ++runs;
     }
-    EXPECT_GE(runs, 1U) << v.name << " refused everything, so it was tested by nothing";
+    // Sums of integers and of floats on each of three contexts of the CPU; cpu.private refuses ordered sums of floats.
+    const std::size_t least = v.name.starts_with("cuda.") ? 1 : v.name == "cpu.private" ? 3 : 6;
+    EXPECT_GE(runs, least) << v.name << " refused too much";
   }
 }
 

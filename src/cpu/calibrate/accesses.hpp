@@ -7,8 +7,8 @@
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/cache_hints.hpp"
 
-// The random accesses that a machine profile is made of: the inner loops of gather_range and scatter_range, with the
-// near side in the first cache, since a plan prices it apart.
+// The random accesses whose rates a machine profile holds: the inner loops of gather_range and scatter_range. Their
+// sequential side stays in the first-level cache, since plans price it separately.
 namespace sheaf::cpu {
 
 /// The finaliser of MurmurHash3 for 64 bits.
@@ -18,89 +18,95 @@ constexpr std::uint64_t mixed(std::uint64_t x) noexcept {
   return x ^ (x >> 33);
 }
 
-/// Uniform random places of `records`, from a list of random bits that is streamed like an index. Every pass through
-/// the list, and every run, turns other bits of it: caches larger than what one pass touches do not learn the places.
-struct random_places {
-  const std::uint32_t* bits;
-  std::uint64_t list_mask;  ///< entries of the list, a power of two, less one
-  std::uint64_t records;    ///< below 2^32
-  std::uint64_t run;
+/// Uniform random positions in [0, records), from a list of random bits that is streamed like an index. Every pass
+/// through the list, and every run, flips other bits of its entries, so that a cache larger than what one pass touches
+/// does not hold the positions of the next.
+struct random_positions {
+  const std::uint32_t* bits;  ///< the list
+  std::uint64_t list_mask;    ///< number of entries of the list, a power of two, less one
+  std::uint64_t records;      ///< number of records of the table, below 2^32
+  std::uint64_t run;          ///< number of the run
 
-  /// Calls body(place, count) for stretches of [begin, end) that lie in one pass; place(i) for i in [0, count).
+  /// Calls body(position_of, count) for every stretch of accesses [begin, end) that lies in one pass through the list;
+  /// position_of(i) is the position of the stretch's i-th access.
   template <class Body>
   void for_each_pass(std::uint64_t begin, std::uint64_t end, Body body) const {
     for (std::uint64_t first = begin; first < end;) {
-      const std::uint64_t at = first & list_mask;
-      const std::uint64_t count = std::min(end - first, list_mask + 1 - at);
-      const auto turned = static_cast<std::uint32_t>(mixed(run << 32 ^ first / (list_mask + 1)));
-      const std::uint32_t* const list = bits + at;
+      const std::uint64_t entry = first & list_mask;
+      const std::uint64_t count = std::min(end - first, list_mask + 1 - entry);
+      const auto flipped_bits = static_cast<std::uint32_t>(mixed(run << 32 ^ first / (list_mask + 1)));
+      const std::uint32_t* const list = bits + entry;
       const std::uint64_t range = records;
-      body([=](std::uint64_t i) { return std::uint64_t{list[i] ^ turned} * range >> 32; }, count);
+      body([=](std::uint64_t i) { return std::uint64_t{list[i] ^ flipped_bits} * range >> 32; }, count);
       first += count;
     }
   }
 };
 
+/// The table that is accessed, and how.
 struct probed_table {
   std::byte* first;
-  bool asks_ahead;
-  bool streams;  ///< whole lines are written past the cache
+  bool prefetches;  ///< records are prefetched
+  bool streams;     ///< whole lines are written with streaming stores
 };
 
 constexpr std::uint64_t stage_bytes = 4096;
 
-/// Calls move(i, record of the stage, record of the table) for all of a pass, asking ahead as gather and scatter do.
-template <class Layout, class Place, class Move>
-void for_each_record(Layout layout, Place place, std::uint64_t count, const probed_table& table, std::byte* stage,
-                     Move move) {
+/// Calls move(record of the stage, record of the table) for `count` accesses, with the prefetching of gather and
+/// scatter.
+template <class Layout, class Position, class Move>
+void for_each_record(Layout layout, Position position_of, std::uint64_t count, const probed_table& table,
+                     std::byte* stage, Move move) {
   const std::uint64_t stage_mask = stage_bytes / layout.record_bytes - 1;
   const std::uint64_t distance = prefetch_distance_of(layout.record_bytes);
   std::byte* const first = table.first;
   std::uint64_t i = 0;
-  if (table.asks_ahead && count > distance) {
+  if (table.prefetches && count > distance) {
     for (; i < count - distance; ++i) {
-      prefetch(first, layout.far(place(i + distance)), layout.record_bytes);
-      move(stage + layout.near(i & stage_mask), first + layout.far(place(i)));
+      prefetch(first, layout.indexed_offset(position_of(i + distance)), layout.record_bytes);
+      move(stage + layout.sequential_offset(i & stage_mask), first + layout.indexed_offset(position_of(i)));
     }
   }
-  for (; i < count; ++i) move(stage + layout.near(i & stage_mask), first + layout.far(place(i)));
-  asm volatile("" : : "r"(stage), "r"(first) : "memory");  // somebody reads what was moved
+  for (; i < count; ++i)
+    move(stage + layout.sequential_offset(i & stage_mask), first + layout.indexed_offset(position_of(i)));
+  asm volatile("" : : "r"(stage), "r"(first) : "memory");  // the compiler must not drop the moves
 }
 
 template <class Layout>
-void read_at_random(Layout layout, const random_places& places, const probed_table& table, std::uint64_t begin,
+void read_at_random(Layout layout, const random_positions& positions, const probed_table& table, std::uint64_t begin,
                     std::uint64_t end) {
   alignas(line_bytes) std::byte stage[stage_bytes];
-  places.for_each_pass(begin, end, [&](auto place, std::uint64_t count) {
-    for_each_record(layout, place, count, table, stage,
-                    [&](std::byte* near, const std::byte* far) { layout.copy(near, far); });
+  positions.for_each_pass(begin, end, [&](auto position_of, std::uint64_t count) {
+    for_each_record(layout, position_of, count, table, stage,
+                    [&](std::byte* staged, const std::byte* record) { layout.copy(staged, record); });
   });
 }
 
 template <class Layout>
-void write_at_random(Layout layout, const random_places& places, const probed_table& table, std::uint64_t begin,
+void write_at_random(Layout layout, const random_positions& positions, const probed_table& table, std::uint64_t begin,
                      std::uint64_t end) {
   alignas(line_bytes) std::byte stage[stage_bytes] = {};
-  const bool streams = table.streams && are_whole_lines(table.first, layout.record_bytes, layout.far(1));
-  places.for_each_pass(begin, end, [&](auto place, std::uint64_t count) {
+  const bool streams = table.streams && are_whole_lines(table.first, layout.record_bytes, layout.indexed_offset(1));
+  positions.for_each_pass(begin, end, [&](auto position_of, std::uint64_t count) {
     if (streams) {
-      const probed_table unasked{table.first, false, true};  // lines that are not read first
-      for_each_record(layout, place, count, unasked, stage,
-                      [&](std::byte* near, std::byte* far) { stream_lines(far, near, layout.record_bytes); });
+      const probed_table unread{table.first, false, true};  // streaming stores do not read lines, so none is prefetched
+      for_each_record(layout, position_of, count, unread, stage,
+                      [&](std::byte* staged, std::byte* record) { stream_lines(record, staged, layout.record_bytes); });
     } else {
-      for_each_record(layout, place, count, table, stage,
-                      [&](std::byte* near, std::byte* far) { layout.copy(far, near); });
+      for_each_record(layout, position_of, count, table, stage,
+                      [&](std::byte* staged, std::byte* record) { layout.copy(record, staged); });
     }
   });
   if (streams) finish_streaming();
 }
 
 template <class Word>
-void add_at_random(const random_places& places, const probed_table& table, std::uint64_t begin, std::uint64_t end) {
+void add_at_random(const random_positions& positions, const probed_table& table, std::uint64_t begin,
+                   std::uint64_t end) {
   alignas(line_bytes) std::byte stage[stage_bytes];
-  places.for_each_pass(begin, end, [&](auto place, std::uint64_t count) {
-    for_each_record(dense_layout<sizeof(Word)>{}, place, count, table, stage, [](std::byte*, std::byte* far) {
-      std::atomic_ref(*reinterpret_cast<Word*>(far)).fetch_add(1, std::memory_order_relaxed);
+  positions.for_each_pass(begin, end, [&](auto position_of, std::uint64_t count) {
+    for_each_record(dense_layout<sizeof(Word)>{}, position_of, count, table, stage, [](std::byte*, std::byte* record) {
+      std::atomic_ref(*reinterpret_cast<Word*>(record)).fetch_add(1, std::memory_order_relaxed);
     });
   });
 }

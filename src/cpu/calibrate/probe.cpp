@@ -27,7 +27,7 @@ constexpr std::uint64_t digit_words = std::uint64_t{1} << 14;
 constexpr std::uint64_t most_warm_steps = std::uint64_t{1} << 17;
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;
 
-// Calls body(part, parts) on every thread, and says how long that took from the moment when all were awake.
+// Calls body(part, parts) on every thread and returns the time it took, from the moment when all threads were awake.
 template <class Body>
 double seconds_of(int threads, Body body) {
   double begin = 0;
@@ -44,7 +44,7 @@ double seconds_of(int threads, Body body) {
   return end - begin;
 }
 
-// Keeps what a pointer leads to alive for the compiler.
+// Makes the compiler assume that the memory behind a pointer is read and written here.
 void use(const void* address) { asm volatile("" : : "r"(address) : "memory"); }
 
 class cpu_probe final : public plan::probe {
@@ -86,7 +86,7 @@ class cpu_probe final : public plan::probe {
   plan::timing stream(std::uint64_t footprint, std::uint64_t bytes) override {
     const std::uint64_t half = footprint / 2;
     const std::uint64_t rounds = (bytes + footprint - 1) / footprint;
-    const bool streams = half > cache_bytes_;  // as gather and scatter decide
+    const bool streams = half > cache_bytes_;  // as gather and scatter do
     const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {
       const std::uint64_t lines = half / line_bytes;
       const std::uint64_t begin = lines * part / parts * line_bytes;
@@ -108,12 +108,12 @@ class cpu_probe final : public plan::probe {
   plan::timing chase(std::uint64_t footprint, std::uint64_t count) override {
     const std::uint64_t nodes = footprint / node_bytes;
     write_cycle(footprint, nodes);
-    const void* at = memory_.data();
-    for (std::uint64_t i = 0; i < std::min(nodes, most_warm_steps); ++i) std::memcpy(&at, at, sizeof at);
-    use(at);
+    const void* node = memory_.data();
+    for (std::uint64_t i = 0; i < std::min(nodes, most_warm_steps); ++i) std::memcpy(&node, node, sizeof node);
+    use(node);
     const double begin = omp_get_wtime();
-    for (std::uint64_t i = 0; i < count; ++i) std::memcpy(&at, at, sizeof at);
-    use(at);
+    for (std::uint64_t i = 0; i < count; ++i) std::memcpy(&node, node, sizeof node);
+    use(node);
     return {omp_get_wtime() - begin, count};
   }
 
@@ -122,19 +122,19 @@ class cpu_probe final : public plan::probe {
     chased_ = 0;
     primitives::movement records;
     records.record_bytes = records.sequential_stride_bytes = records.indexed_stride_bytes = record_bytes;
-    const random_places places{random_.data(), list_entries - 1, footprint / record_bytes, ++runs_};
-    const probed_table table{memory_.data(), footprint > prefetch_from_bytes, footprint > cache_bytes_};
+    const random_positions positions{random_.data(), list_entries - 1, footprint / record_bytes, ++runs_};
+    const probed_table table{memory_.data(), footprint > least_prefetched_bytes, footprint > cache_bytes_};
     const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t parts) {
       const std::uint64_t begin = count / parts * part;
       const std::uint64_t end = part + 1 == parts ? count : count / parts * (part + 1);
       switch (kind) {
         case plan::access_kind::read:
-          return with_layout(records, [&](auto layout) { read_at_random(layout, places, table, begin, end); });
+          return with_layout(records, [&](auto layout) { read_at_random(layout, positions, table, begin, end); });
         case plan::access_kind::write:
-          return with_layout(records, [&](auto layout) { write_at_random(layout, places, table, begin, end); });
+          return with_layout(records, [&](auto layout) { write_at_random(layout, positions, table, begin, end); });
         case plan::access_kind::atomic_add:
-          return record_bytes == 4 ? add_at_random<std::uint32_t>(places, table, begin, end)
-                                   : add_at_random<std::uint64_t>(places, table, begin, end);
+          return record_bytes == 4 ? add_at_random<std::uint32_t>(positions, table, begin, end)
+                                   : add_at_random<std::uint64_t>(positions, table, begin, end);
       }
     });
     return {seconds, count};
@@ -181,10 +181,10 @@ class cpu_probe final : public plan::probe {
     const double seconds = seconds_of(ctx_.threads(), [&](std::uint64_t part, std::uint64_t) {
       std::uint64_t* words = words_.data() + 2 * part * digit_words;
       std::uint64_t* spare = words + digit_words;
-      // Each time another digit: bits that words are sorted by already are moved faster.
+      // Every round takes another digit, since words that are sorted by a digit already are moved by it faster.
       for (std::uint64_t round = 0; round < rounds; ++round) {
-        sort_by_digits(words, spare, digit_words,
-                       {.first_bit = static_cast<std::uint32_t>(round % 8 * 8), .bits = 8, .digit_bits = 8});
+        radix_sort_in_cache(words, spare, digit_words,
+                            {.first_bit = static_cast<std::uint32_t>(round % 8 * 8), .bits = 8, .digit_bits = 8});
       }
       use(words);
     });
@@ -199,7 +199,7 @@ class cpu_probe final : public plan::probe {
     gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out});
   }
 
-  // One cycle through all lines of the footprint; stays until something else is written there.
+  // Links all lines of the footprint into one cycle for pointer chasing. The cycle is kept until another is written.
   void write_cycle(std::uint64_t footprint, std::uint64_t nodes) {
     if (chased_ == footprint) return;
     chased_ = footprint;
@@ -215,9 +215,9 @@ class cpu_probe final : public plan::probe {
   context ctx_;
   buffer memory_;
   std::vector<std::uint32_t> random_;
-  std::vector<std::uint64_t> words_;  // for digits: two arrays for each thread
+  std::vector<std::uint64_t> words_;  // two arrays for each thread, for digits()
   std::uint64_t cache_bytes_ = 0;
-  std::uint64_t chased_ = 0;  // footprint of the cycle that memory holds
+  std::uint64_t chased_ = 0;  // footprint of the cycle that memory_ holds
   std::uint64_t runs_ = 0;
 };
 

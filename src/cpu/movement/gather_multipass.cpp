@@ -13,7 +13,8 @@ plan::planned plan_multipass(const gather_problem& p, const machine& m) {
   return plan_passes(p, m, plan::he2007::operation::gather);
 }
 
-// One pass over a part of the index. A bad index is nobody's region; the first pass clears its record.
+// One pass over a part of the list: moves the records of one region. A bad index lies in no region; the first pass
+// clears its record and reports it.
 template <class Layout, class Index>
 first_bad gather_region(Layout layout, const Index* index, std::uint64_t count, const std::byte* table, std::byte* out,
                         std::uint64_t region_begin, std::uint64_t region_count, std::uint64_t limit, bool is_first) {
@@ -21,10 +22,10 @@ first_bad gather_region(Layout layout, const Index* index, std::uint64_t count, 
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t from = index[i];
     if (from - region_begin < region_count) {
-      layout.copy(out + layout.near(i), table + layout.far(from));
+      layout.copy(out + layout.sequential_offset(i), table + layout.indexed_offset(from));
     } else if (is_first && from >= limit) {
-      layout.clear(out + layout.near(i));
-      bad.see(i);
+      layout.clear(out + layout.sequential_offset(i));
+      bad.note(i);
     }
   }
   return bad;
@@ -33,16 +34,17 @@ first_bad gather_region(Layout layout, const Index* index, std::uint64_t count, 
 void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.count, b.index, core::index_role::gather_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                       return for_each_pass(p, plan, begin, end,
-                                            [&](std::uint64_t first, std::uint64_t count, std::uint64_t region_begin,
-                                                std::uint64_t region_count, bool is_first) {
-                                              return gather_region(layout, index + first, count, b.table.data,
-                                                                   b.out.data + layout.near(first), region_begin,
-                                                                   region_count, p.index_limit(), is_first);
-                                            });
-                     });
+      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::gather_index,
+                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                              return for_each_pass(
+                                  p, plan, begin, end,
+                                  [&](std::uint64_t first, std::uint64_t count, std::uint64_t region_begin,
+                                      std::uint64_t region_count, bool is_first) {
+                                    return gather_region(layout, index + first, count, b.table.data,
+                                                         b.out.data + layout.sequential_offset(first), region_begin,
+                                                         region_count, p.index_limit(), is_first);
+                                  });
+                            });
     });
   });
 }

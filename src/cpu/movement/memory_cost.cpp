@@ -13,33 +13,33 @@ namespace {
 using kind = access_pattern::kind;
 
 constexpr std::uint64_t in_l1 = 32 << 10;
-constexpr std::uint64_t narrow = 4;  ///< bytes below which many records share a line
+constexpr std::uint64_t narrow = 4;  ///< record width in bytes below which many records share a line
 constexpr double line = line_bytes;
-/// How far work that fits the second cache overlaps with what streams past it.
+/// Overlap exponent of accesses that the second-level cache serves while other data streams from memory.
 constexpr double overlap_in_cache = 2;
 
-/// Streams side by side that the second cache holds with what is asked for ahead of them.
+/// Parallel streams whose lines, with the prefetched ones, fit the second-level cache.
 constexpr std::uint64_t few_streams = 1024;
 
-class accesses {
+/// A movement in numbers of its own, with the times of its accesses on a machine.
+class access_model {
  public:
-  accesses(const primitives::movement& p, const machine& profile, bool indexed_is_written)
-      : m(profile), writes(indexed_is_written), order(p.pattern) {
+  access_model(const primitives::movement& p, const machine& profile, bool indexed_is_written)
+      : m(profile), writes(indexed_is_written), pattern(p.pattern) {
     count = static_cast<double>(p.count);
     width = static_cast<double>(p.record_bytes);
     indexed_count = std::max(1.0, static_cast<double>(p.indexed_count));
     footprint = static_cast<double>(p.indexed_bytes());
-    // A cache line is read before it is written in parts; what is past the last cache is written without.
+    // A cache line is read before parts of it are written; output beyond the last-level cache is streamed unread.
     const bool past_cache = p.sequential_bytes() > m.cache_bytes;
     const double sequential_bytes = static_cast<double>(p.sequential_bytes()) * (writes || past_cache ? 1 : 2);
-    all_bytes = p.sequential_bytes() + p.index_bytes() + p.indexed_bytes();
-    near = streamed(sequential_bytes + static_cast<double>(p.index_bytes()));
+    sequential = streamed(sequential_bytes + static_cast<double>(p.index_bytes()));
     own_cache = static_cast<double>(m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20);
   }
 
-  // In order, from memory: whoever calls has not just touched the same arrays.
+  // Seconds to stream bytes from memory: a caller's arrays are taken to be cold.
   double streamed(double bytes) const { return bytes / m.copy_bytes_per_second; }
-  // In order, again and again over `window` bytes.
+  // Seconds to stream bytes in repeated sweeps over `window` bytes.
   double swept(double bytes, double window) const {
     return m.streamed(static_cast<std::uint64_t>(bytes), static_cast<std::uint64_t>(window));
   }
@@ -52,68 +52,73 @@ class accesses {
   }
   double cost(double window) const { return writes ? write(window) : read(window); }
 
-  // The far side once through. Written lines are read first.
+  // Seconds to stream over the indexed side once. Written lines are read first.
   double once() const { return streamed(std::min(count * width, footprint) * (writes ? 2 : 1)); }
 
   const machine& m;
   bool writes;
-  access_pattern order;
-  std::uint64_t all_bytes = 0;
-  double count = 0, width = 0, indexed_count = 0, footprint = 0, near = 0, own_cache = 0;
+  access_pattern pattern;
+  double count = 0, width = 0, indexed_count = 0;
+  double footprint = 0;   ///< bytes of the indexed side
+  double sequential = 0;  ///< seconds to stream the index and the sequential side
+  double own_cache = 0;   ///< bytes of the second-level cache
 };
 
-void at_random(const accesses& a, memory_cost& t) {
-  t.access = a.count * a.cost(a.footprint);
-  // Below the last cache the profile's lines are warm, a caller's are not.
-  if (a.footprint < static_cast<double>(a.m.cache_bytes) / 4) t.far = a.streamed(std::min(a.count * line, a.footprint));
+void at_random(const access_model& a, memory_cost& t) {
+  t.indexed_random = a.count * a.cost(a.footprint);
+  // The profile was measured on warm lines; a caller's arrays are cold even if the last-level cache could hold them.
+  if (a.footprint < static_cast<double>(a.m.cache_bytes) / 4)
+    t.indexed_streamed = a.streamed(std::min(a.count * line, a.footprint));
 }
 
-// The c most wanted of n records take log(c) / log(n) of the accesses; each lies alone on its line.
-void skewed(const accesses& a, memory_cost& t) {
+// Zipf's distribution: the c most frequent of n records take log(c) / log(n) of the accesses. Each lies alone on its
+// line.
+void skewed(const access_model& a, memory_cost& t) {
   const double all = std::log(std::max(2.0, a.indexed_count));
-  const double held = std::log(std::clamp(a.own_cache / 4 / std::max(a.width, line), 1.0, a.indexed_count)) / all;
-  const double sequential_cost = a.read(a.own_cache / 2);
-  t.access = a.count * (held * sequential_cost + (1 - held) * std::max(sequential_cost, a.cost(a.footprint)));
+  const double hit_rate = std::log(std::clamp(a.own_cache / 4 / std::max(a.width, line), 1.0, a.indexed_count)) / all;
+  const double hit_seconds = a.read(a.own_cache / 2);
+  t.indexed_random = a.count * (hit_rate * hit_seconds + (1 - hit_rate) * std::max(hit_seconds, a.cost(a.footprint)));
 }
 
-void strided(const accesses& a, memory_cost& t) {
-  const double step = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width;
+void strided(const access_model& a, memory_cost& t) {
+  const double step = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width;
   const double span = std::min(step, std::max(line, a.width));
-  t.far = a.swept(a.count * span * (a.writes ? 2 : 1), a.footprint);
-  t.access = a.count * a.read(in_l1);
+  t.indexed_streamed = a.swept(a.count * span * (a.writes ? 2 : 1), a.footprint);
+  t.indexed_random = a.count * a.read(in_l1);
 }
 
-// Some streams stay in the first cache. Some hundred fall on the same few sets of the first two where their distance is
-// a power of two; some thousand cost more than chance does, as none of their lines is there for the second record.
-void partitioned(const accesses& a, memory_cost& t) {
-  const auto streams = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter));
+// The list interleaves as many streams as the pattern has partitions. Up to 32 streams stay in the first-level cache.
+// Hundreds of streams at distances of a power of two fall on the same few sets of the first two caches. Thousands of
+// streams cost more than random accesses, as no line is still cached for its second record.
+void partitioned(const access_model& a, memory_cost& t) {
+  const auto streams = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter));
   if (streams <= 32) {
-    t.far = a.once();
-    t.access = a.count * a.read(in_l1);
+    t.indexed_streamed = a.once();
+    t.indexed_random = a.count * a.read(in_l1);
     t.overlap_exponent = overlap_in_cache;
   } else if (streams <= 1024) {
-    t.access = a.count * a.cost(a.writes ? 16e6 : std::min(a.footprint, 4e6));
+    t.indexed_random = a.count * a.cost(a.writes ? 16e6 : std::min(a.footprint, 4e6));
   } else {
-    t.access = a.count * a.cost(2 * a.footprint);
+    t.indexed_random = a.count * a.cost(2 * a.footprint);
   }
 }
 
-// A window that the own cache holds costs what its first touch costs. Threads write windows of their own: the profile's
-// small footprints are written by all at once.
-void clustered(const accesses& a, memory_cost& t) {
+// A window that fits the second-level cache costs what its first touch costs. Each thread writes windows of its own,
+// whereas all threads share the small footprints of the profile.
+void clustered(const access_model& a, memory_cost& t) {
   const double window =
-      std::min(a.footprint, static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width);
+      std::min(a.footprint, static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width);
   if (window >= a.footprint) return at_random(a, t);
   const bool fits = window < a.own_cache / 2;
-  t.far = a.once();
-  t.access = a.count * (fits || !a.writes ? a.read(window) : a.write(std::max(window, a.own_cache)) / 2);
+  t.indexed_streamed = a.once();
+  t.indexed_random = a.count * (fits || !a.writes ? a.read(window) : a.write(std::max(window, a.own_cache)) / 2);
   if (fits) t.overlap_exponent = overlap_in_cache;
 }
 
-memory_cost memory_cost_of(const accesses& a) {
+memory_cost memory_cost_of(const access_model& a) {
   memory_cost t;
-  t.near = a.near;
-  switch (a.order.shape) {
+  t.sequential = a.sequential;
+  switch (a.pattern.shape) {
     case kind::unknown:
     case kind::random: at_random(a, t); break;
     case kind::partitioned: partitioned(a, t); break;
@@ -121,14 +126,14 @@ memory_cost memory_cost_of(const accesses& a) {
     case kind::strided: strided(a, t); break;
     case kind::skewed: skewed(a, t); break;
     case kind::sequential:
-      t.far = a.once();
-      t.access = a.count * a.read(in_l1);
+      t.indexed_streamed = a.once();
+      t.indexed_random = a.count * a.read(in_l1);
       t.overlap_exponent = overlap_in_cache;
       break;
     case kind::repeated: {
-      const double held = static_cast<double>(std::max<std::uint64_t>(1, a.order.parameter)) * a.width;
-      t.access = a.count * a.read(held);
-      t.overlap_exponent = held < a.own_cache ? overlap_in_cache : 1;
+      const double repeated_bytes = static_cast<double>(std::max<std::uint64_t>(1, a.pattern.parameter)) * a.width;
+      t.indexed_random = a.count * a.read(repeated_bytes);
+      t.overlap_exponent = repeated_bytes < a.own_cache ? overlap_in_cache : 1;
       break;
     }
   }
@@ -143,13 +148,13 @@ memory_cost writes_of(const primitives::movement& p, const machine& m) { return 
 plan::planned priced(const memory_cost& t, const machine& m, bool writes) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.step_seconds);
-  plan.add_overlapped(t.overlap_exponent,
-                      {{"streamed", t.near + t.far}, {writes ? "random write" : "random read", t.access}});
+  plan.add_overlapped(t.overlap_exponent, {{"streamed", t.sequential + t.indexed_streamed},
+                                           {writes ? "random write" : "random read", t.indexed_random}});
   return plan;
 }
 
 void add_sharing(const primitives::movement& p, const machine& m, plan::planned& plan) {
-  constexpr std::uint64_t shared_span = 4 * line_bytes;  // lines come with their neighbours
+  constexpr std::uint64_t shared_span = 4 * line_bytes;  // the hardware fetches neighbouring lines together
   const double seconds_for_a_line = p.record_bytes < 2 * narrow ? 2e-9 : 8e-9;
   const std::uint64_t caches = m.cache_levels.size() > 1 ? m.cache_levels[1] * m.parallelism : std::uint64_t{2} << 20;
   if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.indexed_bytes() > caches) return;
@@ -164,32 +169,32 @@ void add_lines_read(const primitives::movement& p, const machine& m, bool writes
   plan.add("lines read to be written", static_cast<double>(written) / m.copy_bytes_per_second);
 }
 
-bool reads_ahead(const primitives::movement& p) noexcept {
+bool prefetches_reads(const primitives::movement& p) noexcept {
   const bool narrower_than_line = p.record_bytes < line_bytes;
-  std::uint64_t from = p.record_bytes < narrow ? prefetch_from_bytes : prefetch_from_bytes / 4;
+  std::uint64_t from = p.record_bytes < narrow ? least_prefetched_bytes : least_prefetched_bytes / 4;
   switch (p.pattern.shape) {
     case kind::partitioned:
       if (p.pattern.parameter <= few_streams && narrower_than_line) return false;
-      from = prefetch_from_bytes;
+      from = least_prefetched_bytes;
       break;
     case kind::strided:
       if (!narrower_than_line) return false;
-      from = prefetch_from_bytes;
+      from = least_prefetched_bytes;
       break;
-    case kind::skewed: from = prefetch_from_bytes / 8; break;
+    case kind::skewed: from = least_prefetched_bytes / 8; break;
     default: break;
   }
   return p.indexed_bytes() > from;
 }
 
-bool writes_ahead(const primitives::movement& p) noexcept {
-  constexpr std::uint64_t most_streamed_bytes = 32 * prefetch_from_bytes;
-  constexpr std::uint64_t seen_streams = 32;  // the machine follows them by itself
+bool prefetches_writes(const primitives::movement& p) noexcept {
+  constexpr std::uint64_t most_streamed_bytes = 32 * least_prefetched_bytes;
+  constexpr std::uint64_t followed_streams = 32;  // the hardware prefetcher follows as many
   const bool single = p.record_bytes == 1;
   switch (p.pattern.shape) {
     case kind::partitioned:
       if (p.record_bytes >= line_bytes) break;
-      if (p.pattern.parameter <= seen_streams) return false;
+      if (p.pattern.parameter <= followed_streams) return false;
       if (p.pattern.parameter > few_streams && (single || p.indexed_bytes() > most_streamed_bytes)) return false;
       break;
     case kind::sequential:
@@ -199,7 +204,7 @@ bool writes_ahead(const primitives::movement& p) noexcept {
     case kind::clustered: return p.indexed_bytes() > in_l1;
     default: break;
   }
-  return p.indexed_bytes() > (single ? prefetch_from_bytes / 4 : in_l1);
+  return p.indexed_bytes() > (single ? least_prefetched_bytes / 4 : in_l1);
 }
 
 }  // namespace sheaf::cpu

@@ -4,40 +4,41 @@
 
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/threads/parallel.hpp"
+#include "cpu/threads/checked_parts.hpp"
 #include "primitives/multipass.hpp"
 
 namespace sheaf::cpu {
 
-/// What looking at the index costs beyond streaming it: its entries fall into regions as they like, so the branch is
-/// guessed wrong about once a record, whatever the number of passes. Xeon of family 6 model 207, 2^22 random indices
-/// into 4096 records of 8 bytes, over one pass: 9 ns a record in 2 passes, 18 in 8, 38 in 32.
-inline double region_check_seconds(const primitives::movement& m, const machine& on, std::uint64_t passes) noexcept {
+/// Time of asking for every index in every pass whether it lies in the pass' region, beyond streaming the index. The
+/// branch is mispredicted about once a record, whatever the number of passes. Xeon of family 6 model 207, 2^22 random
+/// indices into 4096 records of 8 bytes, time beyond that of one pass: 9 ns a record in 2 passes, 18 in 8, 38 in 32.
+inline double region_check_seconds(const primitives::movement& p, const machine& m, std::uint64_t passes) noexcept {
   constexpr double seconds_per_check = 0.9e-9;
-  constexpr double seconds_per_wrong_guess = 8e-9;
+  constexpr double seconds_per_misprediction = 8e-9;
   if (passes == 1) return 0;
-  return static_cast<double>(m.count) * (seconds_per_wrong_guess + seconds_per_check * static_cast<double>(passes)) /
-         on.parallelism;
+  return static_cast<double>(p.count) * (seconds_per_misprediction + seconds_per_check * static_cast<double>(passes)) /
+         m.parallelism;
 }
 
-/// The plan of a multi-pass variant: as many passes as the paper's model asks for.
-inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation what) {
+/// The plan of a multi-pass variant (He et al. 2007), with as many passes as the paper's model asks for.
+inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation operation) {
   namespace he2007 = plan::he2007;
-  const bool writes = what == he2007::operation::scatter;
+  const bool writes = operation == he2007::operation::scatter;
   const auto memory_cost_of = [&](const primitives::movement& q) { return writes ? writes_of(q, m) : reads_of(q, m); };
-  const std::uint64_t passes = he2007::best_passes(what, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
+  const std::uint64_t passes =
+      he2007::best_passes(operation, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
   memory_cost t = memory_cost_of(p);
-  t.near += static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes()) / m.copy_bytes_per_second;
+  t.sequential += static_cast<double>(passes - 1) * static_cast<double>(p.index_bytes()) / m.copy_bytes_per_second;
   if (passes > 1) {
     primitives::movement region = p;
     region.indexed_count /= passes;
-    t.access = memory_cost_of(region).access;
+    t.indexed_random = memory_cost_of(region).indexed_random;
   }
   plan::planned plan = priced(t, m, writes);
   if (writes) add_sharing(p, m, plan);
   add_lines_read(p, m, writes, plan);
   plan.add("region checks", region_check_seconds(p, m, passes));
-  // One pass does what cpu.direct does and asks for no line ahead.
+  // A single pass is cpu.direct without prefetching.
   if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);
   plan.parameters[primitives::multipass_passes] = passes;
   plan.parameters[primitives::multipass_segments] = 1;
@@ -46,11 +47,11 @@ inline plan::planned plan_passes(const primitives::movement& p, const machine& m
 }
 
 /// Calls pass(first, count, region_begin, region_count, is_first) -> first_bad for every pass over every segment of
-/// every thread's share of the index; positions count from `first`.
+/// the thread's part [begin, end) of the list. Positions that a pass reports are counted from `first`.
 ///
-/// Threads start together and scan as much each, so they are in about the same region at any time, which is all that
-/// the cache asks for: no barrier between passes. A share is cut into as many segments as the whole list would be, so
-/// the threads' n-th segments together are as large as the paper's.
+/// Threads start together and scan equal amounts, so at any time they are in about the same region. The cache needs no
+/// more than that, so there is no barrier between passes. A part is cut into as many segments as the whole list would
+/// be, so that the n-th segments of all threads together are as large as a segment of the paper.
 template <class Pass>
 first_bad for_each_pass(const primitives::movement& m, const plan::planned& plan, std::uint64_t begin,
                         std::uint64_t end, Pass pass) {
@@ -63,7 +64,7 @@ first_bad for_each_pass(const primitives::movement& m, const plan::planned& plan
     const std::uint64_t first = begin + cuts.begin(s);
     for (std::uint64_t i = 0; i < passes && regions.count(i) > 0; ++i) {
       const first_bad bad = pass(first, cuts.count(s), regions.begin(i), regions.count(i), i == 0);
-      if (bad.found()) all.see(first + bad.position);
+      if (bad.found()) all.note(first + bad.position);
     }
   }
   return all;

@@ -5,13 +5,13 @@
 
 namespace sheaf::cpu {
 
-bool has_huge_pages_unasked() {
-  static const bool unasked = [] {
+bool gives_huge_pages_unasked() {
+  static const bool always = [] {
     std::ifstream setting("/sys/kernel/mm/transparent_hugepage/enabled");
     std::string line;
     return std::getline(setting, line) && line.find("[always]") != std::string::npos;
   }();
-  return unasked;
+  return always;
 }
 
 }  // namespace sheaf::cpu

@@ -9,21 +9,22 @@
 
 namespace sheaf::cpu {
 
-// How records lie on both sides of a movement, and how one of them is copied. Movement goes by width, never by type.
+// Layouts: where records lie on the sequential and on the indexed side of a movement, and how one record is copied.
+// Movement goes by width, never by type.
 
-/// Records without gaps, of a width known when it is compiled.
+/// Records without gaps on both sides, of a width that is known at compile time.
 template <std::size_t Bytes>
 struct dense_layout {
   static constexpr std::uint64_t record_bytes = Bytes;
 
-  static constexpr std::uint64_t near(std::uint64_t i) noexcept { return i * Bytes; }
-  static constexpr std::uint64_t far(std::uint64_t i) noexcept { return i * Bytes; }
+  static constexpr std::uint64_t sequential_offset(std::uint64_t i) noexcept { return i * Bytes; }
+  static constexpr std::uint64_t indexed_offset(std::uint64_t i) noexcept { return i * Bytes; }
   static void copy(std::byte* to, const std::byte* from) noexcept { std::memcpy(to, from, Bytes); }
   static void clear(std::byte* to) noexcept { std::memset(to, 0, Bytes); }
 };
 
-/// Up to 15 bytes in two words that overlap: 2^24 records of 12 bytes split by 8 bits in 156 ms, with a call of memcpy
-/// for each in 302.
+/// Copies up to 15 bytes as two words that overlap. 2^24 records of 12 bytes are split by 8 bits in 156 ms, with a call
+/// of memcpy for each record in 302 ms.
 inline void copy_narrow(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
   const auto copy_words = [=](auto word) {
     auto last = word;
@@ -38,8 +39,8 @@ inline void copy_narrow(std::byte* to, const std::byte* from, std::uint64_t byte
   *to = *from;
 }
 
-/// Any width at any stride. Words of 16 bytes, the last one overlapping the one before it, beat a call of memcpy on
-/// records of up to some lines.
+/// Records of any width at any stride. They are copied in words of 16 bytes, the last of which may overlap the one
+/// before it: faster than a call of memcpy for records of up to some cache lines.
 struct any_layout {
   std::uint64_t record_bytes;
   std::uint64_t sequential_stride_bytes;
@@ -47,8 +48,8 @@ struct any_layout {
 
   static constexpr std::uint64_t most_inline_bytes = 256;
 
-  std::uint64_t near(std::uint64_t i) const noexcept { return i * sequential_stride_bytes; }
-  std::uint64_t far(std::uint64_t i) const noexcept { return i * indexed_stride_bytes; }
+  std::uint64_t sequential_offset(std::uint64_t i) const noexcept { return i * sequential_stride_bytes; }
+  std::uint64_t indexed_offset(std::uint64_t i) const noexcept { return i * indexed_stride_bytes; }
   void copy(std::byte* to, const std::byte* from) const noexcept {
     if (record_bytes > most_inline_bytes) {
       std::memcpy(to, from, record_bytes);
@@ -61,7 +62,7 @@ struct any_layout {
   void clear(std::byte* to) const noexcept { std::memset(to, 0, record_bytes); }
 };
 
-/// Calls body with the layout of the movement's records.
+/// Calls body(layout) with the layout of the movement's records.
 template <class Body>
 void with_layout(const primitives::movement& m, Body body) {
   if (m.sequential_stride_bytes == m.record_bytes && m.indexed_stride_bytes == m.record_bytes) {
@@ -80,7 +81,7 @@ void with_layout(const primitives::movement& m, Body body) {
   body(any_layout{m.record_bytes, m.sequential_stride_bytes, m.indexed_stride_bytes});
 }
 
-/// Calls body with the list as unsigned numbers of its width: a negative one is past every limit then.
+/// Calls body(index) with the list as unsigned numbers of its width. A negative index is then beyond every limit.
 template <class Body>
 void with_index(index_span index, Body body) {
   if (bytes(index.type) == 4) {

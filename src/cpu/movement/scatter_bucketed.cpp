@@ -8,56 +8,57 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-// Indices and records by window of the output, then window after window. All of it is streamed but the places inside a
-// window, which its cache holds. Order is kept, so the last writer wins.
-plan::planned plan_clustered(const scatter_problem& p, const machine& m) {
-  if (const char* reason = why_not_clustered(p)) return plan::rejected(reason);
+// Propagation blocking in two phases: group indices and records by bucket of the output; scatter bucket after bucket.
+// Everything is streamed but the writes inside a bucket, which a core's cache holds. The grouping is stable, so the
+// last writer wins.
+plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
+  if (const char* reason = why_not_bucketed(p)) return plan::rejected(reason);
   plan::planned plan;
-  plan_clusters(p, m, cached_window_records(p, m), plan);
-  plan.scratch_bytes = cluster_room(p, plan, clustered_bytes(p)).bytes;
+  plan_buckets(p, m, cached_bucket_records(p, m), plan);
+  plan.scratch_bytes = bucket_scratch(p, plan, bucketed_record_bytes(p)).bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
-  plan.by_name_only = !may_pay_to_cluster(p);
-  // Index counted and moved, pairs written and read, the output's lines read and written.
-  const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + clustered_bytes(p));
-  price_clusters(
+  plan.by_name_only = !bucketing_may_pay(p);
+  // The index list is read twice, pairs are written and read, and lines of the output are read and written.
+  const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + bucketed_record_bytes(p));
+  price_bucketed(
       p, m,
       2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * std::min(p.indexed_bytes(), p.count * line_bytes),
       p.record_bytes, true, plan);
   return plan;
 }
 
-template <class Layout, class Value, class Clusters>
-void place_window(Layout layout, const Clusters& ordered, std::uint64_t window, std::byte* out) {
+template <class Layout, class Value, class Buckets>
+void scatter_bucket(Layout layout, const Buckets& buckets, std::uint64_t bucket, std::byte* out) {
   constexpr std::uint64_t distance = 32;
-  const std::uint32_t* const local = ordered.local();
-  const Value* const values = ordered.template values<Value>();
-  std::byte* const base = out + layout.far(ordered.window_begin(window));
-  const std::uint64_t end = ordered.begin(window + 1);
-  std::uint64_t i = ordered.begin(window);
+  const std::uint32_t* const local = buckets.local_indices();
+  const Value* const values = buckets.template values<Value>();
+  std::byte* const base = out + layout.indexed_offset(buckets.first_record(bucket));
+  const std::uint64_t end = buckets.entries_begin(bucket + 1);
+  std::uint64_t i = buckets.entries_begin(bucket);
   for (; i + distance < end; ++i) {
-    prefetch(base, layout.far(local[i + distance]), 1);
-    copy_clustered(layout, base + layout.far(local[i]), values[i].bytes);
+    prefetch(base, layout.indexed_offset(local[i + distance]), 1);
+    copy_bucketed(layout, base + layout.indexed_offset(local[i]), values[i].bytes);
   }
-  for (; i < end; ++i) copy_clustered(layout, base + layout.far(local[i]), values[i].bytes);
+  for (; i < end; ++i) copy_bucketed(layout, base + layout.indexed_offset(local[i]), values[i].bytes);
 }
 
-void run_clustered(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   with_index(b.index, [&](const auto* index) {
-    if (p.duplicates == duplicates::any && !is_worth_clustering(p, index)) {
+    if (p.duplicates == duplicates::any && !is_worth_bucketing(p, index)) {
       return scatter_in_order(ctx, p, b, true, p.sequential_bytes() > ctx.profile().cache_bytes);
     }
     const std::uint64_t call = state.begin_call();
-    with_clustered(p, [&](auto layout, auto block) {
+    with_bucketed_record(p, [&](auto layout, auto block) {
       using value = decltype(block);
-      clusters ordered(ctx, p, plan, sizeof(value), index);
-      const first_bad bad = ordered.template order<value>([&, in = b.in.data](std::uint64_t i) {
+      index_buckets buckets(ctx, p, plan, sizeof(value), index);
+      const first_bad bad = buckets.template reorder<value>([&, in = b.in.data](std::uint64_t i) {
         value record;
-        copy_clustered(layout, record.bytes, in + layout.near(i));
+        copy_bucketed(layout, record.bytes, in + layout.sequential_offset(i));
         return record;
       });
-      for_each_job(ordered.windows(), ordered.parts(), [&](std::uint64_t window) {
-        place_window<decltype(layout), value>(layout, ordered, window, b.out.data);
+      for_each_task(buckets.bucket_count(), buckets.parts(), [&](std::uint64_t bucket) {
+        scatter_bucket<decltype(layout), value>(layout, buckets, bucket, b.out.data);
       });
       if (bad.found()) {
         state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::scatter_index));
@@ -68,6 +69,6 @@ void run_clustered(const context& ctx, const scatter_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", plan_clustered, run_clustered};
+constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", plan_bucketed, run_bucketed};
 
 }  // namespace sheaf::cpu

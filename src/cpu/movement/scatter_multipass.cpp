@@ -14,7 +14,8 @@ plan::planned plan_multipass(const scatter_problem& p, const machine& m) {
   return plan_passes(p, m, plan::he2007::operation::scatter);
 }
 
-// One pass over a part of the index. A bad index is nobody's region; the first pass reports it.
+// One pass over a part of the list: moves the records of one region. A bad index lies in no region; the first pass
+// reports it.
 template <class Layout, class Index>
 first_bad scatter_region(Layout layout, const Index* index, std::uint64_t count, const std::byte* in, std::byte* out,
                          std::uint64_t region_begin, std::uint64_t region_count, std::uint64_t limit, bool is_first) {
@@ -22,9 +23,9 @@ first_bad scatter_region(Layout layout, const Index* index, std::uint64_t count,
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t to = index[i];
     if (to - region_begin < region_count) {
-      layout.copy(out + layout.far(to), in + layout.near(i));
+      layout.copy(out + layout.indexed_offset(to), in + layout.sequential_offset(i));
     } else if (is_first && to >= limit) {
-      bad.see(i);
+      bad.note(i);
     }
   }
   return bad;
@@ -33,16 +34,17 @@ first_bad scatter_region(Layout layout, const Index* index, std::uint64_t count,
 void run_multipass(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_chunk(ctx, p, p.count, b.index, core::index_role::scatter_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                       return for_each_pass(p, plan, begin, end,
-                                            [&](std::uint64_t first, std::uint64_t count, std::uint64_t region_begin,
-                                                std::uint64_t region_count, bool is_first) {
-                                              return scatter_region(
-                                                  layout, index + first, count, b.in.data + layout.near(first),
-                                                  b.out.data, region_begin, region_count, p.index_limit(), is_first);
-                                            });
-                     });
+      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::scatter_index,
+                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                              return for_each_pass(
+                                  p, plan, begin, end,
+                                  [&](std::uint64_t first, std::uint64_t count, std::uint64_t region_begin,
+                                      std::uint64_t region_count, bool is_first) {
+                                    return scatter_region(layout, index + first, count,
+                                                          b.in.data + layout.sequential_offset(first), b.out.data,
+                                                          region_begin, region_count, p.index_limit(), is_first);
+                                  });
+                            });
     });
   });
 }

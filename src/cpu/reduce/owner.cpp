@@ -1,8 +1,8 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/reduce/range.hpp"
+#include "cpu/reduce/typed_arrays.hpp"
 #include "cpu/threads/cache_hints.hpp"
-#include "cpu/threads/parallel.hpp"
+#include "cpu/threads/checked_parts.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -10,23 +10,24 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-// What asking whose slot it is costs each thread: the answer is guessed wrong as often as it is yes. Xeon of family 6
-// model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which does not ask, 6 ns on each of two.
-double ownership_seconds(const scatter_reduce_problem& p, const machine& m) {
+// Time each thread spends asking of every value whether its slot is the thread's own. The branch is mispredicted as
+// often as the answer is yes. Xeon of family 6 model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which
+// does not ask, 6 ns on each of two threads.
+double ownership_check_seconds(const scatter_reduce_problem& p, const machine& m) {
   constexpr double seconds_per_value = 1e-9;
   constexpr double seconds_per_own_value = 10e-9;
   if (m.parallelism <= 1) return 0;
   return static_cast<double>(p.count) * (seconds_per_value + seconds_per_own_value / m.parallelism);
 }
 
-// Each thread owns a range of the output and reads the whole index list, so values meet in the order of their
-// positions. One thread takes all without looking whose a slot is.
+// Owner computes: each thread owns a range of the output and reads the whole index list, so every slot takes its values
+// in the order of their positions. A single thread owns all slots and does not ask.
 plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   memory_cost t = writes_of(p, m);
-  t.near += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
+  t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = priced(t, m, true);
-  plan.add("whose slot", ownership_seconds(p, m));
+  plan.add("whose slot", ownership_check_seconds(p, m));
   return plan;
 }
 
@@ -34,17 +35,17 @@ template <class Index, class T, class Op>
 first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, const T* in, T* out, std::uint64_t begin,
                        std::uint64_t end, Op op) {
   constexpr std::uint64_t distance = prefetch_distance;
-  const std::uint64_t ahead_end = writes_ahead(p) && p.count > distance ? p.count - distance : 0;
+  const std::uint64_t prefetch_end = prefetches_writes(p) && p.count > distance ? p.count - distance : 0;
   const bool owns_all = end - begin == p.indexed_count;
   first_bad bad;
   for (std::uint64_t i = 0; i < p.count; ++i) {
     const std::uint64_t to = index[i];
     if (to - begin < end - begin) {
-      if (owns_all && i < ahead_end)
+      if (owns_all && i < prefetch_end)
         prefetch(reinterpret_cast<const std::byte*>(out), index[i + distance] * sizeof(T), 1);
       out[to] = op(out[to], in[i]);
     } else if (to >= p.indexed_count) {
-      bad.see(i);
+      bad.note(i);
     }
   }
   return bad;
@@ -54,10 +55,10 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
                const scatter_reduce_buffers& b) {
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      for_each_chunk(ctx, p, p.indexed_count, b.index, core::index_role::slot_index,
-                     [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
-                       return reduce_owned(p, index, in, out, begin, end, op);
-                     });
+      for_each_checked_part(ctx, p, p.indexed_count, b.index, core::index_role::slot_index,
+                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                              return reduce_owned(p, index, in, out, begin, end, op);
+                            });
     });
   });
 }

@@ -4,7 +4,8 @@
 #include "core/context_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/reduce/range.hpp"
+#include "cpu/reduce/typed_arrays.hpp"
+#include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
 
 namespace sheaf::cpu {
@@ -13,16 +14,20 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-// The value that changes none. Of float sums that is -0: x + -0 is x for every x, -0 too.
+// Identity element of a reduction. For sums of floats it is -0, since x + -0 is x for every x, even for -0.
 template <class T>
-constexpr T neutral(reduction op) {
+constexpr T identity_of(reduction op) {
   if (op == reduction::min) return std::numeric_limits<T>::max();
   if (op == reduction::max) return std::numeric_limits<T>::lowest();
   return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
 }
 
-// Each thread reduces its share of the values into an output of its own, and these are put together: for small outputs.
-// Slots meet their values in another order than the positions', which shows in no integer.
+// What run gets from plan, in planned::parameters.
+enum private_parameter : std::size_t { private_parts };
+
+// Privatization, for small outputs: each thread reduces its part of the values into an output of its own, and the
+// private outputs are reduced into the caller's. Slots take their values in another order than that of the positions,
+// which changes no integer result.
 plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
@@ -32,7 +37,7 @@ plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
   }
   const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
   plan::planned plan = priced(writes_of(p, m), m, true);
-  plan.parameters[0] = parts;
+  plan.parameters[private_parts] = parts;
   plan.scratch_bytes = (parts - 1) * p.indexed_bytes();
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   return plan.add("copies", m.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
@@ -42,35 +47,35 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
                  const scatter_reduce_buffers& b) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const std::uint64_t parts = plan.parameters[0];
-  const core::scratch room(state, plan.scratch_bytes);
+  const std::uint64_t parts = plan.parameters[private_parts];
+  const core::scratch scratch(state, plan.scratch_bytes);
   first_bad bad;
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
       using T = std::remove_pointer_t<decltype(out)>;
-      std::uint64_t first = ~std::uint64_t{0};
-      const auto copy_of = [&](std::uint64_t part) { return room.as<T>() + (part - 1) * p.indexed_count; };
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first)
+      std::uint64_t first_bad_position = ~std::uint64_t{0};
+      const auto private_output = [&](std::uint64_t part) { return scratch.as<T>() + (part - 1) * p.indexed_count; };
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first_bad_position)
       for (std::uint64_t part = 0; part < parts; ++part) {
-        T* const own = part == 0 ? out : copy_of(part);
-        if (part > 0) std::fill_n(own, p.indexed_count, neutral<T>(p.op));
+        T* const own = part == 0 ? out : private_output(part);
+        if (part > 0) std::fill_n(own, p.indexed_count, identity_of<T>(p.op));
         const std::uint64_t end = part_begin(p.count, parts, part + 1);
         for (std::uint64_t i = part_begin(p.count, parts, part); i < end; ++i) {
           if (index[i] < p.indexed_count) {
             own[index[i]] = op(own[index[i]], in[i]);
           } else {
-            first = std::min(first, i);
+            first_bad_position = std::min(first_bad_position, i);
           }
         }
       }
       for_each_part(parts, [&](std::uint64_t part) {
         const std::uint64_t end = part_begin(p.indexed_count, parts, part + 1);
-        for (std::uint64_t other = 1; other < parts; ++other) {
-          const T* const values = copy_of(other);
+        for (std::uint64_t copy = 1; copy < parts; ++copy) {
+          const T* const values = private_output(copy);
           for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) out[i] = op(out[i], values[i]);
         }
       });
-      bad.position = first;
+      bad.position = first_bad_position;
     });
   });
   if (bad.found()) {

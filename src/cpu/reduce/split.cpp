@@ -1,7 +1,7 @@
-#include "cpu/movement/buckets.hpp"
+#include "cpu/movement/index_buckets.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/reduce/range.hpp"
+#include "cpu/reduce/typed_arrays.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -9,31 +9,31 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-// Indices and values by window of the output, then each window by one thread, in order: every slot meets its values in
-// the order of their positions, as in the reference.
+// Propagation blocking: group indices and values by bucket of the output, then let one thread reduce each bucket. The
+// grouping is stable, so every slot takes its values in the order of their positions, as in the reference.
 plan::planned plan_split(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  constexpr std::uint64_t windows_per_thread = 8;
-  const std::uint64_t share = p.indexed_count / (windows_per_thread * m.parallelism);
+  constexpr std::uint64_t buckets_per_thread = 8;
+  const std::uint64_t share = p.indexed_count / (buckets_per_thread * m.parallelism);
   plan::planned plan;
-  plan_clusters(p, m, std::min(cached_window_records(p, m), std::max<std::uint64_t>(1, share)), plan);
-  plan.scratch_bytes = cluster_room(p, plan, p.record_bytes).bytes;
+  plan_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), plan);
+  plan.scratch_bytes = bucket_scratch(p, plan, p.record_bytes).bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
   const std::uint64_t touched = std::min(p.indexed_bytes(), p.count * line_bytes);
-  price_clusters(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
+  price_bucketed(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
                  plan);
   return plan;
 }
 
-template <class T, class Clusters, class Op>
-void reduce_window(const Clusters& ordered, std::uint64_t window, T* out, Op op) {
+template <class T, class Buckets, class Op>
+void reduce_bucket(const Buckets& buckets, std::uint64_t bucket, T* out, Op op) {
   constexpr std::uint64_t distance = 32;
-  const std::uint32_t* const local = ordered.local();
-  const T* const values = ordered.template values<T>();
-  T* const base = out + ordered.window_begin(window);
-  const std::uint64_t end = ordered.begin(window + 1);
-  std::uint64_t i = ordered.begin(window);
+  const std::uint32_t* const local = buckets.local_indices();
+  const T* const values = buckets.template values<T>();
+  T* const base = out + buckets.first_record(bucket);
+  const std::uint64_t end = buckets.entries_begin(bucket + 1);
+  std::uint64_t i = buckets.entries_begin(bucket);
   for (; i + distance < end; ++i) {
     __builtin_prefetch(base + local[i + distance], 1);
     base[local[i]] = op(base[local[i]], values[i]);
@@ -48,10 +48,10 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
       using T = std::remove_pointer_t<decltype(out)>;
-      clusters ordered(ctx, p, plan, sizeof(T), index);
-      const first_bad bad = ordered.template order<T>([in](std::uint64_t i) { return in[i]; });
-      for_each_job(ordered.windows(), ordered.parts(),
-                   [&](std::uint64_t window) { reduce_window(ordered, window, out, op); });
+      index_buckets buckets(ctx, p, plan, sizeof(T), index);
+      const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
+      for_each_task(buckets.bucket_count(), buckets.parts(),
+                    [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
       if (bad.found()) {
         state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::slot_index));
       }

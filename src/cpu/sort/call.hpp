@@ -6,87 +6,123 @@
 #include <sheaf/context.hpp>
 
 #include "core/context_state.hpp"
+#include "cpu/sort/arrays.hpp"
+#include "cpu/sort/encoding.hpp"
+#include "cpu/sort/index_encoder.hpp"
+#include "cpu/sort/payload_encoder.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/range.hpp"
+#include "cpu/sort/row_encoder.hpp"
 #include "cpu/threads/huge_pages.hpp"
 
 namespace sheaf::cpu {
 
-/// What the passes of one call work with: what plan and shape say, and where words lie.
+/// One call of cpu.msd or cpu.lsd: what plan and encoding decided, and where words lie. Words have three sources, which
+/// have numbers: the arrays 0 and 1, between which passes move them, and the caller's rows, which are encoded as they
+/// are read.
 template <class Array>
 struct sort_call {
   using word = typename Array::word;
-  static constexpr std::uint32_t rows = 2;  ///< a side: what the caller gave, of which words are made
+  static constexpr std::uint32_t encoded_rows = 2;  ///< number of the source that encodes the caller's rows
 
-  const word_maker<word>& maker;
-  const sort_room& room;
+  const word_encoder<word>& encoder;
+  const sort_scratch& layout;
   std::byte* scratch;
-  Array arrays[2];  ///< the other sides
+  Array arrays[2];
   std::uint64_t count;
   std::uint64_t parts;
   std::uint32_t digit_bits;
   bool streams;
-  std::uint32_t key_low;
+  std::uint32_t lowest_key_bit;
   std::uint32_t rounds;
-  word mask;  ///< of the bits that words compare by
+  word mask;  ///< the key bits of a word
 
   template <class T>
-  T* at(std::uint64_t offset) const noexcept {
+  T* scratch_at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(scratch + offset);
   }
-  pass_tables<word> tables() const noexcept {
-    return {at<std::uint64_t>(room.starts), at<std::uint64_t>(room.next), scratch + room.lines,
-            at<range_order<word>>(room.orders)};
+  pass_scratch<word> tables() const noexcept {
+    return {scratch_at<std::uint64_t>(layout.starts), scratch_at<std::uint64_t>(layout.cursors),
+            scratch + layout.buffers, scratch_at<range_properties<word>>(layout.properties)};
   }
-  const word_reader<word>& words(std::uint32_t side) const noexcept {
-    if (side == rows) return maker;
-    return arrays[side];
+  const word_reader<word>& words(std::uint32_t source) const noexcept {
+    if (source == encoded_rows) return encoder;
+    return arrays[source];
   }
 
-  /// Gives the words of a range the key bits of a round, and returns the side that they lie in then. Keys of several
-  /// rounds go with the rows' numbers, in words side by side.
-  std::uint32_t begin_round(word_range range, std::uint64_t range_parts, std::uint32_t side,
+  /// Gives the words of a range the key bits of a round, and returns the source that then holds them. Only words with
+  /// row numbers (word_content::key_and_index) have several rounds, and these lie in arrays of words.
+  std::uint32_t begin_round(word_range range, std::uint64_t range_parts, std::uint32_t source,
                             std::uint32_t round) const {
     if constexpr (Array::holds_words) {
-      const std::uint32_t to = side == rows ? 0 : side;
+      const std::uint32_t to = source == encoded_rows ? 0 : source;
       for_each_part(range_parts, [&](std::uint64_t part) {
-        const word_range here = range.part(range_parts, part);
-        if (side == rows) {
-          maker.make(here.begin, here.size(), round, arrays[to].at(here.begin));
+        const word_range part_words = range.part(range_parts, part);
+        word* const words = arrays[to].word_at(part_words.begin);
+        if (source == encoded_rows) {
+          encoder.encode(part_words.begin, part_words.size(), round, words);
         } else {
-          maker.renew(arrays[to].at(here.begin), here.size(), round);
+          encoder.encode_round(words, part_words.size(), round);
         }
       });
       return to;
     }
-    return side;
+    return source;
   }
 };
 
-/// Calls body with the sort_call of a planned problem, whose scratch is held for as long.
+/// Calls body(encoder, array) with the encoder of a sort, and with an empty array of the form in which its words lie in
+/// memory.
+template <class Body>
+void with_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b, const word_encoding& e,
+                  Body body) {
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  if (e.content == word_content::key_and_index) {
+    if (e.word_bytes == 8) return body(index_encoder<u64>(p, b, e), word_array<u64>());
+    return body(index_encoder<word128>(p, b, e), word_array<word128>());
+  }
+  if (e.content == word_content::key_and_payload) {
+    if (e.word_bytes == 8) return body(payload_encoder<u64>(p, b, e), pair_array<u64, u32, u32>());
+    const payload_encoder<word128> encoder(p, b, e);
+    if (e.key_bytes == 4) return body(encoder, pair_array<word128, u32, u64>());
+    if (e.payload_bytes == 4) return body(encoder, pair_array<word128, u64, u32>());
+    return body(encoder, pair_array<word128, u64, u64>());
+  }
+  switch (e.word_bytes) {
+    case 1: return body(row_encoder<std::uint8_t>(p, b), word_array<std::uint8_t>());
+    case 2: return body(row_encoder<std::uint16_t>(p, b), word_array<std::uint16_t>());
+    case 4: return body(row_encoder<u32>(p, b), word_array<u32>());
+    case 8: return body(row_encoder<u64>(p, b), word_array<u64>());
+    default: return body(row_encoder<word128>(p, b), word_array<word128>());
+  }
+}
+
+/// Calls body with the sort_call of a planned problem, and holds its scratch meanwhile.
 template <class Body>
 void with_sort_call(const context& ctx, const primitives::sort_problem& p, const plan::planned& plan,
                     const primitives::sort_buffers& b, Body body) {
-  const sort_shape shape = shape_of(p);
-  const sort_room room(p, shape, plan);
-  const core::scratch scratch(ctx.state(), room.bytes);
-  ask_for_huge_pages(scratch.as<void>(), room.bytes);
-  with_words(p, b, shape, [&](const auto& maker, auto array) {
+  const word_encoding encoding = encoding_of(p);
+  const sort_scratch layout(p, encoding, plan);
+  const core::scratch scratch(ctx.state(), layout.bytes);
+  ask_for_huge_pages(scratch.as<void>(), layout.bytes);
+  with_encoder(p, b, encoding, [&](const auto& encoder, auto array) {
     using Array = decltype(array);
     auto* const memory = scratch.as<std::byte>();
     body(sort_call<Array>{
-        .maker = maker,
-        .room = room,
+        .encoder = encoder,
+        .layout = layout,
         .scratch = memory,
-        .arrays = {Array::in_scratch(memory + room.words[0], p.count),
-                   shape.out_holds_words ? Array::in_outputs(b) : Array::in_scratch(memory + room.words[1], p.count)},
+        .arrays = {Array::in_scratch(memory + layout.words[0], p.count),
+                   encoding.out_holds_words ? Array::in_outputs(b)
+                                            : Array::in_scratch(memory + layout.words[1], p.count)},
         .count = p.count,
         .parts = plan.parameters[sort_parts],
         .digit_bits = static_cast<std::uint32_t>(plan.parameters[sort_digit_bits]),
         .streams = plan.parameters[sort_streams] != 0,
-        .key_low = shape.key_low,
-        .rounds = shape.rounds,
-        .mask = bits_at<typename Array::word>(shape.key_low, shape.key_bits),
+        .lowest_key_bit = encoding.lowest_key_bit,
+        .rounds = encoding.rounds,
+        .mask = bits_at<typename Array::word>(encoding.lowest_key_bit, encoding.key_bits),
     });
   });
 }

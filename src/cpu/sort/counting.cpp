@@ -2,26 +2,28 @@
 #include <bit>
 
 #include "core/context_state.hpp"
-#include "cpu/sort/pass.hpp"
 #include "cpu/sort/plan.hpp"
+#include "cpu/sort/row_encoder.hpp"
 #include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/parts.hpp"
 
-// Rows of 1 or 2 bytes that are their own key: equal ones are the same, so it is enough to count them and to write each
-// as often as it is there.
+// Counting sort of rows of 1 or 2 bytes that are their own key. Equal rows are identical, so it is enough to count each
+// row value and to write it as often as it occurs.
 namespace sheaf::cpu {
 namespace {
 
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-// Counts are looked at 2^16 times a part; below that many rows a part is not worth its while.
+// Fewest rows of a part: every part looks at up to 2^16 counts, so fewer rows are not worth a part.
 constexpr std::uint64_t least_rows_of_part = std::uint64_t{1} << 16;
 
 std::uint64_t numbers_of(const sort_problem& p) noexcept { return std::uint64_t{1} << (8 * p.rows.record_bytes); }
 
 plan::planned plan_counting(const sort_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  if (shape_of(p).moves != sort_moves::rows || !key_is_row(p)) return plan::rejected("rows hold more than their key");
+  if (encoding_of(p).content != word_content::row || !key_is_row(p))
+    return plan::rejected("rows hold more than their key");
   if (p.rows.record_bytes > 2) return plan::rejected("keys of more than 16 bits are too many numbers to count");
   plan::planned plan;
   const std::uint64_t moved = p.count * (p.rows.in_stride_bytes + p.rows.out_stride_bytes);
@@ -30,8 +32,8 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   plan.scratch_bytes = plan.parameters[sort_parts] * numbers_of(p) * sizeof(std::uint64_t);
   plan.add("latency", m.launch_seconds + m.step_seconds);
   plan.add("streamed", m.streamed(moved, moved));
-  // One thread of a Xeon of family 6 model 207: 2^25 rows of 1 byte take 16 ms, of 2 bytes 37 to 50; 2^14 rows of
-  // 2 bytes, which is mostly looking at numbers and writing one or none of them, 0.47.
+  // One thread of a Xeon of family 6 model 207: 2^25 rows of 1 byte take 16 ms, of 2 bytes 37 to 50 ms. 2^14 rows of
+  // 2 bytes take 0.47 ms, mostly for looking at counts of 0 and 1.
   const double seconds_of_row = p.rows.record_bytes == 1 ? 4e-10 : 1.2e-9;
   constexpr double seconds_of_number = 7e-9;
   plan.add("counting", static_cast<double>(p.count) * seconds_of_row * core_speed_ratio(m) /
@@ -44,7 +46,7 @@ template <class Word>
 class counting_sort {
  public:
   counting_sort(const sort_problem& p, const sort_buffers& b, std::uint64_t parts, std::uint64_t* counts)
-      : maker_(p, b), out_(b.out), count_(p.count), parts_(parts), counts_(counts) {}
+      : encoder_(p, b), out_(b.out), count_(p.count), parts_(parts), counts_(counts) {}
 
   void run() const {
     for_each_part(parts_, [&](std::uint64_t part) { count(part); });
@@ -61,26 +63,26 @@ class counting_sort {
     std::uint64_t* const counts = counts_ + part * numbers;
     std::fill_n(counts, numbers, std::uint64_t{0});
     for_each_word_block(part_begin(count_, parts_, part), part_begin(count_, parts_, part + 1),
-                        [&](std::uint64_t first, std::uint64_t here) {
-                          Word room[block_words];
-                          const Word* const words = maker_.read(first, here, room);
-                          for (std::uint64_t i = 0; i < here; ++i) ++counts[words[i]];
+                        [&](std::uint64_t first, std::uint64_t block_count) {
+                          Word buffer[block_words];
+                          const Word* const words = encoder_.read(first, block_count, buffer);
+                          for (std::uint64_t i = 0; i < block_count; ++i) ++counts[words[i]];
                         });
   }
 
-  // Rows of a part of the output: numbers whose runs reach into it.
+  // Writes a part of the output: the row values whose runs reach into it.
   void write(std::uint64_t part) const {
     const std::uint64_t begin = part_begin(count_, parts_, part);
     const std::uint64_t end = part_begin(count_, parts_, part + 1);
-    std::uint64_t at = 0;
-    for (std::uint64_t n = 0; n < numbers && at < end; ++n) {
-      const std::uint64_t first = std::max(at, begin);
-      at += counts_[n];
-      if (at > first) write_run(static_cast<Word>(n), first, std::min(at, end));
+    std::uint64_t run_end = 0;
+    for (std::uint64_t n = 0; n < numbers && run_end < end; ++n) {
+      const std::uint64_t first = std::max(run_end, begin);
+      run_end += counts_[n];
+      if (run_end > first) write_run(static_cast<Word>(n), first, std::min(run_end, end));
     }
   }
   void write_run(Word number, std::uint64_t first, std::uint64_t end) const {
-    const Word row = maker_.row_of(number);
+    const Word row = encoder_.row_of(number);
     if (out_.stride_bytes == sizeof(Word) && reinterpret_cast<std::uintptr_t>(out_.data) % alignof(Word) == 0) {
       std::fill(reinterpret_cast<Word*>(out_.data) + first, reinterpret_cast<Word*>(out_.data) + end, row);
       return;
@@ -88,7 +90,7 @@ class counting_sort {
     for (std::uint64_t i = first; i < end; ++i) std::memcpy(out_.data + i * out_.stride_bytes, &row, sizeof row);
   }
 
-  row_words<Word> maker_;
+  row_encoder<Word> encoder_;
   records out_;
   std::uint64_t count_;
   std::uint64_t parts_;

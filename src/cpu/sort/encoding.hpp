@@ -7,37 +7,38 @@
 
 namespace sheaf::cpu {
 
-/// What the words of a sort hold beside the key.
-enum class sort_moves : std::uint8_t {
-  rows,     ///< a row of one word, whose bits are the key
-  payload,  ///< the key's number, and one value or row of up to 8 bytes; each in an array of its own
-  index,    ///< the first bits of the key's number, and the row's number below them
+/// What the words of a sort hold.
+enum class word_content : std::uint8_t {
+  row,              ///< a row of one word; its key is a field of the word
+  key_and_payload,  ///< the key's number and one value or row of up to 8 bytes, which lie in two arrays between passes
+  key_and_index,    ///< the leading bits of the key's number and the row's number
 };
 
-/// Words of 128 bits have 64 or more for the key.
+/// Most rounds of a sort: a word of 128 bits has 64 or more bits for the key.
 constexpr std::uint32_t most_rounds = sort_key::most_bits / 64;
 
-/// How a sort is put into words.
-struct sort_shape {
-  sort_moves moves = sort_moves::index;
-  std::uint32_t word_bytes = 0;     ///< 1, 2, 4, 8 or 16
-  std::uint32_t key_low = 0;        ///< first bit of a word that it compares by
-  std::uint32_t key_bits = 0;       ///< how many
-  std::uint32_t rounds = 1;         ///< how often words are made anew to tell apart rows whose bits so far are equal
-  std::uint32_t key_bytes = 0;      ///< in memory, of payload: 4 or 8
-  std::uint32_t payload_bytes = 0;  ///< 4 or 8
-  bool payload_is_row = false;      ///< else column 0
-  bool out_holds_words = false;     ///< whether the output can hold words, before rows are written there
+/// How the rows of a sort are encoded as words. Keys that are longer than a word has bits for are sorted in rounds:
+/// words that are still equal are encoded again with the key's next bits.
+struct word_encoding {
+  word_content content = word_content::key_and_index;
+  std::uint32_t word_bytes = 0;      ///< width of a word: 1, 2, 4, 8 or 16
+  std::uint32_t lowest_key_bit = 0;  ///< first bit of a word that belongs to the key
+  std::uint32_t key_bits = 0;        ///< number of bits of a word that belong to the key
+  std::uint32_t rounds = 1;          ///< number of rounds that cover the key
+  std::uint32_t key_bytes = 0;       ///< key_and_payload: width of the key in its array, 4 or 8
+  std::uint32_t payload_bytes = 0;   ///< key_and_payload: width of the payload in its array, 4 or 8
+  bool payload_is_row = false;       ///< the payload is the row; otherwise it is column 0
+  bool out_holds_words = false;      ///< the outputs can hold words until rows are written there
 
-  /// Bytes that a word takes in memory.
+  /// Bytes that a word takes in memory between passes.
   std::uint64_t stored_bytes() const noexcept {
-    return moves == sort_moves::payload ? key_bytes + payload_bytes : word_bytes;
+    return content == word_content::key_and_payload ? key_bytes + payload_bytes : word_bytes;
   }
 };
 
-sort_shape shape_of(const primitives::sort_problem& p) noexcept;
+word_encoding encoding_of(const primitives::sort_problem& p) noexcept;
 
-/// Whether the key is all of a row: then the number says the row.
+/// Whether the key is the whole row, so that the key's number determines the row.
 bool key_is_row(const primitives::sort_problem& p) noexcept;
 
 }  // namespace sheaf::cpu

@@ -9,17 +9,18 @@
 #include "cpu/sort/encoder.hpp"
 #include "cpu/sort/words.hpp"
 
-// Words that a core's caches hold, sorted by one thread.
+// Sorts words that fit a core's caches, by one thread: LSD radix sort by the highest digits that differ, then recursion
+// into the runs that these digits left equal; insertion sort for few words.
 namespace sheaf::cpu {
 
-/// Below this many words, insertion beats counting.
-constexpr std::uint64_t few_words = 24;
-/// Bits of a digit in cache: its counters and the lines that it writes to fit the first two caches.
+/// Most words for which insertion sort beats radix sort.
+constexpr std::uint64_t most_insertion_words = 24;
+/// Most bits of a digit in cache: its counters and the lines that it writes to must fit the first two caches.
 constexpr std::uint32_t cached_digit_bits = 9;
 constexpr std::uint32_t most_cached_digits = 3;
 
 template <class Word>
-void insert_in_order(Word* words, std::uint64_t count, Word mask) noexcept {
+void insertion_sort(Word* words, std::uint64_t count, Word mask) noexcept {
   for (std::uint64_t i = 1; i < count; ++i) {
     const Word word = words[i];
     const auto key = static_cast<Word>(word & mask);
@@ -29,16 +30,17 @@ void insert_in_order(Word* words, std::uint64_t count, Word mask) noexcept {
   }
 }
 
-/// What a range of words has in common.
+/// What is known of an array of words under a mask.
 template <class Word>
-struct word_order {
-  Word differing = 0;  ///< bits that are not the same in all words
-  bool ascends = true;
+struct word_properties {
+  Word differing = 0;   ///< bits that are not the same in all words
+  bool ascends = true;  ///< no word is below the one before it
 };
 
-/// Whether no word under the mask is below the one before it. Without leaving early: for words that are likely to.
+/// Whether no word under the mask is below the one before it. The loop does not stop early: it is for words that are
+/// likely to ascend.
 template <class Word>
-bool rises(const Word* words, std::uint64_t count, Word mask) noexcept {
+bool ascends_throughout(const Word* words, std::uint64_t count, Word mask) noexcept {
   unsigned falls = 0;
   for (std::uint64_t i = 1; i < count; ++i) {
     falls |= static_cast<Word>(words[i] & mask) < static_cast<Word>(words[i - 1] & mask) ? 1U : 0U;
@@ -47,7 +49,7 @@ bool rises(const Word* words, std::uint64_t count, Word mask) noexcept {
 }
 
 template <class Word>
-word_order<Word> order_of(const Word* words, std::uint64_t count, Word mask) noexcept {
+word_properties<Word> properties_of(const Word* words, std::uint64_t count, Word mask) noexcept {
   Word differing = 0;
   std::uint64_t i = 1;
   while (i < count && static_cast<Word>(words[i - 1] & mask) <= static_cast<Word>(words[i] & mask)) ++i;
@@ -58,7 +60,7 @@ word_order<Word> order_of(const Word* words, std::uint64_t count, Word mask) noe
 
 /// Whether each word under the mask is below the one before it.
 template <class Word>
-bool falls_strictly(const Word* words, std::uint64_t count, Word mask) noexcept {
+bool descends_strictly(const Word* words, std::uint64_t count, Word mask) noexcept {
   std::uint64_t i = 1;
   while (i<count&& static_cast<Word>(words[i - 1] & mask)> static_cast<Word>(words[i] & mask)) ++i;
   return i >= count;
@@ -76,7 +78,7 @@ class digit_reader {
 
   std::uint32_t of(const Word& word) const noexcept {
     if constexpr (reads_halves) {
-      std::uint64_t half;  // two words of 64 bits shifted as one are three instructions more
+      std::uint64_t half;  // shifting two words of 64 bits as one takes three instructions more
       std::memcpy(&half, reinterpret_cast<const std::byte*>(&word) + byte_, sizeof half);
       return static_cast<std::uint32_t>(half >> shift_) & mask_;
     } else {
@@ -93,12 +95,12 @@ class digit_reader {
   std::uint32_t mask_ = 0;
 };
 
-/// The digits that sort_in_cache goes by: the highest that differ, as many as tell most words apart.
+/// The digits that sort_in_cache sorts by: of the bits that differ the highest, as many as tell most words apart.
 struct cached_digits {
   std::uint32_t first_bit = 0;
-  std::uint32_t bits = 0;  ///< of all digits together
-  std::uint32_t passes = 1;
-  std::uint32_t digit_bits = 1;
+  std::uint32_t bits = 0;        ///< bits of all digits together
+  std::uint32_t passes = 1;      ///< number of digits
+  std::uint32_t digit_bits = 1;  ///< bits of a digit; the highest may have fewer
 
   template <class Word>
   static cached_digits of(Word differing, std::uint64_t count) noexcept {
@@ -128,9 +130,10 @@ void count_digits(const Word* words, std::uint64_t count, const cached_digits& d
   }
 }
 
-/// Sorts by digits, the lowest first; leaves the result in `words` and swaps it with `spare` as needed for that.
+/// LSD radix sort by the digits. The result is in `words`: every pass moves words to `spare` and swaps the two
+/// pointers. All histograms are counted in one read. A pass whose digit is the same in all words is left out.
 template <class Word>
-void sort_by_digits(Word*& words, Word*& spare, std::uint64_t count, const cached_digits& digits) noexcept {
+void radix_sort_in_cache(Word*& words, Word*& spare, std::uint64_t count, const cached_digits& digits) noexcept {
   std::uint32_t counts[most_cached_digits][1U << cached_digit_bits];
   for (std::uint32_t pass = 0; pass < digits.passes; ++pass) {
     std::fill_n(counts[pass], digits.reader<Word>(pass).buckets(), 0U);
@@ -164,20 +167,21 @@ void for_each_equal_run(const Word* words, std::uint64_t count, Word mask, Run r
   }
 }
 
-/// Sorts `words` by the bits under the mask, stably; `spare` has as much room. Returns which of them holds the result.
+/// Sorts `words` stably by the bits under the mask; `spare` holds as many words. Returns which of the two has the
+/// result.
 template <class Word>
 Word* sort_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask) noexcept {
-  if (count <= few_words) {
-    insert_in_order(words, count, mask);
+  if (count <= most_insertion_words) {
+    insertion_sort(words, count, mask);
     return words;
   }
-  const word_order<Word> order = order_of(words, count, mask);
+  const word_properties<Word> order = properties_of(words, count, mask);
   if (order.ascends) return words;
   const cached_digits digits = cached_digits::of(order.differing, count);
-  sort_by_digits(words, spare, count, digits);
+  radix_sort_in_cache(words, spare, count, digits);
   const Word below = low_bits<Word>(digits.first_bit);
   if ((order.differing & below) == 0) return words;
-  // What the digits did not tell apart. The digits below decide, so each level has fewer bits to look at.
+  // Runs that the digits left equal are sorted by the bits below, so that each recursion has fewer bits to look at.
   for_each_equal_run(words, count, static_cast<Word>(mask & ~below), [&](std::uint64_t first, std::uint64_t run) {
     Word* const sorted = sort_in_cache(words + first, spare + first, run, static_cast<Word>(mask & below));
     if (sorted != words + first) std::memcpy(words + first, sorted, run * sizeof(Word));
@@ -185,16 +189,17 @@ Word* sort_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask) no
   return words;
 }
 
-/// The same with the rounds of `maker` that follow, for words that are still equal.
+/// Sorts like sort_in_cache, and then runs of equal words by the key bits of the rounds that follow `round`.
 template <class Word>
-Word* sort_rounds_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask, const word_maker<Word>& maker,
+Word* sort_rounds_in_cache(Word* words, Word* spare, std::uint64_t count, Word mask, const word_encoder<Word>& encoder,
                            std::uint32_t round, std::uint32_t rounds) noexcept {
   Word* const sorted = sort_in_cache(words, spare, count, mask);
   if (round + 1 == rounds) return sorted;
   Word* const other = sorted == words ? spare : words;
   for_each_equal_run(sorted, count, mask, [&](std::uint64_t first, std::uint64_t run) {
-    maker.renew(sorted + first, run, round + 1);
-    const Word* const again = sort_rounds_in_cache(sorted + first, other + first, run, mask, maker, round + 1, rounds);
+    encoder.encode_round(sorted + first, run, round + 1);
+    const Word* const again =
+        sort_rounds_in_cache(sorted + first, other + first, run, mask, encoder, round + 1, rounds);
     if (again != sorted + first) std::memcpy(sorted + first, again, run * sizeof(Word));
   });
   return sorted;

@@ -12,15 +12,16 @@ key_reader::key_reader(const primitives::key_layout& key, std::uint32_t from, st
   }
 }
 
-// What bits [from, to) of the key have of a field that begins at field_from, both counted from the key's highest bit;
-// a piece for each 8 bytes of the field's number.
+// Adds the pieces of a field that lie in bits [from, to) of the key, one for each 8 bytes of the field's number.
+// `from`, `to` and field_from, where the field begins, are counted from the key's highest bit.
 void key_reader::add_field(const key_field& f, std::uint32_t field_from, std::uint32_t from,
                            std::uint32_t to) noexcept {
-  const std::uint32_t last = f.first_bit + primitives::bits_of(f);  // past the highest bit that counts
+  const std::uint32_t last = f.first_bit + primitives::bits_of(f);  // one past the highest bit of the key in the field
   for (std::uint32_t number_byte = (f.bytes - 1) / 8 * 8 + 8; number_byte > 0;) {
     number_byte -= 8;
     const std::uint32_t bytes = std::min<std::uint32_t>(8, f.bytes - number_byte);
-    // Bits of the field's number that lie in this piece, then those of them that lie in [from, to) of the key.
+    // [low, high): first the bits of the field's number that lie in this piece, then only those in [from, to) of the
+    // key.
     std::uint32_t low = std::max(f.first_bit, number_byte * 8);
     std::uint32_t high = std::min(last, (number_byte + bytes) * 8);
     if (low >= high) continue;

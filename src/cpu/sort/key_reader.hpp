@@ -7,17 +7,17 @@
 
 namespace sheaf::cpu {
 
-/// Reads some bits of keys, counted from the highest, as numbers. The fields are taken apart once, into pieces of up to
-/// 8 bytes of the row.
+/// Reads a range of a key's bits, counted from the highest, as a number. The constructor decomposes the key's fields
+/// into pieces of up to 8 bytes of the row.
 class key_reader {
  public:
   static constexpr std::uint32_t most_bits = 128;
 
   key_reader() = default;
-  /// Bits [from, from + bits) of the key; there are as many, and at most most_bits.
+  /// Reads bits [from, from + bits) of the key, which the key must have; bits is at most most_bits.
   key_reader(const primitives::key_layout& key, std::uint32_t from, std::uint32_t bits) noexcept;
 
-  /// Their number, of at most 64 bits where Word has no more.
+  /// The number of those bits in a row. Word must be wide enough for it.
   template <class Word>
   Word of(const std::byte* row) const noexcept {
     Word number = 0;
@@ -28,7 +28,7 @@ class key_reader {
     return number;
   }
 
-  /// Of `count` rows side by side in memory at any stride.
+  /// The numbers of `count` rows at any stride.
   template <class Word>
   void read(const std::byte* rows, std::uint64_t stride_bytes, std::uint64_t count, Word* to) const noexcept {
     if (count_ == 1) {
@@ -53,8 +53,8 @@ class key_reader {
     ordered_word<std::uint64_t> order;
 
     std::uint64_t of(const std::byte* row) const noexcept { return number(load(row + offset)); }
-    std::uint64_t number(std::uint64_t word) const noexcept { return order.number(word) >> shift & mask; }
-    // Words that overlap where none is as wide: nothing outside of the field is read.
+    std::uint64_t number(std::uint64_t word) const noexcept { return order.to_number(word) >> shift & mask; }
+    // Widths that no word has are read as two words that overlap, so that nothing outside the field is read.
     std::uint64_t load(const std::byte* from) const noexcept {
       switch (bytes) {
         case 1: return load_word<std::uint8_t>(from);
@@ -62,13 +62,14 @@ class key_reader {
         case 3: return load_word<std::uint16_t>(from) | std::uint64_t{load_word<std::uint8_t>(from + 2)} << 16;
         case 8: return load_word<std::uint64_t>(from);
         default: {
-          const std::uint32_t rest = bytes - 4;
-          return load_word<std::uint32_t>(from) | std::uint64_t{load_word<std::uint32_t>(from + rest)} << (8 * rest);
+          const std::uint32_t second = bytes - 4;
+          return load_word<std::uint32_t>(from) | std::uint64_t{load_word<std::uint32_t>(from + second)}
+                                                      << (8 * second);
         }
       }
     }
   };
-  /// A field of some bits touches two pieces at most, and another one for each 64 bits more.
+  /// Most pieces of a key: a field touches at most two, and one more for each further 64 bits.
   static constexpr std::size_t most_pieces = 2 * sort_key::most_fields + most_bits / 64;
 
   template <class Word>

@@ -10,32 +10,31 @@ namespace sheaf::cpu {
 
 /// What run gets from plan, in planned::parameters.
 enum sort_parameter : std::size_t {
-  sort_parts,       ///< that threads work on side by side
-  sort_digit_bits,  ///< most of a pass over memory; 0: one thread sorts all in its cache
-  sort_streams,     ///< whether passes write past the cache
+  sort_parts,       ///< parts of a range that are counted and moved in parallel
+  sort_digit_bits,  ///< most bits of a digit in a pass over memory; 0: one thread sorts everything in its cache
+  sort_streams,     ///< whether full write-combining buffers leave by streaming stores
 };
 
-/// Bytes of words that a thread sorts in its cache: with a spare of the same size they take 0.75 MB. Keys of 8 bytes,
-/// one thread of a Xeon of family 6 model 207 with a second cache of 2 MB: 2^24 take 194 ms, with 64 KB 232, with 128
-/// KB 190; 2^26 take 804, 968 and 928.
+/// Bytes of words that a thread sorts in its cache; with the second array of a radix sort they take twice as much. Keys
+/// of 8 bytes, one thread of a Xeon of family 6 model 207 with a second-level cache of 2 MB: 2^24 keys take 194 ms,
+/// with 64 KB 232, with 128 KB 190; 2^26 keys take 804, 968 and 928.
 constexpr std::uint64_t cached_sort_bytes = 384 * 1024;
 
-/// Where the parts of a sort's scratch begin, in bytes. Beside tables of some MB a thread it has room for the words
-/// once where the output can hold them too, which is so for rows that are one word and for keys with one array of
-/// values, of 4 or 8 bytes each, side by side; else twice: an index sort takes 16 or, where key and index fit, 8 bytes
-/// a row twice.
-struct sort_room {
-  std::uint64_t cached_words;  ///< most that a thread sorts in its cache
-  std::uint64_t starts = 0;    ///< a bucket_table
-  std::uint64_t next = 0;      ///< the same size
-  std::uint64_t lines = 0;     ///< each part's write-combining buckets
-  std::uint64_t orders = 0;    ///< what each part's words are like, a line each
-  std::uint64_t spare = 0;     ///< each part's room for cached_words, twice if words are made there
-  std::uint64_t spare_bytes;   ///< of a part
-  std::uint64_t words[2] = {};
-  std::uint64_t bytes = 0;
+/// Scratch layout of a sort. Beside tables of some MB a thread it holds the words once if the outputs can hold them
+/// too: for rows of one word, and for keys with one array of values, of 4 or 8 bytes each and without gaps. Otherwise
+/// it holds the words twice. An index sort takes 16 bytes a row twice, or 8 where key and index fit in 8.
+struct sort_scratch {
+  std::uint64_t cached_words;    ///< most words that a thread sorts in its cache
+  std::uint64_t starts = 0;      ///< offset of the bucket_table
+  std::uint64_t cursors = 0;     ///< offset of the parts' cursors, as large as the bucket_table
+  std::uint64_t buffers = 0;     ///< offset of the parts' write-combining buffers
+  std::uint64_t properties = 0;  ///< offset of the parts' range_properties, a cache line each
+  std::uint64_t spare = 0;       ///< offset of the parts' arrays for sorting in cache
+  std::uint64_t spare_bytes;     ///< bytes of a part's arrays: one of cached_words, or two if words are encoded there
+  std::uint64_t words[2] = {};   ///< offsets of the two arrays between which passes move words
+  std::uint64_t bytes = 0;       ///< size of all scratch
 
-  sort_room(const primitives::sort_problem& p, const sort_shape& s, const plan::planned& plan) noexcept;
+  sort_scratch(const primitives::sort_problem& p, const word_encoding& e, const plan::planned& plan) noexcept;
 };
 
 plan::planned plan_msd(const primitives::sort_problem& p, const machine& m);

@@ -8,8 +8,8 @@
 
 #include "primitives/sort_key.hpp"
 
-// What a sort moves: words of 1 to 16 bytes that hold the number of a key, or its first bits, in some of their bits,
-// and in others what goes along with it.
+// Words are what a sort moves: 1 to 16 bytes, some bits of which hold a key's number or its leading bits, and the other
+// bits what goes along with the key.
 namespace sheaf::cpu {
 
 __extension__ using word128 = unsigned __int128;
@@ -17,7 +17,7 @@ __extension__ using word128 = unsigned __int128;
 template <class Word>
 constexpr std::uint32_t bits_in = sizeof(Word) * 8;
 
-/// The lowest `bits` bits set; bits is at most the word's.
+/// A word with the lowest `bits` bits set; bits is at most the width of the word.
 template <class Word>
 constexpr Word low_bits(std::uint32_t bits) noexcept {
   return bits == 0 ? Word{0} : static_cast<Word>(static_cast<Word>(~Word{0}) >> (bits_in<Word> - bits));
@@ -28,7 +28,7 @@ constexpr Word bits_at(std::uint32_t low, std::uint32_t bits) noexcept {
   return static_cast<Word>(low_bits<Word>(bits) << low);
 }
 
-/// Of the highest bit that is set, plus 1; 0 for 0.
+/// Number of the highest bit that is set, plus 1; 0 for a word of 0.
 template <class Word>
 constexpr std::uint32_t width_of(Word word) noexcept {
   if constexpr (sizeof(Word) == 16) {
@@ -40,7 +40,7 @@ constexpr std::uint32_t width_of(Word word) noexcept {
   }
 }
 
-/// The lowest bit that is set in a word that is not 0.
+/// Number of the lowest bit that is set in a word that is not 0.
 template <class Word>
 constexpr std::uint32_t lowest_bit(Word word) noexcept {
   return width_of(static_cast<Word>(word & static_cast<Word>(~word + 1))) - 1;
@@ -76,23 +76,24 @@ void store_word(std::byte* to, Word word) noexcept {
   std::memcpy(to, &word, sizeof word);
 }
 
-/// Calls body with the stride, as a constant where things lie side by side: then loops work on several at once.
+/// Calls body with the stride, as a compile-time constant if there are no gaps, so that the compiler vectorizes loops.
 template <std::uint64_t Width, class Body>
 void with_stride(std::uint64_t stride_bytes, Body body) {
   if (stride_bytes == Width) return body(std::integral_constant<std::uint64_t, Width>{});
   body(stride_bytes);
 }
 
-/// Bytes that hold one field as a number whose field ascends with the order of the field, and back.
+/// Order-preserving map between the bytes of a field and an unsigned number: numbers ascend in the order of the field's
+/// values. The number occupies the same bits as the field.
 template <class Word>
 struct ordered_word {
-  bool swaps = false;      ///< bytes that compare from the first on
-  std::uint32_t sign = 0;  ///< bit that says which mask
-  Word flips[2] = {};      ///< where the sign bit is clear, where it is set
-  Word flips_back[2] = {};
+  bool swaps = false;       ///< the first byte is the most significant (key_type::bytes)
+  std::uint32_t sign = 0;   ///< number of the sign bit, which selects the mask
+  Word flips[2] = {};       ///< bits to flip if the field's sign bit is 0, if it is 1
+  Word flips_back[2] = {};  ///< bits to flip back if the number's sign bit is 0, if it is 1
 
   ordered_word() = default;
-  /// A field of `bytes` bytes at `offset` of sizeof(Word).
+  /// The map of a field of `bytes` bytes at `offset` in a word.
   ordered_word(const key_field& f, std::uint32_t offset, std::uint32_t bytes, bool has_sign) noexcept
       : swaps(f.type == key_type::bytes) {
     const std::uint32_t low = field_low(f, offset, bytes);
@@ -110,17 +111,17 @@ struct ordered_word {
     flips_back[1] = flips[moves ? 0 : 1];
   }
 
-  /// Where the field's number begins in the word's.
+  /// First bit of the field's number in the word.
   static std::uint32_t field_low(const key_field& f, std::uint32_t offset, std::uint32_t bytes) noexcept {
     return 8 * (f.type == key_type::bytes ? static_cast<std::uint32_t>(sizeof(Word)) - offset - bytes : offset);
   }
 
   bool changes_nothing() const noexcept { return (!swaps || sizeof(Word) == 1) && flips[0] == 0 && flips[1] == 0; }
-  Word number(Word word) const noexcept {
+  Word to_number(Word word) const noexcept {
     if (swaps) word = with_bytes_swapped(word);
     return flipped(word, flips);
   }
-  Word back(Word number) const noexcept {
+  Word from_number(Word number) const noexcept {
     const Word word = flipped(number, flips_back);
     return swaps ? with_bytes_swapped(word) : word;
   }

@@ -11,8 +11,8 @@
 
 namespace sheaf::cpu {
 
-/// Reads the categories of a block of records ahead of the loop that moves them: one loop for each way that keys lie in
-/// memory, which the compiler can vectorize, and not one for each pair of a key and a record.
+/// Reads the categories of a block of records ahead of the loop that moves the records. So there is one loop for each
+/// way that keys lie in memory, which the compiler can vectorize, and not one for each pair of key and record layouts.
 class category_reader {
  public:
   static constexpr std::uint64_t block_records = 1024;
@@ -24,13 +24,13 @@ class category_reader {
     const std::uint64_t word = std::min<std::uint64_t>(8, std::bit_floor(key_bytes));
     offset_ = std::min(bits.first / 8, key_bytes - word);
     const std::uint64_t skipped = bits.first - 8 * offset_;
-    if (skipped + bits.count > 8 * word) return;  // of 3, 5, 6 or 7 bytes, across the widest word
+    if (skipped + bits.count > 8 * word) return;  // keys of 3, 5, 6 or 7 bytes: the field crosses the widest word
     word_bytes_ = word;
     shift_ =
         static_cast<std::uint32_t>(bits.order == bit_order::little_endian ? skipped : 8 * word - skipped - bits.count);
   }
 
-  /// Categories of records [first, first + count); count is at most block_records.
+  /// Reads the categories of records [first, first + count); count is at most block_records.
   void read(std::uint64_t first, std::uint64_t count, std::uint32_t* to) const noexcept {
     const std::byte* const from = keys_ + first * stride_;
     switch (word_bytes_) {
@@ -43,7 +43,7 @@ class category_reader {
     }
   }
 
-  /// Whether every record's category is word >> shift & mask of one little-endian word of it.
+  /// Whether a category is word >> word_shift() & mask of one little-endian word of the record.
   bool is_in_word(std::uint64_t word_bytes) const noexcept {
     return word_bytes_ == word_bytes && bits_.order == bit_order::little_endian;
   }
@@ -51,9 +51,9 @@ class category_reader {
   std::uint32_t word_shift() const noexcept { return shift_; }
   std::uint32_t bits() const noexcept { return bits_.count; }
 
-  /// Asks for the keys of the group_records records that begin at `record`, past the end too: reading a block leaves
-  /// memory idle while it is moved, unless the loop that moves it asks for the next one.
-  void ask(std::uint64_t record) const noexcept {
+  /// Prefetches the keys of the group_records records that begin at `record`, which may lie past the end. Without this
+  /// in the loop that moves a block, memory would be idle until the next block is read.
+  void prefetch_keys(std::uint64_t record) const noexcept {
     const std::uint64_t step = std::max(stride_, line_bytes);
     for (std::uint64_t b = 0; b < group_records * stride_; b += step)
       prefetch(keys_, record * stride_ + offset_ + b, 1);
@@ -89,8 +89,8 @@ class category_reader {
   const std::byte* keys_;
   std::uint64_t stride_;
   bit_field bits_;
-  std::uint64_t offset_ = 0;      // bytes from a key's first to the word that holds its field
-  std::uint64_t word_bytes_ = 0;  // 0: byte by byte
+  std::uint64_t offset_ = 0;      // bytes from the beginning of a key to the word that holds its field
+  std::uint64_t word_bytes_ = 0;  // width of that word; 0 if fields are read byte by byte
   std::uint32_t shift_ = 0;
 };
 

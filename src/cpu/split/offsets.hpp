@@ -8,8 +8,9 @@
 #include "cpu/split/category_reader.hpp"
 #include "cpu/threads/parts.hpp"
 
-// The offsets of a split that takes several passes, whose digits alone count nothing: counted with the last digit, when
-// records of one category follow each other, and summed. None of this does anything without offsets.
+// The offsets of a split in several passes. The histograms of its digits do not count whole categories, so the last
+// pass counts these, when records of one category follow each other, and a scan makes offsets of the counts. Every
+// function here does nothing if the caller wants no offsets (null).
 namespace sheaf::cpu {
 
 inline void clear_offsets(std::uint64_t* offsets, std::uint64_t categories, std::uint64_t parts) {
@@ -20,8 +21,8 @@ inline void clear_offsets(std::uint64_t* offsets, std::uint64_t categories, std:
   });
 }
 
-/// Counts categories of a block at offsets[category]: one addition for a run of the same, as many threads may meet
-/// there.
+/// Adds a block's categories to offsets[category], atomically, as several threads may add to one counter. A run of
+/// equal categories is one addition.
 inline void count_categories(const std::uint32_t* categories, std::uint64_t count, std::uint64_t* offsets) noexcept {
   for (std::uint64_t i = 0; i < count;) {
     const std::uint64_t run = i;
@@ -30,7 +31,7 @@ inline void count_categories(const std::uint32_t* categories, std::uint64_t coun
   }
 }
 
-/// The offsets from sorted records: category c begins at the first record of a category from c on.
+/// Offsets from sorted records: category c begins at the first record whose category is c or more.
 inline void find_offsets(const category_reader& sorted, std::uint64_t count, std::uint64_t* offsets,
                          std::uint64_t categories, std::uint64_t parts) {
   if (offsets == nullptr) return;
@@ -43,19 +44,20 @@ inline void find_offsets(const category_reader& sorted, std::uint64_t count, std
     std::uint32_t block[category_reader::block_records];
     std::uint64_t i = part_begin(count, parts, part);
     const std::uint64_t end = part_begin(count, parts, part + 1);
-    std::uint64_t open = i == 0 ? 0 : category_of(i - 1) + 1;  // the first category whose offset is still to be said
+    std::uint64_t category = i == 0 ? 0 : category_of(i - 1) + 1;  // the first one whose offset is not yet known
     for (; i < end; i += category_reader::block_records) {
       const std::uint64_t records = std::min(category_reader::block_records, end - i);
       sorted.read(i, records, block);
       for (std::uint64_t r = 0; r < records; ++r) {
-        for (; open <= block[r]; ++open) offsets[open] = i + r;
+        for (; category <= block[r]; ++category) offsets[category] = i + r;
       }
     }
-    if (part + 1 == parts) std::fill(offsets + open, offsets + categories + 1, count);
+    if (part + 1 == parts) std::fill(offsets + category, offsets + categories + 1, count);
   });
 }
 
-/// Makes starts of counts, the sum of all at offsets[categories]. @param sums room for a value of each part.
+/// Exclusive scan of the counts in offsets; their sum goes to offsets[categories].
+/// @param sums  scratch for one value of each part.
 inline void sum_offsets(std::uint64_t* offsets, std::uint64_t categories, std::uint64_t parts, std::uint64_t* sums) {
   if (offsets == nullptr) return;
   for_each_part(parts, [&](std::uint64_t part) {

@@ -6,14 +6,16 @@
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/split/category_reader.hpp"
 #include "cpu/split/offsets.hpp"
+#include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
 
-// One pass of a split: count what each part has for each bucket, scan, let each part move its records.
+// The loops of one radix pass over the parts of the input: histogram (count_part, count_words) and scatter (move_part,
+// move_words). call.hpp puts the scan between them.
 namespace sheaf::cpu {
 
-/// What a pass reads and what of it decides. A record's bucket is the bits from `shift` on, under the mask, of its
-/// category; records of categories from `limit` on are left out.
+/// Input of a pass. A record's bucket is category >> shift & mask. Records whose category is not below `limit` are left
+/// out.
 struct pass_input {
   category_reader categories;
   std::uint64_t count;
@@ -21,12 +23,12 @@ struct pass_input {
   std::uint64_t limit = ~std::uint64_t{0};
   std::uint32_t shift = 0;
   std::uint32_t mask = ~std::uint32_t{0};
-  bool checks = false;  ///< whether there may be any from `limit` on
+  bool checks_limit = false;  ///< whether a category may reach `limit`
 
   std::uint64_t bucket_of(std::uint32_t category) const noexcept { return category >> shift & mask; }
 };
 
-/// Calls block(first, count, categories) for a part's records in order.
+/// Calls block(first, count, categories) for a part's records in order, a block of records at a time.
 template <class Block>
 void for_each_block(const pass_input& in, std::uint64_t parts, std::uint64_t part, Block block) {
   std::uint32_t categories[category_reader::block_records];
@@ -38,18 +40,19 @@ void for_each_block(const pass_input& in, std::uint64_t parts, std::uint64_t par
   }
 }
 
-/// Calls group(begin, end) for a block's records, and asks for those of the next block meanwhile.
+/// Calls group(begin, end) for a block's records in small groups. Between them it prefetches the keys of the next
+/// block.
 template <class Group>
 void for_each_group(const pass_input& in, std::uint64_t first, std::uint64_t count, Group group) {
   constexpr std::uint64_t size = category_reader::group_records;
   for (std::uint64_t begin = 0; begin < count; begin += size) {
-    in.categories.ask(first + category_reader::block_records + begin);
+    in.categories.prefetch_keys(first + category_reader::block_records + begin);
     group(begin, std::min(begin + size, count));
   }
 }
 
-// The loops of a block, by value: stores of bytes could change what lies behind a reference, as far as the compiler
-// knows.
+// count_block and move_block take their arguments by value, since the compiler must assume that stores of bytes change
+// what lies behind a reference.
 
 inline void count_block(pass_input in, const std::uint32_t* categories, std::uint64_t first, std::uint64_t count,
                         std::uint64_t* counts) noexcept {
@@ -68,30 +71,30 @@ void move_block(pass_input in, const std::uint32_t* categories, std::uint64_t fi
   });
 }
 
-/// Adds a part's records to its counts, and to those of whole categories where there is room for them; returns the
-/// first record that is of no category.
+/// Histogram of a part: adds its records to `counts`, and to category_counts, by whole category, where that is not
+/// null. Returns the first record whose category is not below the limit.
 inline first_bad count_part(const pass_input& in, std::uint64_t parts, std::uint64_t part, std::uint64_t* counts,
                             std::uint64_t* category_counts) {
   first_bad bad;
   for_each_block(in, parts, part, [&](std::uint64_t first, std::uint64_t count, const std::uint32_t* categories) {
     if (category_counts != nullptr) count_categories(categories, count, category_counts);
-    if (!in.checks) return count_block(in, categories, first, count, counts);
+    if (!in.checks_limit) return count_block(in, categories, first, count, counts);
     for (std::uint64_t i = 0; i < count; ++i) {
       if (categories[i] < in.limit) {
         ++counts[in.bucket_of(categories[i])];
       } else {
-        bad.see(first + i);
+        bad.note(first + i);
       }
     }
   });
   return bad;
 }
 
-/// Moves a part: sink.put(bucket, value(i, category)) for its records in order.
+/// Scatter of a part: calls sink.put(bucket, value(i, category)) for its records in order.
 template <class Value, class Sink>
 void move_part(const pass_input& in, std::uint64_t parts, std::uint64_t part, Value value, Sink sink) {
   for_each_block(in, parts, part, [&](std::uint64_t first, std::uint64_t count, const std::uint32_t* categories) {
-    if (!in.checks) return move_block(in, categories, first, count, value, sink);
+    if (!in.checks_limit) return move_block(in, categories, first, count, value, sink);
     for (std::uint64_t i = 0; i < count; ++i) {
       if (categories[i] < in.limit) sink.put(in.bucket_of(categories[i]), value(first + i, categories[i]));
     }
@@ -99,12 +102,12 @@ void move_part(const pass_input& in, std::uint64_t parts, std::uint64_t part, Va
   sink.finish(in.buckets);
 }
 
-// Records side by side with their keys in them are what is split most. Their categories are not read ahead of the loop:
-// a third fewer instructions.
+// The most frequent case has loops of its own: records without gaps that hold their keys. Their categories are not read
+// ahead of the loop, which saves a third of the instructions.
 
-/// Where the digit of a record's category lies in a word of the record.
+/// The digit of a record's category as bits of one word of the record.
 struct word_digit {
-  const std::byte* words;  ///< of the first record
+  const std::byte* words;  ///< the first record's word
   std::uint32_t shift;
   std::uint32_t mask;
 
@@ -128,33 +131,34 @@ struct word_digit {
   }
 };
 
-/// Calls ask(i) once for a line's worth of records, one(i) for each.
-template <class Record, class Ask, class One>
-void for_each_line(std::uint64_t begin, std::uint64_t end, Ask ask, One one) {
+/// Calls visit(i) for every record, and prefetch_line(i) once before the records of a cache line.
+template <class Record, class PrefetchLine, class Visit>
+void for_each_line(std::uint64_t begin, std::uint64_t end, PrefetchLine prefetch_line, Visit visit) {
   constexpr std::uint64_t per_line = line_bytes / sizeof(Record);
   std::uint64_t i = begin;
   for (; i + per_line <= end; i += per_line) {
-    ask(i);
-    for (std::uint64_t r = 0; r < per_line; ++r) one(i + r);
+    prefetch_line(i);
+    for (std::uint64_t r = 0; r < per_line; ++r) visit(i + r);
   }
-  for (; i < end; ++i) one(i);
+  for (; i < end; ++i) visit(i);
 }
 
-/// How far ahead to ask for records that are read in order: pages are small, and the machine stops at their ends.
-constexpr std::uint64_t records_ahead = 256;
+/// Prefetch distance in records that are read in order. The hardware prefetcher stops at the end of every page, and
+/// pages are small.
+constexpr std::uint64_t record_prefetch_distance = 256;
 
 template <class Record>
 void count_words(word_digit digit, std::uint64_t begin, std::uint64_t end, std::uint64_t* counts) noexcept {
   for_each_line<Record>(
-      begin, end, [=](std::uint64_t i) { prefetch(digit.words, (i + records_ahead) * sizeof(Record), 1); },
+      begin, end, [=](std::uint64_t i) { prefetch(digit.words, (i + record_prefetch_distance) * sizeof(Record), 1); },
       [=](std::uint64_t i) { ++counts[digit.of<Record>(i)]; });
 }
 
 template <class Record>
 void move_words(word_digit digit, const std::byte* records, std::uint64_t begin, std::uint64_t end,
-                std::uint64_t buckets, line_buckets<Record> sink) noexcept {
+                std::uint64_t buckets, write_buffers<Record> sink) noexcept {
   for_each_line<Record>(
-      begin, end, [=](std::uint64_t i) { prefetch(records, (i + records_ahead) * sizeof(Record), 1); },
+      begin, end, [=](std::uint64_t i) { prefetch(records, (i + record_prefetch_distance) * sizeof(Record), 1); },
       [=](std::uint64_t i) {
         Record record;
         std::memcpy(&record, records + i * sizeof(Record), sizeof record);
@@ -163,17 +167,17 @@ void move_words(word_digit digit, const std::byte* records, std::uint64_t begin,
   sink.finish(buckets);
 }
 
-/// Copies records of any width to where they belong, one by one; the value is a record's number.
+/// Sink that copies records of any width to the output one by one. The value of put() is a record's number.
 struct record_sink {
-  any_layout layout;  ///< near is the output
+  any_layout layout;  ///< the output is the sequential side, the input the indexed side
   const std::byte* in;
   std::byte* out;
-  std::uint64_t* next;
+  std::uint64_t* cursors;
   bool streams;
 
   void put(std::uint64_t bucket, std::uint64_t record) const noexcept {
-    std::byte* const to = out + layout.near(next[bucket]++);
-    const std::byte* const from = in + layout.far(record);
+    std::byte* const to = out + layout.sequential_offset(cursors[bucket]++);
+    const std::byte* const from = in + layout.indexed_offset(record);
     if (streams) {
       stream_lines(to, from, layout.record_bytes);
     } else {
@@ -185,14 +189,14 @@ struct record_sink {
   }
 };
 
-/// Writes at a record's number where it goes.
+/// Sink that writes a record's rank to out[record number], which makes a scatter index.
 template <class Index>
 struct rank_sink {
   Index* out;
-  std::uint64_t* next;
+  std::uint64_t* cursors;
 
   void put(std::uint64_t bucket, std::uint64_t record) const noexcept {
-    out[record] = static_cast<Index>(next[bucket]++);
+    out[record] = static_cast<Index>(cursors[bucket]++);
   }
   void finish(std::uint64_t) const noexcept {}
 };

@@ -9,32 +9,38 @@
 namespace sheaf::cpu {
 
 /// What run gets from plan, in planned::parameters.
-enum split_parameter : std::size_t { split_passes, split_digit_bits, split_parts, split_streams };
-
-/// What goes from pass to pass, where there are several.
-enum class split_carries : std::uint8_t {
-  records,              ///< the records themselves, whose keys are in them
-  category_and_record,  ///< pairs of a category and a record
-  category_and_index,   ///< pairs of a category and a record's number
+enum split_parameter : std::size_t {
+  split_passes,      ///< number of LSD radix passes
+  split_digit_bits,  ///< bits of a pass' digit
+  split_parts,       ///< parts of the input that are counted and moved in parallel
+  split_streams,     ///< whether full write-combining buffers leave by streaming stores
 };
 
-/// Whether records leave through write-combining buckets: they divide a line, and lie as whole words side by side.
-bool combines_lines(const primitives::split_problem& p) noexcept;
-split_carries carried_by(const primitives::split_problem& p) noexcept;
-/// Bytes of what goes from pass to pass, for each record.
-std::uint64_t carried_bytes(const primitives::split_problem& p) noexcept;
+/// What several passes move from one to the next, one entry a record.
+enum class pass_entry : std::uint8_t {
+  record,               ///< the record, which holds its key
+  category_and_record,  ///< a pair of category and record
+  category_and_index,   ///< a pair of category and record number; the last pass fetches the records
+};
 
-/// Where the parts of a split's scratch begin, in bytes.
-struct split_room {
-  std::uint64_t buckets;  ///< of a pass
-  std::uint64_t starts;   ///< a bucket_table
-  std::uint64_t next;     ///< the same size
-  std::uint64_t lines;    ///< each part's write-combining buckets
-  std::uint64_t bad;      ///< first bad position of each part; afterwards its share of the offsets
-  std::uint64_t carried[2];
-  std::uint64_t bytes;
+/// Whether records are written through write-combining buffers: their width divides a cache line, and the output has
+/// them without gaps and aligned.
+bool combines_writes(const primitives::split_problem& p) noexcept;
+pass_entry pass_entry_of(const primitives::split_problem& p) noexcept;
+/// Bytes of one entry.
+std::uint64_t pass_entry_bytes(const primitives::split_problem& p) noexcept;
 
-  split_room(const primitives::split_problem& p, const plan::planned& plan) noexcept;
+/// Scratch layout of a split; every member but `buckets` is in bytes.
+struct split_scratch {
+  std::uint64_t buckets;        ///< number of buckets of a pass
+  std::uint64_t starts;         ///< offset of the bucket_table
+  std::uint64_t cursors;        ///< offset of the parts' cursors, as large as the bucket_table
+  std::uint64_t buffers;        ///< offset of the parts' write-combining buffers
+  std::uint64_t bad_positions;  ///< offset of the first bad position of each part, later of its sum of offsets
+  std::uint64_t entries[2];     ///< offsets of the two arrays between which several passes move entries
+  std::uint64_t bytes;          ///< size of all scratch
+
+  split_scratch(const primitives::split_problem& p, const plan::planned& plan) noexcept;
 };
 
 plan::planned plan_split(const primitives::split_problem& p, const machine& m);

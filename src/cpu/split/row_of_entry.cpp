@@ -19,9 +19,9 @@ plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
 }
 
 template <class Index>
-void expand_part(const row_of_entry_problem& p, const row_of_entry_buffers& b, std::uint64_t begin, std::uint64_t end) {
+void fill_part(const row_of_entry_problem& p, const row_of_entry_buffers& b, std::uint64_t begin, std::uint64_t end) {
   Index* const out = static_cast<Index*>(b.row_of_entry);
-  // The first row that reaches into the part; where rows do not ascend, any will do.
+  // The first row that reaches into the part, by binary search; where rows do not ascend, any row will do.
   const std::uint64_t* const first = b.first;
   std::uint64_t row = static_cast<std::uint64_t>(std::upper_bound(first, first + p.rows + 1, begin) - first);
   if (row > 0) --row;
@@ -32,8 +32,8 @@ void expand_part(const row_of_entry_problem& p, const row_of_entry_buffers& b, s
   }
 }
 
-// Each thread writes an equal share of the entries, whatever the rows are: nothing outside it is touched, and no long
-// row keeps one thread busy.
+// Load-balancing search: each thread writes an equal part of the entries, however long the rows are. No long row keeps
+// one thread busy, and no thread writes outside its part.
 void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
   const auto threads = static_cast<std::uint64_t>(ctx.threads());
   const std::uint64_t parts = parts_worth(p.rows * sizeof(std::uint64_t) + p.entries * bytes(p.index), threads);
@@ -42,9 +42,9 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
     const std::uint64_t end = part_begin(p.entries, parts, part + 1);
     if (begin == end) return;
     if (bytes(p.index) == 4) {
-      expand_part<std::uint32_t>(p, b, begin, end);
+      fill_part<std::uint32_t>(p, b, begin, end);
     } else {
-      expand_part<std::uint64_t>(p, b, begin, end);
+      fill_part<std::uint64_t>(p, b, begin, end);
     }
   });
 }

@@ -8,21 +8,22 @@
 
 #include "cpu/threads/cache_hints.hpp"
 
-// Writing to many places in turn, each place in order: what split, the clustered movements and scatter_reduce share.
+// Write-combining buffers: one small buffer per output bucket, so that a loop which distributes records over many
+// buckets writes whole cache lines. Shared by split, the bucketed movements, scatter_reduce and the sorts.
 namespace sheaf::cpu {
 
-/// Bytes that move as one.
+/// A block of bytes that is copied as one value.
 template <std::size_t Bytes>
 struct alignas(Bytes) block_of_bytes {
   std::byte bytes[Bytes];
 };
 
-/// How many records each part of the input has for each bucket, then where it puts them: buckets one after another,
-/// inside a bucket the parts in their order.
+/// Table of counts, one row per part of the input and one column per bucket. scan() turns the counts into the positions
+/// where each part's records go: buckets one after another, and inside a bucket the parts in order.
 class bucket_table {
  public:
-  bucket_table(std::uint64_t* room, std::uint64_t parts, std::uint64_t buckets) noexcept
-      : room_(room), parts_(parts), buckets_(buckets) {}
+  bucket_table(std::uint64_t* entries, std::uint64_t parts, std::uint64_t buckets) noexcept
+      : entries_(entries), parts_(parts), buckets_(buckets) {}
 
   static constexpr std::uint64_t bytes(std::uint64_t parts, std::uint64_t buckets) noexcept {
     return parts * buckets * sizeof(std::uint64_t);
@@ -30,14 +31,14 @@ class bucket_table {
 
   std::uint64_t parts() const noexcept { return parts_; }
   std::uint64_t buckets() const noexcept { return buckets_; }
-  std::uint64_t* of(std::uint64_t part) const noexcept { return room_ + part * buckets_; }
+  std::uint64_t* row(std::uint64_t part) const noexcept { return entries_ + part * buckets_; }
 
-  /// Makes starts of counts; returns the sum.
+  /// Exclusive scan in bucket-major order: replaces counts by start positions and returns the sum of all counts.
   std::uint64_t scan() const noexcept {
     std::uint64_t sum = 0;
     for (std::uint64_t b = 0; b < buckets_; ++b) {
       for (std::uint64_t part = 0; part < parts_; ++part) {
-        std::uint64_t& entry = room_[part * buckets_ + b];
+        std::uint64_t& entry = entries_[part * buckets_ + b];
         const std::uint64_t count = entry;
         entry = sum;
         sum += count;
@@ -47,89 +48,99 @@ class bucket_table {
   }
 
  private:
-  std::uint64_t* room_;
+  std::uint64_t* entries_;
   std::uint64_t parts_;
   std::uint64_t buckets_;
 };
 
-/// Bytes of a write-combining bucket: two lines. With one, every eighth record of 8 bytes finds it full, which no
-/// branch predictor guesses.
-constexpr std::uint64_t bucket_bytes = 2 * line_bytes;
+/// Bytes of a write-combining buffer: two cache lines. With one line, every eighth record of 8 bytes finds the buffer
+/// full, which no branch predictor guesses.
+constexpr std::uint64_t write_buffer_bytes = 2 * line_bytes;
 
-/// One part's write-combining buckets. Records gather in two cache lines per bucket, at the place in them where they
-/// lie in `out`, and leave when these are full: past the cache with `streams`, so that no line of the output is read,
-/// and a page of it is touched once per bucket and not once per record.
+/// Bytes rounded up to a multiple of a write-combining buffer, the alignment of every array in scratch.
+constexpr std::uint64_t whole_write_buffers(std::uint64_t bytes) noexcept {
+  return (bytes + write_buffer_bytes - 1) / write_buffer_bytes * write_buffer_bytes;
+}
+
+/// The write-combining buffers of one part, one per bucket. A record is stored in its bucket's buffer, at the offset
+/// from a buffer boundary that its place in the output has. A full buffer is written out: with streaming stores if
+/// `streams`, so that no line of the output is read first. A page of the output is touched once per buffer, not once
+/// per record.
 template <class Value>
-class line_buckets {
+class write_buffers {
  public:
-  static constexpr std::uint64_t per_bucket = bucket_bytes / sizeof(Value);
-  static_assert(std::is_trivially_copyable_v<Value> && bucket_bytes % sizeof(Value) == 0);
+  static constexpr std::uint64_t records_per_buffer = write_buffer_bytes / sizeof(Value);
+  static_assert(std::is_trivially_copyable_v<Value> && write_buffer_bytes % sizeof(Value) == 0);
 
-  /// @param room   bytes(buckets), aligned to a bucket.
-  /// @param next   where each bucket's next record goes, counted from origin(out); counted up by who puts records.
-  /// @param first  where the bucket began, counted from out: what lies before belongs to others.
-  /// @param out    aligned to Value's width.
-  line_buckets(std::byte* room, std::uint64_t* next, const std::uint64_t* first, void* out, bool streams) noexcept
-      : lines_(reinterpret_cast<Value*>(room)),
-        next_(next),
-        first_(first),
+  /// @param memory   bytes(buckets), aligned to a buffer.
+  /// @param cursors  position of each bucket's next record, plus misalignment_of(out); put() advances it.
+  /// @param starts   position where each bucket begins, counted from out: records before it belong to other parts.
+  /// @param out      aligned to Value's width.
+  write_buffers(std::byte* memory, std::uint64_t* cursors, const std::uint64_t* starts, void* out,
+                bool streams) noexcept
+      : buffers_(reinterpret_cast<Value*>(memory)),
+        cursors_(cursors),
+        starts_(starts),
         out_(static_cast<std::byte*>(out)),
-        phase_(phase_of(out)),
+        misalignment_(misalignment_of(out)),
         streams_(streams) {}
 
-  static constexpr std::uint64_t bytes(std::uint64_t buckets) noexcept { return buckets * bucket_bytes; }
+  static constexpr std::uint64_t bytes(std::uint64_t buckets) noexcept { return buckets * write_buffer_bytes; }
 
-  /// Records between the whole line before `out` and out itself: what to add to positions in out.
-  static std::uint64_t phase_of(const void* out) noexcept {
-    return reinterpret_cast<std::uintptr_t>(out) % bucket_bytes / sizeof(Value);
+  /// Records between `out` and the buffer boundary before it. Cursors count from that boundary.
+  static std::uint64_t misalignment_of(const void* out) noexcept {
+    return reinterpret_cast<std::uintptr_t>(out) % write_buffer_bytes / sizeof(Value);
   }
 
-  void put(std::uint64_t bucket, const Value& value) const noexcept { put_at(bucket, next_[bucket]++, value); }
+  void put(std::uint64_t bucket, const Value& value) const noexcept { put_at(bucket, cursors_[bucket]++, value); }
 
-  /// For two outputs that share their counters; `at` is where the bucket's next record goes. A full line leaves when
-  /// the next record comes for its bucket: reading it at once would wait for the store that filled it.
-  void put_at(std::uint64_t bucket, std::uint64_t at, const Value& value) const noexcept {
-    const std::uint64_t slot = at % per_bucket;
-    if (slot == 0) write_lines(bucket, at);
-    std::memcpy(lines_ + bucket * per_bucket + slot, &value, sizeof(Value));
+  /// Stores a record at a position that the caller has counted: for two outputs that share their cursors. A full buffer
+  /// is written out when the next record for its bucket comes. Reading it at once would wait for the store that filled
+  /// it.
+  void put_at(std::uint64_t bucket, std::uint64_t position, const Value& value) const noexcept {
+    const std::uint64_t slot = position % records_per_buffer;
+    if (slot == 0) write_buffer(bucket, position);
+    std::memcpy(buffers_ + bucket * records_per_buffer + slot, &value, sizeof(Value));
   }
 
-  /// Writes what is left in the lines.
+  /// Writes out the records that are left in the buffers.
   void finish(std::uint64_t buckets) const noexcept {
     for (std::uint64_t b = 0; b < buckets; ++b) {
-      const std::uint64_t end = next_[b] - phase_;
-      if (end == first_[b]) continue;
-      const std::uint64_t slots = (next_[b] - 1) % per_bucket + 1;
-      const std::uint64_t count = std::min(slots, end - first_[b]);
-      std::memcpy(out_ + (end - count) * sizeof(Value), lines_ + b * per_bucket + slots - count, count * sizeof(Value));
+      const std::uint64_t end = cursors_[b] - misalignment_;
+      if (end == starts_[b]) continue;
+      const std::uint64_t slots = (cursors_[b] - 1) % records_per_buffer + 1;
+      const std::uint64_t count = std::min(slots, end - starts_[b]);
+      std::memcpy(out_ + (end - count) * sizeof(Value), buffers_ + b * records_per_buffer + slots - count,
+                  count * sizeof(Value));
     }
     if (streams_) finish_streaming();
   }
 
  private:
-  // The lines that end before `at`. Where the bucket began in them, their beginning is others'. Not inlined: it would
-  // take the registers of the loop that it is called from once in `per_bucket` records.
-  [[gnu::noinline]] void write_lines(std::uint64_t bucket, std::uint64_t at) const noexcept {
-    const std::byte* const lines = reinterpret_cast<const std::byte*>(lines_ + bucket * per_bucket);
-    const std::uint64_t before = at - phase_ - first_[bucket];
-    std::byte* const end = out_ + (at - phase_) * sizeof(Value);
-    if (before >= per_bucket) {
+  // Writes out the buffer whose records end before `position`. If the bucket began inside the buffer, the slots before
+  // that belong to other parts. Not inlined: the call happens once in `records_per_buffer` records, and inlined it
+  // would take registers of the loop around it.
+  [[gnu::noinline]] void write_buffer(std::uint64_t bucket, std::uint64_t position) const noexcept {
+    const std::byte* const buffer = reinterpret_cast<const std::byte*>(buffers_ + bucket * records_per_buffer);
+    const std::uint64_t records_before = position - misalignment_ - starts_[bucket];
+    std::byte* const end = out_ + (position - misalignment_) * sizeof(Value);
+    if (records_before >= records_per_buffer) {
       if (streams_) {
-        stream_lines(end - bucket_bytes, lines, bucket_bytes);
+        stream_lines(end - write_buffer_bytes, buffer, write_buffer_bytes);
       } else {
-        std::memcpy(end - bucket_bytes, lines, bucket_bytes);
+        std::memcpy(end - write_buffer_bytes, buffer, write_buffer_bytes);
       }
-    } else if (before > 0) {
-      const std::uint64_t bytes = before * sizeof(Value);
-      std::memcpy(end - bytes, lines + bucket_bytes - bytes, bytes);
+    } else if (records_before > 0) {
+      const std::uint64_t bytes = records_before * sizeof(Value);
+      std::memcpy(end - bytes, buffer + write_buffer_bytes - bytes, bytes);
     }
   }
 
-  Value* const lines_;
-  std::uint64_t* const next_;
-  const std::uint64_t* const first_;
+  Value* const buffers_;
+  std::uint64_t* const cursors_;
+  const std::uint64_t* const starts_;
   std::byte* const out_;
-  const std::uint64_t phase_;
+  const std::uint64_t misalignment_;
   const bool streams_;
 };
 

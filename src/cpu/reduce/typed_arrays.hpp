@@ -6,7 +6,7 @@
 
 namespace sheaf::cpu {
 
-/// Calls body(in, out, op) with the arrays as their type and op(slot, value).
+/// Calls body(in, out, op) with typed pointers to the values and the slots, and with op(slot, value) -> new slot.
 template <class Body>
 void with_values_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
                         Body body) {

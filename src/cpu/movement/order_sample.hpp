@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sheaf::cpu {
+
+/// Order sample: whether the accesses of a list are so scattered over pages that reordering them pays. Looks at 64 runs
+/// of 64 neighbours, and wants three quarters of the accesses to be on pages that the sample has not seen. A Bloom
+/// filter of 2^16 bits, one bit a page, says which it has seen. Stops after the first run that shows the list to be
+/// local.
+template <class Index>
+bool is_scattered(const Index* index, std::uint64_t count, std::uint64_t stride_bytes) {
+  constexpr std::uint64_t runs = 64;
+  constexpr std::uint64_t run_entries = 64;
+  constexpr std::uint64_t page_bytes = 4096;
+  constexpr int filter_bits = 16;
+  if (count < runs * run_entries) return false;
+  std::array<std::uint64_t, (1 << filter_bits) / 64> seen{};
+  std::uint64_t pages = 0;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    const Index* const first = index + count / runs * run;
+    for (std::uint64_t i = 0; i < run_entries; ++i) {
+      const std::uint64_t hash = (first[i] * stride_bytes / page_bytes * 0x9e3779b97f4a7c15U) >> (64 - filter_bits);
+      const std::uint64_t bit = std::uint64_t{1} << (hash % 64);
+      pages += (seen[hash / 64] & bit) == 0 ? 1 : 0;
+      seen[hash / 64] |= bit;
+    }
+    if (4 * pages < 3 * (run + 1) * run_entries) return false;
+  }
+  return true;
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,49 @@
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/threads/checked_parts.hpp"
+#include "primitives/scatter.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::scatter_buffers;
+using primitives::scatter_problem;
+
+// Owner computes: each thread owns a range of the output and reads the whole index list. Records of a range are written
+// in the order of the list, so the last writer wins; the price is that every thread reads the index once.
+plan::planned plan_owner(const scatter_problem& p, const machine& m) {
+  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+  memory_cost t = writes_of(p, m);
+  t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
+  plan::planned plan = priced(t, m, true);
+  add_lines_read(p, m, true, plan);
+  return plan;
+}
+
+void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
+  const std::uint64_t limit = p.index_limit();
+  with_index(b.index, [&](const auto* index) {
+    with_layout(p, [&](auto layout) {
+      for_each_checked_part(ctx, p, p.indexed_count, b.index, core::index_role::scatter_index,
+                            [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
+                              first_bad bad;
+                              for (std::uint64_t i = 0; i < p.count; ++i) {
+                                const std::uint64_t to = index[i];
+                                if (to >= begin && to < end) {
+                                  layout.copy(b.out.data + layout.indexed_offset(to),
+                                              b.in.data + layout.sequential_offset(i));
+                                } else if (to >= limit) {
+                                  bad.note(i);
+                                }
+                              }
+                              return bad;
+                            });
+    });
+  });
+}
+
+}  // namespace
+
+constinit const primitives::scatter_variant scatter_owner{"cpu.owner", plan_owner, run_owner};
+
+}  // namespace sheaf::cpu

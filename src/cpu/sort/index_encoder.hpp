@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "cpu/movement/record_copy.hpp"
+#include "cpu/sort/encoder.hpp"
+#include "cpu/sort/encoding.hpp"
+#include "cpu/sort/key_reader.hpp"
+#include "cpu/threads/cache_hints.hpp"
+
+namespace sheaf::cpu {
+
+/// Encodes key bits in the high bits of a word and the row's number in the low bits. Rows and values are gathered when
+/// their order is known.
+template <class Word>
+class index_encoder final : public word_encoder<Word> {
+ public:
+  index_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b,
+                const word_encoding& encoding) noexcept
+      : p_(p), b_(b), lowest_key_bit_(encoding.lowest_key_bit) {
+    for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
+      const std::uint32_t from = round * encoding.key_bits;
+      round_keys_[round] = key_reader(p.key, from, std::min(encoding.key_bits, p.key.bits - from));
+    }
+  }
+
+  const Word* read(std::uint64_t first, std::uint64_t count, Word* buffer) const noexcept override {
+    encode(first, count, 0, buffer);
+    return buffer;
+  }
+  void encode(std::uint64_t first, std::uint64_t count, std::uint32_t round, Word* to) const noexcept override {
+    round_keys_[round].read(b_.in.data + first * b_.in.stride_bytes, b_.in.stride_bytes, count, to);
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(to[i] << lowest_key_bit_) | (first + i);
+  }
+  void encode_round(Word* words, std::uint64_t count, std::uint32_t round) const noexcept override {
+    const key_reader& key = round_keys_[round];
+    const std::uint64_t distance = prefetch_distance_of(p_.rows.record_bytes);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i + distance < count) prefetch_row(b_.in, words[i + distance]);
+      const std::uint64_t row = row_number(words[i]);
+      words[i] =
+          static_cast<Word>(key.template of<Word>(b_.in.data + row * b_.in.stride_bytes) << lowest_key_bit_) | row;
+    }
+  }
+  void write_rows(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept override {
+    if (p_.product == primitives::sort_product::gather_index) {
+      with_unsigned_of(bytes(p_.index), [&](auto number) {
+        using entry = decltype(number);
+        entry* const to = static_cast<entry*>(b_.index.data) + first;
+        for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<entry>(row_number(words[i]));
+      });
+      return;
+    }
+    if (p_.writes_rows) gather_rows(b_.in, b_.out, first, count, words);
+    for (std::uint32_t c = 0; c < p_.column_count; ++c)
+      gather_rows(b_.columns[c].in, b_.columns[c].out, first, count, words);
+  }
+
+ private:
+  std::uint64_t row_number(Word word) const noexcept {
+    return static_cast<std::uint64_t>(word & low_bits<Word>(lowest_key_bit_));
+  }
+  void prefetch_row(const_records in, Word word) const noexcept {
+    prefetch(in.data, row_number(word) * in.stride_bytes, in.record_bytes);
+  }
+  void gather_rows(const_records in, records out, std::uint64_t first, std::uint64_t count,
+                   const Word* words) const noexcept {
+    const any_layout layout{in.record_bytes, out.stride_bytes, in.stride_bytes};
+    const std::uint64_t distance = prefetch_distance_of(in.record_bytes);
+    std::byte* const to = out.data + layout.sequential_offset(first);
+    for (std::uint64_t i = 0; i < std::min(distance, count); ++i) prefetch_row(in, words[i]);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i + distance < count) prefetch_row(in, words[i + distance]);
+      layout.copy(to + layout.sequential_offset(i), in.data + layout.indexed_offset(row_number(words[i])));
+    }
+  }
+
+  const primitives::sort_problem& p_;
+  const primitives::sort_buffers& b_;
+  std::uint32_t lowest_key_bit_;
+  std::array<key_reader, most_rounds> round_keys_;
+};
+
+}  // namespace sheaf::cpu

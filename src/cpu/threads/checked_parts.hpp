@@ -1,0 +1,67 @@
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include <sheaf/context.hpp>
+
+#include "core/cpu_state.hpp"
+#include "core/index_report.hpp"
+#include "cpu/threads/parts.hpp"
+#include "primitives/movement.hpp"
+
+namespace sheaf::cpu {
+
+/// Lowest position of a bad index that one thread has found.
+struct first_bad {
+  std::uint64_t position = ~std::uint64_t{0};
+  void note(std::uint64_t bad_position) noexcept { position = std::min(position, bad_position); }
+  bool found() const noexcept { return position != ~std::uint64_t{0}; }
+};
+
+/// The error report for index[position], with the index's value as the caller's type has it.
+inline core::index_report report_of(index_span index, std::uint64_t position, std::uint64_t call, std::uint64_t limit,
+                                    core::index_role role) {
+  core::index_report report{.call = call, .position = position, .limit = limit, .role = role};
+  report.is_signed = index.type == index_type::i32 || index.type == index_type::i64;
+  switch (index.type) {
+    case index_type::u32: report.value = static_cast<const std::uint32_t*>(index.data)[position]; break;
+    case index_type::i32:
+      report.value = static_cast<std::uint64_t>(std::int64_t{static_cast<const std::int32_t*>(index.data)[position]});
+      break;
+    default: report.value = static_cast<const std::uint64_t*>(index.data)[position];
+  }
+  return report;
+}
+
+/// Cuts [0, count) into equal parts, one per thread that the movement's bytes are worth, and calls
+/// work(begin, end, part) -> first_bad for each. Reports the first bad index of all parts to the context, under a new
+/// call number.
+template <class Work>
+void for_each_checked_part(const context& ctx, const primitives::movement& m, std::uint64_t count, index_span index,
+                           core::index_role role, Work work) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const std::uint64_t worth = (2 * m.sequential_bytes() + m.index_bytes()) / bytes_per_thread;
+  const auto threads = static_cast<int>(std::clamp<std::uint64_t>(worth, 1, static_cast<std::uint64_t>(state.threads)));
+  first_bad first;
+  if (threads == 1) {
+    first = work(std::uint64_t{0}, count, std::uint64_t{0});
+  } else {
+    std::uint64_t position = ~std::uint64_t{0};
+#pragma omp parallel num_threads(threads) reduction(min : position)
+    {
+      const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
+      const auto parts = static_cast<std::uint64_t>(omp_get_num_threads());
+      const std::uint64_t begin = count / parts * part + std::min(part, count % parts);
+      const std::uint64_t end = begin + count / parts + (part < count % parts ? 1 : 0);
+      position = std::min(position, work(begin, end, part).position);
+    }
+    first.position = position;
+  }
+  if (first.found()) state.keep_first(report_of(index, first.position, call, m.indexed_count, role));
+}
+
+}  // namespace sheaf::cpu
