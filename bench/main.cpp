@@ -21,6 +21,7 @@ enum exit_code : int {
   exit_wrong_answer = 4,
   exit_out_of_space = 5,
   exit_no_backend = 6,
+  exit_slower = 7,
 };
 
 // As if the last cache were this small: a few copies of the arrays, and nothing to drive out.
@@ -112,7 +113,14 @@ int run_spatter_on(const options& o) {
   return all_right ? exit_done : exit_wrong_answer;
 }
 
+int compare_files(const compare_request& request) {
+  const comparison found = run_compare(request);
+  if (found.wrong_after > 0) return exit_wrong_answer;
+  return found.slower_count() > 0 ? exit_slower : exit_done;
+}
+
 int run(const options& o) {
+  if (o.compare) return compare_files(*o.compare);
   if (o.papers.asked) return run_papers(o);
   if (o.spatter.asked) return run_spatter_on(o);
   std::vector<result> results;

@@ -28,6 +28,9 @@ struct raw_options {
   std::vector<std::string> sorts;
   std::vector<std::string> bit_ranges;
   std::vector<std::string> figures;
+  std::vector<std::string> compared_files;
+  double threshold = compare_request{}.threshold;
+  bool relative = false;
 };
 
 template <class T, class Parse>
@@ -58,6 +61,9 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
   }
+  if (!raw.compared_files.empty()) {
+    parsed.compare = compare_request{raw.compared_files[0], raw.compared_files[1], raw.threshold, raw.relative};
+  }
   for (const std::string& figure : raw.figures) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
   }
@@ -87,6 +93,29 @@ void add_sorts(CLI::App& app, raw_options& raw) {
       ->delimiter(',');
   app.add_option("--bit-ranges", raw.bit_ranges, "of sorts by u32 and u64: all, 8:16 (bits 8 to 15), ...")
       ->delimiter(',');
+}
+
+// A comparison runs nothing, so the options of a sweep say nothing to it.
+void add_compare(CLI::App& app, raw_options& raw) {
+  CLI::Option* const compare =
+      app.add_option("--compare", raw.compared_files,
+                     "compare two files of --json, OLD and NEW, row by row; runs nothing and needs no device. A row is "
+                     "slower beyond noise where old / new is under the threshold and even the fastest new run takes "
+                     "longer than the old median. Peers are compared too, but do not count for the exit code")
+          ->type_name("OLD NEW")
+          ->expected(2);
+  for (CLI::Option* const option : app.get_options()) {
+    if (option != app.get_help_ptr() && option != compare) compare->excludes(option);
+  }
+  app.add_option("--threshold", raw.threshold, "of --compare: old / new below which a row may count as slower")
+      ->check(CLI::Range(0.01, 1.0))
+      ->needs(compare)
+      ->capture_default_str();
+  app.add_flag(
+         "--relative", raw.relative,
+         "of --compare: compare times as multiples of the peer's, for files of machines that differ in speed; the "
+         "peer's median counts, its spread does not")
+      ->needs(compare);
 }
 
 // The sweep's options say nothing to the subcommands, so they exclude each other.
@@ -155,7 +184,11 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "\n\nExamples: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity\n"
       "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
       "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
-      "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2");
+      "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2\n"
+      "          sheaf-bench --compare before.json after.json");
+  app.footer(
+      "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
+      "5 out of memory or disk; 6 no such backend; 7 --compare found rows of ours that are slower beyond noise.");
   raw_options raw;
   app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
   app.add_option(
@@ -190,6 +223,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--json", parsed.json_path, "write the rows to this file");
   app.add_option("--record", parsed.record_path,
                  "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  add_compare(app, raw);
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
   try {

@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "bench/harness/compare.hpp"
 #include "bench/harness/problem.hpp"
 #include "bench/harness/rows.hpp"
 #include "bench/harness/runner.hpp"
@@ -28,6 +29,7 @@ struct options {
   bool warm = false;  ///< let data stay in cache
   std::string json_path;
   std::string record_path;
+  std::optional<compare_request> compare;
   papers::request papers;
   spatter_request spatter;
 };

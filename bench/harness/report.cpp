@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -127,13 +128,16 @@ nlohmann::json json_of(const result& r, const platform& p) {
   return row;
 }
 
-}  // namespace
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
+// "2026-11-20T12:00:00Z": of two files with the same problem, script/update-tables takes the newer.
+std::string time_now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
+
+}  // namespace
 
 double result::accuracy_of(double predicted) const noexcept {
   return 1 - std::abs(time.median_seconds - predicted) / time.median_seconds;
@@ -177,7 +181,7 @@ void print_summary(std::span<const result> results) {
 void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda) {
   nlohmann::json rows = nlohmann::json::array();
   for (const result& r : results) rows.push_back(json_of(r, r.backend == backend_kind::cpu ? cpu : cuda));
-  const nlohmann::json document = {{"schema_version", 1}, {"rows", std::move(rows)}};
+  const nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
   const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   io::output_file file(path, text.size());
   file.write(text.data(), text.size());

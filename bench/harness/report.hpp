@@ -7,6 +7,7 @@
 #include "bench/harness/platform.hpp"
 #include "bench/harness/problem.hpp"
 #include "bench/harness/runner.hpp"
+#include "bench/harness/time_text.hpp"
 
 namespace sheaf::bench {
 
@@ -32,16 +33,13 @@ struct result {
   double accuracy_of(double predicted) const noexcept;
 };
 
-/// "12.3 us", "4.567 ms", "8.901 s"
-std::string time_text(double seconds);
-
 void print_header(const platform& p);
 void print_result(const result& r);
 /// Worst ratio and geometric mean to the peer for each primitive, rows below 0.97, the accuracy of both models, the
 /// planner's regret, wrong answers.
 void print_summary(std::span<const result> results);
 
-/// Writes {"schema_version", "rows"}, whole or not at all. @throws error(io_failure)
+/// Writes {"schema_version", "recorded", "rows"}, whole or not at all. @throws error(io_failure)
 void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda);
 
 }  // namespace sheaf::bench
