@@ -41,22 +41,22 @@ void replace(std::vector<T>& list, const std::vector<std::string>& texts, Parse 
 }
 
 void interpret(const raw_options& raw, options& parsed) {
-  parsed.what = named_sweep(raw.set);
-  replace(parsed.what.primitives, raw.primitives, parse_primitive);
-  replace(parsed.what.patterns, raw.patterns, inputs::parse_pattern);
-  replace(parsed.what.indices, raw.indices, parse_index_type);
-  replace(parsed.what.keys, raw.keys, parse_key_shape);
-  replace(parsed.what.key_bytes, raw.key_types, parse_key_type);
-  replace(parsed.what.values, raw.values, parse_value_type);
-  replace(parsed.what.orders, raw.orders, parse_reduction_order);
-  replace(parsed.what.sorts, raw.sorts, parse_sort_form);
-  replace(parsed.what.bit_ranges, raw.bit_ranges, parse_bit_range);
-  if (!raw.bits.empty()) parsed.what.bits = raw.bits;
-  if (!raw.slots.empty()) parsed.what.slots = raw.slots;
-  if (!raw.widths.empty()) parsed.what.record_bytes = raw.widths;
-  if (!raw.log2_sizes.empty()) parsed.what.counts = parse_log2_sizes(raw.log2_sizes);
-  if (!raw.sizes.empty()) parsed.what.counts = raw.sizes;
-  if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.what.table_bytes = 0;
+  parsed.sweep = named_sweep(raw.set);
+  replace(parsed.sweep.primitives, raw.primitives, parse_primitive);
+  replace(parsed.sweep.patterns, raw.patterns, inputs::parse_pattern);
+  replace(parsed.sweep.indices, raw.indices, parse_index_type);
+  replace(parsed.sweep.keys, raw.keys, parse_key_distribution);
+  replace(parsed.sweep.key_bytes, raw.key_types, parse_key_type);
+  replace(parsed.sweep.values, raw.values, parse_value_type);
+  replace(parsed.sweep.orders, raw.orders, parse_reduction_order);
+  replace(parsed.sweep.sorts, raw.sorts, parse_sort_layout);
+  replace(parsed.sweep.bit_ranges, raw.bit_ranges, parse_bit_range);
+  if (!raw.bits.empty()) parsed.sweep.bits = raw.bits;
+  if (!raw.slots.empty()) parsed.sweep.slots = raw.slots;
+  if (!raw.widths.empty()) parsed.sweep.record_bytes = raw.widths;
+  if (!raw.log2_sizes.empty()) parsed.sweep.counts = parse_log2_sizes(raw.log2_sizes);
+  if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
+  if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
@@ -144,7 +144,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
-  papers->callback([&parsed] { parsed.papers.asked = true; });
+  papers->callback([&parsed] { parsed.papers.is_requested = true; });
   exclude_sweep(app, *papers);
 }
 
@@ -172,7 +172,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   spatter->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   spatter->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
-  spatter->callback([&parsed] { parsed.spatter.asked = true; });
+  spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
   exclude_sweep(app, *spatter);
 }
 
@@ -207,10 +207,10 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
-  app.add_option("--seconds", parsed.effort.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
+  app.add_option("--seconds", parsed.limits.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--rounds", parsed.effort.least_rounds, "rounds of a row at least")
+  app.add_option("--rounds", parsed.limits.least_rounds, "rounds of a row at least")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--no-peer", parsed.rows.no_peer, "leave out what users call today");
