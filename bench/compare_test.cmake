@@ -27,4 +27,4 @@ expect_compare(0 "0 slower beyond noise" ${OUTPUT} ${OUTPUT}.slower_machine --re
 expect_compare(3 "broken: row 0 .gather/identity/r8/u32/n=1024/sheaf.: median_seconds is missing" ${OUTPUT} ${OUTPUT}.broken)
 expect_compare(3 "${OUTPUT}.none" ${OUTPUT}.none ${OUTPUT})
 expect_compare(2 "--compare" ${OUTPUT})
-expect_compare(2 "--compare" ${OUTPUT} ${OUTPUT} --json ${OUTPUT}.written)
+expect_compare(2 "not --json" ${OUTPUT} ${OUTPUT} --json ${OUTPUT}.written)

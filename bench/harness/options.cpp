@@ -95,7 +95,6 @@ void add_sorts(CLI::App& app, raw_options& raw) {
       ->delimiter(',');
 }
 
-// A comparison runs nothing, so the options of a sweep say nothing to it.
 void add_compare(CLI::App& app, raw_options& raw) {
   CLI::Option* const compare =
       app.add_option("--compare", raw.compared_files,
@@ -104,18 +103,24 @@ void add_compare(CLI::App& app, raw_options& raw) {
                      "longer than the old median. Peers are compared too, but do not count for the exit code")
           ->type_name("OLD NEW")
           ->expected(2);
-  for (CLI::Option* const option : app.get_options()) {
-    if (option != app.get_help_ptr() && option != compare) compare->excludes(option);
-  }
   app.add_option("--threshold", raw.threshold, "of --compare: old / new below which a row may count as slower")
       ->check(CLI::Range(0.01, 1.0))
       ->needs(compare)
       ->capture_default_str();
-  app.add_flag(
-         "--relative", raw.relative,
-         "of --compare: compare times as multiples of the peer's, for files of machines that differ in speed; the "
-         "peer's median counts, its spread does not")
+  app.add_flag("--relative", raw.relative,
+               "of --compare: compare times as multiples of the peer's, for files of machines that differ in speed; "
+               "the peer's median counts, its spread does not")
       ->needs(compare);
+}
+
+// A comparison runs nothing, so that the options of a sweep mean nothing to it.
+void require_compare_alone(const CLI::App& app) {
+  if (app.count("--compare") == 0) return;
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--compare" || name == "--threshold" || name == "--relative") continue;
+    throw error(error_code::bad_argument, fmt::format("--compare goes with --threshold and --relative, not {}", name));
+  }
 }
 
 // The sweep's options say nothing to the subcommands, so they exclude each other.
@@ -228,6 +233,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_spatter(app, raw, parsed);
   try {
     app.parse(argc, argv);
+    require_compare_alone(app);
     interpret(raw, parsed);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_usage;
