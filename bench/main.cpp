@@ -21,9 +21,10 @@ enum exit_code : int {
   exit_wrong_answer = 4,
   exit_out_of_space = 5,
   exit_no_backend = 6,
+  exit_slower = 7,
 };
 
-// As if the last cache were this small: a few copies of the arrays, and nothing to drive out.
+// With --warm the last cache counts as this small, so that rows have few copies and nothing is evicted.
 constexpr std::uint64_t warm_cache_bytes = std::uint64_t{1} << 16;
 
 bool passes(const options& o, const planned_row& row) {
@@ -32,36 +33,36 @@ bool passes(const options& o, const planned_row& row) {
                      [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
 }
 
-std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& here, workspace& arrays) {
+std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
   std::vector<planned_row> rows;
-  for (const problem& p : problems_of(o.what)) {
+  for (const problem& p : problems_of(o.sweep)) {
     planned_row row =
-        planned(p, rotated_copies(p.bytes(), here.cache_bytes, o.effort), contenders_of(ctx, p, o.rows, arrays));
+        planned(p, rotated_copies(p.bytes(), hardware.cache_bytes, o.limits), contenders_of(ctx, p, o.rows, arrays));
     if (passes(o, row)) rows.push_back(std::move(row));
   }
   return rows;
 }
 
-void run_backend(const options& o, const context& ctx, const platform& here, std::vector<result>& results) {
-  workspace arrays(ctx, here.cache_bytes);
-  const std::vector<planned_row> rows = plan_rows(o, ctx, here, arrays);
+void run_backend(const options& o, const context& ctx, const platform& hardware, std::vector<result>& results) {
+  workspace arrays(ctx, hardware.cache_bytes);
+  const std::vector<planned_row> rows = plan_rows(o, ctx, hardware, arrays);
   if (o.list) {
     for (const planned_row& row : rows) {
       for (const contender& c : row.contenders) fmt::print("{}/{}\n", name(row.problem), c.who);
     }
     return;
   }
-  print_header(here);
+  print_header(hardware);
   const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
   for (const planned_row& row : rows) {
-    if (obstacle(row, here).empty()) arrays.reserve(row.problem, row.copies);
+    if (reason_to_skip(row, hardware).empty()) arrays.reserve(row.problem, row.copies);
   }
   for (const planned_row& row : rows) {
-    if (const std::string why_not = obstacle(row, here); !why_not.empty()) {
+    if (const std::string why_not = reason_to_skip(row, hardware); !why_not.empty()) {
       fmt::print("{} skipped: {}\n", name(row.problem), why_not);
       continue;
     }
-    for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.effort)) {
+    for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.limits)) {
       print_result(r);
       results.push_back(std::move(r));
     }
@@ -86,15 +87,15 @@ int write_and_judge(const options& o, const std::vector<result>& results, const 
 }
 
 int run_papers(const options& o) {
-  papers::sessions on;
+  papers::sessions sessions;
   platform platforms[2];
   for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
-    on.emplace_back(*ctx, o.papers);
-    platforms[backend == backend_kind::cuda] = on.back().here;
+    sessions.emplace_back(*ctx, o.papers);
+    platforms[backend == backend_kind::cuda] = sessions.back().hardware;
   }
-  const std::vector<result> results = papers::print_papers(on, o.papers);
+  const std::vector<result> results = papers::print_papers(sessions, o.papers);
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
   fmt::print("\n{} answers, {} wrong\n", results.size(), wrong);
   return write_and_judge(o, results, platforms[0], platforms[1]);
@@ -112,19 +113,26 @@ int run_spatter_on(const options& o) {
   return all_right ? exit_done : exit_wrong_answer;
 }
 
+int compare_files(const compare_request& request) {
+  const comparison found = run_compare(request);
+  if (found.wrong_after > 0) return exit_wrong_answer;
+  return found.slower_count() > 0 ? exit_slower : exit_done;
+}
+
 int run(const options& o) {
-  if (o.papers.asked) return run_papers(o);
-  if (o.spatter.asked) return run_spatter_on(o);
+  if (o.compare) return compare_files(*o.compare);
+  if (o.papers.is_requested) return run_papers(o);
+  if (o.spatter.is_requested) return run_spatter_on(o);
   std::vector<result> results;
   platform platforms[2];
   for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
-    platform& here = platforms[backend == backend_kind::cuda];
-    here = platform_of(*ctx);
-    if (o.warm) here.cache_bytes = warm_cache_bytes;
-    run_backend(o, *ctx, here, results);
-    if (!o.record_path.empty()) write_record(o.record_path, results, ctx->profile(), here);
+    platform& hardware = platforms[backend == backend_kind::cuda];
+    hardware = platform_of(*ctx);
+    if (o.warm) hardware.cache_bytes = warm_cache_bytes;
+    run_backend(o, *ctx, hardware, results);
+    if (!o.record_path.empty()) write_record(o.record_path, results, ctx->profile(), hardware);
   }
   if (o.list) return exit_done;
   print_summary(results);

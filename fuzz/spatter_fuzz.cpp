@@ -20,11 +20,11 @@ void look_at(const sheaf::bench::spatter_config& config) {
   require(config.gathers() || config.scatters());
   require(config.count > 0 && config.wrap > 0);
   require(config.length() <= most / config.count && config.length() <= most / config.wrap);
-  for (const sheaf::bench::spatter_walk* walk : {&config.gather, &config.scatter}) {
-    if (walk->places.empty()) continue;
-    require(walk->places.size() == config.length());
-    require(walk->extent(config.count) <= most);
-    for (const std::uint64_t place : walk->places) require(place <= walk->last_place);
+  for (const sheaf::bench::spatter_sequence* sequence : {&config.gather, &config.scatter}) {
+    if (sequence->places.empty()) continue;
+    require(sequence->places.size() == config.length());
+    require(sequence->extent(config.count) <= most);
+    for (const std::uint64_t place : sequence->places) require(place <= sequence->last_place);
   }
 }
 

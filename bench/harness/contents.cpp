@@ -22,7 +22,7 @@ split_source split_of(const problem& p, std::uint64_t copy) {
 }
 
 sort_source sort_of(const problem& p, std::uint64_t copy) {
-  return {.shape = p.keys,
+  return {.distribution = p.keys,
           .type = p.number,
           .key_bytes = static_cast<std::uint32_t>(p.key_bytes),
           .first_bit = p.first_bit,
@@ -75,8 +75,8 @@ std::uint64_t count_sort_mismatches(const context& ctx, const problem& p, const 
 
 std::uint64_t count_reduce_mismatches(const context& ctx, const problem& p, const_records target) {
   const reduce_source from = reduce_of(p);
-  const tally added = over_items(ctx, p.slots, weigh_slots{from, target.data});
-  const std::uint64_t difference = added.sum - over_items(ctx, p.count, weigh_values{from}).sum;
+  const tally added = over_items(ctx, p.slots, checksum_slots{from, target.data});
+  const std::uint64_t difference = added.sum - over_items(ctx, p.count, checksum_values{from}).sum;
   // Integers of 4 bytes wrap around at 2^32, and so does their weighted sum.
   const bool is_narrow = bytes(p.value) == 4 && !from.is_float();
   return added.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
@@ -104,7 +104,7 @@ array_shapes shapes_of(const problem& p) noexcept {
 
 std::string unchecked(const problem& p) {
   if (p.primitive == primitive::sort_pairs || p.primitive == primitive::sort_records) {
-    return sort_of(p, 0).tells_rows_apart() ? "" : "rows are too narrow to be told apart";
+    return sort_of(p, 0).holds_whole_number() ? "" : "rows are too narrow to be told apart";
   }
   const bool by_number = splits(p.primitive) && !splits_index(p.primitive) && p.key_bytes != 0;
   return by_number && split_of(p, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";

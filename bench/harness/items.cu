@@ -15,7 +15,8 @@ namespace sheaf::bench::device {
 namespace {
 
 constexpr unsigned threads = 256;
-constexpr std::uint64_t most_blocks = 16384;  // threads stride over the rest, so that few of them add to the total
+constexpr std::uint64_t most_blocks =
+    16384;  // a grid-stride loop covers larger arrays, so that few threads add to the totals
 
 template <class Item>
 __global__ void run_items(std::uint64_t count, Item item, unsigned long long* total) {
@@ -59,7 +60,7 @@ template tally over_items(const context&, std::uint64_t, const check_sorted_rows
 template tally over_items(const context&, std::uint64_t, const check_sort_index&);
 template tally over_items(const context&, std::uint64_t, const fill_values&);
 template tally over_items(const context&, std::uint64_t, const fill_slots&);
-template tally over_items(const context&, std::uint64_t, const weigh_values&);
-template tally over_items(const context&, std::uint64_t, const weigh_slots&);
+template tally over_items(const context&, std::uint64_t, const checksum_values&);
+template tally over_items(const context&, std::uint64_t, const checksum_slots&);
 
 }  // namespace sheaf::bench::device

@@ -6,13 +6,13 @@
 
 #include "core/host_device.hpp"
 
-// Filling arrays and checking answers, the same on host and device: one function object for each item of an array.
+// Arrays are filled and answers are checked by one function object per item, by one source for host and device.
 namespace sheaf::bench {
 
-/// What items say when they are put together.
+/// Sums over the items of an array.
 struct tally {
   std::uint64_t mismatches = 0;
-  std::uint64_t sum = 0;  ///< of checksums that must cancel out
+  std::uint64_t sum = 0;  ///< sum of checksums, modulo 2^64
 
   SHEAF_HOST_DEVICE tally& operator+=(const tally& other) {
     mismatches += other.mismatches;
@@ -22,12 +22,12 @@ struct tally {
 };
 
 namespace device {
-/// Compiled in items.cu for the function objects that are listed there.
+/// Instantiated in items.cu for the function objects that are listed there.
 template <class Item>
 tally over_items(const context& ctx, std::uint64_t count, const Item& item);
 }  // namespace device
 
-/// The tallies of item(0) to item(count - 1), run where the context's memory is. Waits.
+/// The sum of item(0) to item(count - 1), computed where the context's memory is. Waits.
 template <class Item>
 tally over_items(const context& ctx, std::uint64_t count, const Item& item) {
 #if SHEAF_HAS_CUDA

@@ -28,6 +28,9 @@ struct raw_options {
   std::vector<std::string> sorts;
   std::vector<std::string> bit_ranges;
   std::vector<std::string> figures;
+  std::vector<std::string> compared_files;
+  double threshold = compare_request{}.threshold;
+  bool relative = false;
 };
 
 template <class T, class Parse>
@@ -38,25 +41,28 @@ void replace(std::vector<T>& list, const std::vector<std::string>& texts, Parse 
 }
 
 void interpret(const raw_options& raw, options& parsed) {
-  parsed.what = named_sweep(raw.set);
-  replace(parsed.what.primitives, raw.primitives, parse_primitive);
-  replace(parsed.what.patterns, raw.patterns, inputs::parse_pattern);
-  replace(parsed.what.indices, raw.indices, parse_index_type);
-  replace(parsed.what.keys, raw.keys, parse_key_shape);
-  replace(parsed.what.key_bytes, raw.key_types, parse_key_type);
-  replace(parsed.what.values, raw.values, parse_value_type);
-  replace(parsed.what.orders, raw.orders, parse_reduction_order);
-  replace(parsed.what.sorts, raw.sorts, parse_sort_form);
-  replace(parsed.what.bit_ranges, raw.bit_ranges, parse_bit_range);
-  if (!raw.bits.empty()) parsed.what.bits = raw.bits;
-  if (!raw.slots.empty()) parsed.what.slots = raw.slots;
-  if (!raw.widths.empty()) parsed.what.record_bytes = raw.widths;
-  if (!raw.log2_sizes.empty()) parsed.what.counts = parse_log2_sizes(raw.log2_sizes);
-  if (!raw.sizes.empty()) parsed.what.counts = raw.sizes;
-  if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.what.table_bytes = 0;
+  parsed.sweep = named_sweep(raw.set);
+  replace(parsed.sweep.primitives, raw.primitives, parse_primitive);
+  replace(parsed.sweep.patterns, raw.patterns, inputs::parse_pattern);
+  replace(parsed.sweep.indices, raw.indices, parse_index_type);
+  replace(parsed.sweep.keys, raw.keys, parse_key_distribution);
+  replace(parsed.sweep.key_bytes, raw.key_types, parse_key_type);
+  replace(parsed.sweep.values, raw.values, parse_value_type);
+  replace(parsed.sweep.orders, raw.orders, parse_reduction_order);
+  replace(parsed.sweep.sorts, raw.sorts, parse_sort_layout);
+  replace(parsed.sweep.bit_ranges, raw.bit_ranges, parse_bit_range);
+  if (!raw.bits.empty()) parsed.sweep.bits = raw.bits;
+  if (!raw.slots.empty()) parsed.sweep.slots = raw.slots;
+  if (!raw.widths.empty()) parsed.sweep.record_bytes = raw.widths;
+  if (!raw.log2_sizes.empty()) parsed.sweep.counts = parse_log2_sizes(raw.log2_sizes);
+  if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
+  if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
+  }
+  if (!raw.compared_files.empty()) {
+    parsed.compare = compare_request{raw.compared_files[0], raw.compared_files[1], raw.threshold, raw.relative};
   }
   for (const std::string& figure : raw.figures) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
@@ -89,6 +95,34 @@ void add_sorts(CLI::App& app, raw_options& raw) {
       ->delimiter(',');
 }
 
+void add_compare(CLI::App& app, raw_options& raw) {
+  CLI::Option* const compare =
+      app.add_option("--compare", raw.compared_files,
+                     "compare two files of --json, OLD and NEW, row by row; runs nothing and needs no device. A row is "
+                     "slower beyond noise where old / new is under the threshold and even the fastest new run takes "
+                     "longer than the old median. Peers are compared too, but do not count for the exit code")
+          ->type_name("OLD NEW")
+          ->expected(2);
+  app.add_option("--threshold", raw.threshold, "of --compare: old / new below which a row may count as slower")
+      ->check(CLI::Range(0.01, 1.0))
+      ->needs(compare)
+      ->capture_default_str();
+  app.add_flag("--relative", raw.relative,
+               "of --compare: compare times as multiples of the peer's, for files of machines that differ in speed; "
+               "the peer's median counts, its spread does not")
+      ->needs(compare);
+}
+
+// A comparison runs nothing, so that the options of a sweep mean nothing to it.
+void require_compare_alone(const CLI::App& app) {
+  if (app.count("--compare") == 0) return;
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--compare" || name == "--threshold" || name == "--relative") continue;
+    throw error(error_code::bad_argument, fmt::format("--compare goes with --threshold and --relative, not {}", name));
+  }
+}
+
 // The sweep's options say nothing to the subcommands, so they exclude each other.
 void exclude_sweep(CLI::App& app, CLI::App& subcommand) {
   for (CLI::Option* const option : app.get_options()) {
@@ -115,7 +149,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
-  papers->callback([&parsed] { parsed.papers.asked = true; });
+  papers->callback([&parsed] { parsed.papers.is_requested = true; });
   exclude_sweep(app, *papers);
 }
 
@@ -143,7 +177,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   spatter->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   spatter->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
-  spatter->callback([&parsed] { parsed.spatter.asked = true; });
+  spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
   exclude_sweep(app, *spatter);
 }
 
@@ -155,7 +189,11 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "\n\nExamples: sheaf-bench --widths 4,8 --log2-sizes 10:28:2 --patterns permutation,identity\n"
       "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
       "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
-      "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2");
+      "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2\n"
+      "          sheaf-bench --compare before.json after.json");
+  app.footer(
+      "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
+      "5 out of memory or disk; 6 no such backend; 7 --compare found rows of ours that are slower beyond noise.");
   raw_options raw;
   app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
   app.add_option(
@@ -174,10 +212,10 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
-  app.add_option("--seconds", parsed.effort.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
+  app.add_option("--seconds", parsed.limits.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--rounds", parsed.effort.least_rounds, "rounds of a row at least")
+  app.add_option("--rounds", parsed.limits.least_rounds, "rounds of a row at least")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_flag("--no-peer", parsed.rows.no_peer, "leave out what users call today");
@@ -190,10 +228,12 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--json", parsed.json_path, "write the rows to this file");
   app.add_option("--record", parsed.record_path,
                  "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  add_compare(app, raw);
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
   try {
     app.parse(argc, argv);
+    require_compare_alone(app);
     interpret(raw, parsed);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_usage;

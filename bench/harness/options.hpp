@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "bench/harness/compare.hpp"
 #include "bench/harness/problem.hpp"
 #include "bench/harness/rows.hpp"
 #include "bench/harness/runner.hpp"
@@ -17,22 +18,23 @@
 namespace sheaf::bench {
 
 struct options {
-  sweep what;
+  bench::sweep sweep;
   std::optional<std::regex> filter;
   row_options rows;
-  bench::effort effort;
+  timing_limits limits;
   std::vector<backend_kind> backends;
-  bool backends_named = false;  ///< a backend that is not there is an error then, else it is left out
+  bool backends_named = false;  ///< the user named a backend; it is an error if that is missing, and not skipped
   int threads = 0;
   bool list = false;
-  bool warm = false;  ///< let data stay in cache
+  bool warm = false;  ///< data may stay in the cache between calls
   std::string json_path;
   std::string record_path;
+  std::optional<compare_request> compare;
   papers::request papers;
   spatter_request spatter;
 };
 
-/// Reads the command line; prints help or what is wrong with it, and then returns the exit code instead.
+/// Reads the command line. If it asks for help or is wrong, prints that and returns the exit code.
 std::optional<int> parse(int argc, char** argv, options& parsed);
 
 }  // namespace sheaf::bench

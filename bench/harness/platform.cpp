@@ -27,7 +27,7 @@ std::string table_value(const char* path, const std::string& key) {
 std::uint64_t available_memory() {
   const std::string kibibytes = table_value("/proc/meminfo", "MemAvailable");
   const std::uint64_t bytes = kibibytes.empty() ? std::uint64_t{1} << 30 : std::stoull(kibibytes) * 1024;
-  return bytes / 10 * 8;  // the rest is everybody else's
+  return bytes / 10 * 8;  // other processes keep a fifth
 }
 
 void describe_host(const context& ctx, platform& p) {

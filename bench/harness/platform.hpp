@@ -10,33 +10,33 @@
 
 namespace sheaf::bench {
 
-/// The machine under measurement, as opposed to the profile that predictions are made from.
+/// The machine that is measured. Predictions come from a profile instead, which may be another machine's.
 struct platform {
   std::string machine;             ///< "NVIDIA H200", "Intel(R) Xeon(R), 2 threads"
   std::uint64_t cache_bytes = 0;   ///< last cache before memory
-  std::uint64_t memory_bytes = 0;  ///< what a row may take now
+  std::uint64_t memory_bytes = 0;  ///< bytes that a row may take
   std::map<std::string, std::string> versions;
 };
 
 platform platform_of(const context& ctx);
 
-/// Marks in the queue of a context, and the time between them.
+/// Two events in the queue of a context, and the time between them.
 class queue_clock {
  public:
   virtual ~queue_clock() = default;
   virtual void start() = 0;
   virtual void stop() = 0;
-  /// Seconds from start to stop, once the work before stop is done. Waits for it.
+  /// Seconds from start to stop. Waits until the work before stop is done.
   virtual double seconds() = 0;
 };
 
-/// Null where work is done when a call returns: the host's clock tells all.
+/// Null on the CPU, where a call returns when its work is done and the host's clock suffices.
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);
 
-/// Host memory that copies from and to the context's memory run fast with: pinned where that is a GPU's.
+/// Host memory for copies to and from the context's memory: pinned memory for a GPU.
 std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes);
 
-/// The CUDA half, linked only where the CUDA backend is built.
+/// The CUDA implementation, linked only where the CUDA backend is built.
 namespace device {
 void describe(const context& ctx, platform& p);
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,11 +13,11 @@
 namespace sheaf::bench {
 namespace {
 
-constexpr double hold_ratio = 0.97;  // what any gather or scatter must reach of its peer
+constexpr double hold_ratio = 0.97;  // a row at this factor or above counts as no slower than its best peer
 
 std::string row_name(const result& r) { return fmt::format("{}/{}", name(r.problem), r.who); }
 
-struct standing {
+struct peer_summary {
   const result* worst = nullptr;
   double log_sum = 0;
   std::uint64_t rows = 0;
@@ -30,8 +31,8 @@ struct standing {
   }
 };
 
-void print_standing(std::span<const result> results, backend_kind backend, primitive p) {
-  standing all;
+void print_peer_summary(std::span<const result> results, backend_kind backend, primitive p) {
+  peer_summary all;
   for (const result& r : results) {
     if (r.backend == backend && r.problem.primitive == p && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
   }
@@ -41,17 +42,17 @@ void print_standing(std::span<const result> results, backend_kind backend, primi
              row_name(*all.worst), all.below, hold_ratio);
 }
 
-// The spread of a figure over rows: mean, worst, and where that is.
+// Mean and worst of a value over rows, and the row that has the worst.
 struct spread {
   double sum = 0;
   double worst = 0;
-  const result* where = nullptr;
+  const result* worst_row = nullptr;
   std::uint64_t rows = 0;
 
   void add(double value, bool is_worse, const result& r) {
-    if (where == nullptr || is_worse) {
+    if (worst_row == nullptr || is_worse) {
       worst = value;
-      where = &r;
+      worst_row = &r;
     }
     sum += value;
     ++rows;
@@ -69,16 +70,16 @@ void print_accuracy(std::span<const result> results, backend_kind backend, primi
   }
   if (ours.rows == 0) return;
   fmt::print("{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), name(p),
-             ours.mean() * 100, ours.worst * 100, row_name(*ours.where));
+             ours.mean() * 100, ours.worst * 100, row_name(*ours.worst_row));
   if (moves_by_index(p)) {
     fmt::print("; by the 2007 model {:.1f} %, worst {:.1f} % ({})", paper.mean() * 100, paper.worst * 100,
-               row_name(*paper.where));
+               row_name(*paper.worst_row));
   }
   fmt::print("\n");
 }
 
-// Time of the planner's choice over the time of the best variant, where variants were measured beside it. Results of
-// a row lie together, the choice first.
+// The planner's regret: time of its choice over the time of the best variant, for rows with --variants. The results of
+// a row are consecutive, and the choice is the first of them.
 void print_regret(std::span<const result> results, backend_kind backend) {
   spread regrets;
   for (std::size_t first = 0, last; first < results.size(); first = last) {
@@ -95,7 +96,7 @@ void print_regret(std::span<const result> results, backend_kind backend) {
   }
   if (regrets.rows == 0) return;
   fmt::print("{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({})\n", name(backend),
-             regrets.rows, regrets.mean(), regrets.worst, name(regrets.where->problem));
+             regrets.rows, regrets.mean(), regrets.worst, name(regrets.worst_row->problem));
 }
 
 nlohmann::json json_of(const result& r, const platform& p) {
@@ -127,13 +128,16 @@ nlohmann::json json_of(const result& r, const platform& p) {
   return row;
 }
 
-}  // namespace
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
+// "2026-11-20T12:00:00Z": of two files with the same problem, script/update-tables takes the newer.
+std::string time_now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
+
+}  // namespace
 
 double result::accuracy_of(double predicted) const noexcept {
   return 1 - std::abs(time.median_seconds - predicted) / time.median_seconds;
@@ -166,7 +170,7 @@ void print_result(const result& r) {
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
-    for (const primitive p : all_primitives()) print_standing(results, backend, p);
+    for (const primitive p : all_primitives()) print_peer_summary(results, backend, p);
     for (const primitive p : all_primitives()) print_accuracy(results, backend, p);
     print_regret(results, backend);
   }
@@ -177,7 +181,7 @@ void print_summary(std::span<const result> results) {
 void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda) {
   nlohmann::json rows = nlohmann::json::array();
   for (const result& r : results) rows.push_back(json_of(r, r.backend == backend_kind::cpu ? cpu : cuda));
-  const nlohmann::json document = {{"schema_version", 1}, {"rows", std::move(rows)}};
+  const nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
   const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   io::output_file file(path, text.size());
   file.write(text.data(), text.size());

@@ -7,10 +7,11 @@
 #include "bench/harness/platform.hpp"
 #include "bench/harness/problem.hpp"
 #include "bench/harness/runner.hpp"
+#include "bench/harness/time_text.hpp"
 
 namespace sheaf::bench {
 
-/// One contender's part of a row, as printed and as written to JSON.
+/// What one contender of a row measured, as it is printed and written to JSON.
 struct result {
   bench::problem problem;
   backend_kind backend = backend_kind::cpu;
@@ -19,9 +20,9 @@ struct result {
   timing time;
   double predicted_seconds = 0;
   double he2007_seconds = 0;  ///< predicted by the model of the 2007 paper
-  double peer_ratio = 0;      ///< the fastest peer's median over this one; 0 for peers and where there is none
+  double peer_ratio = 0;      ///< the fastest peer's median over this median; 0 for peers, and for rows without a peer
   bool verified = false;
-  std::string figure = {};  ///< of a paper: "he2007/9"; empty for rows of a sweep
+  std::string figure = {};  ///< the paper's figure that the row belongs to, "he2007/9"; empty for rows of a sweep
 
   double bytes_per_second() const noexcept { return static_cast<double>(problem.moved_bytes()) / time.median_seconds; }
   /// 1 - |measured - predicted| / measured
@@ -32,16 +33,13 @@ struct result {
   double accuracy_of(double predicted) const noexcept;
 };
 
-/// "12.3 us", "4.567 ms", "8.901 s"
-std::string time_text(double seconds);
-
 void print_header(const platform& p);
 void print_result(const result& r);
-/// Worst ratio and geometric mean to the peer for each primitive, rows below 0.97, the accuracy of both models, the
-/// planner's regret, wrong answers.
+/// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
+/// accuracy of both models; the planner's regret; and the number of wrong answers.
 void print_summary(std::span<const result> results);
 
-/// Writes {"schema_version", "rows"}, whole or not at all. @throws error(io_failure)
+/// Writes {"schema_version", "recorded", "rows"}, whole or not at all. @throws error(io_failure)
 void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda);
 
 }  // namespace sheaf::bench

@@ -33,10 +33,10 @@ planned_row planned(const problem& p, std::uint64_t copies, std::vector<contende
   return row;
 }
 
-std::string obstacle(const planned_row& row, const platform& here) {
+std::string reason_to_skip(const planned_row& row, const platform& hardware) {
   const std::uint64_t needed = workspace_bytes(row.problem, row.copies) + row.scratch_bytes;
-  if (needed > here.memory_bytes) {
-    return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, here.memory_bytes >> 20);
+  if (needed > hardware.memory_bytes) {
+    return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, hardware.memory_bytes >> 20);
   }
   const problem& p = row.problem;
   if (std::string why_not = unchecked(p); !why_not.empty()) return why_not;
@@ -48,7 +48,7 @@ std::string obstacle(const planned_row& row, const platform& here) {
 }
 
 std::vector<result> run_row(const planned_row& row, backend_kind backend, workspace& arrays, queue_clock* clock,
-                            const effort& limits) {
+                            const timing_limits& limits) {
   arrays.prepare(row.problem, row.copies);
   for (const contender& c : row.contenders) {
     if (c.prepare) c.prepare(row.copies);

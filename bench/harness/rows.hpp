@@ -17,15 +17,15 @@
 namespace sheaf::bench {
 
 struct row_options {
-  bool hint = false;      ///< tell the planner the pattern
-  bool trust = false;     ///< add "sheaf.trust", which takes every index at its word
-  bool no_peer = false;   ///< leave the peer out
+  bool hint = false;      ///< the planner is told the pattern
+  bool trust = false;     ///< add "sheaf.trust", which does not check indices
+  bool no_peer = false;   ///< leave the peers out
   bool variants = false;  ///< add every variant that can run, not only the planner's choice
-  bool prepared = false;  ///< add "sheaf.prepared": runs of a gather or scatter whose list was studied before
-  bool offsets = false;   ///< splits say where categories begin while they are timed, not only when checked
+  bool prepared = false;  ///< add "sheaf.prepared": the executor of a gather or scatter whose list was prepared
+  bool offsets = false;   ///< splits write offsets also while they are timed, not only when checked
 };
 
-/// Everybody who takes part in a row: ours first, peers last. Queueing needs the workspace prepared for the row.
+/// The contenders of a row: ours first, peers last. The workspace has to be prepared for the row before they run.
 std::vector<contender> gather_contenders(const context& ctx, const problem& p, const row_options& options,
                                          const workspace& arrays);
 std::vector<contender> scatter_contenders(const context& ctx, const problem& p, const row_options& options,
@@ -39,28 +39,28 @@ std::vector<contender> reduce_contenders(const context& ctx, const problem& p, c
                                          const workspace& arrays);
 std::vector<contender> sort_contenders(const context& ctx, const problem& p, const row_options& options,
                                        const workspace& arrays);
-/// As split_by_name.
+/// The sort variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
 std::optional<contender> sort_by_name(const context& ctx, const problem& p, const workspace& arrays,
                                       std::string_view variant);
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays);
 
-/// Variants to measure by name: those that the planner could have taken.
+/// The variants that the planner could have chosen, which --variants measures by name.
 std::vector<const variant_estimate*> measurable(const explanation& why);
 
-/// A row that waits for its turn.
+/// A row that is to be measured.
 struct planned_row {
   bench::problem problem;
-  std::uint64_t copies = 1;
+  std::uint64_t copies = 1;  ///< copies of the arrays that calls rotate among
   std::vector<contender> contenders;
-  std::uint64_t scratch_bytes = 0;
+  std::uint64_t scratch_bytes = 0;  ///< largest of the contenders'
 };
 
 planned_row planned(const problem& p, std::uint64_t copies, std::vector<contender> contenders);
-/// Why a row cannot be measured here, or empty.
-std::string obstacle(const planned_row& row, const platform& here);
-/// Prepares the workspace, times the contenders, and checks an answer of each. A result for each, in their order.
+/// Why a row cannot be measured on this hardware, or empty.
+std::string reason_to_skip(const planned_row& row, const platform& hardware);
+/// Prepares the workspace, times the contenders, and checks one answer of each. Results are in the contenders' order.
 std::vector<result> run_row(const planned_row& row, backend_kind backend, workspace& arrays, queue_clock* clock,
-                            const effort& limits);
+                            const timing_limits& limits);
 
 }  // namespace sheaf::bench

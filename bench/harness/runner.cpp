@@ -35,12 +35,12 @@ timing summary_of(std::vector<double>& seconds) {
 }  // namespace
 
 std::vector<timing> measure(std::span<const contender> contenders, std::uint64_t copies, queue_clock* clock,
-                            const effort& limits) {
+                            const timing_limits& limits) {
   std::uint64_t calls = 0;
   double fastest = 1e300;
   double slowest = 0;
   for (const contender& c : contenders) {
-    time_by_host(c, calls++ % copies);  // first call: code, scratch pool
+    time_by_host(c, calls++ % copies);  // the first call loads code and fills the scratch pool
     const double seconds = time_by_host(c, calls++ % copies);
     fastest = std::min(fastest, seconds);
     slowest = std::max(slowest, seconds);
@@ -65,7 +65,7 @@ std::vector<timing> measure(std::span<const contender> contenders, std::uint64_t
   return timings;
 }
 
-std::uint64_t rotated_copies(std::uint64_t bytes, std::uint64_t cache_bytes, const effort& limits) noexcept {
+std::uint64_t rotated_copies(std::uint64_t bytes, std::uint64_t cache_bytes, const timing_limits& limits) noexcept {
   if (bytes >= 2 * cache_bytes) return 1;
   return std::clamp<std::uint64_t>(3 * cache_bytes / std::max<std::uint64_t>(bytes, 1) + 1, 2, limits.most_calls);
 }

@@ -10,18 +10,19 @@
 
 namespace sheaf::bench {
 
-/// One way to do a row's work: ours, a variant of ours, or the peer.
+/// One implementation that is timed on a row: the planner's choice, a variant by name, or a peer.
 struct contender {
   std::string who;               ///< "sheaf", "cuda.direct", "thrust"
-  std::string variant = {};      ///< what ours runs; empty for a peer
-  double predicted_seconds = 0;  ///< 0: nobody predicts it
-  double he2007_seconds = 0;     ///< the same from the model of the 2007 paper
+  std::string variant = {};      ///< variant that runs; empty for a peer
+  double predicted_seconds = 0;  ///< the plan's time; 0 where there is no prediction
+  double he2007_seconds = 0;     ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
-  std::function<void(std::uint64_t copy)> queue;  ///< the call, on this copy of the row's arrays
-  std::function<void()> wait;                     ///< until the work is done
-  /// Called once, untimed, when the arrays are filled: what is done ahead of all calls.
+  std::function<void(std::uint64_t copy)> queue;  ///< queues the call on this copy of the row's arrays
+  std::function<void()> wait;                     ///< blocks until the queued work is done
+  /// Called once after the arrays are filled and before anything is timed. For inspectors, whose calls are executors.
   std::function<void(std::uint64_t copies)> prepare = {};
-  /// Queued on copy 0 in place of `queue` where an answer is checked: a split's offsets, which peers do not give.
+  /// Runs in place of `queue`, on copy 0, where the answer is checked: a split that writes offsets, too, which peers do
+  /// not.
   std::function<void()> queue_with_offsets = {};
 };
 
@@ -32,22 +33,23 @@ struct timing {
   std::uint64_t calls = 0;
 };
 
-/// How long to go on. Slow rows spread little, so fewer rounds tell as much.
-struct effort {
-  double seconds = 1;  ///< of all contenders together, once the rounds below are done
+/// How long a row is timed. Slow rows spread little, so that fewer rounds suffice.
+struct timing_limits {
+  double seconds = 1;  ///< time for all contenders of a row together, after the least number of rounds
   std::uint64_t least_rounds = 20;
   std::uint64_t least_slow_rounds = 5;
   double slow_seconds = 20e-3;
   std::uint64_t most_calls = 1024;
 };
 
-/// Times the contenders in turn, first to last and then last to first, on copies of the arrays in rotation. Calls
-/// under 1 ms are timed by the host, from call to idle; longer ones by marks in the queue. All in a row the same way.
+/// Times the contenders in turn. Every other round runs from the last to the first, so that none always follows the
+/// same neighbour. Calls rotate among copies of the arrays. If the fastest contender takes less than 1 ms, the host's
+/// clock times all of the row, from call to idle; otherwise events in the queue do.
 std::vector<timing> measure(std::span<const contender> contenders, std::uint64_t copies, queue_clock* clock,
-                            const effort& limits);
+                            const timing_limits& limits);
 
-/// Copies of a row's arrays that its calls rotate among, so that none finds its data in cache; 1 where one copy
-/// alone is far larger than the cache.
-std::uint64_t rotated_copies(std::uint64_t bytes, std::uint64_t cache_bytes, const effort& limits) noexcept;
+/// Number of copies that a row's calls rotate among, so that no call finds its data in the cache: 1 where one copy is
+/// at least twice as large as the cache.
+std::uint64_t rotated_copies(std::uint64_t bytes, std::uint64_t cache_bytes, const timing_limits& limits) noexcept;
 
 }  // namespace sheaf::bench

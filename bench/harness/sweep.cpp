@@ -77,7 +77,7 @@ sweep all_splits() {
           {4, 8},
           {index_type::u32},
           powers_of_two(16, 28, 4)};
-  s.keys = {key_shape::uniform, key_shape::zipf, key_shape::equal};
+  s.keys = {key_distribution::uniform, key_distribution::zipf, key_distribution::equal};
   s.key_bytes = {0, 4};
   s.bits = {1, 8, 11, 16};
   return s;
@@ -97,7 +97,7 @@ sweep all_sorts() {
           {4},
           {index_type::u32},
           powers_of_two(16, 28, 4)};
-  s.keys = {key_shape::uniform, key_shape::zipf, key_shape::nested};
+  s.keys = {key_distribution::uniform, key_distribution::zipf, key_distribution::nested};
   s.bit_ranges = {{}, {8, 8}};
   return s;
 }
@@ -122,10 +122,10 @@ void add_movements(const sweep& s, std::uint64_t record_bytes, std::uint64_t cou
   }
 }
 
-// Of records for the first half, of their numbers, which have the width of an index, for the other.
+// Adds a split by every number of bits and every distribution of keys. Keys that do not hold so many bits are left out.
 void add_splits(const sweep& s, problem p, std::vector<problem>& problems) {
   for (const std::uint32_t bits : s.bits) {
-    for (const key_shape keys : s.keys) {
+    for (const key_distribution keys : s.keys) {
       p.bits = bits;
       p.keys = keys;
       const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
@@ -147,7 +147,8 @@ void add_record_splits(const sweep& s, std::uint64_t record_bytes, std::uint64_t
 void add_index_splits(const sweep& s, std::uint64_t count, std::vector<problem>& problems) {
   for (const index_type index : s.indices) {
     for (const std::uint64_t key_bytes : s.key_bytes) {
-      // Keys are all that these read: where only the records' own are asked for, they are apart all the same.
+      // An index split reads keys alone. Where a sweep has only keys in the record, it gets keys of 4 bytes in an
+      // array.
       if (key_bytes == 0 && s.key_bytes.size() > 1) continue;
       for (const primitive p : s.primitives) {
         if (!splits_index(p)) continue;
@@ -195,7 +196,7 @@ void add_ranges(const sweep& s, problem p, std::vector<problem>& problems) {
     if (range.count != 0 && (!takes_ranges || range.first + range.count > all_bits)) continue;
     p.first_bit = range.first;
     p.bits = range.count == 0 ? all_bits : range.count;
-    for (const key_shape keys : s.keys) {
+    for (const key_distribution keys : s.keys) {
       p.keys = keys;
       problems.push_back(p);
     }
@@ -203,18 +204,18 @@ void add_ranges(const sweep& s, problem p, std::vector<problem>& problems) {
 }
 
 void add_sorts(const sweep& s, std::uint64_t count, std::vector<problem>& problems) {
-  for (const sort_form& form : s.sorts) {
-    if (std::find(s.primitives.begin(), s.primitives.end(), form.primitive) == s.primitives.end()) continue;
+  for (const sort_layout& layout : s.sorts) {
+    if (std::find(s.primitives.begin(), s.primitives.end(), layout.primitive) == s.primitives.end()) continue;
     for (const index_type index : s.indices) {
-      const bool writes_index = form.primitive == primitive::sort_gather_index;
+      const bool writes_index = layout.primitive == primitive::sort_gather_index;
       if (!writes_index && index != s.indices.front()) continue;
       add_ranges(s,
-                 {.primitive = form.primitive,
-                  .record_bytes = writes_index ? bytes(index) : form.record_bytes,
+                 {.primitive = layout.primitive,
+                  .record_bytes = writes_index ? bytes(index) : layout.record_bytes,
                   .index = index,
                   .count = count,
-                  .key_bytes = form.key_bytes,
-                  .number = form.number},
+                  .key_bytes = layout.key_bytes,
+                  .number = layout.number},
                  problems);
     }
   }

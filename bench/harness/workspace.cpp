@@ -77,7 +77,9 @@ void workspace::fill(const problem& p, std::uint64_t copies) {
     }
     if (sources != source_contents_ || p.primitive == primitive::scatter_reduce) {
       if (p.primitive == primitive::sort_pairs) bench::wipe_target(ctx_, p, sorted_keys(copy));
-      bench::wipe_target(ctx_, p, target(copy));  // first touch; a float's sums that went on would lose their last bits
+      bench::wipe_target(
+          ctx_, p,
+          target(copy));  // First touch. Float sums start from small whole numbers again, so that they stay exact.
     }
   }
   source_contents_ = writes_index(p.primitive) ? std::string{} : sources;

@@ -14,33 +14,33 @@
 
 namespace sheaf::bench {
 
-/// The arrays of one row at a time, in arenas that live as long as the bench: allocating and first touching
-/// gigabytes for every row would take longer than measuring it. What the last row left is used again where it fits.
+/// The arrays of one row at a time. They lie in buffers that live as long as the run, because allocating gigabytes and
+/// touching them first would take longer than measuring a row. Contents that the next row needs too are kept.
 class workspace {
  public:
   workspace(const context& ctx, std::uint64_t cache_bytes) : ctx_(ctx), cache_bytes_(cache_bytes) {}
 
-  /// Makes room for `copies` of the row's arrays. Call it for every row before the first prepare().
+  /// Makes the buffers large enough for `copies` of the row's arrays. Call it for every row before the first prepare().
   void reserve(const problem& p, std::uint64_t copies);
-  /// Fills sources, index lists and keys, and drives them out of the cache where rotation alone does not.
+  /// Fills sources, index lists and keys. Evicts them from the cache where rotating among copies does not.
   void prepare(const problem& p, std::uint64_t copies);
 
-  records source(std::uint64_t copy) const;    ///< a gather's table, a scatter's or split's input, values
-  index_span index(std::uint64_t copy) const;  ///< of a gather, scatter or scatter_reduce
+  records source(std::uint64_t copy) const;    ///< table of a gather; input of a scatter, split or sort; values to add
+  index_span index(std::uint64_t copy) const;  ///< index list of a gather, scatter or scatter_reduce
   const_records keys(std::uint64_t copy) const;
   records target(std::uint64_t copy) const;
-  records sorted_keys(std::uint64_t copy) const;        ///< of a sort of pairs
-  index_output target_index(std::uint64_t copy) const;  ///< of a split or sort of numbers
+  records sorted_keys(std::uint64_t copy) const;        ///< key output of a sort of pairs
+  index_output target_index(std::uint64_t copy) const;  ///< output of a split or sort that writes record numbers
   const_values source_values(std::uint64_t copy) const;
   values target_values(std::uint64_t copy) const;
-  /// Room for where categories begin; empty where they are too many to be asked for.
+  /// Output for the offsets of the categories; empty for splits by more than 20 bits.
   std::span<std::uint64_t> offsets() const;
-  /// Memory for a call's own use, valid until more is asked for; calls of a context share it.
+  /// Scratch memory that the calls of a context share. It is valid until a call asks for more.
   std::byte* scratch(std::uint64_t bytes) const;
 
-  /// Wipes the target of copy 0, so that no answer is taken for another's.
+  /// Overwrites the target of copy 0, so that the answer of an earlier call cannot pass for this one's.
   void wipe_target() const;
-  /// Mistakes in the target of copy 0 and, where they are the row's, in the offsets.
+  /// Mistakes in the target of copy 0 and, if asked for, in the offsets.
   std::uint64_t count_mismatches(bool with_offsets) const;
 
  private:
@@ -67,11 +67,11 @@ class workspace {
   buffer evicting_;
   mutable buffer scratch_;
   problem problem_;
-  std::string source_contents_;  ///< what the arenas hold
+  std::string source_contents_;  ///< what sources_ holds now, in words
   std::string index_contents_;
 };
 
-/// What reserve() and prepare() take of memory for a row.
+/// Bytes that reserve() and prepare() take for a row.
 std::uint64_t workspace_bytes(const problem& p, std::uint64_t copies) noexcept;
 
 }  // namespace sheaf::bench

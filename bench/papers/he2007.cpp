@@ -18,7 +18,7 @@ constexpr std::uint64_t megabyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t paper_bytes = 128 * megabyte;
 constexpr std::uint64_t paper_cache_bytes = 392 * 1024;
 
-// Calls use(variants, problem, buffers_of_copy) with those of the primitive.
+// Calls use(variants, problem, buffers_of_copy) with the variants of the problem's primitive.
 template <class Use>
 auto with_variants(const context& ctx, const workspace& arrays, const problem& p, Use use) {
   const const_records shape{nullptr, p.count, p.record_bytes};
@@ -54,7 +54,7 @@ contender planned_contender(const context& ctx, const Variant& variant, const Pr
           .wait = [ctx] { ctx.wait(); }};
 }
 
-// Those that neither make passes nor look at the index before they move.
+// Variants of one pass that do not inspect the index list first.
 bool only_moves(std::string_view variant) {
   return variant.ends_with(".direct") || variant.ends_with(".collective") || variant.ends_with(".thread_per_record");
 }
@@ -67,17 +67,17 @@ const Variant& multipass_of(std::span<const Variant> variants, backend_kind back
 
 }  // namespace
 
-std::vector<result> study::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
+std::vector<result> paper_run::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
   std::vector<result> rows = measured(s, fmt::format("he2007/{}", figure), p, std::move(who));
   results.insert(results.end(), rows.begin(), rows.end());
   return rows;
 }
 
-std::vector<fixed_size> study::fixed_sizes(const session& s) const {
-  if (asked.quick) return {{1 << 12, "a size to try it with"}, {1 << 14, "another"}};
+std::vector<fixed_size> paper_run::fixed_sizes(const session& s) const {
+  if (request.quick) return {{1 << 12, "a size to try it with"}, {1 << 14, "another"}};
   const std::uint64_t most = (s.ctx.backend() == backend_kind::cuda ? 4096 : 1024) * megabyte;
   const double paper_ratio = static_cast<double>(paper_bytes) / paper_cache_bytes;
-  const auto cache = static_cast<double>(s.here.cache_bytes);
+  const auto cache = static_cast<double>(s.hardware.cache_bytes);
   const auto size = [&](std::uint64_t size_bytes, std::string_view why) {
     return fixed_size{size_bytes / tuple_bytes,
                       fmt::format("{} of tuples, {}: {:.1f} times the last cache, {:.0f} times on the G80",
@@ -85,17 +85,17 @@ std::vector<fixed_size> study::fixed_sizes(const session& s) const {
   };
   std::vector<fixed_size> sizes{size(paper_bytes, "as in the paper")};
   const auto wanted = std::bit_floor(static_cast<std::uint64_t>(paper_ratio * cache));
-  if (const std::uint64_t scaled = std::min(most, wanted); scaled > paper_bytes && !asked.paper_sizes) {
+  if (const std::uint64_t scaled = std::min(most, wanted); scaled > paper_bytes && !request.paper_sizes) {
     sizes.push_back(size(scaled, scaled == wanted ? "scaled to the cache" : "scaled to the cache as far as is useful"));
   }
   return sizes;
 }
 
-const pass_sweep& study::sweep_passes(session& s, std::uint64_t count) {
+const pass_sweep& paper_run::sweep_passes(session& s, std::uint64_t count) {
   const auto [place, is_new] = sweeps.try_emplace({&s, count});
   pass_sweep& sweep = place->second;
   if (!is_new) return sweep;
-  sweep.passes = powers(1, asked.quick ? 8 : 64, 2);
+  sweep.passes = powers(1, request.quick ? 8 : 64, 2);
   const problem p = at_random(primitive::scatter, count);
   std::vector<contender> who{single_pass(s, p)};
   for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(s, p, passes));
@@ -141,7 +141,7 @@ contender single_pass(const session& s, const problem& p, int threads) {
   });
 }
 
-// The variant's own prediction is for the passes that it planned, so it stands only where those are asked for.
+// The variant's prediction is for the number of passes that it planned, and is dropped for any other number.
 contender multi_pass(const session& s, const problem& p, std::uint64_t passes, std::uint64_t segments) {
   return with_variants(s.ctx, s.arrays, p, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
     const auto& variant = multipass_of(variants, s.ctx.backend());
@@ -189,37 +189,37 @@ std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::
 
 namespace {
 
-constexpr figure<study> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},
-                                     {9, figure_9},   {10, figure_10}, {11, figure_11}, {12, figure_12},
-                                     {13, figure_13}, {15, figure_15}, {16, figure_16}};
+constexpr figure<paper_run> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},
+                                         {9, figure_9},   {10, figure_10}, {11, figure_11}, {12, figure_12},
+                                         {13, figure_13}, {15, figure_15}, {16, figure_16}};
 
-void print_conclusion(const study& all) {
-  if (all.paper_accuracy.count() == 0) return;
+void print_conclusion(const paper_run& run) {
+  if (run.paper_accuracy.count() == 0) return;
   fmt::print(
       "\nThe 2007 model on this hardware: {} accuracy over {} points of figures 6 to 9; the paper reached 82 to 90 %.\n"
       "Our plans for the same runs: {} over {}. The model has one cache level, whose misses move whole blocks, and\n"
       "counts on hits within a warp; then it adds its terms up. Today reads fetch 64 bytes and writes move sectors,\n"
       "several levels stand between a thread and memory, and streams, reads and writes overlap, so that the longest\n"
       "hides most of the others.\n",
-      all.paper_accuracy.percent_text(), all.paper_accuracy.count(), all.our_accuracy.percent_text(),
-      all.our_accuracy.count());
+      run.paper_accuracy.percent_text(), run.paper_accuracy.count(), run.our_accuracy.percent_text(),
+      run.our_accuracy.count());
 }
 
 }  // namespace
 }  // namespace he2007
 
-std::vector<result> print_he2007(sessions& on, const request& asked) {
-  he2007::study all{.on = on, .asked = asked};
+std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request) {
+  he2007::paper_run run{.sessions = all_sessions, .request = request};
   fmt::print("He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors, SC 2007\n");
   fmt::print(
       "  Accuracy is 1 - |measured - predicted| / measured, below 0 where a prediction is over twice the time.\n");
-  if (asked.quick)
+  if (request.quick)
     fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
   for (const auto& f : he2007::figures) {
-    if (asked.wants_figure(f.number)) f.print(all);
+    if (request.wants_figure(f.number)) f.print(run);
   }
-  he2007::print_conclusion(all);
-  return std::move(all.results);
+  he2007::print_conclusion(run);
+  return std::move(run.results);
 }
 
 }  // namespace sheaf::bench::papers

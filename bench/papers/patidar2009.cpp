@@ -8,23 +8,23 @@ namespace sheaf::bench::papers {
 namespace patidar2009 {
 namespace {
 
-// A CPU takes seconds for what the figures' largest lists are.
+// A CPU would take seconds for each of the figures' largest lists.
 constexpr std::uint64_t most_cpu_records = 16 * million;
 
 }  // namespace
 
-std::vector<result> study::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
+std::vector<result> paper_run::measure(session& s, int figure, const problem& p, std::vector<contender> who) {
   std::vector<result> rows = measured(s, fmt::format("patidar2009/{}", figure_text(figure)), p, std::move(who));
   results.insert(results.end(), rows.begin(), rows.end());
   return rows;
 }
 
-std::vector<result> study::measure_choice(session& s, int figure, const problem& p) {
+std::vector<result> paper_run::measure_choice(session& s, int figure, const problem& p) {
   return measure(s, figure, p, contenders_of(s.ctx, p, {.hint = true}, s.arrays));
 }
 
-std::vector<std::uint64_t> study::counts(const session& s, const std::vector<std::uint64_t>& millions) const {
-  if (asked.quick) return {1 << 12, 1 << 14};
+std::vector<std::uint64_t> paper_run::counts(const session& s, const std::vector<std::uint64_t>& millions) const {
+  if (request.quick) return {1 << 12, 1 << 14};
   std::vector<std::uint64_t> all;
   for (const std::uint64_t count : millions) {
     if (s.ctx.backend() == backend_kind::cuda || count * million <= most_cpu_records) all.push_back(count * million);
@@ -59,34 +59,34 @@ problem index_split(std::uint64_t count, std::uint32_t bits, primitive what) {
 
 namespace {
 
-constexpr figure<study> figures[] = {{2, figure_2},
-                                     {4, figure_4},
-                                     {5, figure_5},
-                                     {6, figure_6},
-                                     {8, figure_8},
-                                     {9, figure_9},
-                                     {10, figure_10},
-                                     {11, figure_11},
-                                     {12, figure_12},
-                                     {13, figure_13},
-                                     {14, figure_14},
-                                     {15, figure_15},
-                                     {table_number(1), table_1}};
+constexpr figure<paper_run> figures[] = {{2, figure_2},
+                                         {4, figure_4},
+                                         {5, figure_5},
+                                         {6, figure_6},
+                                         {8, figure_8},
+                                         {9, figure_9},
+                                         {10, figure_10},
+                                         {11, figure_11},
+                                         {12, figure_12},
+                                         {13, figure_13},
+                                         {14, figure_14},
+                                         {15, figure_15},
+                                         {table_number(1), table_1}};
 
 }  // namespace
 }  // namespace patidar2009
 
-std::vector<result> print_patidar2009(sessions& on, const request& asked) {
-  patidar2009::study all{.on = on, .asked = asked};
+std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request) {
+  patidar2009::paper_run run{.sessions = all_sessions, .request = request};
   fmt::print("\nPatidar, Narayanan: Scalable Split and Gather Primitives for the GPU, IIIT/TR/2009/99\n");
   fmt::print("  M is 2^20. A peer is what users call today; \"-\" where nobody does it.\n");
-  if (asked.quick) {
+  if (request.quick) {
     fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
   }
   for (const auto& f : patidar2009::figures) {
-    if (asked.wants_figure(f.number)) f.print(all);
+    if (request.wants_figure(f.number)) f.print(run);
   }
-  return std::move(all.results);
+  return std::move(run.results);
 }
 
 }  // namespace sheaf::bench::papers

@@ -8,45 +8,45 @@
 #include "bench/papers/run.hpp"
 
 // Sections 3 to 5 of Patidar, Narayanan: Scalable Split and Gather Primitives for the GPU (2009), measured on one GPU
-// of a Tesla S1070 with 4 GB of memory. Its pictures give no numbers; those that its text gives are printed.
+// of a Tesla S1070 with 4 GB of memory. Its figures are drawn without numbers; the numbers of its text are printed.
 namespace sheaf::bench::papers::patidar2009 {
 
-/// What the figures of a run share.
-struct study {
-  sessions& on;
-  const request& asked;
+/// State that the figures of a run share.
+struct paper_run {
+  papers::sessions& sessions;
+  const papers::request& request;
   std::vector<result> results = {};
 
-  /// papers::measured, and keeps the results.
+  /// Calls papers::measured and appends to results.
   std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
-  /// The planner's choice and its peers.
+  /// Measures the planner's choice and its peers.
   std::vector<result> measure_choice(session& s, int figure, const problem& p);
-  /// These many millions of records, as far as they are useful on the backend; small ones for a quick run.
+  /// Record counts from a list of millions. A CPU gets at most 16 million, a quick run two small counts.
   std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
 };
 
-/// A sort of numbers of this many bits, of pairs of a key and a value of 32 bits, of records by the first bytes.
+/// Sorts: of numbers of this many bits, of pairs with keys and values of 32 bits, of records by their first bytes.
 problem number_sort(std::uint64_t count, std::uint32_t bits);
 problem pair_sort(std::uint64_t count);
 problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes);
-/// A split of records with the key inside, by this many of its bits.
+/// A split of records by this many low bits of the record.
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits,
                      primitive what = primitive::split);
-/// A split of numbers by keys of 32 bits apart.
+/// A split of record numbers by an array of 32-bit keys.
 problem index_split(std::uint64_t count, std::uint32_t bits, primitive what);
 
-void figure_2(study& all);
-void figure_4(study& all);
-void figure_5(study& all);
-void figure_6(study& all);
-void figure_8(study& all);
-void figure_9(study& all);
-void figure_10(study& all);
-void figure_11(study& all);
-void figure_12(study& all);
-void figure_13(study& all);
-void figure_14(study& all);
-void figure_15(study& all);
-void table_1(study& all);
+void figure_2(paper_run& run);
+void figure_4(paper_run& run);
+void figure_5(paper_run& run);
+void figure_6(paper_run& run);
+void figure_8(paper_run& run);
+void figure_9(paper_run& run);
+void figure_10(paper_run& run);
+void figure_11(paper_run& run);
+void figure_12(paper_run& run);
+void figure_13(paper_run& run);
+void figure_14(paper_run& run);
+void figure_15(paper_run& run);
+void table_1(paper_run& run);
 
 }  // namespace sheaf::bench::papers::patidar2009

@@ -8,7 +8,8 @@
 #include "bench/papers/he2007.hpp"
 #include "bench/papers/patidar2009.hpp"
 
-// Figures 2, 5, 6, 11 and 12: scatters by their range, what makes a scatter index, records by lanes that cooperate.
+// Figures 2, 5, 6, 11 and 12: scatters by the range of destinations, ways to make a scatter index, and wide records
+// that lanes move together.
 namespace sheaf::bench::papers::patidar2009 {
 namespace {
 
@@ -27,7 +28,7 @@ problem at_random(primitive what, std::uint64_t count, std::uint64_t record_byte
   return movement(what, {inputs::pattern_kind::permutation}, count, record_bytes);
 }
 
-// The variant of this name, whatever the planner thinks of it, or none.
+// Adds the variant of this name if it can run, even if the planner would not choose it.
 void add_named(std::vector<contender>& who, const session& s, const problem& p, const std::string& variant) {
   const const_records from{nullptr, p.count, p.record_bytes};
   const index_span index{nullptr, p.count, p.index};
@@ -61,18 +62,18 @@ std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   return count == 8 * million && record_bytes == 256 ? "under 150 ms" : "-";
 }
 
-void by_width(study& all, session& s, int figure, primitive what) {
+void by_width(paper_run& run, session& s, int figure, primitive what) {
   print_place(s, fmt::format("{} of records at random places", name(what)));
   const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_cpu_bytes;
   const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
                     "variant", "peer", "peer / choice"});
   for (const std::uint64_t record_bytes : {32, 64, 128, 256}) {
-    for (const std::uint64_t count : all.counts(s, {4, 8, 16, 32, 64})) {
+    for (const std::uint64_t count : run.counts(s, {4, 8, 16, 32, 64})) {
       if (count * record_bytes > most_bytes) continue;
       const problem p = at_random(what, count, record_bytes);
       std::vector<contender> who = contenders_of(s.ctx, p, {.hint = true}, s.arrays);
       for (const char* variant : {"cuda.collective", "cuda.thread_per_record"}) add_named(who, s, p, variant);
-      const auto found = all.measure(s, figure, p, std::move(who));
+      const auto found = run.measure(s, figure, p, std::move(who));
       const result* const together = find(found, "cuda.collective");
       const result* const each = find(found, "cuda.thread_per_record");
       const result* const ours = find(found, "sheaf");
@@ -86,18 +87,18 @@ void by_width(study& all, session& s, int figure, primitive what) {
 
 }  // namespace
 
-void figure_2(study& all) {
+void figure_2(paper_run& run) {
   print_caption("Figure 2. Scatter by the range of the destinations",
                 "the wider the range that neighbours go to, the slower.");
-  for (session& s : all.on) {
-    const std::uint64_t count = all.counts(s, {16}).back();
+  for (session& s : run.sessions) {
+    const std::uint64_t count = run.counts(s, {16}).back();
     print_place(s, fmt::format("{} elements of {} bytes, each list a permutation inside windows of the range",
                                count_text(count), element_bytes));
     const table rows({"range", "direct", "to the least", "choice", "bandwidth", "variant"});
     double least = 0;
-    for (const std::uint64_t range : he2007::powers(32, count, all.asked.quick ? 32 : 4)) {
+    for (const std::uint64_t range : he2007::powers(32, count, run.request.quick ? 32 : 4)) {
       const problem p = scatter_within(range, count);
-      const auto found = all.measure(s, 2, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      const auto found = run.measure(s, 2, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
       if (found.empty()) continue;
       const double direct = found[0].time.median_seconds;
       if (least == 0) least = direct;
@@ -107,21 +108,21 @@ void figure_2(study& all) {
   }
 }
 
-void figure_5(study& all) {
+void figure_5(paper_run& run) {
   print_caption("Figure 5. A scatter index by scattering numbers, or by sorting them with the gather index as key",
                 "above 8 M numbers the scatter takes longer than the sort.");
-  for (session& s : all.on) {
+  for (session& s : run.sessions) {
     print_place(s, "numbers of 32 bits; the key has as many bits as the list's length");
     const table rows({"list", "scatter", "its choice", "variant", "sort", "variant", "sort / choice"});
-    for (const std::uint64_t count : all.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
+    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
       const problem p = at_random(primitive::scatter, count, element_bytes);
-      const auto moved = all.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
       const problem by_key{.primitive = primitive::split,
                            .record_bytes = element_bytes,
                            .count = count,
                            .bits = static_cast<std::uint32_t>(std::bit_width(count - 1)),
                            .key_bytes = 4};
-      const auto sorted = all.measure_choice(s, 5, by_key);
+      const auto sorted = run.measure_choice(s, 5, by_key);
       const result* const ours = find(sorted, "sheaf");
       if (moved.empty()) continue;
       rows.row({count_text(count), time_of(&moved[0]), time_of(&moved[1]), moved[1].variant, time_of(ours),
@@ -130,16 +131,16 @@ void figure_5(study& all) {
   }
 }
 
-void figure_6(study& all) {
+void figure_6(paper_run& run) {
   print_caption("Figure 6. Gather index and scatter index by the length of the list",
                 "split gives a gather index; a scatter index takes a second sort.");
-  for (session& s : all.on) {
+  for (session& s : run.sessions) {
     print_place(s, "keys of 32 bits");
     const table rows({"list", "gather index", "variant", "peer", "peer / ours", "scatter index", "variant", "peer",
                       "peer / ours", "scatter / gather"});
-    for (const std::uint64_t count : all.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
-      const auto gathers = all.measure_choice(s, 6, index_split(count, 32, primitive::split_gather_index));
-      const auto scatters = all.measure_choice(s, 6, index_split(count, 32, primitive::split_scatter_index));
+    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
+      const auto gathers = run.measure_choice(s, 6, index_split(count, 32, primitive::split_gather_index));
+      const auto scatters = run.measure_choice(s, 6, index_split(count, 32, primitive::split_scatter_index));
       const result* const to_gather = find(gathers, "sheaf");
       const result* const to_scatter = find(scatters, "sheaf");
       rows.row({count_text(count), time_of(to_gather), to_gather ? to_gather->variant : "-",
@@ -150,17 +151,17 @@ void figure_6(study& all) {
   }
 }
 
-void figure_11(study& all) {
+void figure_11(paper_run& run) {
   print_caption("Figure 11. Gather of large records by lanes that cooperate, against a thread for each record",
                 "up to 64 bytes a lane for every 4, up to 256 bytes 16 lanes, above that a lane for every 16.");
-  for (session& s : all.on) by_width(all, s, 11, primitive::gather);
+  for (session& s : run.sessions) by_width(run, s, 11, primitive::gather);
 }
 
-void figure_12(study& all) {
+void figure_12(paper_run& run) {
   print_caption("Figure 12. Scatter of large records by lanes that cooperate",
                 "16 M records of 128 bytes in 290 ms, 8 M of 256 bytes in under 150 ms; linear in the number of "
                 "records, far less than linear in their width.");
-  for (session& s : all.on) by_width(all, s, 12, primitive::scatter);
+  for (session& s : run.sessions) by_width(run, s, 12, primitive::scatter);
 }
 
 }  // namespace sheaf::bench::papers::patidar2009

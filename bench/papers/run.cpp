@@ -10,15 +10,16 @@
 namespace sheaf::bench::papers {
 namespace {
 
-// Runs of a point: the paper's five, fewer where one takes half a second.
-constexpr effort five_runs{.seconds = 0.25, .least_rounds = 5, .least_slow_rounds = 3, .slow_seconds = 0.5};
-constexpr effort one_run{.seconds = 0, .least_rounds = 1, .least_slow_rounds = 1, .slow_seconds = 0.5, .most_calls = 4};
-// Driving the arrays out of a server's cache takes longer than all of a quick run.
+// Runs of a point: five, as in the paper, or three where one takes half a second.
+constexpr timing_limits five_runs{.seconds = 0.25, .least_rounds = 5, .least_slow_rounds = 3, .slow_seconds = 0.5};
+constexpr timing_limits one_run{
+    .seconds = 0, .least_rounds = 1, .least_slow_rounds = 1, .slow_seconds = 0.5, .most_calls = 4};
+// Evicting the arrays from a server's cache would take longer than all of a quick run.
 constexpr std::uint64_t quick_cache_bytes = std::uint64_t{1} << 18;
 
-platform describe(const context& ctx, const request& asked) {
+platform describe(const context& ctx, const papers::request& request) {
   platform p = platform_of(ctx);
-  if (asked.quick) p.cache_bytes = quick_cache_bytes;
+  if (request.quick) p.cache_bytes = quick_cache_bytes;
   return p;
 }
 
@@ -28,12 +29,13 @@ struct paper {
   std::vector<result> (*print)(sessions&, const request&);
 };
 
-std::vector<paper> papers_asked_for(const request& asked) {
+std::vector<paper> papers_asked_for(const papers::request& request) {
   std::vector<paper> all{
       {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16}, print_he2007},
       {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, print_patidar2009}};
   std::erase_if(all, [&](const paper& p) {
-    return !asked.papers.empty() && std::find(asked.papers.begin(), asked.papers.end(), p.name) == asked.papers.end();
+    return !request.papers.empty() &&
+           std::find(request.papers.begin(), request.papers.end(), p.name) == request.papers.end();
   });
   return all;
 }
@@ -73,32 +75,32 @@ int number_of_figure(const std::string& text) {
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
 
-std::vector<result> print_papers(sessions& on, const request& asked) {
-  const std::vector<paper> papers = papers_asked_for(asked);
-  require_known(asked.figures, papers);
+std::vector<result> print_papers(sessions& all_sessions, const papers::request& request) {
+  const std::vector<paper> papers = papers_asked_for(request);
+  require_known(request.figures, papers);
   std::vector<result> results;
   for (const paper& p : papers) {
-    const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return asked.wants_figure(f); });
+    const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return request.wants_figure(f); });
     if (!wanted) continue;
-    for (result& r : p.print(on, asked)) results.push_back(std::move(r));
+    for (result& r : p.print(all_sessions, request)) results.push_back(std::move(r));
   }
   return results;
 }
 
-session::session(const context& c, const request& asked)
+session::session(const context& c, const papers::request& request)
     : ctx(c),
-      here(describe(c, asked)),
-      limits(asked.quick ? one_run : five_runs),
-      arrays(c, here.cache_bytes),
+      hardware(describe(c, request)),
+      limits(request.quick ? one_run : five_runs),
+      arrays(c, hardware.cache_bytes),
       clock(make_queue_clock(c)) {}
 
 std::string session::title() const {
-  return fmt::format("{}, last cache {}", here.machine, size_text(here.cache_bytes));
+  return fmt::format("{}, last cache {}", hardware.machine, size_text(hardware.cache_bytes));
 }
 
 std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who) {
-  const planned_row row = planned(p, rotated_copies(p.bytes(), s.here.cache_bytes, s.limits), std::move(who));
-  if (const std::string why_not = obstacle(row, s.here); !why_not.empty()) {
+  const planned_row row = planned(p, rotated_copies(p.bytes(), s.hardware.cache_bytes, s.limits), std::move(who));
+  if (const std::string why_not = reason_to_skip(row, s.hardware); !why_not.empty()) {
     fmt::print("  {} skipped: {}\n", name(p), why_not);
     return {};
   }

@@ -16,35 +16,36 @@
 #include "bench/harness/runner.hpp"
 #include "bench/harness/workspace.hpp"
 
-// What the figures of all papers share: measuring a point, and tables that are printed while they are measured.
+// Shared by the figures of all papers: measuring a point, and tables whose rows are printed as they are measured.
 namespace sheaf::bench::papers {
 
-/// Tables are counted with the figures, below 0.
+/// Tables are numbered with the figures, by negative numbers.
 constexpr int table_number(int number) { return -number; }
 /// "12", "table1"; number_of_figure() refuses what is neither with error(bad_argument).
 std::string figure_text(int number);
 int number_of_figure(const std::string& text);
 
-/// `sheaf-bench papers`
+/// What `sheaf-bench papers` is asked for.
 struct request {
-  bool asked = false;
-  bool quick = false;                    ///< sizes that take seconds on one thread: whether it runs, not how fast
-  bool paper_sizes = false;              ///< without the sizes that are scaled to today's caches
+  bool is_requested = false;
+  bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
+  bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
   std::vector<std::string> papers = {};  ///< "he2007", "patidar2009"; empty for all
 
   bool wants_figure(int number) const;
 };
 
-/// A backend with what measuring on it takes, for all figures of a run. Contenders keep references: it must not move.
+/// A backend with the arrays and the clock for measuring on it, for all figures of a run. It must not move, because
+/// contenders keep references to it.
 struct session {
-  session(const context& c, const request& asked);
+  session(const context& c, const papers::request& request);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
   context ctx;
-  platform here;
-  effort limits;
+  platform hardware;
+  timing_limits limits;
   workspace arrays;
   std::unique_ptr<queue_clock> clock;
 
@@ -60,7 +61,7 @@ std::vector<result> measured(session& s, const std::string& figure, const proble
 /// 2^20, which papers call a million.
 constexpr std::uint64_t million = std::uint64_t{1} << 20;
 
-/// Rows under titles, each printed when it is there: the next may take a minute.
+/// A table whose rows are printed one by one, because the next may take a minute.
 class table {
  public:
   explicit table(const std::vector<std::string>& titles);
@@ -73,7 +74,7 @@ class table {
 
 /// A figure's caption and what the paper found.
 void print_caption(const std::string& caption, const std::string& found);
-/// Which machine the rows that follow are from, and at what size.
+/// Prints which machine the following rows are from, and at what size.
 void print_place(const session& s, const std::string& what);
 
 std::string bandwidth_text(double bytes_per_second);
@@ -83,18 +84,18 @@ std::string size_text(std::uint64_t bytes);
 /// "3.1x"
 std::string ratio_text(double ratio);
 
-/// Who took part, or null.
+/// The result of this contender, or null.
 const result* find(const std::vector<result>& rows, std::string_view who);
-/// The fastest who is not ours, or null.
+/// The result of the fastest peer, or null.
 const result* fastest_peer(const std::vector<result>& rows);
 /// "12.3 ms", or "-" for null.
 std::string time_of(const result* r);
-/// The time of one over that of the other, "-" where one is null.
+/// The time of `slow` over the time of `fast`, or "-" if one is null.
 std::string ratio_of(const result* slow, const result* fast);
 /// "16 M", "4 K"
 std::string count_text(std::uint64_t count);
 
-/// Mean, least and most of a figure.
+/// Mean, least and most of a value.
 class spread {
  public:
   void add(double value);
@@ -114,13 +115,13 @@ class spread {
 };
 
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15 and 16.
-std::vector<result> print_he2007(sessions& on, const request& asked);
+std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
-std::vector<result> print_patidar2009(sessions& on, const request& asked);
+std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
 /// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
-std::vector<result> print_papers(sessions& on, const request& asked);
+std::vector<result> print_papers(sessions& all_sessions, const papers::request& request);
 
-/// A figure by its number in the paper, as print_... does them.
+/// A figure of a paper: its number, and the function that measures and prints it.
 template <class Study>
 struct figure {
   int number;

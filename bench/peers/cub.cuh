@@ -9,28 +9,28 @@
 #include "bench/peers/movement.hpp"
 #include "bench/peers/split.hpp"
 
-// What the peers from CUB share: temporary storage that is asked for once, before anything is timed.
+// Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.
 namespace sheaf::bench::peers::device {
 
 inline void require(cudaError_t result, const char* what) {
   if (result != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
 }
 
-/// CUB counts items with 32 bits then, which is its faster choice.
+/// Whether CUB can count items with 32 bits, which is faster for pairs.
 inline bool fits_in_32_bits(const problem& p) { return p.count < std::uint64_t{1} << 32; }
 
 /// Arrays that lie one after the other in scratch memory, aligned to 256 bytes.
 struct scratch_layout {
   std::uint64_t bytes = 0;
-  std::uint64_t add(std::uint64_t more) {
+  std::uint64_t add(std::uint64_t array_bytes) {
     const std::uint64_t first = bytes;
-    bytes += (more + 255) / 256 * 256;
+    bytes += (array_bytes + 255) / 256 * 256;
     return first;
   }
 };
 
-/// call(temporary, temporary_bytes, arrays, copy) is CUB's: with temporary null it only says how much it wants.
-/// `arrays` points to own_bytes that the caller has laid out.
+/// Wraps a call of CUB: call(temporary, temporary_bytes, arrays, copy), which only sets temporary_bytes if temporary is
+/// null. `arrays` points to own_bytes of scratch memory that the caller has laid out.
 template <class Call>
 contender cub_contender(const context& ctx, const workspace& arrays, const char* who, std::uint64_t own_bytes,
                         Call call) {
@@ -60,7 +60,7 @@ const T* keys_of(const workspace& arrays, std::uint64_t copy) {
   return reinterpret_cast<const T*>(arrays.keys(copy).data);
 }
 
-/// A row as its user's struct.
+/// A row as the struct that a user would write.
 template <std::size_t Words>
 struct alignas(16) keyed_row {
   std::uint64_t key;

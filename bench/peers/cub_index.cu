@@ -7,17 +7,18 @@
 
 #include "bench/peers/cub.cuh"
 
-// An index from keys of 32 bits: numbers sorted with them, which is a gather index; scattered, it is the other.
+// Gather index and scatter index by keys of 32 bits. Record numbers sorted with the keys are a gather index; scattering
+// them through it gives a scatter index.
 namespace sheaf::bench::peers::device {
 namespace {
 
 contender sort(const context& ctx, const problem& p, const workspace& arrays) {
   const std::uint64_t list_bytes = p.count * sizeof(std::uint32_t);
-  scratch_layout own;
-  own.add(list_bytes);
-  const std::uint64_t keys_at = own.add(list_bytes);
+  scratch_layout layout;
+  layout.add(list_bytes);
+  const std::uint64_t keys_at = layout.add(list_bytes);
   const bool scatters = p.primitive == primitive::split_scatter_index;
-  const std::uint64_t gather_at = scatters ? own.add(list_bytes) : 0;
+  const std::uint64_t gather_at = scatters ? layout.add(list_bytes) : 0;
   const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.bits), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(lists);
@@ -35,7 +36,7 @@ contender sort(const context& ctx, const problem& p, const workspace& arrays) {
     }
     return result;
   };
-  return cub_contender(ctx, arrays, "cub", own.bytes, call);
+  return cub_contender(ctx, arrays, "cub", layout.bytes, call);
 }
 
 }  // namespace

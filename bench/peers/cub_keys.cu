@@ -3,7 +3,7 @@
 #include "bench/peers/cub.cuh"
 #include "bench/peers/cub_sort.cuh"
 
-// Records that are keys, of splits and of sorts.
+// Splits and sorts of records that are their own keys.
 namespace sheaf::bench::peers::device {
 namespace {
 
@@ -12,7 +12,7 @@ struct is_even {
   __host__ __device__ bool operator()(Key key) const { return (key & 1) == 0; }
 };
 
-// Puts the second category in backward, so that it does half of what a stable split does.
+// CUB's partition writes the second category in reverse order, which is less than a stable split does.
 template <class Key>
 contender partition(const context& ctx, const problem& p, const workspace& arrays) {
   const auto call = [count = static_cast<std::int64_t>(p.count), &arrays, stream = ctx.stream()](

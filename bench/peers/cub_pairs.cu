@@ -1,6 +1,6 @@
 #include "bench/peers/cub_sort.cuh"
 
-// Records with keys of 32 bits apart, of splits and of sorts; what a split throws away are the sorted keys.
+// Splits and sorts of records by an array of 32-bit keys.
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> pair_sorts(const context& ctx, const problem& p, const workspace& arrays) {

@@ -28,7 +28,8 @@ void thrust_scatter(const context& ctx, const_records from, index_span index, re
 
 }  // namespace
 
-// Every width with 4-byte indices, 8-byte indices with 8-byte records alone: each instance is seconds of compile time.
+// All widths are built with 4-byte indices, but only 8-byte records with 8-byte indices, because each instance takes
+// seconds to compile.
 move_records gather(std::uint64_t record_bytes, index_type index) noexcept {
   if (bytes(index) == 8) return record_bytes == 8 ? &thrust_gather<std::uint64_t, std::uint64_t> : nullptr;
   return with_record_type(record_bytes, []<class Record>(std::type_identity<Record>) -> move_records {

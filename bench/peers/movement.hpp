@@ -8,12 +8,12 @@
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 
-// What users call today. Records lie without gaps, aligned to 256 bytes.
+// Peers of gather and scatter. Records lie without gaps, aligned to 256 bytes.
 namespace sheaf::bench::peers {
 
 using move_records = void (*)(const context& ctx, const_records from, index_span index, records to);
 
-/// "thrust" or "plain_loop".
+/// Name of the backend's peer: "thrust" or "plain_loop".
 std::string_view name(backend_kind backend) noexcept;
 /// Null where the peer is not built for the width and index type.
 move_records gather(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept;
@@ -21,7 +21,7 @@ move_records scatter(backend_kind backend, std::uint64_t record_bytes, index_typ
 /// Blocks until the peer's work is done, as its users do.
 void wait(const context& ctx);
 
-/// The parallel loop over typed arrays.
+/// An OpenMP loop over typed arrays.
 namespace host {
 move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
 move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
@@ -35,7 +35,8 @@ void wait(const context& ctx);
 std::string thrust_version();
 }  // namespace device
 
-/// N bytes as a user's struct has them: aligned to the largest power of two up to 16 that divides N.
+/// Alignment of N bytes in the struct that a user would write: aligned to the largest power of two up to 16 that
+/// divides N.
 template <std::size_t Bytes>
 constexpr std::size_t natural_alignment = Bytes % 16 == 0 ? 16 : Bytes&(~Bytes + 1);
 

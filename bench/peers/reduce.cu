@@ -36,7 +36,7 @@ contender atomics(const context& ctx, const problem& p, const workspace& arrays)
   return {.who = "atomics", .queue = queue, .wait = [ctx] { peers::wait(ctx); }};
 }
 
-// Each slot once, so nothing stands in the way of a plain sum.
+// Every slot occurs once, so that plain additions do not conflict.
 template <class Value>
 __global__ void add_runs(const std::uint32_t* slots, const Value* sums, const std::uint32_t* runs, Value* out) {
   const std::uint32_t count = *runs;
@@ -54,12 +54,12 @@ int bits_of_slots(std::uint64_t slots) {
 
 template <class Value>
 contender sort_and_reduce(const context& ctx, const problem& p, const workspace& arrays) {
-  scratch_layout own;
-  own.add(p.count * sizeof(std::uint32_t));
-  const std::uint64_t values_at = own.add(p.count * sizeof(Value));
-  const std::uint64_t slots_at = own.add(p.count * sizeof(std::uint32_t));
-  const std::uint64_t sums_at = own.add(p.count * sizeof(Value));
-  const std::uint64_t runs_at = own.add(sizeof(std::uint32_t));
+  scratch_layout layout;
+  layout.add(p.count * sizeof(std::uint32_t));
+  const std::uint64_t values_at = layout.add(p.count * sizeof(Value));
+  const std::uint64_t slots_at = layout.add(p.count * sizeof(std::uint32_t));
+  const std::uint64_t sums_at = layout.add(p.count * sizeof(Value));
+  const std::uint64_t runs_at = layout.add(sizeof(std::uint32_t));
   const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = bits_of_slots(p.slots), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const sorted = reinterpret_cast<std::uint32_t*>(lists);
@@ -83,7 +83,7 @@ contender sort_and_reduce(const context& ctx, const problem& p, const workspace&
     add_runs<<<blocks, threads, 0, stream>>>(slots, sums, runs, target_of<Value>(arrays, copy));
     return cudaGetLastError();
   };
-  return cub_contender(ctx, arrays, "cub.sort_reduce", own.bytes, call);
+  return cub_contender(ctx, arrays, "cub.sort_reduce", layout.bytes, call);
 }
 
 }  // namespace

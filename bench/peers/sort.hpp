@@ -8,22 +8,22 @@
 #include "bench/harness/runner.hpp"
 #include "bench/harness/workspace.hpp"
 
-// What users call today where we sort. All leave their input alone, as a sort of ours does. Their scratch memory is
-// taken before they are timed, as ours is.
+// Peers of our sorts. All leave their input alone, as our sorts do. Their scratch memory is allocated before they are
+// timed, as ours is.
 namespace sheaf::bench::peers {
 
-/// Peers of a row at their best, none where none is built for its widths.
+/// The peers of a row, each called the way that is fastest; none where none is built for the row's widths.
 /// CUDA: "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers
 /// that thrust::gather follows for wider rows; "thrust.stable_sort" for rows of 16 and 32 bytes.
-/// CPU: "std.sort" and, where equal keys show, "std.stable_sort", both serial; "tbb.parallel_sort" on the context's
-/// threads, where it was built with oneTBB. Rows up to 32 bytes are sorted as they are, wider ones by their keys with
-/// row numbers, and then collected.
+/// CPU: "std.sort" and, where rows of equal keys differ, "std.stable_sort", both serial; "tbb.parallel_sort" on the
+/// context's threads, where it was built with oneTBB. Rows up to 32 bytes are sorted as they are, wider ones by their
+/// keys with row numbers, and then collected.
 std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays);
 
 namespace host {
 /// "std.sort" or "std.stable_sort".
 std::vector<contender> std_sorts(const context& ctx, const problem& p, const workspace& arrays);
-/// Linked only where oneTBB is there.
+/// Linked only where oneTBB was found.
 std::vector<contender> tbb_sorts(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 

@@ -8,7 +8,7 @@
 #include "bench/peers/cub.cuh"
 #include "bench/peers/sort.hpp"
 
-// Rows as structs that are compared: thrust merges them.
+// Rows as structs with a comparison, which thrust sorts by merging.
 namespace sheaf::bench::peers::device {
 namespace {
 
@@ -19,7 +19,7 @@ struct by_key {
   }
 };
 
-/// Hands out a block that was there before, one piece after the other; thrust would call cudaMalloc.
+/// Allocator over a block of scratch memory, so that thrust does not call cudaMalloc while it is timed.
 class piecewise {
  public:
   using value_type = char;
@@ -38,7 +38,7 @@ class piecewise {
   std::byte* end_;
 };
 
-// Sorts in place, so that a copy comes first. The merges want another array of rows, and little more.
+// thrust sorts in place, so that the rows are copied first. Merging needs a second array of rows and little more.
 template <class Row>
 contender sort(const context& ctx, const problem& p, const workspace& arrays) {
   const std::uint64_t scratch_bytes = p.count * sizeof(Row) / 8 * 9 + (std::uint64_t{1} << 22);

@@ -6,7 +6,7 @@ namespace sheaf::bench::peers {
 namespace host {
 namespace {
 
-/// The standard library's, on one thread.
+/// The standard library's sorts, on one thread.
 struct std_sorter {
   static constexpr bool is_stable = true;
   static constexpr const char* name_of_sort = "std.sort";

@@ -1,7 +1,7 @@
 #include "bench/peers/cub_sort.cuh"
 #include "bench/peers/sort.hpp"
 
-// Numbers with a sign; unsigned ones are sorted as splits by all of their bits are.
+// Signed and floating keys. Unsigned keys have the peer of a split by all their bits (cub_keys.cu).
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays) {
@@ -28,7 +28,7 @@ std::vector<contender> sort_peers(const context& ctx, const problem& p, const wo
     case primitive::sort_gather_index: return large_record_sorts(ctx, p, arrays);
     default: break;
   }
-  // Numbers of 64 bits, sorted by the lower half.
+  // Records of 8 bytes by a key of 4 are 64-bit numbers that are sorted by their lower half.
   if (p.number == key_type::unsigned_integer && p.record_bytes == 8) return key_sorts(ctx, p, arrays);
   const bool is_short = p.number == key_type::unsigned_integer && p.key_bytes == 8 && p.record_bytes <= 32;
   if (!is_short) return large_record_sorts(ctx, p, arrays);

@@ -5,8 +5,8 @@
 #include "bench/peers/cub_sort.cuh"
 #include "bench/peers/sort.hpp"
 
-// Keys of up to 64 bits sorted with row numbers; thrust::gather brings wide rows into that order. A key of 10 bytes is
-// sorted by its last two first.
+// Wide rows: keys of up to 64 bits are sorted with row numbers, and thrust::gather then moves the rows. A key of 10
+// bytes takes two stable sorts, first by its last two bytes.
 namespace sheaf::bench::peers::device {
 namespace {
 
@@ -16,7 +16,7 @@ struct key_reader {
   const std::uint32_t* rows;
   std::uint64_t words_per_row;
   std::uint64_t key_bytes;
-  bool from_first_byte;  ///< bytes that compare from the first to the last
+  bool from_first_byte;  ///< the key is a byte string, whose first byte is the most significant
 
   __device__ std::uint64_t high(std::uint64_t i) const {
     const std::uint32_t* const row = rows + i * words_per_row;
@@ -37,7 +37,7 @@ __global__ void read_low_keys(key_reader reader, std::uint32_t count, std::uint6
   if (i < count) keys[i] = reader.low(i);
 }
 
-/// Of row number[i], or of row i where there are no numbers.
+/// Reads the high part of the key of row number[i], or of row i if number is null.
 __global__ void read_high_keys(key_reader reader, const std::uint32_t* number, std::uint32_t count,
                                std::uint64_t* keys) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
@@ -46,13 +46,13 @@ __global__ void read_high_keys(key_reader reader, const std::uint32_t* number, s
 
 unsigned blocks_for(std::uint32_t count) { return (count + threads - 1) / threads; }
 
-/// Two arrays of keys and two of numbers, one of each in use.
+/// Double buffers of keys and of row numbers.
 struct numbered_keys {
   std::uint64_t* keys[2];
   std::uint32_t* numbers[2];
 };
 
-// Leaves the numbers in numbers[0] or numbers[1], which it returns.
+// Sorts row numbers by their keys. Returns the buffer that holds them, numbers[0] or numbers[1].
 const std::uint32_t* sorted_numbers(void* temporary, std::size_t& bytes, key_reader reader, numbered_keys a,
                                     std::uint32_t count, int end, bool has_low, cudaStream_t stream,
                                     cudaError_t& result) {
@@ -76,9 +76,9 @@ const std::uint32_t* sorted_numbers(void* temporary, std::size_t& bytes, key_rea
 }
 
 contender sort_of_records(const context& ctx, const problem& p, const workspace& arrays, move_records gather) {
-  scratch_layout own;
-  const std::uint64_t key_at[2] = {own.add(8 * p.count), own.add(8 * p.count)};
-  const std::uint64_t number_at[2] = {own.add(4 * p.count), own.add(4 * p.count)};
+  scratch_layout layout;
+  const std::uint64_t key_at[2] = {layout.add(8 * p.count), layout.add(8 * p.count)};
+  const std::uint64_t number_at[2] = {layout.add(4 * p.count), layout.add(4 * p.count)};
   const auto call = [=, &arrays](void* temporary, std::size_t& bytes, std::byte* own_memory, std::uint64_t copy) {
     const bool is_bytes = p.number == key_type::bytes;
     const auto* const rows = temporary == nullptr ? nullptr : source_of<std::uint32_t>(arrays, copy);
@@ -97,14 +97,14 @@ contender sort_of_records(const context& ctx, const problem& p, const workspace&
     }
     return result;
   };
-  return cub_contender(ctx, arrays, "cub", own.bytes, call);
+  return cub_contender(ctx, arrays, "cub", layout.bytes, call);
 }
 
-/// A gather index by keys of 64 bits apart.
+/// A gather index by an array of 64-bit keys.
 contender sort_of_numbers(const context& ctx, const problem& p, const workspace& arrays) {
-  scratch_layout own;
-  own.add(4 * p.count);
-  const std::uint64_t keys_at = own.add(8 * p.count);
+  scratch_layout layout;
+  layout.add(4 * p.count);
+  const std::uint64_t keys_at = layout.add(8 * p.count);
   const auto call = [keys_at, count = static_cast<std::uint32_t>(p.count), &arrays, stream = ctx.stream()](
                         void* temporary, std::size_t& bytes, std::byte* own_memory, std::uint64_t copy) {
     auto* const numbers = reinterpret_cast<std::uint32_t*>(own_memory);
@@ -115,7 +115,7 @@ contender sort_of_numbers(const context& ctx, const problem& p, const workspace&
         temporary, bytes, keys_of<std::uint64_t>(arrays, copy), reinterpret_cast<std::uint64_t*>(own_memory + keys_at),
         static_cast<const std::uint32_t*>(numbers), target_of<std::uint32_t>(arrays, copy), count, 0, 64, stream);
   };
-  return cub_contender(ctx, arrays, "cub", own.bytes, call);
+  return cub_contender(ctx, arrays, "cub", layout.bytes, call);
 }
 
 }  // namespace

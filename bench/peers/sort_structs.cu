@@ -4,7 +4,7 @@
 #include "bench/peers/cub.cuh"
 #include "bench/peers/sort.hpp"
 
-// Rows as structs whose key CUB is told of by a decomposer.
+// Rows as structs, whose key CUB finds by a decomposer.
 namespace sheaf::bench::peers::device {
 namespace {
 

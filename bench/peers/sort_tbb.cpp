@@ -10,7 +10,7 @@
 namespace sheaf::bench::peers::host {
 namespace {
 
-/// oneTBB's, on as many threads as the context has.
+/// oneTBB's parallel_sort on as many threads as the context has.
 struct tbb_sorter {
   static constexpr bool is_stable = false;
   static constexpr const char* name_of_sort = "tbb.parallel_sort";

@@ -1,7 +1,7 @@
 #include "bench/peers/cub_sort.cuh"
 #include "bench/peers/sort.hpp"
 
-// Values with keys of 64 bits apart; those of 4 bytes stand with the sorts of row numbers, which are the same.
+// Pairs with 64-bit keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays) {

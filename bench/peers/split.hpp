@@ -8,15 +8,15 @@
 #include "bench/harness/runner.hpp"
 #include "bench/harness/workspace.hpp"
 
-// What users call today where we split or reduce. Their scratch memory is taken before they are timed, as ours is.
+// Peers of our splits and reductions. Their scratch memory is allocated before they are timed, as ours is.
 namespace sheaf::bench::peers {
 
-/// Peers of a row at their best, none where none is built for its widths. CUDA: "cub", a radix sort by the key's bits,
-/// which an index starts from 0, 1, 2, ... and, for a scatter index, a thrust::scatter ends; for one bit of records in
-/// any order "cub.partition". CPU: "plain_loop", a serial counting sort, and from 17 bits on "stable_sort"; for one bit
-/// of records "partition_copy" and "stable_partition".
+/// The peers of a row, each called the way that is fastest; none where none is built for the row's widths. CUDA: "cub",
+/// a radix sort by the key's bits. For an index split it sorts record numbers, and thrust::scatter inverts them to a
+/// scatter index. "cub.partition" splits records in any order by one bit. CPU: "plain_loop", a serial counting sort,
+/// and from 17 bits on "stable_sort"; for one bit of records "partition_copy" and "stable_partition".
 std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
-/// Sums through an index list. CUDA: "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by
+/// Peers of scatter_reduce. CUDA: "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by
 /// slot and adds up runs; CPU: "plain_loop", serial.
 std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
 

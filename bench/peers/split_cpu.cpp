@@ -9,7 +9,7 @@
 namespace sheaf::bench::peers {
 namespace {
 
-// More counters than that are not what anybody would write; std::stable_sort is.
+// Beyond 2^16 counters nobody would write a counting sort; std::stable_sort is the peer.
 constexpr std::uint32_t most_loop_bits = 16;
 
 contender peer(const char* who, std::function<void(std::uint64_t)> queue, std::uint64_t scratch_bytes = 0) {
@@ -24,16 +24,16 @@ struct key_reader {
   Key operator()(std::uint64_t i) const { return *reinterpret_cast<const Key*>(first + i * stride) & mask; }
 };
 
-/// Counts, adds up, and hands put(i, place) the place of every record.
+/// Counting sort: histogram, exclusive prefix sum, then put(i, place) with the output place of every record.
 template <class Key, class Put>
 void counting_split(key_reader<Key> category_of, std::uint64_t count, std::uint64_t* next, std::uint64_t categories,
                     Put put) {
   std::fill(next, next + categories, 0);
   for (std::uint64_t i = 0; i < count; ++i) ++next[category_of(i)];
   for (std::uint64_t c = 0, sum = 0; c < categories; ++c) {
-    const std::uint64_t here = next[c];
+    const std::uint64_t category_count = next[c];
     next[c] = sum;
-    sum += here;
+    sum += category_count;
   }
   for (std::uint64_t i = 0; i < count; ++i) put(i, next[category_of(i)]++);
 }

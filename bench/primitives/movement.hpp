@@ -12,7 +12,7 @@
 
 namespace sheaf::bench {
 
-/// What tells gather's rows from scatter's: Primitive has options, run(), explain(), prepare() and peer().
+/// Rows of gather and of scatter. Primitive, which tells them apart, has options, run(), explain(), prepare(), peer().
 template <class Primitive>
 contender ours(const context& ctx, const workspace& arrays, const std::string& who, const variant_estimate& estimate,
                const typename Primitive::options& options, bool by_name) {
@@ -29,9 +29,9 @@ contender ours(const context& ctx, const workspace& arrays, const std::string& w
           .wait = [ctx] { ctx.wait(); }};
 }
 
-/// Runs of which this many are told of when their list is studied: so many that studying it costs nothing.
+/// The expected number of runs that prepare() is given: so many that the inspector's cost does not count.
 constexpr std::uint64_t expected_runs = 1000;
-/// Bytes that studying keeps and takes for an entry of the list, at most.
+/// Upper bound on the memory of a prepared list: bytes kept and scratch bytes, for an entry of the list.
 constexpr std::uint64_t prepared_bytes = 48;
 
 template <class Primitive>
@@ -53,7 +53,7 @@ contender prepared(const context& ctx, const problem& p, const workspace& arrays
           .prepare = prepare};
 }
 
-/// What the 2007 paper's model says of the row, in one pass.
+/// Seconds that the 2007 paper's model predicts for the row in one pass.
 inline double he2007_prediction(const problem& p, access_pattern pattern, const machine& m) {
   const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * sheaf::bytes(p.index)};
   return p.primitive == primitive::gather ? plan::he2007::predict_gather(sizes, pattern, m)
@@ -63,31 +63,31 @@ inline double he2007_prediction(const problem& p, access_pattern pattern, const 
 template <class Primitive>
 std::vector<contender> movement_contenders(const context& ctx, const problem& p, const row_options& options,
                                            const workspace& arrays) {
-  typename Primitive::options how;
-  if (options.hint) how.pattern = inputs::hint(p.pattern);
+  typename Primitive::options call_options;
+  if (options.hint) call_options.pattern = inputs::hint(p.pattern);
   const auto explain = [&] {
     return Primitive::explain(ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
-                              {nullptr, p.count, p.record_bytes}, how);
+                              {nullptr, p.count, p.record_bytes}, call_options);
   };
   std::vector<contender> all;
   const auto add_choice = [&](const explanation& why, const char* who) {
     if (why.choice() == nullptr) return;
-    all.push_back(ours<Primitive>(ctx, arrays, who, *why.choice(), how, false));
-    all.back().he2007_seconds = he2007_prediction(p, how.pattern, ctx.profile());
+    all.push_back(ours<Primitive>(ctx, arrays, who, *why.choice(), call_options, false));
+    all.back().he2007_seconds = he2007_prediction(p, call_options.pattern, ctx.profile());
   };
 
   const explanation why = explain();
   add_choice(why, "sheaf");
   if (options.variants) {
     for (const variant_estimate* estimate : measurable(why)) {
-      all.push_back(ours<Primitive>(ctx, arrays, estimate->variant, *estimate, how, true));
+      all.push_back(ours<Primitive>(ctx, arrays, estimate->variant, *estimate, call_options, true));
     }
   }
   if (options.trust) {
-    how.bounds = bounds::trust;
+    call_options.bounds = bounds::trust;
     add_choice(explain(), "sheaf.trust");
   }
-  if (options.prepared) all.push_back(prepared<Primitive>(ctx, p, arrays, how.pattern));
+  if (options.prepared) all.push_back(prepared<Primitive>(ctx, p, arrays, call_options.pattern));
   if (options.no_peer) return all;
   if (const peers::move_records peer = Primitive::peer(ctx.backend(), p.record_bytes, p.index)) {
     const auto queue = [ctx, &arrays, peer](std::uint64_t copy) {

@@ -26,24 +26,25 @@ contender ours(const context& ctx, const workspace& arrays, std::string who, con
 
 std::vector<contender> reduce_contenders(const context& ctx, const problem& p, const row_options& options,
                                          const workspace& arrays) {
-  scatter_reduce_options how{.order = p.order};
-  if (options.hint) how.pattern = inputs::hint(p.pattern);
+  scatter_reduce_options call_options{.order = p.order};
+  if (options.hint) call_options.pattern = inputs::hint(p.pattern);
   const auto explain = [&] {
     return explain_scatter_reduce(ctx, {nullptr, p.count, p.value}, {nullptr, p.count, p.index},
-                                  {nullptr, p.slots, p.value}, reduction::add, how);
+                                  {nullptr, p.slots, p.value}, reduction::add, call_options);
   };
   std::vector<contender> all;
   const explanation why = explain();
-  if (why.choice() != nullptr) all.push_back(ours(ctx, arrays, "sheaf", *why.choice(), how, false));
+  if (why.choice() != nullptr) all.push_back(ours(ctx, arrays, "sheaf", *why.choice(), call_options, false));
   if (options.variants) {
     for (const variant_estimate* estimate : measurable(why)) {
-      all.push_back(ours(ctx, arrays, estimate->variant, *estimate, how, true));
+      all.push_back(ours(ctx, arrays, estimate->variant, *estimate, call_options, true));
     }
   }
   if (options.trust) {
-    how.bounds = bounds::trust;
+    call_options.bounds = bounds::trust;
     const explanation trusted = explain();
-    if (trusted.choice() != nullptr) all.push_back(ours(ctx, arrays, "sheaf.trust", *trusted.choice(), how, false));
+    if (trusted.choice() != nullptr)
+      all.push_back(ours(ctx, arrays, "sheaf.trust", *trusted.choice(), call_options, false));
   }
   if (options.no_peer) return all;
   for (contender& peer : peers::reduce_peers(ctx, p, arrays)) all.push_back(std::move(peer));

@@ -7,7 +7,7 @@
 #include "bench/primitives/sort_source.hpp"
 #include "bench/primitives/split_items.hpp"
 
-// What over_items() runs to fill the arrays of a sort and to check its answers.
+// Function objects for over_items() that fill the arrays of a sort and check its answers.
 namespace sheaf::bench {
 
 SHEAF_HOST_DEVICE inline key_word128 load_key(const std::byte* keys, std::uint64_t key_bytes, std::uint64_t i) {
@@ -39,8 +39,8 @@ struct fill_sort_rows {
   }
 };
 
-/// Position i of sorted keys: not below the one ahead of it. The sums of what came out and of what went in cancel out
-/// where no key is missing and none is there twice.
+/// Checks that sorted key i is not below key i - 1. The checksums of output and input keys cancel out in the sum if the
+/// output is a permutation of the input.
 struct check_sorted_keys {
   sort_source source;
   const std::byte* keys;
@@ -60,19 +60,19 @@ struct check_sorted_keys {
   }
 };
 
-/// Whether row `number` of the input may follow row `before`: rows of equal keys in the order of the input.
+/// Whether input row `number` may follow input row `before` in a stable sort.
 SHEAF_HOST_DEVICE inline bool in_sorted_order(const sort_source& s, std::uint64_t before, std::uint64_t number) {
   const key_word128 first = rank_of(s, before);
   const key_word128 second = rank_of(s, number);
   return first < second || (first == second && before < number);
 }
 
-/// Position i of sorted rows: the row of the input whose number it has, and behind the one ahead of it. As the order
-/// tells any two rows apart, all positions in order are all rows once.
+/// Checks that sorted row i equals the input row whose number it holds, and that it may follow row i - 1. A stable
+/// order is strict, so that rows that are all in order are all different: the output is a permutation of the input.
 struct check_sorted_rows {
   sort_source source;
   const std::byte* rows;
-  const std::byte* keys;  ///< apart, in order too; null: in the rows
+  const std::byte* keys;  ///< sorted keys in an array of their own; null where the rows hold them
 
   SHEAF_HOST_DEVICE std::uint64_t number(std::uint64_t i) const {
     const std::byte* const row = rows + i * source.record_bytes + source.number_at();
@@ -95,7 +95,8 @@ struct check_sorted_rows {
   }
 };
 
-/// Position i of the order of rows, which tells any two apart as above.
+/// Checks entry i of a gather index: its row may follow the row of entry i - 1 in a stable sort, which also proves that
+/// the index is a permutation.
 struct check_sort_index {
   sort_source source;
   const std::byte* index;

@@ -19,46 +19,46 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
   return number;
 }
 
-[[noreturn]] void refuse_form(std::string_view text) {
+[[noreturn]] void refuse_layout(std::string_view text) {
   throw error(error_code::bad_argument,
               fmt::format("'{}' is not a sort; there are u32, u64+16, bytes10/100, u64/index and the like", text));
 }
 
-void read_key(std::string_view text, std::string_view key, sort_form& form) {
+void read_key(std::string_view text, std::string_view key, sort_layout& layout) {
   const bool is_bytes = key.starts_with("bytes");
   const std::uint64_t width = number_in(key.substr(is_bytes ? 5 : std::min<std::size_t>(1, key.size()))).value_or(0);
-  form.key_bytes = is_bytes ? width : width / 8;
-  if (form.key_bytes == 0 || form.key_bytes > most_key_bytes || (!is_bytes && width % 8 != 0)) refuse_form(text);
+  layout.key_bytes = is_bytes ? width : width / 8;
+  if (layout.key_bytes == 0 || layout.key_bytes > most_key_bytes || (!is_bytes && width % 8 != 0)) refuse_layout(text);
   if (is_bytes) {
-    form.number = key_type::bytes;
+    layout.number = key_type::bytes;
   } else if (key.front() == 'f' && (width == 32 || width == 64)) {
-    form.number = key_type::floating;
+    layout.number = key_type::floating;
   } else if (key.front() == 'i' && width <= 64) {
-    form.number = key_type::signed_integer;
+    layout.number = key_type::signed_integer;
   } else if (key.front() != 'u') {
-    refuse_form(text);
+    refuse_layout(text);
   }
 }
 
 }  // namespace
 
-sort_form parse_sort_form(std::string_view text) {
+sort_layout parse_sort_layout(std::string_view text) {
   const std::size_t key_end = text.find_first_of("+/");
-  sort_form form;
-  read_key(text, text.substr(0, key_end), form);
-  form.record_bytes = form.key_bytes;
-  if (key_end == std::string_view::npos) return form;
-  const std::string_view rest = text.substr(key_end + 1);
-  if (text[key_end] == '/' && rest == "index") {
-    form.primitive = primitive::sort_gather_index;
-    form.record_bytes = 0;
-    return form;
+  sort_layout layout;
+  read_key(text, text.substr(0, key_end), layout);
+  layout.record_bytes = layout.key_bytes;
+  if (key_end == std::string_view::npos) return layout;
+  const std::string_view after_key = text.substr(key_end + 1);
+  if (text[key_end] == '/' && after_key == "index") {
+    layout.primitive = primitive::sort_gather_index;
+    layout.record_bytes = 0;
+    return layout;
   }
-  form.primitive = text[key_end] == '+' ? primitive::sort_pairs : primitive::sort_records;
-  form.record_bytes = number_in(rest).value_or(0);
-  const bool holds_key = form.primitive == primitive::sort_pairs || form.record_bytes > form.key_bytes;
-  if (form.record_bytes == 0 || form.record_bytes > most_record_bytes || !holds_key) refuse_form(text);
-  return form;
+  layout.primitive = text[key_end] == '+' ? primitive::sort_pairs : primitive::sort_records;
+  layout.record_bytes = number_in(after_key).value_or(0);
+  const bool holds_key = layout.primitive == primitive::sort_pairs || layout.record_bytes > layout.key_bytes;
+  if (layout.record_bytes == 0 || layout.record_bytes > most_record_bytes || !holds_key) refuse_layout(text);
+  return layout;
 }
 
 bit_range parse_bit_range(std::string_view text) {
@@ -74,13 +74,13 @@ bit_range parse_bit_range(std::string_view text) {
   throw error(error_code::bad_argument, fmt::format("'{}' is not a range of bits; there are all, 8:16, ...", text));
 }
 
-std::vector<sort_form> usual_sort_forms() {
-  std::vector<sort_form> forms;
+std::vector<sort_layout> usual_sort_layouts() {
+  std::vector<sort_layout> layouts;
   for (const char* text : {"u32", "u64", "u96", "u128", "i32", "f32", "f64", "u32+4", "u64+4", "u64+8", "u64+16",
                            "u64/16", "u64/32", "bytes10/100", "u64/128", "u32/index", "u64/index"}) {
-    forms.push_back(parse_sort_form(text));
+    layouts.push_back(parse_sort_layout(text));
   }
-  return forms;
+  return layouts;
 }
 
 }  // namespace sheaf::bench

@@ -16,7 +16,8 @@ split_key key_of(const problem& p, const_records keys, bit_field bits) {
 
 std::uint32_t calls_of(const problem& p) { return (p.bits + most_bits_of_call - 1) / most_bits_of_call; }
 
-/// The bits that call number `call` splits by, the lowest first: being stable, each keeps what those before it did.
+/// The bits that call number `call` splits by, the lowest first. Calls are stable, so that each keeps the order of the
+/// calls before it: a least-significant-digit sort.
 bit_field bits_of_call(const problem& p, std::uint32_t call) {
   const std::uint32_t first = call * most_bits_of_call;
   return {first, std::min(most_bits_of_call, p.bits - first)};
@@ -31,16 +32,16 @@ explanation explained(const context& ctx, const problem& p, bit_field bits) {
   }
 }
 
-// Calls over one and the same copy of the arrays, to and fro between the target and scratch where there are several.
+// Runs the calls of a problem on one copy of the arrays. Several calls alternate between the target and scratch memory.
 void run_calls(const context& ctx, const problem& p, const workspace& arrays, std::uint64_t copy,
                std::span<std::uint64_t> offsets, const split_options& options) {
   const std::uint32_t calls = calls_of(p);
   const records target = arrays.target(copy);
-  const records between{calls == 1 ? nullptr : arrays.scratch(p.count * p.record_bytes), p.count, p.record_bytes};
+  const records intermediate{calls == 1 ? nullptr : arrays.scratch(p.count * p.record_bytes), p.count, p.record_bytes};
   const_records from = arrays.source(copy);
   for (std::uint32_t call = 0; call < calls; ++call) {
     const split_key key = key_of(p, arrays.keys(copy), bits_of_call(p, call));
-    const records to = (calls - call) % 2 == 1 ? target : between;
+    const records to = (calls - call) % 2 == 1 ? target : intermediate;
     switch (p.primitive) {
       case primitive::split: split(ctx, from, key, to, offsets, options); break;
       case primitive::split_unstable: split_unstable(ctx, from, key, to, offsets, options); break;
@@ -67,8 +68,8 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
               .wait = [ctx] { ctx.wait(); }};
   for (std::uint32_t call = 1; call < calls_of(p); ++call) {
     const explanation why = explained(ctx, p, bits_of_call(p, call));
-    for (const variant_estimate& more : why.variants) {
-      if (more.variant == estimate.variant) c.predicted_seconds += more.seconds;
+    for (const variant_estimate& of_call : why.variants) {
+      if (of_call.variant == estimate.variant) c.predicted_seconds += of_call.seconds;
     }
   }
   if (calls_of(p) == 1) {
@@ -79,7 +80,7 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
   return c;
 }
 
-/// Whether calls after one another can do it: records that keep their key, and their order.
+/// Whether our calls can do it. Keys of more than 32 bits take several stable calls, and the record must hold its key.
 bool can_run(const problem& p) {
   return p.bits <= most_bits_of_call || (p.primitive == primitive::split && p.key_bytes == 0);
 }

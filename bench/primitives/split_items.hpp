@@ -6,21 +6,21 @@
 #include "bench/harness/items.hpp"
 #include "bench/primitives/split_keys.hpp"
 
-// What over_items() runs to fill the arrays of a split and to check its answers.
+// Function objects for over_items() that fill the arrays of a split and check its answers.
 namespace sheaf::bench {
 
-/// The eight bytes of a record from 8 * word on, as far as it reaches; it reaches there.
+/// Word number `word` of a record, eight bytes, or fewer at its end. The record has to reach into that word.
 SHEAF_HOST_DEVICE inline std::uint64_t load_word(const std::byte* record, std::uint64_t record_bytes,
                                                  std::uint64_t word) {
-  const std::uint64_t left = record_bytes - 8 * word;
+  const std::uint64_t bytes_left = record_bytes - 8 * word;
   std::uint64_t value = 0;
-  if (left >= 8) {  // in a loop of its own, which compilers make one access of
+  if (bytes_left >= 8) {  // a loop of constant length, which compilers turn into one load
     for (std::uint64_t b = 0; b < 8; ++b) {
       value |= std::uint64_t{static_cast<unsigned char>(record[8 * word + b])} << (8 * b);
     }
     return value;
   }
-  for (std::uint64_t b = 0; b < left; ++b) {
+  for (std::uint64_t b = 0; b < bytes_left; ++b) {
     value |= std::uint64_t{static_cast<unsigned char>(record[8 * word + b])} << (8 * b);
   }
   return value;
@@ -28,18 +28,18 @@ SHEAF_HOST_DEVICE inline std::uint64_t load_word(const std::byte* record, std::u
 
 SHEAF_HOST_DEVICE inline void store_word(std::byte* record, std::uint64_t record_bytes, std::uint64_t word,
                                          std::uint64_t value) {
-  const std::uint64_t left = record_bytes - 8 * word;
-  if (left >= 8) {
+  const std::uint64_t bytes_left = record_bytes - 8 * word;
+  if (bytes_left >= 8) {
     for (std::uint64_t b = 0; b < 8; ++b) record[8 * word + b] = static_cast<std::byte>(value >> (8 * b));
     return;
   }
-  for (std::uint64_t b = 0; b < left; ++b) record[8 * word + b] = static_cast<std::byte>(value >> (8 * b));
+  for (std::uint64_t b = 0; b < bytes_left; ++b) record[8 * word + b] = static_cast<std::byte>(value >> (8 * b));
 }
 
-/// Bits of a word that lie in a record of so many bytes.
+/// The bits of word number `word` that belong to a record of this width; the others are 0.
 SHEAF_HOST_DEVICE inline std::uint64_t within(std::uint64_t record_bytes, std::uint64_t word, std::uint64_t value) {
-  const std::uint64_t left = record_bytes > 8 * word ? record_bytes - 8 * word : 0;
-  return low_bits(value, static_cast<std::uint32_t>(left < 8 ? 8 * left : 64));
+  const std::uint64_t bytes_left = record_bytes > 8 * word ? record_bytes - 8 * word : 0;
+  return low_bits(value, static_cast<std::uint32_t>(bytes_left < 8 ? 8 * bytes_left : 64));
 }
 
 struct fill_split_records {
@@ -62,10 +62,9 @@ struct fill_split_keys {
   }
 };
 
-/// Offsets that say where categories begin, looked at from position i of the result, whose category is known, as is
-/// that of the position before.
+/// Checks the offsets of categories from position i of the output, given the categories of positions i and i - 1.
 struct offset_check {
-  const std::uint64_t* offsets;  ///< null: not checked
+  const std::uint64_t* offsets;  ///< first position of each category, and the count; null where they are not checked
   std::uint64_t categories;
   std::uint64_t count;
 
@@ -80,8 +79,8 @@ struct offset_check {
   }
 };
 
-/// Position i of split records: not before the one ahead of it, and a record of the input. The sums of what came out
-/// and of what went in cancel out where no record is missing and none is there twice.
+/// Checks that record i of the output is a record of the input and that its category is not below that of record i - 1.
+/// The checksums of output and input records cancel out in the sum if the output is a permutation of the input.
 struct check_split_records {
   split_source source;
   const std::byte* records;
@@ -92,14 +91,14 @@ struct check_split_records {
     return load_word(records + i * source.record_bytes, source.record_bytes, w);
   }
   SHEAF_HOST_DEVICE std::uint64_t number(std::uint64_t i) const {
-    return source.number_room() == 0 ? 0 : word(i, source.number_word()) >> source.number_bit();
+    return source.number_bits_held() == 0 ? 0 : word(i, source.number_word()) >> source.number_bit();
   }
-  /// The 64 bits of the key from 64 * w on; keys apart are known by their record's number.
+  /// Bits 64 * w to 64 * w + 63 of the key. A key in an array of its own follows from the record's number.
   SHEAF_HOST_DEVICE std::uint64_t key(std::uint64_t i, std::uint64_t w) const {
     if (source.key_bytes != 0) return key_word(source, number(i), w);
     return w < source.number_word() ? word(i, w) : low_bits(word(i, w), source.number_bit());
   }
-  /// Below, at and above 0: the key of position i against that of position j.
+  /// Negative, 0 or positive, as the key of position i is below, equal to or above the key of position j.
   SHEAF_HOST_DEVICE int compared(std::uint64_t i, std::uint64_t j) const {
     for (std::uint64_t w = (source.bits + 63) / 64; w-- > 0;) {
       const std::uint64_t a = key(i, w);
@@ -110,11 +109,11 @@ struct check_split_records {
   }
   SHEAF_HOST_DEVICE bool is_of_the_input(std::uint64_t i) const {
     const std::uint64_t n = number(i);
-    const bool whole_number = source.number_room() != 0 && source.number_bits_dropped() == 0;
+    const bool whole_number = source.number_bits_held() != 0 && source.number_bits_dropped() == 0;
     if (whole_number && n >= source.count) return false;
     bool same = true;
     for (std::uint64_t w = 0; 8 * w < source.record_bytes; ++w) {
-      // Of a number in part, the words behind it still follow from it.
+      // If the record holds only the high bits of its number, only the words behind them can be checked.
       if (!whole_number && w <= source.number_word()) continue;
       const std::uint64_t expected =
           whole_number ? split_record_word(source, n, w) : inputs::mix(word(i, source.number_word()) + w);
@@ -127,7 +126,7 @@ struct check_split_records {
     t.mismatches += is_of_the_input(i) ? 0 : 1;
     if (i > 0) {
       const int order = compared(i - 1, i);
-      const bool in_turn = !stable || source.number_room() == 0 ||
+      const bool in_turn = !stable || source.number_bits_held() == 0 ||
                            (source.number_bits_dropped() == 0 ? number(i - 1) < number(i) : number(i - 1) <= number(i));
       if (order > 0 || (order == 0 && !in_turn)) ++t.mismatches;
     }
@@ -144,7 +143,8 @@ SHEAF_HOST_DEVICE inline std::uint64_t load_index(const std::byte* index, std::u
   return load_word(index + i * index_bytes, index_bytes, 0);
 }
 
-/// Position i of a gather index: numbers ascend within a category, so that all of them are there once.
+/// Checks entry i of a gather index: categories ascend, and record numbers ascend within a category. The order is
+/// strict, which also proves that the index is a permutation.
 struct check_gather_index {
   split_source source;
   const std::byte* index;
@@ -168,8 +168,8 @@ struct check_gather_index {
   }
 };
 
-/// Makes a gather index of a scatter index. `gather` holds no number below count before: what a scatter index that is
-/// no permutation leaves out is found then.
+/// Inverts a scatter index into a gather index. `gather` must hold no number below count before, so that an entry that
+/// the scatter index does not name is found out.
 struct invert_index {
   const std::byte* scatter;
   std::byte* gather;
@@ -184,7 +184,7 @@ struct invert_index {
   }
 };
 
-/// Every byte 0xff.
+/// Sets every byte to 0xff.
 struct fill_ones {
   std::byte* bytes;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {

@@ -9,27 +9,30 @@
 namespace sheaf::bench {
 namespace {
 
-constexpr std::array<std::pair<key_shape, std::string_view>, 8> shapes{{
-    {key_shape::uniform, "uniform"},
-    {key_shape::equal, "equal"},
-    {key_shape::two, "two"},
-    {key_shape::sorted, "sorted"},
-    {key_shape::zipf, "zipf"},
-    {key_shape::reverse, "reverse"},
-    {key_shape::few, "few"},
-    {key_shape::nested, "nested"},
+constexpr std::array<std::pair<key_distribution, std::string_view>, 8> distributions{{
+    {key_distribution::uniform, "uniform"},
+    {key_distribution::equal, "equal"},
+    {key_distribution::two, "two"},
+    {key_distribution::sorted, "sorted"},
+    {key_distribution::zipf, "zipf"},
+    {key_distribution::reverse, "reverse"},
+    {key_distribution::few, "few"},
+    {key_distribution::nested, "nested"},
 }};
 
 }  // namespace
 
-std::string_view name(key_shape shape) noexcept { return shapes[static_cast<std::size_t>(shape)].second; }
+std::string_view name(key_distribution distribution) noexcept {
+  return distributions[static_cast<std::size_t>(distribution)].second;
+}
 
-key_shape parse_key_shape(std::string_view text) {
-  for (const auto& [shape, shape_name] : shapes) {
-    if (text == shape_name) return shape;
+key_distribution parse_key_distribution(std::string_view text) {
+  for (const auto& [distribution, distribution_name] : distributions) {
+    if (text == distribution_name) return distribution;
   }
   std::string known;
-  for (const auto& [shape, shape_name] : shapes) known += fmt::format("{}{}", known.empty() ? "" : ", ", shape_name);
+  for (const auto& [distribution, distribution_name] : distributions)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", distribution_name);
   throw error(error_code::bad_argument, fmt::format("'{}' is not a distribution of keys; there are {}", text, known));
 }
 

@@ -42,17 +42,17 @@ class bitmap {
   std::vector<std::uint64_t> words_;
 };
 
-std::uint64_t first_place(const spatter_walk& walk) {
-  return *std::min_element(walk.places.begin(), walk.places.end());
+std::uint64_t first_place(const spatter_sequence& sequence) {
+  return *std::min_element(sequence.places.begin(), sequence.places.end());
 }
 
-// The first step of [0, count) whose offset is at least `least`; offsets never fall.
-std::uint64_t first_step_at(const spatter_walk& walk, std::uint64_t count, std::uint64_t least) {
+// The first step of [0, count) whose offset is at least `least`, by binary search: offsets never decrease.
+std::uint64_t first_step_at(const spatter_sequence& sequence, std::uint64_t count, std::uint64_t least) {
   std::uint64_t low = 0;
   std::uint64_t high = count;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    if (walk.offset(middle) < least) {
+    if (sequence.offset(middle) < least) {
       low = middle + 1;
     } else {
       high = middle;
@@ -61,28 +61,28 @@ std::uint64_t first_step_at(const spatter_walk& walk, std::uint64_t count, std::
   return low;
 }
 
-// Sets a bit of `held` for each entry of the window that holds the value of a writer, of `missed` where one was found
-// that is not there. value_in(step) is a function from j to what the step writes from there.
+// Finds the writers of every entry of a window. Sets the entry's bit in `held` if it holds a writer's value, and in
+// `missed` if some writer's value is not there. value_in(step)(j) is the value that the step writes from entry j.
 template <class ValueIn>
-void mark_writers(const spatter_walk& walk, std::uint64_t first_step, std::uint64_t end_step, std::uint64_t begin,
-                  std::uint64_t end, const std::uint64_t* window, int threads, bitmap& held, bitmap& missed,
-                  ValueIn value_in) {
-  const std::uint64_t length = walk.places.size();
+void mark_writers(const spatter_sequence& sequence, std::uint64_t first_step, std::uint64_t end_step,
+                  std::uint64_t begin, std::uint64_t end, const std::uint64_t* window, int threads, bitmap& held,
+                  bitmap& missed, ValueIn value_in) {
+  const std::uint64_t length = sequence.places.size();
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (std::uint64_t step = first_step; step < end_step; ++step) {
-    const std::uint64_t offset = walk.offset(step);
+    const std::uint64_t offset = sequence.offset(step);
     const auto value = value_in(step);
     for (std::uint64_t j = 0; j < length; ++j) {
-      const std::uint64_t place = walk.places[j] + offset;
+      const std::uint64_t place = sequence.places[j] + offset;
       if (place < begin || place >= end) continue;
       (window[place - begin] == value(j) ? held : missed).set(place - begin);
     }
   }
 }
 
-// Counts what is wrong in a window, and finds the first.
-std::uint64_t sweep(const std::uint64_t* window, std::uint64_t begin, std::uint64_t count, int threads,
-                    const bitmap& held, const bitmap& missed, std::uint64_t& first) {
+// Counts the wrong entries of a window, and finds the first of them.
+std::uint64_t count_wrong_entries(const std::uint64_t* window, std::uint64_t begin, std::uint64_t count, int threads,
+                                  const bitmap& held, const bitmap& missed, std::uint64_t& first) {
   std::uint64_t wrong = 0;
   std::uint64_t lowest = none;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : wrong) reduction(min : lowest)
@@ -90,11 +90,11 @@ std::uint64_t sweep(const std::uint64_t* window, std::uint64_t begin, std::uint6
     const std::uint64_t end = std::min<std::uint64_t>(64, count - w * 64);
     for (std::uint64_t b = 0; b < end; ++b) {
       if ((held.word(w) >> b & 1) != 0) continue;
-      const std::uint64_t at = w * 64 + b;
+      const std::uint64_t entry = w * 64 + b;
       const bool named = (missed.word(w) >> b & 1) != 0;
-      if (!named && window[at] == inputs::record_word(scatter_seed, begin + at, 0)) continue;
+      if (!named && window[entry] == inputs::record_word(scatter_seed, begin + entry, 0)) continue;
       ++wrong;
-      lowest = std::min(lowest, at);
+      lowest = std::min(lowest, entry);
     }
   }
   first = lowest;
@@ -109,8 +109,8 @@ std::uint64_t dense_value(std::uint64_t row, std::uint64_t j, std::uint64_t leng
 
 void check_gathered(const context& ctx, const spatter_config& config, const spatter_chunk& chunk,
                     const std::uint64_t* dense, spatter_faults& faults) {
-  const spatter_walk& walk = config.gather;
-  const std::uint64_t length = walk.places.size();
+  const spatter_sequence& sequence = config.gather;
+  const std::uint64_t length = sequence.places.size();
   const std::uint64_t total = chunk.rows * length;
   constexpr std::uint64_t block = 1 << 14;
   std::vector<std::uint64_t> staging;
@@ -125,7 +125,7 @@ void check_gathered(const context& ctx, const spatter_config& config, const spat
       std::uint64_t step = chunk.first + (done + begin) / length;
       std::uint64_t j = (done + begin) % length;
       for (std::uint64_t e = begin; e < end; ++e) {
-        if (found[e] != inputs::record_word(gather_seed, walk.places[j] + walk.offset(step), 0)) {
+        if (found[e] != inputs::record_word(gather_seed, sequence.places[j] + sequence.offset(step), 0)) {
           ++wrong;
           lowest = std::min(lowest, e);
         }
@@ -139,7 +139,8 @@ void check_gathered(const context& ctx, const spatter_config& config, const spat
     if (wrong == 0 || !faults.first.empty()) continue;
     const std::uint64_t step = chunk.first + (done + lowest) / length;
     const std::uint64_t j = (done + lowest) % length;
-    faults.first = fmt::format("step {}, entry {} is not sparse[{}]", step, j, walk.places[j] + walk.offset(step));
+    faults.first =
+        fmt::format("step {}, entry {} is not sparse[{}]", step, j, sequence.places[j] + sequence.offset(step));
   }
 }
 
@@ -159,10 +160,10 @@ std::uint64_t check_bytes(const context& ctx, const spatter_config& config) {
 
 void check_scattered(const context& ctx, const spatter_config& config, const spatter_layout& layout,
                      const std::uint64_t* sparse, std::uint64_t window_entries, spatter_faults& faults) {
-  const spatter_walk& walk = config.scatter;
-  const std::uint64_t least = first_place(walk);
-  const std::uint64_t most = walk.last_place;
-  const std::uint64_t extent = walk.extent(config.count);
+  const spatter_sequence& sequence = config.scatter;
+  const std::uint64_t least = first_place(sequence);
+  const std::uint64_t most = sequence.last_place;
+  const std::uint64_t extent = sequence.extent(config.count);
   const int threads = jobs::host_threads(ctx);
   std::vector<std::uint64_t> staging;
   bitmap held(window_entries);
@@ -170,12 +171,13 @@ void check_scattered(const context& ctx, const spatter_config& config, const spa
   for (std::uint64_t begin = 0; begin < extent; begin += window_entries) {
     const std::uint64_t count = std::min(window_entries, extent - begin);
     const std::uint64_t* const window = on_host(ctx, sparse + begin, count, staging);
-    const std::uint64_t first_step = first_step_at(walk, config.count, begin > most ? begin - most : 0);
-    const std::uint64_t end_step = begin + count > least ? first_step_at(walk, config.count, begin + count - least) : 0;
+    const std::uint64_t first_step = first_step_at(sequence, config.count, begin > most ? begin - most : 0);
+    const std::uint64_t end_step =
+        begin + count > least ? first_step_at(sequence, config.count, begin + count - least) : 0;
     held.clear();
     missed.clear();
     const auto mark = [&](auto value_in) {
-      mark_writers(walk, first_step, end_step, begin, begin + count, window, threads, held, missed, value_in);
+      mark_writers(sequence, first_step, end_step, begin, begin + count, window, threads, held, missed, value_in);
     };
     if (config.gathers()) {
       mark([&](std::uint64_t step) {
@@ -185,13 +187,13 @@ void check_scattered(const context& ctx, const spatter_config& config, const spa
       });
     } else {
       mark([&](std::uint64_t step) {
-        return [row = step % layout.wrap, length = walk.places.size()](std::uint64_t j) {
+        return [row = step % layout.wrap, length = sequence.places.size()](std::uint64_t j) {
           return dense_value(row, j, length);
         };
       });
     }
     std::uint64_t first = 0;
-    const std::uint64_t wrong = sweep(window, begin, count, threads, held, missed, first);
+    const std::uint64_t wrong = count_wrong_entries(window, begin, count, threads, held, missed, first);
     faults.count += wrong;
     if (wrong == 0 || !faults.first.empty()) continue;
     const bool named = (missed.word(first / 64) >> first % 64 & 1) != 0;

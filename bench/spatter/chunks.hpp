@@ -7,7 +7,8 @@
 
 #include "bench/spatter/file.hpp"
 
-// A pattern's index list is never there as a whole: it is cut into chunks of steps, each one call of the library.
+// A pattern's index list is never in memory as a whole: it is cut into chunks of steps, and a chunk is one library
+// call.
 namespace sheaf::bench {
 
 constexpr std::uint64_t spatter_record_bytes = 8;
@@ -19,13 +20,13 @@ constexpr std::uint64_t spatter_record_bytes = 8;
 struct spatter_layout {
   std::uint64_t rows = 0;        ///< steps of a full chunk
   std::uint64_t dense_rows = 0;  ///< rows of the dense array
-  std::uint64_t wrap = 1;        ///< never more than count; 1 for GS, which has no dense array
+  std::uint64_t wrap = 1;        ///< rows of Spatter's dense array, at most count; 1 for GS, which has none
 };
 
 struct spatter_chunk {
-  std::uint64_t first = 0;  ///< step
+  std::uint64_t first = 0;  ///< first step
   std::uint64_t rows = 0;
-  std::uint64_t dense_row = 0;  ///< of the first step
+  std::uint64_t dense_row = 0;  ///< dense row of the first step
 };
 
 /// Chunks of at most `chunk_indices` entries, or of one step if that has more. Their length is a multiple of wrap and
@@ -33,11 +34,11 @@ struct spatter_chunk {
 spatter_layout lay_out(const spatter_config& config, std::uint64_t chunk_indices);
 spatter_chunk chunk_at(const spatter_config& config, const spatter_layout& layout, std::uint64_t first);
 
-/// Entries of the sparse array from the chunk's base, walk.offset(first), to past its last place.
-std::uint64_t chunk_extent(const spatter_walk& walk, const spatter_chunk& chunk);
+/// Entries of the sparse array from the chunk's base, sequence.offset(first), to past its last place.
+std::uint64_t chunk_extent(const spatter_sequence& sequence, const spatter_chunk& chunk);
 /// The narrowest index that holds every entry of a full chunk's list.
-index_type list_type(const spatter_walk& walk, const spatter_layout& layout);
+index_type list_type(const spatter_sequence& sequence, const spatter_layout& layout);
 /// list[r * places + j] = places[j] + the offset of step `phase + r` relative to step `phase`, in the context's memory.
-void expand_list(const context& ctx, const spatter_walk& walk, std::uint64_t phase, index_span list);
+void expand_list(const context& ctx, const spatter_sequence& sequence, std::uint64_t phase, index_span list);
 
 }  // namespace sheaf::bench

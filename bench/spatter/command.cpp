@@ -21,15 +21,15 @@ std::string printable(std::string text) {
   return text;
 }
 
-std::vector<std::uint64_t> deltas_of(const spatter_walk& walk) {
-  std::vector<std::uint64_t> deltas(walk.offsets.begin() + 1, walk.offsets.end());
-  deltas.push_back(walk.period_delta);
+std::vector<std::uint64_t> deltas_of(const spatter_sequence& sequence) {
+  std::vector<std::uint64_t> deltas(sequence.offsets.begin() + 1, sequence.offsets.end());
+  deltas.push_back(sequence.period_delta);
   for (std::size_t i = deltas.size() - 1; i > 0; --i) deltas[i] -= deltas[i - 1];
   return deltas;
 }
 
-std::string delta_text(const spatter_walk& walk) {
-  return walk.period() == 1 ? fmt::to_string(walk.period_delta) : fmt::format("list of {}", walk.period());
+std::string delta_text(const spatter_sequence& sequence) {
+  return sequence.period() == 1 ? fmt::to_string(sequence.period_delta) : fmt::format("list of {}", sequence.period());
 }
 
 std::string delta_text(const spatter_config& config) {

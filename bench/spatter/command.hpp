@@ -9,12 +9,12 @@ namespace sheaf::bench {
 
 /// What `sheaf-bench spatter FILE` is asked for.
 struct spatter_request {
-  bool asked = false;
+  bool is_requested = false;
   std::string file;
-  std::uint64_t runs = 0;  ///< timed runs of each pattern; 0: the file's nruns, else 10
-  double seconds = 2;      ///< no further run of a pattern begins after so long
+  std::uint64_t runs = 0;  ///< timed runs of each pattern; 0 for the file's nruns, else 10
+  double seconds = 2;      ///< no run of a pattern begins after this time
   bool verify = false;
-  std::string variant;  ///< forced, or empty
+  std::string variant;  ///< variant that has to run; empty for the planner's choice
 };
 
 /// Runs the patterns of a Spatter file and prints a row for each; writes the rows to `json_path` unless it is empty.

@@ -37,13 +37,13 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-std::string shown(const json& value) {
+std::string shortened(const json& value) {
   if (value.is_structured()) return value.is_array() ? fmt::format("a list of {}", value.size()) : "an object";
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   return text.size() <= 40 ? text : text.substr(0, 40) + "...";
 }
 
-// One configuration's fields; counts the pattern entries that it takes against what the file may take.
+// Reads the fields of one configuration, and subtracts its pattern entries from the number that the file may have.
 class config_reader {
  public:
   config_reader(const json& object, std::string place, std::uint64_t& entries_left)
@@ -65,13 +65,13 @@ class config_reader {
 
   std::string text(const char* field, const char* otherwise) const {
     if (!has(field)) return otherwise;
-    if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shown(object_[field])));
+    if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shortened(object_[field])));
     return object_[field].get<std::string>();
   }
 
   std::vector<std::uint64_t> numbers(const char* field) {
     const json& list = object_[field];
-    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shown(list)));
+    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shortened(list)));
     take(field, list.size());
     std::vector<std::uint64_t> values;
     values.reserve(list.size());
@@ -79,7 +79,7 @@ class config_reader {
     return values;
   }
 
-  // Entries cut to pattern-size and folded into boundary, in Spatter's order.
+  // A pattern's entries, cut to pattern-size and then taken modulo boundary, in Spatter's order.
   spatter_pattern pattern(const char* field) {
     spatter_pattern made;
     if (object_[field].is_string()) {
@@ -122,7 +122,7 @@ class config_reader {
         value.get<double>() <= static_cast<double>(most_spatter_number)) {
       return static_cast<std::uint64_t>(value.get<double>());
     }
-    fail(fmt::format("{} is {}, not a whole number from {} to {}", what, shown(value), least, most_spatter_number));
+    fail(fmt::format("{} is {}, not a whole number from {} to {}", what, shortened(value), least, most_spatter_number));
   }
 
   void take(const char* field, std::uint64_t entries) {
@@ -146,36 +146,36 @@ spatter_kernel read_kernel(const config_reader& in) {
                       text.size() <= 40 ? text : text.substr(0, 40) + "..."));
 }
 
-spatter_walk constant_walk(spatter_pattern pattern, std::uint64_t delta) {
+spatter_sequence constant_sequence(spatter_pattern pattern, std::uint64_t delta) {
   return {std::move(pattern.entries), 0, {0}, pattern.delta.value_or(delta)};
 }
 
-// The walk of every kernel but GS, which has a delta for each side and no list of them.
-spatter_walk single_walk(config_reader& in, spatter_kernel kernel) {
+// The sequence of every kernel but GS. GS has one delta for each side, and no list of deltas.
+spatter_sequence single_sequence(config_reader& in, spatter_kernel kernel) {
   spatter_pattern pattern = in.required_pattern("pattern", kernel);
-  if (!in.has("deltas")) return constant_walk(std::move(pattern), in.number("delta", default_delta, 0));
+  if (!in.has("deltas")) return constant_sequence(std::move(pattern), in.number("delta", default_delta, 0));
   if (in.has("delta")) in.fail("delta and deltas are both there");
   const std::vector<std::uint64_t> deltas = in.numbers("deltas");
-  spatter_walk walk{std::move(pattern.entries), 0, {}, 0};
-  walk.offsets.reserve(deltas.size());
+  spatter_sequence sequence{std::move(pattern.entries), 0, {}, 0};
+  sequence.offsets.reserve(deltas.size());
   for (const std::uint64_t delta : deltas) {
-    walk.offsets.push_back(walk.period_delta);
-    walk.period_delta += delta;
-    if (walk.period_delta > most_size) in.fail(fmt::format("deltas add up to more than {}", most_size));
+    sequence.offsets.push_back(sequence.period_delta);
+    sequence.period_delta += delta;
+    if (sequence.period_delta > most_size) in.fail(fmt::format("deltas add up to more than {}", most_size));
   }
-  return walk;
+  return sequence;
 }
 
-// places[inner[j]] for every j.
-void compose(config_reader& in, spatter_walk& walk, const char* field, spatter_kernel kernel) {
+// Replaces the places by places[inner[j]] for every j, where inner is the pattern of this field.
+void compose(config_reader& in, spatter_sequence& sequence, const char* field, spatter_kernel kernel) {
   std::vector<std::uint64_t> inner = in.required_pattern(field, kernel).entries;
   for (std::uint64_t j = 0; j < inner.size(); ++j) {
-    if (inner[j] >= walk.places.size()) {
-      in.fail(fmt::format("{}[{}] is {}, pattern has {} entries", field, j, inner[j], walk.places.size()));
+    if (inner[j] >= sequence.places.size()) {
+      in.fail(fmt::format("{}[{}] is {}, pattern has {} entries", field, j, inner[j], sequence.places.size()));
     }
-    inner[j] = walk.places[inner[j]];
+    inner[j] = sequence.places[inner[j]];
   }
-  walk.places = std::move(inner);
+  sequence.places = std::move(inner);
 }
 
 void check_sizes(const config_reader& in, const spatter_config& config) {
@@ -191,12 +191,12 @@ void check_sizes(const config_reader& in, const spatter_config& config) {
     in.fail(
         fmt::format("pattern of {} entries, wrap {}: more than {} in all", config.length(), config.wrap, most_size));
   }
-  for (const spatter_walk* walk : {&config.gather, &config.scatter}) {
-    if (walk->places.empty()) continue;
+  for (const spatter_sequence* sequence : {&config.gather, &config.scatter}) {
+    if (sequence->places.empty()) continue;
     const std::uint64_t steps = config.count - 1;
-    if (past(steps / walk->period(), walk->period_delta, walk->offsets.back() + walk->last_place)) {
-      in.fail(fmt::format("largest place {}, deltas of {} in {} steps, count {}: past {}", walk->last_place,
-                          walk->period_delta, walk->period(), config.count, most_size));
+    if (past(steps / sequence->period(), sequence->period_delta, sequence->offsets.back() + sequence->last_place)) {
+      in.fail(fmt::format("largest place {}, deltas of {} in {} steps, count {}: past {}", sequence->last_place,
+                          sequence->period_delta, sequence->period(), config.count, most_size));
     }
   }
 }
@@ -216,15 +216,15 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
 
   switch (config.kernel) {
     case spatter_kernel::gather:
-    case spatter_kernel::multi_gather: config.gather = single_walk(in, config.kernel); break;
+    case spatter_kernel::multi_gather: config.gather = single_sequence(in, config.kernel); break;
     case spatter_kernel::scatter:
-    case spatter_kernel::multi_scatter: config.scatter = single_walk(in, config.kernel); break;
+    case spatter_kernel::multi_scatter: config.scatter = single_sequence(in, config.kernel); break;
     case spatter_kernel::gather_scatter:
       if (in.has("deltas")) in.fail("deltas do not go with kernel GS");
-      config.gather = constant_walk(in.required_pattern("pattern-gather", config.kernel),
-                                    in.number("delta-gather", default_delta, 0));
-      config.scatter = constant_walk(in.required_pattern("pattern-scatter", config.kernel),
-                                     in.number("delta-scatter", default_delta, 0));
+      config.gather = constant_sequence(in.required_pattern("pattern-gather", config.kernel),
+                                        in.number("delta-gather", default_delta, 0));
+      config.scatter = constant_sequence(in.required_pattern("pattern-scatter", config.kernel),
+                                         in.number("delta-scatter", default_delta, 0));
       if (config.gather.places.size() != config.scatter.places.size()) {
         in.fail(fmt::format("pattern-gather has {} entries, pattern-scatter {}", config.gather.places.size(),
                             config.scatter.places.size()));
@@ -232,14 +232,15 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
   }
   if (config.kernel == spatter_kernel::multi_gather) compose(in, config.gather, "pattern-gather", config.kernel);
   if (config.kernel == spatter_kernel::multi_scatter) compose(in, config.scatter, "pattern-scatter", config.kernel);
-  for (spatter_walk* walk : {&config.gather, &config.scatter}) {
-    if (!walk->places.empty()) walk->last_place = *std::max_element(walk->places.begin(), walk->places.end());
+  for (spatter_sequence* sequence : {&config.gather, &config.scatter}) {
+    if (!sequence->places.empty())
+      sequence->last_place = *std::max_element(sequence->places.begin(), sequence->places.end());
   }
   check_sizes(in, config);
   return config;
 }
 
-// A list of objects of lists is as deep as a file gets; more is refused before it can exhaust the stack.
+// A pattern file is a list of objects of lists. Deeper nesting is refused before it can exhaust the stack.
 json parse_json(std::string_view text, const std::string& origin) {
   try {
     return json::parse(text, [&](int depth, json::parse_event_t, json&) {
@@ -269,7 +270,8 @@ std::vector<spatter_config> parse_spatter(std::string_view text, const std::stri
                                           const spatter_limits& limits) {
   const json document = parse_json(text, origin);
   if (!document.is_array() || document.empty()) {
-    throw error(error_code::bad_input, fmt::format("{}: is {}, not a list of configurations", origin, shown(document)));
+    throw error(error_code::bad_input,
+                fmt::format("{}: is {}, not a list of configurations", origin, shortened(document)));
   }
   std::uint64_t entries_left = limits.most_entries;
   std::vector<spatter_config> configs;

@@ -14,12 +14,12 @@ enum class spatter_kernel : std::uint8_t { gather, scatter, gather_scatter, mult
 /// "Gather", "Scatter", "GS", "MultiGather", "MultiScatter".
 std::string_view name(spatter_kernel kernel) noexcept;
 
-/// The places of a sparse array that a kernel visits: places[j] + offset(step) for every j in every step.
-struct spatter_walk {
+/// The sequence of sparse entries that a kernel accesses: places[j] + offset(step) for every j in every step.
+struct spatter_sequence {
   std::vector<std::uint64_t> places;
-  std::uint64_t last_place = 0;           ///< the largest of them
-  std::vector<std::uint64_t> offsets{0};  ///< of the steps of the first period
-  std::uint64_t period_delta = 0;         ///< from one period to the next
+  std::uint64_t last_place = 0;           ///< largest of places
+  std::vector<std::uint64_t> offsets{0};  ///< offsets of the steps of the first period
+  std::uint64_t period_delta = 0;         ///< offset of a period from the one before
 
   std::uint64_t period() const noexcept { return offsets.size(); }
   std::uint64_t offset(std::uint64_t step) const noexcept {
@@ -34,11 +34,11 @@ struct spatter_config {
   std::uint64_t number = 0;  ///< counted from 0, as Spatter does
   std::string name;
   spatter_kernel kernel = spatter_kernel::gather;
-  spatter_walk gather;   ///< where it reads; empty places if it does not gather
-  spatter_walk scatter;  ///< where it writes; empty places if it does not scatter
+  spatter_sequence gather;   ///< entries that are read; no places if the kernel does not gather
+  spatter_sequence scatter;  ///< entries that are written; no places if the kernel does not scatter
   std::uint64_t count = 1024;
   std::uint64_t wrap = 1;  ///< rows of the dense array
-  std::uint64_t runs = 0;  ///< 0: the file does not say
+  std::uint64_t runs = 0;  ///< the file's nruns; 0 where it has none
 
   bool gathers() const noexcept { return !gather.places.empty(); }
   bool scatters() const noexcept { return !scatter.places.empty(); }
@@ -46,9 +46,9 @@ struct spatter_config {
   std::uint64_t length() const noexcept { return gathers() ? gather.places.size() : scatter.places.size(); }
 };
 
-/// Bounds on what a file may ask of the parser itself.
+/// Bounds on the memory that parsing a file may take.
 struct spatter_limits {
-  std::uint64_t most_entries = std::uint64_t{1} << 28;  ///< of all patterns of a file together
+  std::uint64_t most_entries = std::uint64_t{1} << 28;  ///< entries of all patterns of a file together
 };
 
 /// Reads a file's text. Fields are those of Spatter 2: name, kernel, pattern, pattern-gather, pattern-scatter, delta,
@@ -58,7 +58,7 @@ struct spatter_limits {
 /// @throws error(bad_input) naming origin, configuration, field and value.
 std::vector<spatter_config> parse_spatter(std::string_view text, const std::string& origin,
                                           const spatter_limits& limits = {});
-/// The same from a file.
+/// Reads and parses a file. @throws error(bad_input)
 std::vector<spatter_config> load_spatter(const std::string& path);
 
 }  // namespace sheaf::bench

@@ -10,7 +10,7 @@
 namespace sheaf::bench {
 namespace {
 
-std::string shown(std::string_view text) {
+std::string shortened(std::string_view text) {
   return text.size() <= 40 ? std::string(text) : fmt::format("{}...", text.substr(0, 40));
 }
 
@@ -24,14 +24,14 @@ std::vector<std::string_view> fields_of(std::string_view text, char separator) {
   }
 }
 
-// One pattern's text, and what its messages say.
+// The text of one pattern, and its place for error messages.
 struct source {
   std::string_view text;
   const std::string& place;
   std::uint64_t most_entries;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw error(error_code::bad_input, fmt::format("{}: '{}': {}", place, shown(text), what));
+    throw error(error_code::bad_input, fmt::format("{}: '{}': {}", place, shortened(text), what));
   }
 
   std::uint64_t number(std::string_view digits, std::string_view what, std::uint64_t least) const {
@@ -39,8 +39,8 @@ struct source {
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (failure != std::errc{} || end != digits.data() + digits.size() || value < least ||
         value > most_spatter_number) {
-      fail(
-          fmt::format("{} is '{}', not a whole number from {} to {}", what, shown(digits), least, most_spatter_number));
+      fail(fmt::format("{} is '{}', not a whole number from {} to {}", what, shortened(digits), least,
+                       most_spatter_number));
     }
     return value;
   }
@@ -58,7 +58,7 @@ struct source {
     return length;
   }
 
-  // a * b, both of them at most most_spatter_number.
+  // The checked product of a and b, which are at most most_spatter_number each.
   std::uint64_t product(std::uint64_t a, std::uint64_t b, std::string_view what) const {
     std::uint64_t value = 0;
     if (__builtin_mul_overflow(a, b, &value) || value > most_spatter_number) {
@@ -80,7 +80,7 @@ spatter_pattern uniform(const source& in, const std::vector<std::string_view>& f
   return pattern;
 }
 
-// Runs of stride one; the entry at each gap location is a gap past the one before it.
+// MS1, mostly stride one: entries ascend by 1, but at each gap location by the gap.
 spatter_pattern mostly_stride_one(const source& in, const std::vector<std::string_view>& fields) {
   if (fields.size() != 4) in.fail("is not MS1:LENGTH:LOCATIONS:GAPS");
   const std::uint64_t length = in.length(fields[1]);
@@ -99,7 +99,7 @@ spatter_pattern mostly_stride_one(const source& in, const std::vector<std::strin
   spatter_pattern pattern;
   pattern.entries.resize(length);
   std::uint64_t next_gap = 0;
-  std::uint64_t past = 0;  // one past the entry before
+  std::uint64_t past = 0;  // the previous entry plus 1
   for (std::uint64_t i = 0; i < length; ++i) {
     const bool at_gap = next_gap < locations.size() && locations[next_gap] == i;
     past += at_gap ? gaps[gaps.size() == 1 ? 0 : next_gap] : 1;

@@ -9,13 +9,13 @@
 // The patterns that Spatter's input files write as text instead of as a list of numbers.
 namespace sheaf::bench {
 
-/// Larger numbers in a pattern file are refused: 2^48 doubles are more than any memory holds, and sums and products
-/// of what is left are safe to check.
+/// The largest number that a pattern file may have. 2^48 doubles are more than any memory holds, and sums and products
+/// of smaller numbers can be checked for overflow.
 constexpr std::uint64_t most_spatter_number = std::uint64_t{1} << 48;
 
 struct spatter_pattern {
   std::vector<std::uint64_t> entries;
-  std::optional<std::uint64_t> delta;  ///< where the generator sets it
+  std::optional<std::uint64_t> delta;  ///< set if the generator gives it
 };
 
 /// Expands UNIFORM:LENGTH:STRIDE[:DELTA|NR], MS1:LENGTH:LOCATIONS:GAPS, LAPLACIAN:DIMENSION:ORDER:SIZE or a list such

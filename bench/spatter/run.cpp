@@ -20,12 +20,12 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t default_runs = 10;
-constexpr std::uint64_t dense_seed = 0xe77;  // what dense rows hold before a gather
+constexpr std::uint64_t dense_seed = 0xe77;  // seed of what dense rows hold before a gather
 constexpr std::uint64_t staged_entries = std::uint64_t{1} << 22;
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-// What the scatters of a chunk read, in its dense rows.
+// Fills the dense rows that the scatters of a chunk read.
 void fill_dense(const context& ctx, std::uint64_t* dense, std::uint64_t rows, std::uint64_t length,
                 std::uint64_t wrap) {
   const std::uint64_t total = rows * length;
@@ -43,18 +43,18 @@ void fill_dense(const context& ctx, std::uint64_t* dense, std::uint64_t rows, st
   }
 }
 
-std::uint64_t list_bytes(const spatter_walk& walk, const spatter_layout& layout) {
-  return walk.places.empty() ? 0 : layout.rows * walk.places.size() * bytes(list_type(walk, layout));
+std::uint64_t list_bytes(const spatter_sequence& sequence, const spatter_layout& layout) {
+  return sequence.places.empty() ? 0 : layout.rows * sequence.places.size() * bytes(list_type(sequence, layout));
 }
 
-std::uint64_t sparse_bytes(const spatter_walk& walk, std::uint64_t count) {
-  return walk.places.empty() ? 0 : walk.extent(count) * spatter_record_bytes;
+std::uint64_t sparse_bytes(const spatter_sequence& sequence, std::uint64_t count) {
+  return sequence.places.empty() ? 0 : sequence.extent(count) * spatter_record_bytes;
 }
 
-// The part of the sparse array that a chunk's list counts from.
+// The part of the sparse array that begins at the chunk's base, which its index list counts from.
 template <class Records>
-Records sparse_view(const buffer& sparse, const spatter_walk& walk, const spatter_chunk& chunk) {
-  return {sparse.data() + walk.offset(chunk.first) * spatter_record_bytes, chunk_extent(walk, chunk),
+Records sparse_view(const buffer& sparse, const spatter_sequence& sequence, const spatter_chunk& chunk) {
+  return {sparse.data() + sequence.offset(chunk.first) * spatter_record_bytes, chunk_extent(sequence, chunk),
           spatter_record_bytes};
 }
 
@@ -69,34 +69,34 @@ std::uint64_t available_host_bytes() {
   return static_cast<std::uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-spatter_need memory_needed(const context& ctx, const spatter_config& config, const spatter_settings& settings) {
+spatter_memory memory_needed(const context& ctx, const spatter_config& config, const spatter_settings& settings) {
   const spatter_layout layout = lay_out(config, settings.chunk_indices);
-  spatter_need need;
-  need.context_bytes = layout.dense_rows * config.length() * spatter_record_bytes;
-  for (const spatter_walk* walk : {&config.gather, &config.scatter}) {
-    need.context_bytes += sparse_bytes(*walk, config.count) + list_bytes(*walk, layout);
+  spatter_memory needed;
+  needed.context_bytes = layout.dense_rows * config.length() * spatter_record_bytes;
+  for (const spatter_sequence* sequence : {&config.gather, &config.scatter}) {
+    needed.context_bytes += sparse_bytes(*sequence, config.count) + list_bytes(*sequence, layout);
   }
-  if (ctx.backend() != backend_kind::cpu) need.host_bytes += staged_entries * 8;
-  if (settings.verify) need.host_bytes += check_bytes(ctx, config);
-  return need;
+  if (ctx.backend() != backend_kind::cpu) needed.host_bytes += staged_entries * 8;
+  if (settings.verify) needed.host_bytes += check_bytes(ctx, config);
+  return needed;
 }
 
 spatter_session::spatter_session(const context& ctx, spatter_settings settings)
     : ctx_(ctx), settings_(std::move(settings)) {}
 
 void spatter_session::take_memory(const spatter_config& config) {
-  spatter_need need = memory_needed(ctx_, config, settings_);
+  spatter_memory needed = memory_needed(ctx_, config, settings_);
   const bool on_host = ctx_.backend() == backend_kind::cpu;
   std::uint64_t available = available_host_bytes();
   if (on_host) {
-    need.host_bytes += need.context_bytes;
+    needed.host_bytes += needed.context_bytes;
     for (const buffer* held : {&gather_.sparse, &gather_.list, &scatter_.sparse, &scatter_.list, &dense_}) {
       available += held->size();
     }
   }
-  if (need.host_bytes > available) {
+  if (needed.host_bytes > available) {
     throw error(error_code::out_of_memory,
-                fmt::format("needs {} bytes of host memory, {} are available", need.host_bytes, available));
+                fmt::format("needs {} bytes of host memory, {} are available", needed.host_bytes, available));
   }
   const auto too_small = [](const buffer& held, std::uint64_t bytes) { return bytes == 0 || held.size() < bytes; };
   const std::uint64_t dense_bytes = layout_.dense_rows * config.length() * spatter_record_bytes;
@@ -105,7 +105,7 @@ void spatter_session::take_memory(const spatter_config& config) {
                                                       {&scatter_.sparse, sparse_bytes(config.scatter, config.count)},
                                                       {&scatter_.list, list_bytes(config.scatter, layout_)},
                                                       {&dense_, dense_bytes}};
-  // All that does not fit is given back before the first of them is taken.
+  // Every buffer that is too small is released before the first new one is allocated.
   for (const auto& [held, bytes] : wanted) {
     if (too_small(*held, bytes)) *held = buffer{};
   }
@@ -133,17 +133,19 @@ void spatter_session::fill(const spatter_config& config) {
   }
 }
 
-bool spatter_session::list_serves(const spatter_walk& walk, const side& s, const spatter_chunk& chunk) const {
-  return walk.places.empty() || (s.rows >= chunk.rows && s.phase == chunk.first % walk.period());
+bool spatter_session::list_is_current(const spatter_sequence& sequence, const sparse_side& side,
+                                      const spatter_chunk& chunk) const {
+  return sequence.places.empty() || (side.rows >= chunk.rows && side.phase == chunk.first % sequence.period());
 }
 
 void spatter_session::make_lists(const spatter_config& config, const spatter_chunk& chunk) {
-  const auto make = [&](const spatter_walk& walk, side& s) {
-    if (list_serves(walk, s, chunk)) return;
-    s.type = list_type(walk, layout_);
-    s.phase = chunk.first % walk.period();
-    s.rows = chunk.rows;
-    expand_list(ctx_, walk, s.phase, index_span(s.list.data(), s.rows * walk.places.size(), s.type));
+  const auto make = [&](const spatter_sequence& sequence, sparse_side& side) {
+    if (list_is_current(sequence, side, chunk)) return;
+    side.type = list_type(sequence, layout_);
+    side.phase = chunk.first % sequence.period();
+    side.rows = chunk.rows;
+    expand_list(ctx_, sequence, side.phase,
+                index_span(side.list.data(), side.rows * sequence.places.size(), side.type));
   };
   make(config.gather, gather_);
   make(config.scatter, scatter_);
@@ -165,13 +167,14 @@ void spatter_session::move(const spatter_config& config, const spatter_chunk& ch
   }
 }
 
-// Seconds for the whole pattern, without the making of lists; with `faults` gathered chunks are checked on the way.
-double spatter_session::pass(const spatter_config& config, spatter_faults* faults) {
+// Runs the whole pattern and returns its seconds without the time for making index lists. If faults is not null, every
+// gathered chunk is checked.
+double spatter_session::run_once(const spatter_config& config, spatter_faults* faults) {
   double seconds = 0;
   clock::time_point start = clock::now();
   for (std::uint64_t first = 0; first < config.count;) {
     const spatter_chunk chunk = chunk_at(config, layout_, first);
-    if (!list_serves(config.gather, gather_, chunk) || !list_serves(config.scatter, scatter_, chunk)) {
+    if (!list_is_current(config.gather, gather_, chunk) || !list_is_current(config.scatter, scatter_, chunk)) {
       ctx_.wait();
       seconds += seconds_since(start);
       make_lists(config, chunk);
@@ -220,12 +223,12 @@ spatter_result spatter_session::run(const spatter_config& config) {
   result.variant = variants(config);
   if (settings_.verify) {
     result.faults.emplace();
-    pass(config, &*result.faults);
+    run_once(config, &*result.faults);
     if (config.scatters()) {
       check_scattered(ctx_, config, layout_, scatter_.sparse.as<std::uint64_t>(), check_window(config), *result.faults);
     }
   } else {
-    move(config, first);  // takes scratch and starts threads, so that the first timed run need not
+    move(config, first);  // warm-up: allocates scratch and starts threads
     ctx_.wait();
   }
 
@@ -233,7 +236,7 @@ spatter_result spatter_session::run(const spatter_config& config) {
   std::vector<double> times;
   const clock::time_point start = clock::now();
   do {
-    times.push_back(pass(config, nullptr));
+    times.push_back(run_once(config, nullptr));
   } while (times.size() < wanted && seconds_since(start) < settings_.most_seconds);
   std::sort(times.begin(), times.end());
   result.runs = times.size();

@@ -1,0 +1,187 @@
+"""script/update-tables on results that are made here: what it writes, and what it says of files it cannot use."""
+
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "script" / "update-tables"
+EMPTY_README = "\n".join(f"<!-- table: {name} -->\nold\n<!-- end -->" for name in ("headline", "slower", "summary"))
+
+
+def load_script():
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("update_tables", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("update_tables", loader))
+    loader.exec_module(module)
+    return module
+
+
+TABLES = load_script()
+
+
+def row(problem, who, seconds, backend="cuda", **changed):
+    variant = f"{backend}.direct" if who == "sheaf" else ""
+    return {"problem": problem, "backend": backend, "who": who, "variant": variant, "machine": "NVIDIA H200",
+            "median_seconds": seconds, "bytes_per_second": 1e9, "verified": True, **changed}
+
+
+def headlines():
+    rows = []
+    for name in TABLES.HEADLINES:
+        backend, problem = name.split(" ")
+        rows += [row(problem, "sheaf", 1e-3, backend), row(problem, "peer", 2e-3, backend)]
+    return rows
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.readme = self.folder / "README.md"
+        self.page = self.folder / "results.md"
+        self.readme.write_text(EMPTY_README, encoding="utf-8")
+        (self.folder / "results").mkdir()
+
+    def put(self, name, rows, recorded="2026-01-01T00:00:00Z"):
+        document = {"schema_version": 1, "recorded": recorded, "rows": rows}
+        (self.folder / "results" / name).write_text(json.dumps(document), encoding="utf-8")
+
+    def run_script(self, *options):
+        return subprocess.run(
+            [sys.executable, str(SCRIPT), "--results", str(self.folder / "results"), "--readme", str(self.readme),
+             "--page", str(self.page), *options], capture_output=True, text=True, check=False)
+
+    def lines_of(self, rows, table="slower"):
+        self.put("a.json", headlines() + rows)
+        done = self.run_script()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.readme.read_text(encoding="utf-8")
+        return text.split(f"<!-- table: {table} -->\n")[1].split("\n<!-- end -->")[0].split("\n")[2:]
+
+
+class Tables(Folder):
+    def test_check_fails_until_they_are_written(self):
+        self.put("a.json", headlines())
+        before = self.run_script("--check")
+        self.assertEqual(before.returncode, 1)
+        self.assertIn("run script/update-tables", before.stderr)
+        self.assertEqual(self.readme.read_text(encoding="utf-8"), EMPTY_README)
+        self.assertFalse(self.page.exists())
+        self.assertEqual(self.run_script().returncode, 0)
+        after = self.run_script("--check")
+        self.assertEqual((after.returncode, after.stdout), (0, ""), after.stderr)
+
+    def test_check_fails_where_a_figure_is_typed(self):
+        self.put("a.json", headlines())
+        self.run_script()
+        self.readme.write_text(self.readme.read_text(encoding="utf-8").replace("2.00", "3.00"), encoding="utf-8")
+        self.assertEqual(self.run_script("--check").returncode, 1)
+
+    def test_text_outside_stays(self):
+        self.readme.write_text("above\n" + EMPTY_README + "\nbelow\n", encoding="utf-8")
+        self.put("a.json", headlines())
+        self.assertEqual(self.run_script().returncode, 0)
+        text = self.readme.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("above\n<!-- table: headline -->\n| "))
+        self.assertTrue(text.endswith("\n<!-- end -->\nbelow\n"))
+        self.assertNotIn("\nold\n", text)
+
+    def test_factor_is_over_the_best_peer(self):
+        name = "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=4096"
+        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 9e-3), row(name, "cub.sort_reduce", 8e-4),
+                               row(name, "cuda.atomic", 1e-4, variant="cuda.atomic")])
+        self.assertEqual(lines, ["| `scatter_reduce` | floats in any order; values of 4 bytes into 2^10 slots, Zipf | H200 "
+                                 "| 2^12 | CUB sort and reduction | 0.80 | 1 of 2 |"])
+
+    def test_slower_rows_are_grouped_worst_first_and_none_is_left_out(self):
+        rows = []
+        for width, count, factor in ((4, 2**18, 0.68), (4, 2**27, 0.87), (8, 2**27, 0.9), (8, 2**20, 0.97)):
+            name = f"split/uniform:b8/r{width}/own/n={count}"
+            rows += [row(name, "sheaf", 1e-3), row(name, "cub", factor * 1e-3)]
+        name = "sort_keys/nested/r4/u32/n=4096"
+        rows += [row(name, "sheaf", 1e-3), row(name, "cub", 5e-4)]
+        self.assertEqual(self.lines_of(rows), [
+            "| `sort_keys` | keys of 4 bytes (u32), nested | H200 | 2^12 | CUB radix sort | 0.50 | 1 of 1 |",
+            "| `split` | records of 4, 8 bytes by 8 bits of keys that lie in the record, uniform | H200 | 2^18 to 2^27 | "
+            "CUB radix sort | 0.68 to 0.90 | 3 of 5 |"])
+        page = self.page.read_text(encoding="utf-8")
+        self.assertIn("| 4 | own | uniform:b8 | CUB radix sort | **0.68** |  | **0.87** |  |", page)
+
+    def test_rounding_does_not_hide_that_a_row_is_slower(self):
+        name = "sort_keys/nested/r4/u32/n=4096"
+        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "cub", 0.9699e-3)])
+        self.assertIn("| 0.969 |", lines[0])
+
+    def test_newest_file_counts(self):
+        name = TABLES.HEADLINES[0].split(" ")[1]
+        self.put("b.json", [row(name, "sheaf", 1e-3), row(name, "thrust", 7e-3)], "2025-01-01T00:00:00Z")
+        self.assertIn("| 2.00 |", self.lines_of([], "headline")[0])
+        self.put("b.json", [row(name, "sheaf", 1e-3), row(name, "thrust", 7e-3)], "2026-01-01T00:00:01Z")
+        self.assertIn("| 7.00 |", self.lines_of([], "headline")[0])
+
+    def test_summary_counts_rows(self):
+        name = "sort_gather_index/nested/r4/u32/n=4096"
+        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "cub", 5e-4)], "summary")
+        index = [line for line in lines if line.startswith("| `sort_gather_index`")]
+        self.assertEqual(index, ["| `sort_gather_index` | H200 | 4 | 2^12 to 2^28 | 2 | 1.00 | 50 % | 0.50 | "
+                                 "`nested/r4/u32/n=4096` |"])
+
+
+class Errors(Folder):
+    def expect(self, message):
+        done = self.run_script()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertFalse(self.page.exists())
+
+    def test_row_and_field_are_named(self):
+        name = "gather/identity/r4/u32/n=4"
+        for changed, message in (({"median_seconds": None}, "median_seconds is None"),
+                                 ({"median_seconds": -1}, "median_seconds is -1"),
+                                 ({"median_seconds": True}, "median_seconds is True"),
+                                 ({"median_seconds": float("nan")}, "median_seconds is nan"),
+                                 ({"verified": False}, "the answer was not verified")):
+            self.put("bad.json", [row(name, "thrust", 1), row(name, "sheaf", 1, **changed)])
+            self.expect(f"bad.json: row 1 ({name}/sheaf): {message}")
+        self.put("bad.json", [row(name, "sheaf", 1, machine=7)])
+        self.expect("bad.json: row 0: machine is 7, not a string")
+        self.put("bad.json", [row("gather", "sheaf", 1)])
+        self.expect("bad.json: problem 'gather' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
+
+    def test_files_that_are_no_results(self):
+        for text, message in (("{", "bad.json: "), ("[]", "schema_version is not 1"),
+                              ('{"schema_version": 1}', "recorded is None"),
+                              ('{"schema_version": 1, "recorded": "2026-01-01T00:00:00Z"}', "rows is missing")):
+            (self.folder / "results" / "bad.json").write_text(text, encoding="utf-8")
+            self.expect(message)
+
+    def test_headline_without_a_row(self):
+        name = "gather/identity/r4/u32/n=4"
+        self.put("a.json", [row(name, "sheaf", 1), row(name, "thrust", 1)])
+        self.expect(f"no results file has '{TABLES.HEADLINES[0]}'")
+
+    def test_readme_without_a_table(self):
+        self.put("a.json", headlines())
+        for text, message in ((EMPTY_README.replace("table: slower", "slower"), "no table ends here"),
+                              (EMPTY_README.replace("table: slower", "table: faster"), "table faster is unknown"),
+                              (EMPTY_README[:-len("<!-- end -->")], "table summary has no end"),
+                              ("", "no table headline")):
+            self.readme.write_text(text, encoding="utf-8")
+            self.expect(message)
+
+    def test_two_files_of_one_time(self):
+        self.put("a.json", headlines())
+        self.put("b.json", headlines())
+        self.expect("were recorded at the same time")
+
+
+if __name__ == "__main__":
+    unittest.main()
