@@ -1,6 +1,8 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
+#include <sheaf/context.hpp>
+
+#include "cuda/sort/words/word_sort.hpp"
 
 // A sort from the lowest digit up, each pass of which reads and writes the words once (Onesweep): for keys of 4 bytes
 // that the sort from the highest digit down has trouble with.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
+#include "cuda/sort/words/word_sort.hpp"
 #include "primitives/sort.hpp"
 
 // In what shape the rows of a sort are sorted on the device.

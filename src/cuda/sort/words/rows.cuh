@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
 #include "cuda/sort/words/limbs.cuh"
+#include "cuda/sort/words/word_sort.hpp"
 
 // Words and the rows that they stand for: put together before a sort, taken apart after it.
 namespace sheaf::cuda {
