@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/device/state.hpp"
-#include "cuda/sort/onesweep/kernel.cuh"
+#include "cuda/sort/onesweep/pass.cuh"
 
 namespace sheaf::cuda {
 namespace {
