@@ -3,28 +3,34 @@
 #include <cstdint>
 #include <type_traits>
 
+// The digit of a radix pass, and the values that words carry through it.
 namespace sheaf::cuda {
 
-constexpr int radix_bins = 256;
 constexpr std::uint32_t radix_bits = 8;
+constexpr int radix_bins = 1 << radix_bits;
 
-/// How words are sorted.
+/// Where a kernel finds the payload of a word. Every mode but `none` asks for a stable sort.
 enum class payload_mode {
-  nothing,   ///< words of equal keys are equal, or differ in bits that are sorted by as well
-  order,     ///< they keep their order
-  values_4,  ///< the same, and each word has a value of 4 bytes in an array of its own
-  values_8,
-  values_16,  ///< in sort_onesweep.cuh alone
+  none,       ///< words of equal keys are identical, or the bits in which they differ are sorted by as well
+  in_word,    ///< the payload is the low bits of the word
+  values_4,   ///< values of 4 bytes lie in an array of their own, one for each word
+  values_8,   ///< values of 8 bytes lie in an array of their own
+  values_16,  ///< values of 16 bytes lie in an array of their own; onesweep alone takes them
 };
-constexpr bool keeps_order(payload_mode k) { return k != payload_mode::nothing; }
-constexpr std::uint32_t value_bytes_of(payload_mode k) {
-  return k == payload_mode::values_4 ? 4 : k == payload_mode::values_8 ? 8 : k == payload_mode::values_16 ? 16 : 0;
+constexpr bool is_stable(payload_mode mode) { return mode != payload_mode::none; }
+constexpr std::uint32_t value_bytes_of(payload_mode mode) {
+  switch (mode) {
+    case payload_mode::values_4: return 4;
+    case payload_mode::values_8: return 8;
+    case payload_mode::values_16: return 16;
+    default: return 0;
+  }
 }
 template <payload_mode Payload>
 using sort_value = std::conditional_t<Payload == payload_mode::values_16, uint4,
                                       std::conditional_t<Payload == payload_mode::values_8, uint2, std::uint32_t>>;
 
-/// Value i of an array, or i itself where there is none: the numbers of rows.
+/// Value i of an array, or the row number i where `values` is null.
 template <class Value>
 __device__ __forceinline__ Value value_at(const Value* values, std::uint32_t i) {
   if (values != nullptr) return __ldcs(values + i);
