@@ -9,8 +9,8 @@
 // the buckets nor how many levels it takes.
 namespace sheaf::cuda {
 
-std::uint64_t msd_scratch_bytes(const msd_sort& s);
+std::uint64_t msd_scratch_bytes(const word_sort& s);
 /// Queues the sort; scratch is free again when the stream is past it.
-void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch);
+void run_msd_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch);
 
 }  // namespace sheaf::cuda

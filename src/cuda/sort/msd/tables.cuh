@@ -94,7 +94,7 @@ struct level_arguments {
   std::uint32_t key_high;
   const void* finished;  ///< the buffer where words in order are where they belong; null: none
   word_source rows;      ///< what the first level's words are made of, where they are
-  key_change change;
+  key_transform transform;
 };
 
 constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
@@ -111,17 +111,17 @@ class word_reader {
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<Limbs>(a_.rows, a_.change, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_of(words_ + i);
+      return load_word_streaming(words_ + i);
     }
   }
   /// The key's limbs alone are right.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_key<Limbs>(a_.rows, a_.change, first_ + i);
+      return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_of(words_ + i);
+      return load_word_streaming(words_ + i);
     }
   }
 
@@ -158,7 +158,7 @@ struct level_shared {
 template <int Limbs, payload_mode Payload>
 constexpr std::size_t level_shared_bytes() {
   const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
-  const std::size_t counters = keeps_order(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
+  const std::size_t counters = is_stable(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
   return sizeof(level_shared) + std::max(level_tile<Limbs> * widest, counters);
 }
 
