@@ -12,7 +12,7 @@ using primitives::gather_problem;
 // inside windows of 4096 records.
 plan::planned plan_direct(const gather_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  plan::planned plan = priced(reads_of(p, m), m, false);
+  plan::planned plan = to_plan(gather_cost(p, m), m, false);
   plan.parameters[gather_prefetches] = prefetches_reads(p);
   plan.parameters[gather_streams] = p.sequential_bytes() > m.cache_bytes;
   return plan;

@@ -142,10 +142,10 @@ memory_cost memory_cost_of(const access_model& a) {
 
 }  // namespace
 
-memory_cost reads_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}); }
-memory_cost writes_of(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}); }
+memory_cost gather_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, false}); }
+memory_cost scatter_cost(const primitives::movement& p, const machine& m) { return memory_cost_of({p, m, true}); }
 
-plan::planned priced(const memory_cost& t, const machine& m, bool writes) {
+plan::planned to_plan(const memory_cost& t, const machine& m, bool writes) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.step_seconds);
   plan.add_overlapped(t.overlap_exponent, {{"streamed", t.sequential + t.indexed_streamed},

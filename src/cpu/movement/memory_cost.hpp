@@ -19,12 +19,12 @@ struct memory_cost {
 };
 
 /// Memory cost of a gather, which reads the indexed side, in the order of the list.
-memory_cost reads_of(const primitives::movement& p, const machine& m);
+memory_cost gather_cost(const primitives::movement& p, const machine& m);
 /// Memory cost of a scatter, which writes the indexed side, in the order of the list.
-memory_cost writes_of(const primitives::movement& p, const machine& m);
+memory_cost scatter_cost(const primitives::movement& p, const machine& m);
 
 /// A plan whose terms are latency and the memory cost.
-plan::planned priced(const memory_cost& t, const machine& m, bool writes);
+plan::planned to_plan(const memory_cost& t, const machine& m, bool writes);
 
 /// Adds the price of false sharing to a scatter whose threads stride through one output together. They write into the
 /// same lines while their caches hold these: 2 to 12 ns a record, more than all else.

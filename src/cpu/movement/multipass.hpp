@@ -24,7 +24,7 @@ inline double region_check_seconds(const primitives::movement& p, const machine&
 inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation operation) {
   namespace he2007 = plan::he2007;
   const bool writes = operation == he2007::operation::scatter;
-  const auto memory_cost_of = [&](const primitives::movement& q) { return writes ? writes_of(q, m) : reads_of(q, m); };
+  const auto memory_cost_of = [&](const primitives::movement& q) { return writes ? scatter_cost(q, m) : gather_cost(q, m); };
   const std::uint64_t passes =
       he2007::best_passes(operation, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
   memory_cost t = memory_cost_of(p);
@@ -34,7 +34,7 @@ inline plan::planned plan_passes(const primitives::movement& p, const machine& m
     region.indexed_count /= passes;
     t.indexed_random = memory_cost_of(region).indexed_random;
   }
-  plan::planned plan = priced(t, m, writes);
+  plan::planned plan = to_plan(t, m, writes);
   if (writes) add_sharing(p, m, plan);
   add_lines_read(p, m, writes, plan);
   plan.add("region checks", region_check_seconds(p, m, passes));

@@ -32,9 +32,9 @@ double page_ordered_share(const scatter_problem& p) {
 plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = why_not_in_page_order(p)) return plan::rejected(reason);
-  memory_cost t = writes_of(p, m);
+  memory_cost t = scatter_cost(p, m);
   t.indexed_random *= page_ordered_share(p);
-  plan::planned plan = priced(t, m, true);
+  plan::planned plan = to_plan(t, m, true);
   add_sharing(p, m, plan);
   add_lines_read(p, m, true, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));

@@ -12,7 +12,7 @@ using primitives::scatter_problem;
 plan::planned plan_direct(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  plan::planned plan = priced(writes_of(p, m), m, true);
+  plan::planned plan = to_plan(scatter_cost(p, m), m, true);
   add_sharing(p, m, plan);
   plan.parameters[scatter_prefetches] = prefetches_writes(p);
   plan.parameters[scatter_streams] = p.sequential_bytes() > m.cache_bytes;

@@ -13,9 +13,9 @@ using primitives::scatter_problem;
 // in the order of the list, so the last writer wins; the price is that every thread reads the index once.
 plan::planned plan_owner(const scatter_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  memory_cost t = writes_of(p, m);
+  memory_cost t = scatter_cost(p, m);
   t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
-  plan::planned plan = priced(t, m, true);
+  plan::planned plan = to_plan(t, m, true);
   add_lines_read(p, m, true, plan);
   return plan;
 }

@@ -24,9 +24,9 @@ double ownership_check_seconds(const scatter_reduce_problem& p, const machine& m
 // in the order of their positions. A single thread owns all slots and does not ask.
 plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
   if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
-  memory_cost t = writes_of(p, m);
+  memory_cost t = scatter_cost(p, m);
   t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
-  plan::planned plan = priced(t, m, true);
+  plan::planned plan = to_plan(t, m, true);
   plan.add("whose slot", ownership_check_seconds(p, m));
   return plan;
 }

@@ -36,7 +36,7 @@ plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
     return plan::rejected("the order of its sums hangs on the number of threads");
   }
   const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
-  plan::planned plan = priced(writes_of(p, m), m, true);
+  plan::planned plan = to_plan(scatter_cost(p, m), m, true);
   plan.parameters[private_parts] = parts;
   plan.scratch_bytes = (parts - 1) * p.indexed_bytes();
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");

@@ -6,7 +6,8 @@
 #include "cuda/split/launch.cuh"
 #include "primitives/sort.hpp"
 
-// Rows of one byte that are their own key: they are counted, and written as often as they were there.
+// cuda.counting: counting sort of rows of one byte that are their own key. A histogram counts each byte, a scan of the
+// counts tells where the run of each byte begins, and the runs are written; no row is moved.
 namespace sheaf::cuda {
 namespace {
 
@@ -15,17 +16,17 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
 
-constexpr int values = 256;
-constexpr unsigned fill_threads = 256;
-constexpr std::uint32_t bytes_a_thread = 64;
+constexpr int byte_values = 256;
+constexpr unsigned write_threads = 256;
+constexpr std::uint32_t bytes_per_thread = 64;
 
-/// All bytes in the order of the key.
-using byte_order = std::array<unsigned char, values>;
+/// All byte values in the order of the key.
+using key_order = std::array<unsigned char, byte_values>;
 
-byte_order order_of(const key_layout& key) {
-  byte_order order;
-  std::array<std::uint64_t, values> number;
-  for (int v = 0; v < values; ++v) {
+key_order key_order_of(const key_layout& key) {
+  key_order order;
+  std::array<std::uint64_t, byte_values> number;
+  for (int v = 0; v < byte_values; ++v) {
     order[v] = static_cast<unsigned char>(v);
     const auto row = static_cast<std::byte>(v);
     number[v] = primitives::key_of(&row, key).word[0];
@@ -34,33 +35,33 @@ byte_order order_of(const key_layout& key) {
   return order;
 }
 
-/// Where the runs of bytes begin, in the order of the key.
-__global__ void __launch_bounds__(values)
-    begin_runs(const unsigned long long* total, const __grid_constant__ byte_order order, unsigned long long* begin) {
-  __shared__ __align__(16) unsigned long long warp_sums[values / 32];
-  unsigned long long run[1] = {total[order[threadIdx.x]]};
-  scan_bins<values, values>(run, warp_sums);
+/// Scans the counts in the order of the key: begin[r] is where run r begins.
+__global__ void __launch_bounds__(byte_values)
+    scan_counts(const unsigned long long* counts, const __grid_constant__ key_order order, unsigned long long* begin) {
+  __shared__ __align__(16) unsigned long long warp_sums[byte_values / 32];
+  unsigned long long run[1] = {counts[order[threadIdx.x]]};
+  scan_bins<byte_values, byte_values>(run, warp_sums);
   begin[threadIdx.x] = run[0];
 }
 
-__global__ void __launch_bounds__(fill_threads)
-    fill_runs(const unsigned long long* begin, const __grid_constant__ byte_order order, std::uint64_t count,
-              unsigned char* out) {
-  __shared__ unsigned long long first[values];
+__global__ void __launch_bounds__(write_threads)
+    write_runs(const unsigned long long* begin, const __grid_constant__ key_order order, std::uint64_t count,
+               unsigned char* out) {
+  __shared__ unsigned long long first[byte_values];
   first[threadIdx.x] = begin[threadIdx.x];
   __syncthreads();
-  // Words of a warp lie side by side.
-  for (std::uint32_t k = 0; k < bytes_a_thread / 4; ++k) {
-    const std::uint64_t at =
-        std::uint64_t{blockIdx.x} * fill_threads * bytes_a_thread + (k * fill_threads + threadIdx.x) * 4;
-    if (at >= count) return;
-    std::uint32_t run = 0;  // the last that begins at or before
-    for (std::uint32_t step = values / 2; step > 0; step /= 2) {
-      if (first[run + step] <= at) run += step;
+  // In each step a thread writes 4 bytes, and its warp 128 adjacent ones.
+  for (std::uint32_t k = 0; k < bytes_per_thread / 4; ++k) {
+    const std::uint64_t position =
+        std::uint64_t{blockIdx.x} * write_threads * bytes_per_thread + (k * write_threads + threadIdx.x) * 4;
+    if (position >= count) return;
+    std::uint32_t run = 0;  // the last run that begins at or before position
+    for (std::uint32_t step = byte_values / 2; step > 0; step /= 2) {
+      if (first[run + step] <= position) run += step;
     }
-    for (std::uint32_t b = 0; b < 4 && at + b < count; ++b) {
-      while (run + 1 < values && first[run + 1] <= at + b) ++run;
-      out[at + b] = order[run];
+    for (std::uint32_t b = 0; b < 4 && position + b < count; ++b) {
+      while (run + 1 < byte_values && first[run + 1] <= position + b) ++run;
+      out[position + b] = order[run];
     }
   }
 }
@@ -74,26 +75,26 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   const double read = static_cast<double>(p.count);
-  // One H200 counts and writes 132 * 12e9 bytes a second.
+  // An H200 counts and writes 12e9 bytes a second on each of its 132 multiprocessors.
   plan.add("counted and written", std::max(2 * read / m.copy_bytes_per_second, read / (12e9 * m.parallelism)));
-  plan.scratch_bytes = 2 * values * sizeof(unsigned long long);
+  plan.scratch_bytes = 2 * byte_values * sizeof(unsigned long long);
   return plan;
 }
 
 void run_counting(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
   constexpr const char* what = "cuda.counting";
-  const device_scope here(ctx.device());
+  const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  auto* const total = memory.as<unsigned long long>();
-  unsigned long long* const begin = total + values;
-  require(cudaMemsetAsync(total, 0, values * sizeof *total, ctx.stream()), what);
+  auto* const counts = memory.as<unsigned long long>();
+  unsigned long long* const begin = counts + byte_values;
+  require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), what);
   const key_arguments key = keys_of({.data = b.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
   const std::uint64_t blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4,
                                                        ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
-  launch_blocks(ctx, what, count_bins<values>, blocks, histogram_threads, key, p.count, total);
-  const byte_order order = order_of(p.key);
-  launch_blocks(ctx, what, begin_runs, 1, values, static_cast<const unsigned long long*>(total), order, begin);
-  launch_blocks(ctx, what, fill_runs, ceil_div(p.count, fill_threads * bytes_a_thread), fill_threads,
+  launch_blocks(ctx, what, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
+  const key_order order = key_order_of(p.key);
+  launch_blocks(ctx, what, scan_counts, 1, byte_values, static_cast<const unsigned long long*>(counts), order, begin);
+  launch_blocks(ctx, what, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
                 static_cast<const unsigned long long*>(begin), order, p.count,
                 reinterpret_cast<unsigned char*>(b.out.data));
 }

@@ -9,9 +9,9 @@
 #include "primitives/category.hpp"
 #include "primitives/sort.hpp"
 
-// Sorts by passes of split from the lowest digit on (SplitSort, Patidar and Narayanan 2009, section 4): of rows that
-// are words and hold their key, and, for all others, of numbers of rows by 32 bits of the key at a time, after which
-// the rows are gathered (Algorithm 4). Takes any number of rows.
+// cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
+// words and hold their key are split themselves. For all other rows, row numbers are sorted by 32 bits of the key at a
+// time, and the rows are gathered by them (Algorithm 4). It takes any number of rows.
 namespace sheaf::cuda {
 namespace {
 
@@ -23,8 +23,8 @@ using primitives::split_product;
 
 std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
 
-/// Rows that one pass of split moves by bits of themselves, as their order says.
-bool is_own_word(const sort_problem& p) {
+/// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
+bool rows_are_own_keys(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   return p.product == sort_product::records && p.column_count == 0 && p.key.field_count == 1 && !f.descending &&
          (f.type == key_type::unsigned_integer || f.type == key_type::bytes) &&
@@ -34,16 +34,16 @@ bool is_own_word(const sort_problem& p) {
 
 std::uint32_t digits_of(std::uint32_t bits) { return static_cast<std::uint32_t>(ceil_div(bits, digit_bits)); }
 
-/// The digit [low, low + count) of a field, from its lowest bit.
+/// Bits [low, low + count) of a field, counted from its lowest bit.
 bit_field digit_field_of(const key_field& f, std::uint32_t low, std::uint32_t count) {
-  const std::uint64_t from = f.first_bit + low;
+  const std::uint64_t first_bit = f.first_bit + low;
   if (f.type == key_type::bytes) {
-    return {(f.offset + f.bytes) * 8 - from - count, count, bit_order::from_left};
+    return {(f.offset + f.bytes) * 8 - first_bit - count, count, bit_order::from_left};
   }
-  return {f.offset * 8 + from, count, bit_order::little_endian};
+  return {f.offset * 8 + first_bit, count, bit_order::little_endian};
 }
 
-// ---- rows that are words
+// ---- Rows that are their own keys
 
 split_problem pass_problem(const sort_problem& p) {
   split_problem s;
@@ -86,26 +86,27 @@ void run_words(const context& ctx, const char* what, const sort_problem& p, cons
   }
 }
 
-// ---- numbers of rows
+// ---- Row numbers, by 32 bits of the key a round
 
 constexpr std::uint32_t round_bits = 32;
 
-struct number_room {
-  std::uint32_t rounds;
-  std::uint32_t number_bytes;
-  std::uint64_t order[2];
-  std::uint64_t keys;
-  std::uint64_t passes;
-  std::uint64_t bytes;
+/// Where the arrays of a sort of row numbers begin in its scratch, in bytes.
+struct row_number_layout {
+  std::uint32_t rounds;            ///< sorts by round_bits bits that the whole key takes
+  std::uint32_t row_number_bytes;  ///< 4 or 8
+  std::uint64_t order[2];          ///< row numbers in order; rounds write to them in turn
+  std::uint64_t keys;              ///< key bits of one round
+  std::uint64_t passes;            ///< scratch of the split passes
+  std::uint64_t bytes;             ///< bytes of the whole scratch
 
-  explicit number_room(const sort_problem& p) {
+  explicit row_number_layout(const sort_problem& p) {
     rounds = static_cast<std::uint32_t>(ceil_div(p.key.bits, round_bits));
-    // An index of the caller's is of the width that its count asks for, or wider.
-    number_bytes = p.product == sort_product::gather_index ? static_cast<std::uint32_t>(sheaf::bytes(p.index))
-                   : p.count >> 32 == 0                    ? 4
-                                                           : 8;
-    const std::uint64_t numbers = aligned(p.count * number_bytes);
-    // The last order of an index is the caller's.
+    // The entries of a caller's index are wide enough for any row number.
+    row_number_bytes = p.product == sort_product::gather_index ? static_cast<std::uint32_t>(sheaf::bytes(p.index))
+                       : p.count >> 32 == 0                    ? 4
+                                                               : 8;
+    const std::uint64_t numbers = aligned(p.count * row_number_bytes);
+    // The last round of an index sort writes to the caller's index.
     const std::uint32_t orders = std::min(2U, p.product == sort_product::records ? rounds : rounds - 1);
     order[0] = 0;
     order[1] = orders > 1 ? numbers : 0;
@@ -115,23 +116,23 @@ struct number_room {
   }
 
   pair_passes passes_for(const sort_problem& p, std::uint32_t bits) const {
-    pair_passes of;
-    of.key_bits = bits;
-    of.value_bytes = number_bytes;
-    of.count = p.count;
-    return of;
+    pair_passes pass;
+    pass.key_bits = bits;
+    pass.value_bytes = row_number_bytes;
+    pass.count = p.count;
+    return pass;
   }
 };
 
-plan::planned plan_numbers(const sort_problem& p, const machine& m) {
-  const number_room room(p);
+plan::planned plan_row_numbers(const sort_problem& p, const machine& m) {
+  const row_number_layout layout(p);
   split_problem s;
   s.backend = backend_kind::cuda;
   s.product = split_product::gather_index;
   s.count = p.count;
   s.key_from = split_key::kind::key_bits;
-  s.record_bytes = s.out_stride_bytes = room.number_bytes;
-  s.word_bytes = room.number_bytes;
+  s.record_bytes = s.out_stride_bytes = layout.row_number_bytes;
+  s.word_bytes = layout.row_number_bytes;
   s.key_bytes = s.key_stride_bytes = sizeof(std::uint32_t);
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 5 * m.step_seconds);
@@ -154,48 +155,48 @@ plan::planned plan_numbers(const sort_problem& p, const machine& m) {
     }
     plan.add("gathered", gathered);
   }
-  plan.scratch_bytes = room.bytes;
+  plan.scratch_bytes = layout.bytes;
   return plan;
 }
 
-void run_numbers(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
-                 std::byte* scratch) {
-  const number_room room(p);
-  auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + room.keys);
+void run_row_numbers(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+                     std::byte* scratch) {
+  const row_number_layout layout(p);
+  auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   const std::byte* order = nullptr;
-  for (std::uint32_t round = 0; round < room.rounds; ++round) {
+  for (std::uint32_t round = 0; round < layout.rounds; ++round) {
     const std::uint32_t low = round * round_bits;
     const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    make_round_keys(ctx, what, p, b, low, bits, order, room.number_bytes, keys);
-    pair_passes pass = room.passes_for(p, bits);
+    encode_round_keys(ctx, what, p, b, low, bits, order, layout.row_number_bytes, keys);
+    pair_passes pass = layout.passes_for(p, bits);
     pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
                  .stride = sizeof(std::uint32_t),
                  .word_bytes = sizeof(std::uint32_t),
                  .bits = {0, bits, bit_order::little_endian},
                  .categories = std::uint64_t{1} << bits};
     pass.values = order;
-    const bool is_last = round + 1 == room.rounds;
+    const bool is_last = round + 1 == layout.rounds;
     pass.out = is_last && p.product == sort_product::gather_index ? static_cast<std::byte*>(b.index.data)
-                                                                  : scratch + room.order[round % 2];
-    run_pair_passes(ctx, what, pass, scratch + room.passes);
+                                                                  : scratch + layout.order[round % 2];
+    run_pair_passes(ctx, what, pass, scratch + layout.passes);
     order = pass.out;
   }
   if (p.product == sort_product::gather_index) return;
-  gather_by_order(ctx, p, b, {order, p.count, room.number_bytes == 8 ? index_type::u64 : index_type::u32});
+  gather_by_order(ctx, p, b, {order, p.count, layout.row_number_bytes == 8 ? index_type::u64 : index_type::u32});
 }
 
 plan::planned plan_lsd(const sort_problem& p, const machine& m) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  return is_own_word(p) ? plan_words(p, m) : plan_numbers(p, m);
+  return rows_are_own_keys(p) ? plan_words(p, m) : plan_row_numbers(p, m);
 }
 
 void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
   constexpr const char* what = "cuda.lsd";
-  const device_scope here(ctx.device());
+  const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
-  if (is_own_word(p)) return run_words(ctx, what, p, b, scratch);
-  run_numbers(ctx, what, p, b, scratch);
+  if (rows_are_own_keys(p)) return run_words(ctx, what, p, b, scratch);
+  run_row_numbers(ctx, what, p, b, scratch);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace sheaf::cuda {
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 class bucket_places {
  public:
-  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr bool Ordered = is_stable(Payload);
 
   __device__ bucket_places(const level_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
       : l_(a, s, staged, turn) {}
@@ -84,7 +84,7 @@ class bucket_places {
     }
     __syncthreads();
     if (pivot_bin < radix_bins && l_.s.histogram[0][pivot_bin] > group_words) {
-      if constexpr (Payload == payload_mode::nothing) {
+      if constexpr (Payload == payload_mode::none) {
         if (threadIdx.x == 0) l_.t.buckets[l_.now][b].where |= leaves_out;
         add_one_word(l_.s.place[pivot_bin], l_.s.histogram[0][pivot_bin], to);
       } else {

@@ -13,7 +13,7 @@ constexpr int distinct_bits = 16;
 template <payload_mode Payload, finish_way Way>
 __device__ __forceinline__ void sort_by_distinct(const staged_group<1, Payload, Way>& group,
                                                  const sort_word<1> (&words)[finish_items]) {
-  static_assert(!keeps_order(Payload));
+  static_assert(!is_stable(Payload));
   constexpr int items = finish_items;
   constexpr int bit_words = (1 << distinct_bits) / 32;
   constexpr int bit_words_per_thread = bit_words / finish_threads;

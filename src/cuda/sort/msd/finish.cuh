@@ -25,7 +25,7 @@ struct finish_arguments {
 template <int Limbs, payload_mode Payload, finish_way Way>
 class group_sort {
  public:
-  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr bool Ordered = is_stable(Payload);
   static constexpr bool has_values = value_bytes_of(Payload) > 0;
   using word = sort_word<Limbs>;
   using staged_words = staged_group<Limbs, Payload, Way>;
@@ -39,7 +39,7 @@ class group_sort {
   /// False where bins are too large and Way is bins; nothing has been written then.
   __device__ __forceinline__ bool run(const sort_group& group) {
     const std::uint32_t where = group.where();
-    if (Payload == payload_mode::nothing && group.is_one_word()) {
+    if (Payload == payload_mode::none && group.is_one_word()) {
       repeat_word(group);
       return true;
     }
@@ -51,7 +51,7 @@ class group_sort {
                          key_mask<Limbs>(a_.key_low, a_.key_high)};
     word words[items];
     std::uint32_t differing[Limbs] = {};
-    const word first = load_word_of(g.from);
+    const word first = load_word_streaming(g.from);
     g.load(words);
 #pragma unroll
     for (int k = 0; k < items; ++k) {
@@ -63,7 +63,7 @@ class group_sort {
     if (high == 0) {
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        if (g.place(k) < g.count) store_word<Limbs>(a_.target, group.begin + g.place(k), words[k]);
+        if (g.place(k) < g.count) write_word<Limbs>(a_.target, group.begin + g.place(k), words[k]);
       }
       if constexpr (has_values) move_values(g, group, [](std::uint32_t s) { return s; });
       return true;
@@ -78,7 +78,7 @@ class group_sort {
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) {
-      if (g.place(k) < g.count) store_word<Limbs>(a_.target, group.begin + g.place(k), g.staged[g.place(k)]);
+      if (g.place(k) < g.count) write_word<Limbs>(a_.target, group.begin + g.place(k), g.staged[g.place(k)]);
     }
     if constexpr (has_values) {
       __syncthreads();
@@ -96,7 +96,7 @@ class group_sort {
     const word w = static_cast<const word*>(a_.buffers[group.where()])[from];
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads)
-      store_word<Limbs>(a_.target, group.begin + i, w);
+      write_word<Limbs>(a_.target, group.begin + i, w);
   }
 
   // Value number(s) of the group goes to place s, in the place where they come from or another.
@@ -212,7 +212,7 @@ class group_sort {
     if constexpr (Way == finish_way::crowds) {
       if (has_crowds) return sort_crowds(g, words, digit, rank);
     }
-    const range_digit again{{digit.field.limb, anew(digit.field.shift), digit.field.mask}, digit.least};
+    const range_digit again{{digit.field.limb, opaque(digit.field.shift), digit.field.mask}, digit.least};
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       if (g.place(k) >= g.count) continue;
@@ -309,7 +309,7 @@ class group_sort {
 
 /// Of a multiprocessor.
 template <int Limbs, payload_mode Payload, finish_way Way>
-constexpr int finish_blocks = Limbs > 2 || keeps_order(Payload) || (Limbs > 1 && Way == finish_way::crowds) ? 2 : 3;
+constexpr int finish_blocks = Limbs > 2 || is_stable(Payload) || (Limbs > 1 && Way == finish_way::crowds) ? 2 : 3;
 
 /// Whether so many of the groups that were drawn have crowds that the rest is better left to the kernel for these.
 __device__ __forceinline__ bool are_crowded(std::uint32_t crowded, std::uint32_t drawn) {

@@ -64,12 +64,12 @@ constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(s
 template <int Limbs, payload_mode Payload, finish_way Way>
 constexpr std::size_t finish_shared_bytes() {
   return sizeof(finish_shared<Limbs, Way>) + staged_bytes<Limbs, Payload> +
-         (keeps_order(Payload) ? group_words * sizeof(std::uint16_t) : 0);
+         (is_stable(Payload) ? group_words * sizeof(std::uint16_t) : 0);
 }
 
 template <int Limbs, payload_mode Payload, finish_way Way>
 struct staged_group {
-  static constexpr bool is_ordered = keeps_order(Payload);
+  static constexpr bool is_ordered = is_stable(Payload);
   static constexpr int items = finish_items;
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
   using word = sort_word<Limbs>;
@@ -92,7 +92,7 @@ struct staged_group {
 
   __device__ __forceinline__ void load(word (&words)[items]) const {
 #pragma unroll
-    for (int k = 0; k < items; ++k) words[k] = load_word_of(from + min(place(k), count - 1));
+    for (int k = 0; k < items; ++k) words[k] = load_word_streaming(from + min(place(k), count - 1));
   }
 
   __device__ __forceinline__ void stage(std::uint32_t to, const word& w, std::uint32_t number) const {

@@ -35,7 +35,7 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload
     for (int k = 0; k < items; ++k) {
       const bool is_there = place(k) < group.count;
       if (is_there) {
-        words[k] = is_staged ? group.staged[place(k)] : load_word_of(group.from + place(k));
+        words[k] = is_staged ? group.staged[place(k)] : load_word_streaming(group.from + place(k));
       } else {
 #pragma unroll
         for (int i = 0; i < Limbs; ++i) words[k].limb[i] = ~0U;

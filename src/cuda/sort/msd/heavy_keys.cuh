@@ -79,7 +79,7 @@ __device__ __forceinline__ bool sort_crowds(const staged_group<Limbs, Payload, W
                                             const packed_numbers<finish_items>& rank) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool is_ordered = keeps_order(Payload);
+  constexpr bool is_ordered = is_stable(Payload);
   finish_shared<Limbs, Way>& s = *group.shared;
   constexpr std::uint32_t most = is_ordered ? most_ordered_crowds<Limbs, Payload> : most_crowds;
   if (s.crowd_count > most) return false;

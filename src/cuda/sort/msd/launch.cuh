@@ -15,9 +15,9 @@ namespace sheaf::cuda {
 constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
 
 /// Lists of keys of 4 bytes that are so long that a look at a few keys, and a kernel that leaves at once, cost little.
-constexpr bool looks_for_skew(const msd_sort& s) {
+constexpr bool looks_for_skew(const word_sort& s) {
   const std::uint64_t least = std::uint64_t{1} << (s.value_bytes > 0 ? 20 : 22);
-  return s.limbs == 1 && !s.bitonic && s.key_high - s.key_low == 32 && s.count >= least &&
+  return s.limbs == 1 && !s.uses_bitonic_network && s.key_high - s.key_low == 32 && s.count >= least &&
          s.count < most_onesweep_words;
 }
 
@@ -28,13 +28,13 @@ constexpr std::uint32_t merged_words(std::uint64_t count) { return is_short(coun
 class msd_scratch_layout {
  public:
   template <int Limbs>
-  static msd_scratch_layout of(const msd_sort& s) {
+  static msd_scratch_layout of(const word_sort& s) {
     return {s, level_tile<Limbs>};
   }
-  msd_scratch_layout(const msd_sort& s, std::uint64_t tile) {
+  msd_scratch_layout(const word_sort& s, std::uint64_t tile) {
     const std::uint64_t count = s.count;
     const std::uint64_t limbs = s.limbs;
-    const bool ordered = s.ordered;
+    const bool ordered = s.is_stable;
     // A level with a pivot leaves its highest digits for the next.
     const std::uint64_t levels = std::max<std::uint64_t>(1, 2 * ceil_div(s.key_high - s.key_low, radix_bits));
     const std::uint64_t buckets = count / group_words + 2;  // of a level, each larger than a group
@@ -103,13 +103,13 @@ void queue_level(const context& ctx, const char* what, const level_arguments& a,
   // Buckets of the first levels are few, and each has one tile that is not full.
   const std::uint64_t buckets = turn == 0 ? 1 : turn == 1 ? radix_bins : 2 * processors;
   // Keys alone are moved so fast that blocks of several tiles are worth it, once there are enough of them.
-  const std::uint64_t share = Limbs == 1 && Payload == payload_mode::nothing && a.count >= 1U << 26 ? 4 : 1;
+  const std::uint64_t share = Limbs == 1 && Payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
   const std::uint64_t moving = turn < 2 ? ceil_div(tiles + buckets - 1, share) : std::min(tiles, 8 * processors);
   launch_shared(ctx, what, count_level<Limbs, Payload, FromRows, Pivots>, std::min(tiles, 3 * processors),
                 level_threads, sizeof(level_shared), a, turn);
   launch_shared(ctx, what, begin_buckets<Limbs, Payload, FromRows, Pivots>, buckets, level_threads,
                 sizeof(level_shared), a, turn);
-  if constexpr (keeps_order(Payload)) {
+  if constexpr (is_stable(Payload)) {
     const std::uint64_t rows = ceil_div(tiles, chunk_tiles) + buckets;
     launch_shared(ctx, what, begin_chunks_of<Limbs, Payload>, std::min(rows, 4 * processors), level_threads,
                   sizeof(level_shared), a, turn);
@@ -118,7 +118,7 @@ void queue_level(const context& ctx, const char* what, const level_arguments& a,
 }
 
 template <int Limbs, payload_mode Payload>
-void run_levels(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
+void run_levels(const context& ctx, const char* what, const word_sort& s, const sort_tables& tables) {
   const level_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                           {s.values, s.value_buffers[0], s.value_buffers[1]},
                           tables,
@@ -128,7 +128,7 @@ void run_levels(const context& ctx, const char* what, const msd_sort& s, const s
                           s.key_high,
                           s.target.words,
                           s.rows,
-                          s.target.change};
+                          s.target.transform};
   launch_shared(ctx, what, begin_levels<Limbs, Payload>, 1, level_threads,
                 std::max(sizeof(level_shared), sizeof(skew_shared)), a, looks_for_skew(s));
   const std::uint32_t queued = queued_levels(s.count);
@@ -157,7 +157,7 @@ void queue_finish(const context& ctx, const char* what, const finish_arguments& 
 }
 
 template <int Limbs, payload_mode Payload>
-void run_finish(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
+void run_finish(const context& ctx, const char* what, const word_sort& s, const sort_tables& tables) {
   const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                            {s.values, s.value_buffers[0], s.value_buffers[1]},
                            tables,
@@ -166,14 +166,14 @@ void run_finish(const context& ctx, const char* what, const msd_sort& s, const s
                            s.target,
                            s.values_to,
                            s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
-  if (s.bitonic) return queue_finish<Limbs, Payload, finish_way::bitonic>(ctx, what, a, s.count);
+  if (s.uses_bitonic_network) return queue_finish<Limbs, Payload, finish_way::bitonic>(ctx, what, a, s.count);
   // The kernel for crowds takes any groups.
   if (!is_short(s.count)) queue_finish<Limbs, Payload, finish_way::bins>(ctx, what, a, s.count);
   queue_finish<Limbs, Payload, finish_way::crowds>(ctx, what, a, s.count);
 }
 
 template <int Limbs, payload_mode Payload>
-void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+void run_msd_sort_of(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   const auto room = msd_scratch_layout::of<Limbs>(s);
   const sort_tables tables = room.at(scratch);
   if (s.count > group_words) {
@@ -188,25 +188,25 @@ void run_msd_sort_of(const context& ctx, const char* what, const msd_sort& s, st
 
 /// Of words that are all there is.
 template <int Limbs>
-void run_word_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+void run_word_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   if constexpr (Limbs > 1) {  // words of one limb have no room for values
-    if (s.ordered) return run_msd_sort_of<Limbs, payload_mode::order>(ctx, what, s, scratch);
+    if (s.is_stable) return run_msd_sort_of<Limbs, payload_mode::in_word>(ctx, what, s, scratch);
   }
-  run_msd_sort_of<Limbs, payload_mode::nothing>(ctx, what, s, scratch);
+  run_msd_sort_of<Limbs, payload_mode::none>(ctx, what, s, scratch);
 }
 
 /// Of words that are keys, with values apart.
 template <int Limbs>
-void run_value_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+void run_value_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes == 8) return run_msd_sort_of<Limbs, payload_mode::values_8>(ctx, what, s, scratch);
   run_msd_sort_of<Limbs, payload_mode::values_4>(ctx, what, s, scratch);
 }
 
-extern template void run_word_sort<1>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_word_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_word_sort<3>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_word_sort<4>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_value_sort<1>(const context&, const char*, const msd_sort&, std::byte*);
-extern template void run_value_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
+extern template void run_word_sort<1>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_word_sort<2>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_word_sort<3>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_word_sort<4>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_value_sort<1>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_value_sort<2>(const context&, const char*, const word_sort&, std::byte*);
 
 }  // namespace sheaf::cuda

@@ -2,6 +2,6 @@
 
 namespace sheaf::cuda {
 
-template void run_value_sort<2>(const context&, const char*, const msd_sort&, std::byte*);
+template void run_value_sort<2>(const context&, const char*, const word_sort&, std::byte*);
 
 }  // namespace sheaf::cuda

@@ -12,7 +12,7 @@ namespace sheaf::cuda {
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 class sort_level {
  public:
-  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr bool Ordered = is_stable(Payload);
   using word = sort_word<Limbs>;
   using reader = word_reader<Limbs, FromRows>;
   using view_type = level_view<Limbs, Payload, Pivots>;
@@ -250,7 +250,7 @@ class sort_level {
 
   // Words that are all the same are written by the kernel that finishes groups, if they are many.
   __device__ __forceinline__ bool is_left_out(const view_type& view, std::uint32_t bin, std::uint32_t to) const {
-    if constexpr (!Pivots || Payload != payload_mode::nothing) return false;
+    if constexpr (!Pivots || Payload != payload_mode::none) return false;
     return view.leaves_pivot_out && bin == view.bin.pivot_bin() && to % group_words != 0;
   }
 

@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_const
     const std::byte* const rows = a.rows.limbs[0].data;
     // Bits that are turned for the sort are so in all keys of one sign: equals stay equal, and so do prefixes.
     const auto key = [&](std::uint32_t i) {
-      return rows != nullptr ? load_part(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
+      return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
     if (looks && is_skewed(sampled, a.count, key)) {
       if (threadIdx.x == 0) a.tables.counters->skewed = 1;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(level_threads, 2)
     grid.sync();
     phase_of<bucket_places<Limbs, Payload, false, true>>(a, turn).begin_buckets();
     grid.sync();
-    if constexpr (keeps_order(Payload)) {
+    if constexpr (is_stable(Payload)) {
       level.begin_chunks();
       grid.sync();
     }

@@ -15,7 +15,7 @@ using level_field = std::conditional_t<Limbs == 1, digit_field, byte_field>;
 template <int Limbs, payload_mode Payload, bool Pivots>
 struct level_bin {
   /// Words without values and row numbers are the pivot itself; others equal it in the key's bits.
-  static constexpr bool is_range = Payload != payload_mode::nothing;
+  static constexpr bool is_range = Payload != payload_mode::none;
   static constexpr std::uint32_t most_with_pivot = radix_bins - 3;
 
   level_field<Limbs> digit;
@@ -55,7 +55,7 @@ struct level_view {
 
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 struct level_state {
-  static constexpr bool Ordered = keeps_order(Payload);
+  static constexpr bool Ordered = is_stable(Payload);
   static constexpr std::uint32_t tile_words = level_tile<Limbs>;
   using word = sort_word<Limbs>;
   using reader = word_reader<Limbs, FromRows>;

@@ -16,11 +16,11 @@ auto with_parts(std::uint32_t limbs, Body body) {
 
 }  // namespace
 
-std::uint64_t msd_scratch_bytes(const msd_sort& s) {
+std::uint64_t msd_scratch_bytes(const word_sort& s) {
   return with_parts(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
 }
 
-void run_msd_sort(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch) {
+void run_msd_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes > 0) {
     return s.limbs == 1 ? run_value_sort<1>(ctx, what, s, scratch) : run_value_sort<2>(ctx, what, s, scratch);
   }

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "cuda/block/rank.cuh"
+#include "cuda/sort/words/payload.cuh"
 #include "cuda/sort/words/rows.cuh"
 
 // What the kernels of a sort from the highest digit down tell each other: buckets that have yet to be split, groups
 // that are finished in shared memory, and the counts between them.
 namespace sheaf::cuda {
 
-constexpr int radix_bins = 256;
-constexpr std::uint32_t radix_bits = 8;
 constexpr int level_threads = 512;
 constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
 
@@ -21,33 +20,6 @@ constexpr int level_items = Limbs == 4   ? 8
                                          : 16;
 template <int Limbs>
 constexpr std::uint32_t level_tile = level_threads* level_items<Limbs>;
-
-/// How words are sorted.
-enum class payload_mode {
-  nothing,   ///< words of equal keys are equal, or differ in bits that are sorted by as well
-  order,     ///< they keep their order
-  values_4,  ///< the same, and each word has a value of 4 bytes in an array of its own
-  values_8,
-  values_16,  ///< in sort_onesweep.cuh alone
-};
-constexpr bool keeps_order(payload_mode k) { return k != payload_mode::nothing; }
-constexpr std::uint32_t value_bytes_of(payload_mode k) {
-  return k == payload_mode::values_4 ? 4 : k == payload_mode::values_8 ? 8 : k == payload_mode::values_16 ? 16 : 0;
-}
-template <payload_mode Payload>
-using sort_value = std::conditional_t<Payload == payload_mode::values_16, uint4,
-                                      std::conditional_t<Payload == payload_mode::values_8, uint2, std::uint32_t>>;
-
-/// Value i of an array, or i itself where there is none: the numbers of rows.
-template <class Value>
-__device__ __forceinline__ Value value_at(const Value* values, std::uint32_t i) {
-  if (values != nullptr) return __ldcs(values + i);
-  if constexpr (sizeof(Value) > 4) {
-    return {i};
-  } else {
-    return i;
-  }
-}
 
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
@@ -122,7 +94,7 @@ struct level_arguments {
   std::uint32_t key_high;
   const void* finished;  ///< the buffer where words in order are where they belong; null: none
   word_source rows;      ///< what the first level's words are made of, where they are
-  key_change change;
+  key_transform transform;
 };
 
 constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
@@ -139,17 +111,17 @@ class word_reader {
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<Limbs>(a_.rows, a_.change, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_of(words_ + i);
+      return load_word_streaming(words_ + i);
     }
   }
   /// The key's limbs alone are right.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_key<Limbs>(a_.rows, a_.change, first_ + i);
+      return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_of(words_ + i);
+      return load_word_streaming(words_ + i);
     }
   }
 
@@ -186,7 +158,7 @@ struct level_shared {
 template <int Limbs, payload_mode Payload>
 constexpr std::size_t level_shared_bytes() {
   const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
-  const std::size_t counters = keeps_order(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
+  const std::size_t counters = is_stable(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
   return sizeof(level_shared) + std::max(level_tile<Limbs> * widest, counters);
 }
 

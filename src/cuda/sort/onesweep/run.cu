@@ -8,40 +8,40 @@
 namespace sheaf::cuda {
 namespace {
 
-/// Words of a tile, and their values.
-std::uint64_t tile_of(std::uint32_t value_bytes) {
+std::uint64_t tile_words_of(std::uint32_t value_bytes) {
   switch (value_bytes) {
-    case 0: return sweep_shape<payload_mode::nothing>::tile;
-    case 16: return sweep_shape<payload_mode::values_16>::tile;
-    default: return sweep_shape<payload_mode::values_4>::tile;
+    case 0: return onesweep_tuning<payload_mode::none>::tile_words;
+    case 16: return onesweep_tuning<payload_mode::values_16>::tile_words;
+    default: return onesweep_tuning<payload_mode::values_4>::tile_words;
   }
 }
 
-/// Where the tables lie in scratch, in bytes.
+/// Where the tables begin in the scratch, in bytes; the histogram is the first of them.
 struct onesweep_scratch_layout {
-  std::uint64_t tickets;
-  std::uint64_t states[2];
-  std::uint64_t bytes;
+  std::uint64_t tile_counters;
+  std::uint64_t tile_states[2];
+  std::uint64_t bytes;  ///< bytes of the whole scratch
 
   onesweep_scratch_layout(std::uint64_t count, std::uint32_t value_bytes) {
-    const std::uint64_t states_bytes = ceil_div(count, tile_of(value_bytes)) * radix_bins * sizeof(std::uint32_t);
-    tickets = most_sweeps * radix_bins * sizeof(std::uint32_t);
-    states[0] = tickets + 256;
-    states[1] = states[0] + states_bytes;
-    bytes = states[1] + states_bytes;
+    const std::uint64_t tiles = ceil_div(count, tile_words_of(value_bytes));
+    const std::uint64_t states_bytes = tiles * radix_bins * sizeof(tile_state);
+    tile_counters = most_onesweep_passes * radix_bins * sizeof(std::uint32_t);
+    tile_states[0] = tile_counters + 256;
+    tile_states[1] = tile_states[0] + states_bytes;
+    bytes = tile_states[1] + states_bytes;
   }
 };
 
 template <payload_mode Payload, bool FromRows>
-void launch_sweep(const context& ctx, const char* what, const sweep_arguments& a) {
-  using shape = sweep_shape<Payload>;
-  launch_cooperative(ctx, what, sweep_words<Payload, FromRows>, ceil_div(std::uint64_t{a.of.count}, shape::tile),
-                     shape::threads, sweep_shared_bytes<Payload>(), a);
+void launch_onesweep(const context& ctx, const char* what, const onesweep_arguments& a) {
+  using tuning = onesweep_tuning<Payload>;
+  launch_cooperative(ctx, what, onesweep_words<Payload, FromRows>, ceil_div(std::uint64_t{a.count}, tuning::tile_words),
+                     tuning::threads, onesweep_shared_bytes<Payload>(), a);
 }
 
 template <payload_mode Payload>
-void run_sweep_of(const context& ctx, const char* what, const sweep_arguments& a, bool from_rows) {
-  from_rows ? launch_sweep<Payload, true>(ctx, what, a) : launch_sweep<Payload, false>(ctx, what, a);
+void launch_onesweep(const context& ctx, const char* what, const onesweep_arguments& a, bool from_rows) {
+  from_rows ? launch_onesweep<Payload, true>(ctx, what, a) : launch_onesweep<Payload, false>(ctx, what, a);
 }
 
 }  // namespace
@@ -50,33 +50,30 @@ std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_by
   return onesweep_scratch_layout(count, value_bytes).bytes;
 }
 
-void run_onesweep(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch,
+void run_onesweep(const context& ctx, const char* what, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if) {
-  const onesweep_scratch_layout room(s.count, s.value_bytes);
-  const auto numbers = [&](std::uint64_t at) { return reinterpret_cast<std::uint32_t*>(scratch + at); };
-  sweep_arguments a{};
-  a.of.buffers[0] = s.in;
-  a.of.values[0] = s.values;
-  for (int i = 0; i < 2; ++i) {
-    a.of.buffers[1 + i] = s.buffers[i];
-    a.of.values[1 + i] = s.value_buffers[i];
-    a.sweep.states[i] = numbers(room.states[i]);
-  }
-  a.of.count = static_cast<std::uint32_t>(s.count);
-  a.of.key_low = s.key_low;
-  a.of.key_high = s.key_high;
-  a.of.rows = s.rows;
-  a.of.change = s.target.change;
-  a.target = s.target;
-  a.values_to = s.values_to;
-  a.sweep.digits = numbers(0);
-  a.sweep.tickets = numbers(room.tickets);
-  a.only_if = only_if;
+  const onesweep_scratch_layout layout(s.count, s.value_bytes);
+  const auto table_at = [&](std::uint64_t offset) { return reinterpret_cast<std::uint32_t*>(scratch + offset); };
+  const onesweep_arguments a{
+      .buffers = {s.in, s.buffers[0], s.buffers[1]},
+      .values = {s.values, s.value_buffers[0], s.value_buffers[1]},
+      .count = static_cast<std::uint32_t>(s.count),
+      .key_low = s.key_low,
+      .key_high = s.key_high,
+      .only_if = only_if,
+      .rows = s.rows,
+      .transform = s.target.transform,
+      .target = s.target,
+      .values_to = s.values_to,
+      .tables = {.histogram = table_at(0),
+                 .tile_counters = table_at(layout.tile_counters),
+                 .tile_states = {table_at(layout.tile_states[0]), table_at(layout.tile_states[1])}},
+  };
   switch (s.value_bytes) {
-    case 0: return run_sweep_of<payload_mode::nothing>(ctx, what, a, s.from_rows);
-    case 4: return run_sweep_of<payload_mode::values_4>(ctx, what, a, s.from_rows);
-    case 8: return run_sweep_of<payload_mode::values_8>(ctx, what, a, s.from_rows);
-    default: return run_sweep_of<payload_mode::values_16>(ctx, what, a, s.from_rows);
+    case 0: return launch_onesweep<payload_mode::none>(ctx, what, a, s.from_rows);
+    case 4: return launch_onesweep<payload_mode::values_4>(ctx, what, a, s.from_rows);
+    case 8: return launch_onesweep<payload_mode::values_8>(ctx, what, a, s.from_rows);
+    default: return launch_onesweep<payload_mode::values_16>(ctx, what, a, s.from_rows);
   }
 }
 

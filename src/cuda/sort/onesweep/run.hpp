@@ -1,19 +1,21 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
+#include <sheaf/context.hpp>
 
-// A sort from the lowest digit up, each pass of which reads and writes the words once (Onesweep): for keys of 4 bytes
-// that the sort from the highest digit down has trouble with.
+#include "cuda/sort/words/word_sort.hpp"
+
+// Onesweep, an LSD radix sort of words of one limb: for the keys of 4 bytes that slow an MSD sort down.
 namespace sheaf::cuda {
 
-/// Words of 4 bytes that are keys, alone or with values of 4, 8 or 16 bytes, fewer than this.
+/// A list has fewer words than this, because a tile state has 30 bits for a count.
 constexpr std::uint64_t most_onesweep_words = std::uint64_t{1} << 30;
 
+/// Scratch for the tables of a sort of `count` words with values of 0, 4, 8 or 16 bytes.
 std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_bytes);
 
-/// Queues the sort, in the order of the words where keys are equal. It ends at once where `only_if`, unless it is null,
-/// points to 0 on the device by then. Rows are made words of by the first pass.
-void run_onesweep(const context& ctx, const char* what, const msd_sort& s, std::byte* scratch,
+/// Queues a stable sort of words of one limb, alone or with values of 4, 8 or 16 bytes. Where only_if is not null and
+/// points to 0 on the device once the kernel starts, the kernel ends at once.
+void run_onesweep(const context& ctx, const char* what, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if);
 
 }  // namespace sheaf::cuda

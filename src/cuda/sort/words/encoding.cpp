@@ -11,25 +11,26 @@ using primitives::sort_problem;
 using primitives::sort_product;
 using primitives::sorted_array;
 
-constexpr std::uint32_t part_bytes = 4;
+constexpr std::uint32_t limb_bytes = 4;
 
-bool is_of_parts(const sorted_array& a) { return a.word_bytes >= part_bytes; }
+bool has_whole_limbs(const sorted_array& a) { return a.word_bytes >= limb_bytes; }
 
-std::uint64_t value_bytes(const sort_problem& p) {
+// Bytes of a row and its values that are not the key.
+std::uint64_t payload_bytes(const sort_problem& p) {
   std::uint64_t bytes = p.writes_rows ? p.rows.record_bytes - p.key.fields[0].bytes : 0;
   for (std::uint32_t c = 0; c < p.column_count; ++c) bytes += p.columns[c].record_bytes;
   return bytes;
 }
 
-bool has_simple_values(const sort_problem& p) {
+bool values_are_whole_limbs(const sort_problem& p) {
   for (std::uint32_t c = 0; c < p.column_count; ++c) {
-    if (!is_of_parts(p.columns[c])) return false;
+    if (!has_whole_limbs(p.columns[c])) return false;
   }
   return true;
 }
 
-// Rows that words can be loaded from and stored to as they are.
-bool is_plain(const sort_problem& p) {
+// The key is the whole row, and rows can be loaded and stored as words.
+bool rows_are_words(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   const std::uint32_t alignment = f.bytes == 12 ? 4 : f.bytes;
   return f.bytes == p.rows.record_bytes && p.rows.in_stride_bytes == f.bytes &&
@@ -40,8 +41,8 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-// One array of values of 4, 8 or 16 bytes, at most so many, side by side.
-bool has_values_apart(const sort_problem& p, std::uint64_t most_bytes) {
+// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
+bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
   const sorted_array& values = p.columns[0];
   const bool is_word =
       values.record_bytes <= most_bytes && (is_word_of_4_or_8(values.record_bytes) || values.record_bytes == 16);
@@ -50,135 +51,155 @@ bool has_values_apart(const sort_problem& p, std::uint64_t most_bytes) {
          values.out_stride_bytes == values.record_bytes;
 }
 
-// Keys that are whole rows, of 4 or 8 bytes, by some of their bits: those of 8 bytes are split by bytes.
-bool has_plain_bits(const sort_problem& p) {
+// Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. MSD passes over words of more
+// than one limb take whole bytes as digits, so the bits of an 8-byte key have to be whole bytes as well.
+bool rows_are_keys_in_place(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
-  if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes) || !is_plain(p)) return false;
+  if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes) || !rows_are_words(p)) return false;
   return f.bytes == 4 || (f.first_bit % 8 == 0 && p.key.bits % 8 == 0);
 }
 
-// The bits of the key itself in each limb, for keys at the top of a word.
-std::array<std::uint32_t, 4> key_mask_of(std::uint32_t limbs, std::uint32_t key_parts) {
+// Keys of 4 or 8 bytes as words; values or row numbers lie in an array of their own.
+word_encoding separate_encoding(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  word_encoding encoding;
+  encoding.limbs = f.bytes / limb_bytes;
+  encoding.payload = word_payload::separate;
+  encoding.rows_are_words = rows_are_words(p) && is_as_stored(f);
+  encoding.key_bits = p.key.bits;
+  encoding.first_bit = f.first_bit;
+  return encoding;
+}
+
+// Keys of whole limbs above the rest of the row and the values.
+word_encoding in_word_encoding(const sort_problem& p) {
+  const key_field& f = p.key.fields[0];
+  word_encoding encoding;
+  encoding.limbs = static_cast<std::uint32_t>((f.bytes + payload_bytes(p)) / limb_bytes);
+  encoding.payload = payload_bytes(p) > 0 ? word_payload::in_word : word_payload::none;
+  encoding.rows_are_words = encoding.payload == word_payload::none && rows_are_words(p) && is_as_stored(f);
+  encoding.key_bits = p.key.bits;
+  return encoding;
+}
+
+// Up to most_round_bits of the key above the row number.
+word_encoding row_number_encoding(const sort_problem& p) {
+  word_encoding encoding;
+  encoding.sorts_row_numbers = true;
+  encoding.payload = word_payload::row_number;
+  encoding.rounds = (p.key.bits + word_encoding::most_round_bits - 1) / word_encoding::most_round_bits;
+  encoding.key_bits = encoding.rounds > 1 ? word_encoding::most_round_bits : p.key.bits;
+  encoding.limbs = 1 + (encoding.key_bits + 31) / 32;
+  return encoding;
+}
+
+// The bits of each limb that belong to a key of key_limbs limbs, which are the highest of the word.
+std::array<std::uint32_t, 4> key_mask_of(std::uint32_t limbs, std::uint32_t key_limbs) {
   std::array<std::uint32_t, 4> mask{};
-  for (std::uint32_t i = limbs - key_parts; i < limbs; ++i) mask[i] = ~0U;
+  for (std::uint32_t i = limbs - key_limbs; i < limbs; ++i) mask[i] = ~0U;
   return mask;
 }
 
-// Calls body(in, in_stride, out, out_stride) for each limb that comes along with the key, from the lowest on.
+// Calls body(in, in_stride, out, out_stride) for each limb of the payload, from the lowest limb of the word on.
 template <class Body>
-void for_each_value_part(const sort_problem& p, const sort_buffers& b, Body body) {
+void for_each_value_limb(const sort_problem& p, const sort_buffers& b, Body body) {
   for (std::uint32_t c = 0; c < p.column_count; ++c) {
     const sort_column& column = b.columns[c];
-    for (std::uint64_t at = 0; at < p.columns[c].record_bytes; at += part_bytes) {
-      body(column.in.data + at, column.in.stride_bytes, column.out.data + at, column.out.stride_bytes);
+    for (std::uint64_t offset = 0; offset < p.columns[c].record_bytes; offset += limb_bytes) {
+      body(column.in.data + offset, column.in.stride_bytes, column.out.data + offset, column.out.stride_bytes);
     }
   }
   if (!p.writes_rows) return;
   const key_field& f = p.key.fields[0];
-  for (std::uint64_t at = 0; at < p.rows.record_bytes; at += part_bytes) {
-    if (at >= f.offset && at < f.offset + f.bytes) continue;
-    body(b.in.data + at, b.in.stride_bytes, b.out.data + at, b.out.stride_bytes);
+  for (std::uint64_t offset = 0; offset < p.rows.record_bytes; offset += limb_bytes) {
+    if (offset >= f.offset && offset < f.offset + f.bytes) continue;
+    body(b.in.data + offset, b.in.stride_bytes, b.out.data + offset, b.out.stride_bytes);
   }
 }
 
 }  // namespace
 
-bool has_simple_key(const sort_problem& p) {
+bool key_is_whole_limbs(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   return p.key.field_count == 1 && f.type != key_type::bytes && f.first_bit == 0 && p.key.bits == f.bytes * 8 &&
-         f.bytes % part_bytes == 0 && f.bytes <= 16 && f.offset % part_bytes == 0 && is_of_parts(p.rows) &&
-         p.rows.record_bytes % part_bytes == 0;
+         f.bytes % limb_bytes == 0 && f.bytes <= 16 && f.offset % limb_bytes == 0 && has_whole_limbs(p.rows) &&
+         p.rows.record_bytes % limb_bytes == 0;
 }
 
 word_encoding encoding_of(const sort_problem& p) {
-  word_encoding form;
-  const bool is_simple = has_simple_key(p);
+  const bool has_limb_key = key_is_whole_limbs(p);
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
   const bool is_key_alone = key_bytes == p.rows.record_bytes && is_word_of_4_or_8(key_bytes);
-  if (has_values_apart(p, 8) && ((is_simple && is_key_alone) || has_plain_bits(p))) {
-    form.limbs = key_bytes / part_bytes;
-    form.payload = word_payload::separate;
-    form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
-    form.key_bits = p.key.bits;
-    form.first_bit = p.key.fields[0].first_bit;
-    return form;
+  if (has_one_value_array(p, 8) && ((has_limb_key && is_key_alone) || rows_are_keys_in_place(p))) {
+    return separate_encoding(p);
   }
-  if (p.product == sort_product::records && is_simple && has_simple_values(p) && key_bytes + value_bytes(p) <= 16) {
-    form.limbs = static_cast<std::uint32_t>((key_bytes + value_bytes(p)) / part_bytes);
-    form.payload = value_bytes(p) > 0 ? word_payload::values : word_payload::none;
-    form.is_plain = form.payload == word_payload::none && is_plain(p) && is_as_stored(p.key.fields[0]);
-    form.key_bits = p.key.bits;
-    return form;
+  if (p.product == sort_product::records && has_limb_key && values_are_whole_limbs(p) &&
+      key_bytes + payload_bytes(p) <= 16) {
+    return in_word_encoding(p);
   }
-  form.sorts_numbers = true;
-  if (is_simple && is_word_of_4_or_8(key_bytes)) {
-    form.limbs = key_bytes / part_bytes;
-    form.payload = word_payload::separate;
-    form.is_plain = is_plain(p) && is_as_stored(p.key.fields[0]);
-    form.key_bits = p.key.bits;
-    return form;
+  if (has_limb_key && is_word_of_4_or_8(key_bytes)) {
+    word_encoding encoding = separate_encoding(p);
+    encoding.sorts_row_numbers = true;
+    return encoding;
   }
-  form.payload = word_payload::row_number;
-  form.rounds = (p.key.bits + word_encoding::most_number_bits - 1) / word_encoding::most_number_bits;
-  form.key_bits = form.rounds > 1 ? word_encoding::most_number_bits : p.key.bits;
-  form.limbs = 1 + (form.key_bits + 31) / 32;
-  return form;
+  return row_number_encoding(p);
 }
 
 word_encoding onesweep_encoding_of(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
-  const bool has_bits = f.bytes == part_bytes && has_plain_bits(p);
-  const bool is_key = f.bytes == part_bytes && p.rows.record_bytes == part_bytes && has_simple_key(p);
+  const bool has_bits = f.bytes == limb_bytes && rows_are_keys_in_place(p);
+  const bool is_key = f.bytes == limb_bytes && p.rows.record_bytes == limb_bytes && key_is_whole_limbs(p);
   const bool is_alone = p.product == sort_product::records && p.column_count == 0 && p.writes_rows;
-  word_encoding form;
-  form.limbs = 1;
-  form.key_bits = p.key.bits;
-  form.first_bit = f.first_bit;
-  form.is_plain = is_plain(p) && is_as_stored(f);
-  if (has_bits && is_alone) return form;
-  form.payload = word_payload::separate;
-  if ((has_bits || is_key) && has_values_apart(p, 16)) return form;
+  word_encoding encoding;
+  encoding.limbs = 1;
+  encoding.key_bits = p.key.bits;
+  encoding.first_bit = f.first_bit;
+  encoding.rows_are_words = rows_are_words(p) && is_as_stored(f);
+  if (has_bits && is_alone) return encoding;
+  encoding.payload = word_payload::separate;
+  if ((has_bits || is_key) && has_one_value_array(p, 16)) return encoding;
   return encoding_of(p);
 }
 
-// Negative floats descend with their other bits; without the change they, like negative integers, come last.
-key_change change_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t limbs) {
+// The sign bit of signed keys is flipped, because negative numbers would compare above the others otherwise. Floats are
+// sign and magnitude, so the other bits of negative ones are flipped, too. A descending order flips all bits once more.
+key_transform key_transform_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t limbs) {
   constexpr std::uint32_t highest_bit = 1U << 31;
   const bool is_signed = f.type == key_type::signed_integer || f.type == key_type::floating;
-  key_change change;
-  change.mask = mask;
-  for (const bool negative : {false, true}) {
-    std::array<std::uint32_t, 4>& turned = change.turned[negative ? 1 : 0];
-    const bool turns_all = f.descending != (negative && f.type == key_type::floating);
-    if (turns_all) turned = mask;
-    const bool turns_highest = is_signed && !(negative && f.type == key_type::floating);
-    if (turns_highest) turned[limbs - 1] ^= highest_bit;
+  key_transform transform;
+  transform.mask = mask;
+  for (const bool is_negative : {false, true}) {
+    std::array<std::uint32_t, 4>& flipped_bits = transform.flipped_bits[is_negative ? 1 : 0];
+    const bool is_negative_float = is_negative && f.type == key_type::floating;
+    const bool flips_all = f.descending != is_negative_float;
+    if (flips_all) flipped_bits = mask;
+    const bool flips_sign = is_signed && !is_negative_float;
+    if (flips_sign) flipped_bits[limbs - 1] ^= highest_bit;
   }
-  change.turns_highest = (change.turned[0][limbs - 1] & highest_bit) != 0;
-  return change;
+  transform.flips_highest_bit = (transform.flipped_bits[0][limbs - 1] & highest_bit) != 0;
+  return transform;
 }
 
-word_route route_of(const sort_problem& p, const word_encoding& form, const sort_buffers& b) {
-  word_route route;
+word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b) {
+  word_mapping mapping;
   const key_field& f = p.key.fields[0];
-  const std::uint32_t key_parts = f.bytes / part_bytes;
-  const bool has_number = form.payload == word_payload::row_number;
-  for (std::uint32_t i = 0; i < key_parts; ++i) {
-    const std::uint32_t limb = form.limbs - key_parts + i;
-    route.from.limbs[limb] = {b.in.data + f.offset + i * part_bytes, b.in.stride_bytes};
-    if (!form.sorts_numbers && p.writes_rows) {
-      route.to.limbs[limb] = {b.out.data + f.offset + i * part_bytes, b.out.stride_bytes};
+  const std::uint32_t key_limbs = f.bytes / limb_bytes;
+  for (std::uint32_t i = 0; i < key_limbs; ++i) {
+    const std::uint32_t limb = encoding.limbs - key_limbs + i;
+    mapping.source.limbs[limb] = {b.in.data + f.offset + i * limb_bytes, b.in.stride_bytes};
+    if (!encoding.sorts_row_numbers && p.writes_rows) {
+      mapping.target.limbs[limb] = {b.out.data + f.offset + i * limb_bytes, b.out.stride_bytes};
     }
   }
-  route.to.change = change_of(f, key_mask_of(form.limbs, key_parts), form.limbs);
-  if (has_number) route.from.number_part = form.limbs - key_parts - 1;
-  if (form.payload != word_payload::values) return route;
-  std::uint32_t limb = 0;
-  for_each_value_part(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
-    route.from.limbs[limb] = {in, in_stride};
-    route.to.limbs[limb++] = {out, stride};
+  mapping.target.transform = key_transform_of(f, key_mask_of(encoding.limbs, key_limbs), encoding.limbs);
+  if (encoding.payload == word_payload::row_number) mapping.source.row_number_limb = encoding.limbs - key_limbs - 1;
+  if (encoding.payload != word_payload::in_word) return mapping;
+  std::uint32_t payload_limb = 0;
+  for_each_value_limb(p, b, [&](const std::byte* in, std::uint64_t in_stride, std::byte* out, std::uint64_t stride) {
+    mapping.source.limbs[payload_limb] = {in, in_stride};
+    mapping.target.limbs[payload_limb++] = {out, stride};
   });
-  return route;
+  return mapping;
 }
 
 void gather_by_order(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order) {

@@ -1,74 +1,77 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
+#include "cuda/sort/words/word_sort.hpp"
 #include "primitives/sort.hpp"
 
-// In what shape the rows of a sort are sorted on the device.
+// How the rows of a sort are encoded as words, and the passes over rows that stand before and after a sort of words.
 namespace sheaf::cuda {
 
-/// What the lowest limbs of a word are.
+/// What a sort moves with a key.
 enum class word_payload {
-  none,        ///< rows are their own keys
-  values,      ///< the rest of the row and the values
-  separate,    ///< none: values of 4 or 8 bytes move in an array of their own, or the numbers of rows do
-  row_number,  ///< the row's number: it makes equal keys differ in order, and what is wide is gathered by it
+  none,        ///< nothing: the key is the whole row
+  in_word,     ///< the rest of the row and the values, in the limbs below the key
+  separate,    ///< values of 4, 8 or 16 bytes, or row numbers, in an array of their own
+  row_number,  ///< the row number, in the limb below the key: it makes keys distinct, and rows are gathered by it
 };
 
-/// Words that stand for the rows. Keys of more bits than a word has beside the number are sorted in rounds, the lowest
-/// bits first.
+/// Words that stand for the rows of a sort.
 struct word_encoding {
-  static constexpr std::uint32_t most_number_bits = 96;  ///< of a key beside a row's number
+  /// Most bits of a key in a word that also holds the row number. Longer keys are sorted in rounds, least significant
+  /// bits first, each of which sorts the order of the round before by the next bits.
+  static constexpr std::uint32_t most_round_bits = 96;
 
-  std::uint32_t limbs = 0;  ///< of 4 bytes; 0: there is no such form
+  std::uint32_t limbs = 0;  ///< limbs of 4 bytes in a word, 1 to 4
   word_payload payload = word_payload::none;
-  bool is_plain = false;     ///< rows are words as they lie
-  bool is_numbered = false;  ///< the limb below the key is the row's number: equal keys differ, and no pass need keep
-                             ///< an order
-  std::uint32_t key_bits = 0;
-  std::uint32_t first_bit = 0;  ///< of the key in a plain word
-  std::uint32_t rounds = 1;
-  bool sorts_numbers = false;  ///< the result is an order of rows
+  bool rows_are_words = false;     ///< rows are loaded as words, and the key needs no transform
+  std::uint32_t key_bits = 0;      ///< bits of the key that one round sorts by
+  std::uint32_t first_bit = 0;     ///< lowest bit of the key, where rows are words
+  std::uint32_t rounds = 1;        ///< sorts of words that the whole key takes
+  bool sorts_row_numbers = false;  ///< the sort yields row numbers in order, by which rows and values are gathered
 
   std::uint64_t word_bytes() const { return limbs * std::uint64_t{4}; }
-  /// Values come along, and rows of equal keys keep their order.
-  bool ordered() const { return payload == word_payload::values || payload == word_payload::separate; }
-  /// The lowest bit that is sorted by.
-  std::uint32_t key_low() const { return payload == word_payload::values ? limbs * 32 - key_bits : first_bit; }
+  /// Words of equal keys have to keep their order.
+  bool is_stable() const { return payload == word_payload::in_word || payload == word_payload::separate; }
+  /// Lowest bit of the word that is sorted by.
+  std::uint32_t key_low() const { return payload == word_payload::in_word ? limbs * 32 - key_bits : first_bit; }
 };
 
+/// The encoding that cuda.msd sorts by.
 word_encoding encoding_of(const primitives::sort_problem& p);
-/// For sorts from the lowest digit up, of words of one limb, whose order is kept in any case; limbs is another number
-/// where there is none.
+/// The encoding that cuda.onesweep sorts by, which is stable in any case; it can sort words of one limb alone.
 word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 
-/// A single field that is a number of whole limbs, by all of its bits: its limbs of the word are copied. Else keys are
-/// read byte by byte.
-bool has_simple_key(const primitives::sort_problem& p);
+/// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
+/// Other keys are read byte by byte.
+bool key_is_whole_limbs(const primitives::sort_problem& p);
 
-struct word_route {
-  word_source from;
-  word_target to;
+/// Where the limbs of words lie in the rows and values of a call.
+struct word_mapping {
+  word_source source;
+  word_target target;
 };
-/// For rows whose key is simple.
-word_route route_of(const primitives::sort_problem& p, const word_encoding& form, const primitives::sort_buffers& b);
+/// The mapping of rows whose key_is_whole_limbs.
+word_mapping mapping_of(const primitives::sort_problem& p, const word_encoding& encoding,
+                        const primitives::sort_buffers& b);
 
-/// Queues the making of words of rows.
-void make_words(const context& ctx, const char* what, const primitives::sort_problem& p, const word_encoding& form,
-                const word_route& route, void* words);
-/// The same of a round's bits of keys that are read byte by byte: of row order[i], or i without an order, which is also
-/// the number that the word ends in.
-void make_round_words(const context& ctx, const char* what, const primitives::sort_problem& p,
-                      const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, std::uint32_t limbs,
-                      const std::uint32_t* order, void* words);
-/// The same as keys of 32 bits by themselves, with numbers of rows of 4 or 8 bytes.
-void make_round_keys(const context& ctx, const char* what, const primitives::sort_problem& p,
-                     const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, const void* order,
-                     std::uint32_t order_bytes, std::uint32_t* keys);
-/// to[i] = order[place[i]], in entries of 4 or 8 bytes.
-void follow_order(const context& ctx, const char* what, const std::uint32_t* order, const std::uint32_t* place,
-                  std::uint64_t count, void* to, std::uint64_t to_bytes);
+/// Queues the encoding of all rows as words, for keys of whole limbs.
+void encode_rows(const context& ctx, const char* what, const primitives::sort_problem& p, const word_encoding& encoding,
+                 const word_mapping& mapping, void* words);
+/// Queues the encoding of `bits` key bits from bit `low` on as words, for keys that are read byte by byte. Word i holds
+/// these bits of row order[i], or of row i where order is null, above the number i in its lowest limb.
+void encode_round_words(const context& ctx, const char* what, const primitives::sort_problem& p,
+                        const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, std::uint32_t limbs,
+                        const std::uint32_t* order, void* words);
+/// Queues the encoding of up to 32 key bits from bit `low` on: keys[i] holds these bits of row order[i], or of row i
+/// where order is null. Entries of order have order_bytes, 4 or 8.
+void encode_round_keys(const context& ctx, const char* what, const primitives::sort_problem& p,
+                       const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, const void* order,
+                       std::uint32_t order_bytes, std::uint32_t* keys);
+/// Queues composed[i] = first[then[i]]: the order that sorting by `first` and then by `then` comes to. Entries of
+/// composed have composed_bytes, 4 or 8.
+void compose_orders(const context& ctx, const char* what, const std::uint32_t* first, const std::uint32_t* then,
+                    std::uint64_t count, void* composed, std::uint64_t composed_bytes);
 
-/// Queues the gathers of rows and values that an order of rows asks for.
+/// Queues the gathers of rows and values by an order of rows.
 void gather_by_order(const context& ctx, const primitives::sort_problem& p, const primitives::sort_buffers& b,
                      index_span order);
 

@@ -4,8 +4,11 @@
 
 #include "cuda/device/launch.cuh"
 
-// What a sort moves: words of 4 to 16 bytes whose highest bits are the key as a number, and whose lowest are what comes
-// along, values or the number of the row.
+// The words that a sort moves: numbers of 4 to 16 bytes. The high bits are the encoded key, the low bits are the
+// payload: values, or the row number. Digits are extracted here, and words are compared.
+//
+// Limbs are selected by unrolled conditional moves, because an array that is indexed by a run-time number would lie in
+// local memory instead of registers.
 namespace sheaf::cuda {
 
 /// A little-endian number of 32 * Limbs bits; limb[0] holds the lowest.
@@ -15,21 +18,18 @@ struct alignas(Limbs == 3 ? 4 : Limbs * 4) sort_word {
   std::uint32_t limb[Limbs];
 };
 
-// What is read off a word is computed from all of its limbs and then chosen: an array that is indexed by what is not
-// known before the kernel runs would lie in memory.
-
-/// The same number, of which the compiler does not know that it is: what was computed from it before is computed again
-/// instead of lying in registers, or where these spill to, until then.
-__device__ __forceinline__ std::uint32_t anew(std::uint32_t number) {
+/// Returns `number` such that the compiler cannot know that it did. What was computed from `number` earlier is then
+/// computed again from the result, instead of occupying registers, or spilled memory, in between.
+__device__ __forceinline__ std::uint32_t opaque(std::uint32_t number) {
   asm volatile("" : "+r"(number));
   return number;
 }
 
-/// Up to 12 bits of a word, from any bit on.
+/// A digit of up to 12 bits at any bit of a word.
 struct digit_field {
-  std::uint32_t limb;
-  std::uint32_t shift;
-  std::uint32_t mask;
+  std::uint32_t limb;   ///< index of the limb that holds the digit's lowest bit
+  std::uint32_t shift;  ///< position of the digit's lowest bit in that limb
+  std::uint32_t mask;   ///< ones in as many low bits as the digit has
 };
 
 __device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32_t bits) {
@@ -41,16 +41,16 @@ __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, 
   std::uint32_t digit = __funnelshift_r(word.limb[Limbs - 1], 0, f.shift);
 #pragma unroll
   for (int i = Limbs - 2; i >= 0; --i) {
-    const std::uint32_t from_here = __funnelshift_r(word.limb[i], word.limb[i + 1], f.shift);
-    digit = f.limb == static_cast<std::uint32_t>(i) ? from_here : digit;
+    const std::uint32_t candidate = __funnelshift_r(word.limb[i], word.limb[i + 1], f.shift);
+    digit = f.limb == static_cast<std::uint32_t>(i) ? candidate : digit;
   }
   return digit & f.mask;
 }
 
-/// A digit less the least that there is.
+/// A digit minus the least digit that occurs.
 struct range_digit {
   digit_field field;
-  std::uint32_t least;
+  std::uint32_t least;  ///< smallest digit that occurs
 };
 
 template <int Limbs>
@@ -58,10 +58,10 @@ __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, 
   return (digit_of(word, d.field) - d.least) & d.field.mask;
 }
 
-/// One byte of a word, which is a digit of its key.
+/// A digit that is one byte of a word.
 struct byte_field {
-  std::uint32_t selector;  ///< of __byte_perm, inside a pair of limbs
-  bool is_upper;           ///< of the upper pair
+  std::uint32_t selector;  ///< selector of __byte_perm for the byte in its pair of limbs
+  bool is_upper;           ///< the byte lies in limbs 2 and 3, else in limbs 0 and 1
 };
 
 __device__ __forceinline__ byte_field byte_at(std::uint32_t byte) { return {byte % 8, byte >= 8}; }
@@ -76,9 +76,9 @@ __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, 
   return digit & 0xff;
 }
 
-/// Streamed, of words side by side.
+/// Loads a word that is not read again soon (evict-first) from an array of words.
 template <int Limbs>
-__device__ __forceinline__ sort_word<Limbs> load_word_of(const sort_word<Limbs>* from) {
+__device__ __forceinline__ sort_word<Limbs> load_word_streaming(const sort_word<Limbs>* from) {
   sort_word<Limbs> word;
   if constexpr (Limbs == 4) {
     const uint4 v = __ldcs(reinterpret_cast<const uint4*>(from));
@@ -93,24 +93,24 @@ __device__ __forceinline__ sort_word<Limbs> load_word_of(const sort_word<Limbs>*
   return word;
 }
 
-/// Bits from `low` up to `high` of the limbs of a word.
+/// A mask of the bits from `low` up to `high` of a word.
 template <int Limbs>
 struct key_mask {
   std::uint32_t limb[Limbs];
 
   __host__ __device__ explicit key_mask(std::uint32_t low, std::uint32_t high = 32 * Limbs) {
-    for (std::uint32_t i = 0; i < Limbs; ++i) limb[i] = from(low, i) & ~from(high, i);
+    for (std::uint32_t i = 0; i < Limbs; ++i) limb[i] = ones_from(low, i) & ~ones_from(high, i);
   }
 
  private:
-  static __host__ __device__ std::uint32_t from(std::uint32_t bit, std::uint32_t i) {
+  static __host__ __device__ std::uint32_t ones_from(std::uint32_t bit, std::uint32_t i) {
     return bit >= 32 * (i + 1) ? 0 : bit <= 32 * i ? ~0U : ~0U << (bit - 32 * i);
   }
 };
 
 enum class word_order { less, equal, greater };
 
-/// The order of two words by the bits of the mask.
+/// Compares two words by the bits of the mask.
 template <int Limbs>
 __device__ __forceinline__ word_order compare_words(const sort_word<Limbs>& a, const sort_word<Limbs>& b,
                                                     const key_mask<Limbs>& mask) {
@@ -118,22 +118,22 @@ __device__ __forceinline__ word_order compare_words(const sort_word<Limbs>& a, c
   bool equal = true;
 #pragma unroll
   for (int i = Limbs - 1; i >= 0; --i) {
-    const std::uint32_t of_a = a.limb[i] & mask.limb[i];
-    const std::uint32_t of_b = b.limb[i] & mask.limb[i];
-    less = less || (equal && of_a < of_b);
-    equal = equal && of_a == of_b;
+    const std::uint32_t limb_a = a.limb[i] & mask.limb[i];
+    const std::uint32_t limb_b = b.limb[i] & mask.limb[i];
+    less = less || (equal && limb_a < limb_b);
+    equal = equal && limb_a == limb_b;
   }
   return less ? word_order::less : equal ? word_order::equal : word_order::greater;
 }
 
-/// The two limbs from `low` on as one number; a limb that there is not is 0.
+/// Limbs `low` and low + 1 as one number; a limb past the last is 0.
 template <int Limbs>
 __device__ __forceinline__ std::uint64_t pair_of(const sort_word<Limbs>& word, int low) {
   const std::uint64_t high = low + 1 < Limbs ? word.limb[low + 1 < Limbs ? low + 1 : 0] : 0;
   return high << 32 | word.limb[low];
 }
 
-/// Whether a is less than b, as numbers.
+/// Whether a < b as numbers.
 template <int Limbs>
 __device__ __forceinline__ bool is_less(const sort_word<Limbs>& a, const sort_word<Limbs>& b) {
   if constexpr (Limbs == 1) {
@@ -141,13 +141,13 @@ __device__ __forceinline__ bool is_less(const sort_word<Limbs>& a, const sort_wo
   } else if constexpr (Limbs == 2) {
     return pair_of(a, 0) < pair_of(b, 0);
   } else {
-    const std::uint64_t high_of_a = pair_of(a, 2);
-    const std::uint64_t high_of_b = pair_of(b, 2);
-    return high_of_a < high_of_b || (high_of_a == high_of_b && pair_of(a, 0) < pair_of(b, 0));
+    const std::uint64_t high_a = pair_of(a, 2);
+    const std::uint64_t high_b = pair_of(b, 2);
+    return high_a < high_b || (high_a == high_b && pair_of(a, 0) < pair_of(b, 0));
   }
 }
 
-/// One more than the highest bit that is set; 0 if none is.
+/// Position of the highest bit that is set, plus 1; 0 if no bit is set.
 template <int Limbs>
 __device__ __forceinline__ std::uint32_t bit_length(const std::uint32_t (&limb)[Limbs]) {
   std::uint32_t length = 0;
@@ -158,7 +158,7 @@ __device__ __forceinline__ std::uint32_t bit_length(const std::uint32_t (&limb)[
   return length;
 }
 
-/// The lowest bit that is set, of a number that is not 0.
+/// Position of the lowest bit that is set; the number must not be 0.
 template <int Limbs>
 __device__ __forceinline__ std::uint32_t lowest_bit(const std::uint32_t (&limb)[Limbs]) {
   std::uint32_t lowest = 0;

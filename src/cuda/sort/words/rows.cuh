@@ -1,65 +1,68 @@
 #pragma once
 
-#include "cuda/sort/msd/run.hpp"
 #include "cuda/sort/words/limbs.cuh"
+#include "cuda/sort/words/word_sort.hpp"
 
-// Words and the rows that they stand for: put together before a sort, taken apart after it.
+// A row becomes a word when a sort reads it, and a word becomes a row again when the sort writes it.
 namespace sheaf::cuda {
 
-/// Turns what key_change says, which makes a number of a key whose highest bit this is.
+/// Flips the bits that the transform has for keys of this highest bit.
 template <int Limbs>
-__device__ __forceinline__ void turn_bits(sort_word<Limbs>& word, const key_change& change, bool highest) {
+__device__ __forceinline__ void flip_bits(sort_word<Limbs>& word, const key_transform& transform, bool highest_bit) {
 #pragma unroll
-  for (int i = 0; i < Limbs; ++i) word.limb[i] ^= highest ? change.turned[1][i] : change.turned[0][i];
+  for (int i = 0; i < Limbs; ++i) {
+    word.limb[i] ^= highest_bit ? transform.flipped_bits[1][i] : transform.flipped_bits[0][i];
+  }
 }
 
+/// Makes the key a number that ascends as the keys do.
 template <int Limbs>
-__device__ __forceinline__ void make_number(sort_word<Limbs>& word, const key_change& change) {
-  turn_bits(word, change, word.limb[Limbs - 1] >> 31 != 0);
+__device__ __forceinline__ void encode_key(sort_word<Limbs>& word, const key_transform& transform) {
+  flip_bits(word, transform, word.limb[Limbs - 1] >> 31 != 0);
 }
 
-/// Turns the number that a key became back into the key.
+/// Makes the number that encode_key left the key that it was.
 template <int Limbs>
-__device__ __forceinline__ void restore_key(sort_word<Limbs>& word, const key_change& change) {
-  turn_bits(word, change, (word.limb[Limbs - 1] >> 31 != 0) != change.turns_highest);
+__device__ __forceinline__ void decode_key(sort_word<Limbs>& word, const key_transform& transform) {
+  flip_bits(word, transform, (word.limb[Limbs - 1] >> 31 != 0) != transform.flips_highest_bit);
 }
 
-__device__ __forceinline__ std::uint32_t load_part(const word_source::part_source& from, std::uint64_t row) {
+__device__ __forceinline__ std::uint32_t load_limb(const word_source::limb_source& from, std::uint64_t row) {
   return from.data == nullptr ? 0 : __ldcs(reinterpret_cast<const std::uint32_t*>(from.data + row * from.stride));
 }
 
 /// The word of a row.
 template <int Limbs>
-__device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, const key_change& change,
+__device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, const key_transform& transform,
                                                       std::uint32_t row) {
   sort_word<Limbs> word;
 #pragma unroll
   for (std::uint32_t i = 0; i < Limbs; ++i) {
-    word.limb[i] = i == from.number_part ? row : load_part(from.limbs[i], row);
+    word.limb[i] = i == from.row_number_limb ? row : load_limb(from.limbs[i], row);
   }
-  make_number(word, change);
+  encode_key(word, transform);
   return word;
 }
 
-/// The same without what is not key.
+/// The word of a row with zeros in the limbs that hold no bit of the key, which are not loaded.
 template <int Limbs>
-__device__ __forceinline__ sort_word<Limbs> read_key(const word_source& from, const key_change& change,
+__device__ __forceinline__ sort_word<Limbs> read_key(const word_source& from, const key_transform& transform,
                                                      std::uint32_t row) {
   sort_word<Limbs> word;
 #pragma unroll
-  for (int i = 0; i < Limbs; ++i) word.limb[i] = change.mask[i] == 0 ? 0 : load_part(from.limbs[i], row);
-  make_number(word, change);
+  for (int i = 0; i < Limbs; ++i) word.limb[i] = transform.mask[i] == 0 ? 0 : load_limb(from.limbs[i], row);
+  encode_key(word, transform);
   return word;
 }
 
-/// Writes word `place` of the order.
+/// Stores the word that is number `place` in the sorted order.
 template <int Limbs>
-__device__ __forceinline__ void store_word(const word_target& to, std::uint32_t place, sort_word<Limbs> word) {
+__device__ __forceinline__ void write_word(const word_target& to, std::uint32_t place, sort_word<Limbs> word) {
   if (to.words != nullptr) {
     static_cast<sort_word<Limbs>*>(to.words)[place] = word;
     return;
   }
-  restore_key(word, to.change);
+  decode_key(word, to.transform);
 #pragma unroll
   for (int i = 0; i < Limbs; ++i) {
     if (to.limbs[i].data == nullptr) continue;

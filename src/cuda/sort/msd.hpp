@@ -1,0 +1,13 @@
+#pragma once
+
+#include <sheaf/machine.hpp>
+
+#include "primitives/sort.hpp"
+
+namespace sheaf::cuda {
+
+/// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.msd to finish the groups in shared
+/// memory.
+plan::planned plan_msd(const primitives::sort_problem& p, const machine& m, double finish_slowdown);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/block/scan.cuh"
+#include "cuda/sort/words/payload.cuh"
+#include "cuda/sort/words/rows.cuh"
+
+// What the onesweep kernel is given, how its tiles are cut, and what its blocks keep in shared memory.
+namespace sheaf::cuda {
+
+constexpr int most_onesweep_passes = 4;  ///< digits of a key of 4 bytes
+
+/// How a pass is cut into tiles. A thread takes an odd number of words: where all bins are equally full, the places
+/// where they begin in the tile then fall on different banks of shared memory.
+template <payload_mode Payload>
+struct onesweep_tuning {
+  static constexpr bool has_values = value_bytes_of(Payload) > 0;
+  static constexpr int threads = has_values ? 512 : 384;
+  static constexpr int words_per_thread = Payload == payload_mode::values_16 ? 9 : has_values ? 19 : 21;
+  static constexpr int blocks_per_multiprocessor = has_values ? 2 : 3;
+  static constexpr std::uint32_t tile_words = threads * words_per_thread;
+};
+
+/// Tables in device memory through which blocks cooperate.
+struct onesweep_tables {
+  std::uint32_t* histogram;       ///< words of each bin, radix_bins for each digit
+  std::uint32_t* tile_counters;   ///< number of the next tile to be drawn, for each pass
+  std::uint32_t* tile_states[2];  ///< radix_bins states for each tile; passes take the two arrays in turn
+};
+
+struct onesweep_arguments {
+  const void* buffers[3];            ///< words: [0] the input; passes write to [1] and [2], and at last to the target
+  const void* values[3];             ///< values of these words; [0] is null where they are row numbers
+  std::uint32_t count;               ///< words of the list
+  alignas(8) std::uint32_t key_low;  ///< lowest bit of the key
+  std::uint32_t key_high;            ///< one past the highest bit of the key
+  const std::uint32_t* only_if;      ///< the kernel ends at once where this points to 0; null: it always sorts
+  word_source rows;                  ///< what the input is encoded from, where rows are read instead of buffers[0]
+  key_transform transform;           ///< encodes the keys of these rows
+  word_target target;
+  void* values_to;  ///< sorted values
+  onesweep_tables tables;
+};
+
+/// Reads words of a buffer from word `first` on, or encodes them from rows.
+template <bool FromRows>
+class onesweep_reader {
+ public:
+  using word = sort_word<1>;
+
+  __device__ onesweep_reader(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first)
+      : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[buffer]) + first), first_(first) {}
+
+  __device__ __forceinline__ word load(std::uint32_t i) const {
+    if constexpr (FromRows) {
+      return read_word<1>(a_.rows, a_.transform, first_ + i);
+    } else {
+      return load_word_streaming(words_ + i);
+    }
+  }
+  /// Loads a word of which the key alone is needed.
+  __device__ __forceinline__ word load_key(std::uint32_t i) const {
+    if constexpr (FromRows) {
+      return read_key<1>(a_.rows, a_.transform, first_ + i);
+    } else {
+      return load_word_streaming(words_ + i);
+    }
+  }
+
+ private:
+  const onesweep_arguments& a_;
+  const word* words_;
+  std::uint32_t first_;
+};
+
+struct onesweep_shared {
+  std::uint32_t bin_begin[radix_bins];  ///< index in the sorted tile of the bin's first word
+  std::uint32_t bin_shift[radix_bins];  ///< what to add to an index in the sorted tile to get the index in the list
+  alignas(16) std::uint32_t warp_sums[32];
+  alignas(16) std::uint32_t tile;  ///< number of the tile that the block has drawn
+};
+
+/// Copies of a block's histogram. Neighbouring lanes count in different copies, which spreads same-address atomics.
+constexpr int histogram_copies = 4;
+/// Counters from one digit of a copy to the next: 8 more than there are bins, so that equal bins of different digits
+/// lie on different banks.
+constexpr std::uint32_t histogram_stride = radix_bins + 8;
+constexpr std::uint32_t histogram_copy_size = most_onesweep_passes * histogram_stride;
+
+/// Dynamic shared memory behind onesweep_shared: the block's histograms, then for each tile the counters of its warps,
+/// and the sorted tile.
+template <payload_mode Payload>
+constexpr std::size_t onesweep_shared_bytes() {
+  using tuning = onesweep_tuning<Payload>;
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<1>), value_bytes_of(Payload));
+  const std::size_t counters =
+      std::max<std::size_t>(histogram_copies * histogram_copy_size, tuning::threads / 32 * radix_bins);
+  return sizeof(onesweep_shared) + std::max(tuning::tile_words * widest, counters * sizeof(std::uint32_t));
+}
+
+/// What the phases of the kernel share: a block's view of the sort.
+template <payload_mode Payload, bool FromRows>
+struct onesweep_block {
+  using tuning = onesweep_tuning<Payload>;
+
+  const onesweep_arguments& arguments;
+  onesweep_shared& shared;
+  unsigned char* staged;  ///< shared memory for histograms, warp counters and the sorted tile
+  std::uint32_t tiles;    ///< tiles of the list
+
+  __device__ onesweep_block(const onesweep_arguments& a, onesweep_shared& s, unsigned char* tile)
+      : arguments(a), shared(s), staged(tile), tiles((a.count - 1) / tuning::tile_words + 1) {}
+
+  /// The field of a digit of the key.
+  __device__ digit_field field_of(std::uint32_t digit) const {
+    const std::uint32_t low = arguments.key_low + digit * radix_bits;
+    return digit_at(low, min(arguments.key_high - low, radix_bits));
+  }
+};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,196 @@
+#pragma once
+
+#include "cuda/block/rank.cuh"
+#include "cuda/sort/onesweep/arguments.cuh"
+#include "cuda/sort/onesweep/look_back.cuh"
+
+// One pass of onesweep: every tile is ranked by a digit, sorted in shared memory, and written as whole runs to the
+// places that look-back yields. Words are read once and written once.
+namespace sheaf::cuda {
+
+/// One pass by one digit.
+struct digit_pass {
+  std::uint32_t number;  ///< number of the pass, from 0 on
+  std::uint32_t digit;   ///< number of the digit, from the lowest on
+  std::uint32_t source;  ///< index of the buffer that is read
+  std::uint32_t target;  ///< index of the buffer that is written; 0: the target of the sort
+};
+
+template <payload_mode Payload, bool FromRows>
+class onesweep_pass {
+ public:
+  using word = sort_word<1>;
+  using tuning = onesweep_tuning<Payload>;
+  static constexpr int threads = tuning::threads;
+  static constexpr int items = tuning::words_per_thread;
+  static constexpr std::uint32_t tile_words = tuning::tile_words;
+  static constexpr int warps = threads / 32;
+  static constexpr bool has_values = tuning::has_values;
+
+  __device__ __forceinline__ onesweep_pass(const onesweep_block<Payload, FromRows>& block, const digit_pass& pass)
+      : block_(block), pass_(pass) {}
+
+  /// Draws tiles from a counter and moves them. Blocks draw tiles in order, so the tiles before one that is drawn are
+  /// being moved or done, and look-back ends.
+  __device__ __forceinline__ void move_tiles() {
+    for (;;) {
+      if (threadIdx.x == 0) block_.shared.tile = atomicAdd(block_.arguments.tables.tile_counters + pass_.number, 1U);
+      __syncthreads();
+      const std::uint32_t tile = block_.shared.tile;
+      if (tile >= block_.tiles) return;
+      if (block_.arguments.count - tile * tile_words >= tile_words) {
+        move_tile<true>(tile);
+      } else {
+        move_tile<false>(tile);
+      }
+    }
+  }
+
+ private:
+  template <bool Full>
+  __device__ __forceinline__ void move_tile(std::uint32_t tile) {
+    word* const staged = reinterpret_cast<word*>(block_.staged);
+    std::uint32_t* const warp_bins = reinterpret_cast<std::uint32_t*>(block_.staged);
+    std::uint32_t* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
+    const std::uint32_t begin = tile * tile_words;
+    const std::uint32_t size = block_.arguments.count - begin;
+    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+    const digit_field field = block_.field_of(pass_.digit);
+    word words[items];
+    load<Full>(words, begin + first, size - min(first, size));
+    for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
+    __syncthreads();
+    // Words past the end of the list are all ones, so they come last in the last bin.
+    const auto bin = [&](int k) { return digit_of(words[k], field); };
+#pragma unroll
+    for (int k = 0; k < items; ++k) atomicAdd(&own_bins[bin(k)], 1U);
+    __syncthreads();
+    const std::uint32_t aggregate = scan_bins_of_tile(tile, warp_bins);
+    __syncthreads();
+    packed_numbers<items> rank;
+    rank_by_match<items, radix_bins>(bin, own_bins, rank);
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
+    place_bins(tile, aggregate);
+    __syncthreads();
+    packed_bytes<items> bins;  // of the words that the thread stores, for their values
+    const auto store_all = [&](auto store) {
+#pragma unroll
+      for (int k = 0; k < items; ++k) {
+        const std::uint32_t i = k * threads + threadIdx.x;
+        if (!Full && i >= size) continue;
+        const word w = staged[i];
+        const std::uint32_t b = digit_of(w, field);
+        store(block_.shared.bin_shift[b] + i, w);
+        if constexpr (has_values) bins.set(k, b);
+      }
+    };
+    word* const words_to = static_cast<word*>(
+        pass_.target == 0 ? block_.arguments.target.words : const_cast<void*>(block_.arguments.buffers[pass_.target]));
+    if (words_to != nullptr) {
+      store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
+    } else {
+      store_all([&](std::uint32_t i, const word& w) { write_word<1>(block_.arguments.target, i, w); });
+    }
+    __syncthreads();
+    if constexpr (has_values) move_values<Full>(begin, size, rank, bins);
+  }
+
+  // Words `first`, first + 32, ... of the pass's source, as far as `available` words are there.
+  template <bool Full>
+  __device__ __forceinline__ void load(word (&words)[items], std::uint32_t first, std::uint32_t available) const {
+    const auto load_all = [&](const auto& source) {
+#pragma unroll
+      for (int k = 0; k < items; ++k) words[k] = Full || k * 32 < available ? source.load(k * 32) : word{~0U};
+    };
+    if (FromRows && pass_.source == 0) {
+      load_all(onesweep_reader<true>(block_.arguments, 0, first));
+    } else {
+      load_all(onesweep_reader<false>(block_.arguments, pass_.source, first));
+    }
+  }
+
+  // Publishes and returns the tile's count of bin threadIdx.x, its aggregate. Replaces the counts of the warps by the
+  // places of their words in the sorted tile.
+  __device__ __forceinline__ std::uint32_t scan_bins_of_tile(std::uint32_t tile, std::uint32_t* warp_bins) {
+    const std::uint32_t bin = threadIdx.x;
+    std::uint32_t aggregate = 0;
+    std::uint32_t begin[1] = {};
+    if (tile == 0) {  // the first tile learns from the histogram where bins begin in the list
+      if (bin < radix_bins) begin[0] = __ldcg(block_.arguments.tables.histogram + pass_.digit * radix_bins + bin);
+      scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
+      if (bin < radix_bins) block_.shared.bin_shift[bin] = begin[0];
+      __syncthreads();
+    }
+    if (bin < radix_bins) {
+#pragma unroll
+      for (int w = 0; w < warps; ++w) {
+        const std::uint32_t warp_count = warp_bins[w * radix_bins + bin];
+        warp_bins[w * radix_bins + bin] = aggregate;
+        aggregate += warp_count;
+      }
+      if (tile > 0) publish(tile_states(), tile, aggregate | aggregate_flag);
+      block_.arguments.tables.tile_states[1 - pass_.number % 2][tile * radix_bins + bin] = 0;  // for the next pass
+    }
+    begin[0] = aggregate;
+    scan_bins<radix_bins, threads>(begin, block_.shared.warp_sums);
+    if (bin < radix_bins) {
+      block_.shared.bin_begin[bin] = begin[0];
+#pragma unroll
+      for (int w = 0; w < warps; ++w) warp_bins[w * radix_bins + bin] += begin[0];
+    }
+    return aggregate;
+  }
+
+  // Looks back for the place in the list of bin threadIdx.x of the tile, and publishes where the bin continues.
+  __device__ __forceinline__ void place_bins(std::uint32_t tile, std::uint32_t aggregate) {
+    const std::uint32_t bin = threadIdx.x;
+    if (bin >= radix_bins) return;
+    const std::uint32_t prefix = tile == 0 ? block_.shared.bin_shift[bin] : look_back(tile_states(), tile);
+    publish(tile_states(), tile, (prefix + aggregate) | inclusive_prefix_flag);
+    block_.shared.bin_shift[bin] = prefix - block_.shared.bin_begin[bin];
+  }
+
+  __device__ __forceinline__ tile_state* tile_states() const {
+    return block_.arguments.tables.tile_states[pass_.number % 2];
+  }
+
+  // Values take the places of their words. They are loaded in two batches, because registers hold no more.
+  template <bool Full>
+  __device__ __forceinline__ void move_values(std::uint32_t begin, std::uint32_t size,
+                                              const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
+    using value = sort_value<Payload>;
+    constexpr int batch = (items + 1) / 2;
+    value* const staged = reinterpret_cast<value*>(block_.staged);
+    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+    const value* const from = static_cast<const value*>(block_.arguments.values[pass_.source]);
+#pragma unroll
+    for (int batch_begin = 0; batch_begin < items; batch_begin += batch) {
+      value values[batch];
+#pragma unroll
+      for (int k = batch_begin; k < min(batch_begin + batch, items); ++k) {
+        const std::uint32_t i = first + k * 32;
+        if (Full || i < size) values[k - batch_begin] = value_at(from, begin + i);
+      }
+#pragma unroll
+      for (int k = batch_begin; k < min(batch_begin + batch, items); ++k) {
+        if (Full || first + k * 32 < size) staged[rank.get(k)] = values[k - batch_begin];
+      }
+    }
+    __syncthreads();
+    value* const values_to = static_cast<value*>(
+        pass_.target == 0 ? block_.arguments.values_to : const_cast<void*>(block_.arguments.values[pass_.target]));
+#pragma unroll
+    for (int k = 0; k < items; ++k) {
+      const std::uint32_t i = k * threads + threadIdx.x;
+      if (Full || i < size) values_to[block_.shared.bin_shift[bins.get(k)] + i] = staged[i];
+    }
+    __syncthreads();
+  }
+
+  const onesweep_block<Payload, FromRows>& block_;
+  const digit_pass& pass_;
+};
+
+}  // namespace sheaf::cuda

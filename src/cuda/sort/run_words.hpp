@@ -1,0 +1,19 @@
+#pragma once
+
+#include "primitives/sort.hpp"
+
+namespace sheaf::cuda {
+
+/// How sort_by_words sorts the words.
+enum class word_sort_algorithm {
+  msd,          ///< MSD radix sort, small buckets finished by a bin sort in shared memory
+  msd_bitonic,  ///< MSD radix sort, small buckets finished by a bitonic network
+  onesweep,     ///< LSD radix sort in one kernel; of words of one limb
+};
+
+/// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row
+/// numbers. cuda.msd, cuda.msd_bitonic and cuda.onesweep run this.
+void sort_by_words(const context& ctx, const char* what, const primitives::sort_problem& p, const plan::planned& plan,
+                   const primitives::sort_buffers& b, word_sort_algorithm algorithm);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,60 @@
+#include "cuda/sort/scratch_layout.hpp"
+
+#include <algorithm>
+
+#include "cuda/sort/msd/run.hpp"
+#include "cuda/sort/onesweep/run.hpp"
+
+namespace sheaf::cuda {
+
+using primitives::sort_problem;
+using primitives::sort_product;
+
+bool words_fit_output(const sort_problem& p, const word_encoding& encoding) {
+  const bool is_row = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
+  return is_row && !encoding.sorts_row_numbers && p.rows.out_stride_bytes == encoding.word_bytes() &&
+         p.rows.word_bytes >= (encoding.limbs == 3 ? 4 : encoding.word_bytes());
+}
+
+std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& encoding) {
+  if (!encoding.sorts_row_numbers) return static_cast<std::uint32_t>(p.columns[0].record_bytes);
+  return p.product == sort_product::gather_index ? static_cast<std::uint32_t>(bytes(p.index)) : 4;
+}
+
+word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std::uint32_t key_bits) {
+  word_sort s;
+  s.limbs = encoding.limbs;
+  s.key_low = encoding.key_low();
+  switch (encoding.payload) {
+    case word_payload::row_number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
+    case word_payload::separate: s.key_high = encoding.first_bit + key_bits; break;
+    default: s.key_high = encoding.key_low() + encoding.key_bits;
+  }
+  s.is_stable = encoding.is_stable();
+  s.count = p.count;
+  if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);
+  return s;
+}
+
+sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encoding& encoding) {
+  const auto take = [&](std::uint64_t needed) {
+    const std::uint64_t begin = bytes;
+    bytes += (needed + 255) / 256 * 256;
+    return begin;
+  };
+  const std::uint64_t row_numbers = p.count * sizeof(std::uint32_t);
+  words[0] = take(p.count * encoding.word_bytes());
+  if (!words_fit_output(p, encoding)) words[1] = take(p.count * encoding.word_bytes());
+  if (encoding.sorts_row_numbers && (p.product == sort_product::records || encoding.rounds > 1)) {
+    order[0] = take(row_numbers);
+  }
+  if (encoding.rounds > 1) {
+    order[1] = take(row_numbers);
+    order_in_round = take(row_numbers);
+  }
+  if (encoding.payload == word_payload::separate) values = take(p.count * separate_value_bytes(p, encoding));
+  const word_sort s = word_sort_of(p, encoding, encoding.key_bits);
+  tables = take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cuda/sort/words/encoding.hpp"
+
+// The scratch of a sort of words, and the description of such a sort without its addresses. Plans need the size, runs
+// the places.
+namespace sheaf::cuda {
+
+/// Words are encoded, and moved by every second pass, in the output of the rows instead of in scratch.
+bool words_fit_output(const primitives::sort_problem& p, const word_encoding& encoding);
+
+/// Bytes of the caller's value or of the row number that moves beside a word (word_payload::separate).
+std::uint32_t separate_value_bytes(const primitives::sort_problem& p, const word_encoding& encoding);
+
+/// A sort of the problem's words by key_bits bits of the key, without addresses.
+word_sort word_sort_of(const primitives::sort_problem& p, const word_encoding& encoding, std::uint32_t key_bits);
+
+/// Where the arrays of a sort begin in its scratch, in bytes.
+struct sort_scratch_layout {
+  std::uint64_t words[2] = {};       ///< word arrays that passes write to; rows are encoded to [1]
+  std::uint64_t order[2] = {};       ///< row numbers in order; [1] only where the key takes several rounds
+  std::uint64_t order_in_round = 0;  ///< the order that one round of several gives the rows of the round before
+  std::uint64_t values = 0;          ///< separate values that passes write to; the other array is the caller's
+  std::uint64_t tables = 0;          ///< tables of the MSD sort or of onesweep
+  std::uint64_t bytes = 0;           ///< bytes of the whole scratch
+
+  sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding);
+};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+// The digit of a radix pass, and the values that words carry through it.
+namespace sheaf::cuda {
+
+constexpr std::uint32_t radix_bits = 8;
+constexpr int radix_bins = 1 << radix_bits;
+
+/// Where a kernel finds the payload of a word. Every mode but `none` asks for a stable sort.
+enum class payload_mode {
+  none,       ///< words of equal keys are identical, or the bits in which they differ are sorted by as well
+  in_word,    ///< the payload is the low bits of the word
+  values_4,   ///< values of 4 bytes lie in an array of their own, one for each word
+  values_8,   ///< values of 8 bytes lie in an array of their own
+  values_16,  ///< values of 16 bytes lie in an array of their own; onesweep alone takes them
+};
+constexpr bool is_stable(payload_mode mode) { return mode != payload_mode::none; }
+constexpr std::uint32_t value_bytes_of(payload_mode mode) {
+  switch (mode) {
+    case payload_mode::values_4: return 4;
+    case payload_mode::values_8: return 8;
+    case payload_mode::values_16: return 16;
+    default: return 0;
+  }
+}
+template <payload_mode Payload>
+using sort_value = std::conditional_t<Payload == payload_mode::values_16, uint4,
+                                      std::conditional_t<Payload == payload_mode::values_8, uint2, std::uint32_t>>;
+
+/// Value i of an array, or the row number i where `values` is null.
+template <class Value>
+__device__ __forceinline__ Value value_at(const Value* values, std::uint32_t i) {
+  if (values != nullptr) return __ldcs(values + i);
+  if constexpr (sizeof(Value) > 4) {
+    return {i};
+  } else {
+    return i;
+  }
+}
+
+}  // namespace sheaf::cuda
