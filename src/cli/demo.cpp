@@ -8,8 +8,8 @@
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
-#include "jobs/demo_report.hpp"
-#include "jobs/demo_run.hpp"
+#include "jobs/demo/report.hpp"
+#include "jobs/demo/run.hpp"
 
 namespace sheaf::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/demo_run.hpp"
+#include "jobs/demo/run.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/version.hpp>
 
-#include "jobs/demo_check.hpp"
-#include "jobs/demo_report.hpp"
+#include "jobs/demo/check.hpp"
+#include "jobs/demo/report.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <sheaf/machine.hpp>
+#include <sheaf/machine_profile.hpp>
 
 #include "primitives/sort.hpp"
 

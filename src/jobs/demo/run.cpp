@@ -1,4 +1,4 @@
-#include "jobs/demo_run.hpp"
+#include "jobs/demo/run.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 
-#include "jobs/demo_check.hpp"
+#include "jobs/demo/check.hpp"
 
 namespace sheaf::jobs {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/demo_report.hpp"
+#include "jobs/demo/report.hpp"
 
 #include <algorithm>
 

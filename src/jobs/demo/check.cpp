@@ -1,4 +1,4 @@
-#include "jobs/demo_check.hpp"
+#include "jobs/demo/check.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/demo_run.hpp"
+#include "jobs/demo/run.hpp"
 
 namespace sheaf::jobs {
 
