@@ -5,7 +5,7 @@ namespace sheaf::cuda {
 namespace {
 
 template <class Body>
-auto with_parts(std::uint32_t limbs, Body body) {
+auto with_limbs(std::uint32_t limbs, Body body) {
   switch (limbs) {
     case 1: return body(std::integral_constant<int, 1>{});
     case 2: return body(std::integral_constant<int, 2>{});
@@ -17,14 +17,14 @@ auto with_parts(std::uint32_t limbs, Body body) {
 }  // namespace
 
 std::uint64_t msd_scratch_bytes(const word_sort& s) {
-  return with_parts(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
+  return with_limbs(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
 }
 
 void run_msd_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes > 0) {
     return s.limbs == 1 ? run_value_sort<1>(ctx, what, s, scratch) : run_value_sort<2>(ctx, what, s, scratch);
   }
-  with_parts(s.limbs, [&](auto limbs) { run_word_sort<limbs()>(ctx, what, s, scratch); });
+  with_limbs(s.limbs, [&](auto limbs) { run_word_sort<limbs()>(ctx, what, s, scratch); });
 }
 
 }  // namespace sheaf::cuda
