@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
 
 #include "plan/he2007.hpp"
 

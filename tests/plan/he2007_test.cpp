@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
 
 namespace sheaf::tests {
 namespace {
