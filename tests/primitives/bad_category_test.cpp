@@ -48,16 +48,20 @@ INSTANTIATE_TEST_SUITE_P(Split, BadCategory, testing::ValuesIn(split_variant_nam
 
 TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
   const auto contexts = every_context();
+  std::size_t runs = 0;
+  std::size_t problems = 0;
   const std::vector<std::vector<std::uint64_t>> all_places{{0}, {9000}, {4095, 4096, 4097}, {8000, 3, 5000}};
   for (const auto& [key_bytes, categories] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
            {1, 200}, {1, 1}, {2, 256}, {2, 1000}, {4, 257}, {4, 65536}, {4, 70000}}) {
     for (const auto& places : all_places) {
       const split_trial t(bad_case(key_bytes, categories, places));
       SCOPED_TRACE(t.c.description());
+      problems += std::size(products);
       for (const named_context& where : contexts) {
         for (const product what : products) {
           SCOPED_TRACE(fmt::format("{}, product {}", where.name, static_cast<int>(what)));
           if (!run(where.ctx, t, what)) continue;
+          ++runs;
           EXPECT_EQ(where.ctx.status(), work_status::failed);
           expect_error(error_code::bad_index, complaint(t), [&] { where.ctx.wait(); });
           EXPECT_EQ(where.ctx.status(), work_status::done);
@@ -66,6 +70,9 @@ TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
       if (HasFailure()) return;
     }
   }
+  expect_runs(
+      GetParam(), runs, problems,
+      {{"cuda.stable", 56}, {"cuda.unordered", 0}, {"cuda.by_index", 56}, {"cuda.one_step", 0}, {"cuda.two_step", 0}});
 }
 
 TEST_P(BadCategory, HasTheValueOfAllItsBits) {

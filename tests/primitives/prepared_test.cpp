@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(EveryVariant, Prepared, testing::ValuesIn(variants()), 
 
 TEST_P(Prepared, GathersAsGatherDoes) {
   std::size_t runs = 0;
-  for (const trial& t : trials(false)) {
+  const std::vector<trial> all = trials(false);
+  for (const trial& t : all) {
     SCOPED_TRACE(t.description());
     const image index = index_list(t.pattern, t.indexed_count, t.count, t.index);
     for (const named_context& where : every_context()) {
@@ -90,12 +91,13 @@ TEST_P(Prepared, GathersAsGatherDoes) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GE(runs, can_run_here(GetParam()) ? 20U : 0U);
+  expect_runs(GetParam(), runs, 2 * all.size(), {{"cuda.scheduled", 66}});
 }
 
 TEST_P(Prepared, ScattersAsScatterDoes) {
   std::size_t runs = 0;
-  for (const trial& t : trials(true)) {
+  const std::vector<trial> all = trials(true);
+  for (const trial& t : all) {
     SCOPED_TRACE(t.description());
     const image index = index_list(t.pattern, t.indexed_count, t.count, t.index);
     for (const named_context& where : every_context()) {
@@ -124,7 +126,7 @@ TEST_P(Prepared, ScattersAsScatterDoes) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GE(runs, can_run_here(GetParam()) ? 20U : 0U);
+  expect_runs(GetParam(), runs, 2 * all.size(), {{"cuda.scheduled", 42}});
 }
 
 TEST_P(Prepared, LastWritersWinWhereAsked) {

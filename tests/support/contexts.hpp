@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,6 +49,32 @@ inline std::vector<named_context> every_context() {
 /// Whether a variant's backend can run here; "" is the planner's own choice.
 inline bool can_run_here(std::string_view variant) {
   return !variant.starts_with("cuda.") || cuda_context().has_value();
+}
+
+/// How many of every_context() a variant works on: the three of the CPU, CUDA's if there is one, or all of them for the
+/// planner's choice and for variants of no backend.
+inline std::size_t contexts_for(std::string_view variant) {
+  const std::size_t cuda = cuda_context() ? 1 : 0;
+  if (variant.starts_with("cuda.")) return cuda;
+  constexpr std::size_t cpu = 3;
+  return variant.starts_with("cpu.") || variant.starts_with("reference.") ? cpu : cpu + cuda;
+}
+
+/// How many problems of a test a variant takes that refuses some of them.
+struct taken_problems {
+  std::string_view variant;
+  std::size_t problems = 0;
+};
+
+/// Expects that a variant ran all `problems` of a test on each of its contexts, or as many as `fewer` says. So a
+/// variant that begins to refuse what it took is found, and is not just tested by less.
+inline void expect_runs(std::string_view variant, std::size_t runs, std::size_t problems,
+                        std::initializer_list<taken_problems> fewer = {}) {
+  for (const taken_problems& taken : fewer) {
+    if (taken.variant == variant) problems = taken.problems;
+  }
+  testing::Test::RecordProperty("runs", static_cast<int>(runs));
+  EXPECT_GE(runs, problems * contexts_for(variant)) << variant << " refused problems that it should take";
 }
 
 /// Names a parameterised test after its variant.

@@ -13,8 +13,8 @@
 #include "primitives/split.hpp"
 #include "primitives/views.hpp"
 
-// Problems by the names that sheaf-bench gives them: primitive/pattern/rWIDTH/types/n=COUNT. All throw
-// std::invalid_argument or std::out_of_range for what they do not understand.
+// Problems by the names that sheaf-bench gives them: primitive/pattern/rWIDTH/types/n=COUNT. Each function throws
+// std::invalid_argument or std::out_of_range for a name that it does not understand.
 namespace sheaf::tests {
 
 inline std::vector<std::string> split_text(const std::string& text, char separator) {
@@ -29,7 +29,7 @@ inline std::vector<std::string> split_text(const std::string& text, char separat
   return parts;
 }
 
-/// What all names say alike.
+/// The fields that the names of all primitives have.
 struct problem_name {
   std::string primitive;
   std::string pattern;
@@ -70,7 +70,7 @@ inline primitives::split_problem split_named(const problem_name& name, backend_k
   return p;
 }
 
-/// "gather/partitioned:256/r8/u32/n=65536", without what the pattern says.
+/// The movement of "gather/partitioned:256/r8/u32/n=65536". Its access pattern stays unknown.
 inline primitives::movement movement_named(const problem_name& name, backend_kind backend) {
   primitives::movement m;
   m.backend = backend;
@@ -96,7 +96,8 @@ inline primitives::scatter_reduce_problem reduction_named(const problem_name& na
   return p;
 }
 
-/// "u32", "i64", "f32", "bytes10"; of the pattern "uniform:b8-15" bits 8 to 15 alone, of "uniform" all.
+/// The key of types "u32", "i64", "f32" or "bytes10". With the pattern "uniform:b8-15" it has bits 8 to 15 alone, with
+/// "uniform" all bits.
 inline key_field key_field_named(const problem_name& name) {
   key_field field;
   field.bytes = 0;

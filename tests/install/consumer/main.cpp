@@ -1,4 +1,4 @@
-// Calls what is public, and looks at every answer. The argument is the version that should be there.
+// Calls the installed library and checks every answer. The argument is the version that its headers must name.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   ctx.wait();
   expect(back == table, "scatter gave a wrong answer");
 
-  // The exception crosses the library's border as itself.
+  // The exception passes from the library to the program with its type.
   const std::vector<std::uint32_t> wrong{3, 1, 999, 0};
   sheaf::gather(ctx, table, wrong, out);
   try {
