@@ -12,7 +12,7 @@ class bucket_places {
  public:
   static constexpr bool Ordered = keeps_order(Payload);
 
-  __device__ bucket_places(const level_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
+  __device__ bucket_places(const msd_pass_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
       : l_(a, s, staged, turn) {}
 
   /// The first level has one bucket. Called by one block, as one of the turn before.

@@ -96,7 +96,7 @@ constexpr std::uint32_t queued_levels(std::uint64_t count) {
 }
 
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
-void queue_level(const context& ctx, const char* what, const level_arguments& a, std::uint32_t turn) {
+void queue_level(const context& ctx, const char* what, const msd_pass_arguments& a, std::uint32_t turn) {
   constexpr std::size_t shared = level_shared_bytes<Limbs, Payload>();
   const std::uint64_t tiles = ceil_div(a.count, level_tile<Limbs>);
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
@@ -119,7 +119,7 @@ void queue_level(const context& ctx, const char* what, const level_arguments& a,
 
 template <int Limbs, payload_mode Payload>
 void run_levels(const context& ctx, const char* what, const msd_sort& s, const sort_tables& tables) {
-  const level_arguments a{{s.in, s.buffers[0], s.buffers[1]},
+  const msd_pass_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                           {s.values, s.value_buffers[0], s.value_buffers[1]},
                           tables,
                           static_cast<std::uint32_t>(s.count),

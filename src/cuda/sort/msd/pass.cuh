@@ -20,7 +20,7 @@ class sort_level {
   static constexpr std::uint32_t tile_words = level_tile<Limbs>;
   static constexpr int warps = level_threads / 32;
 
-  __device__ sort_level(const level_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
+  __device__ sort_level(const msd_pass_arguments& a, level_shared& s, unsigned char* staged, std::uint32_t turn)
       : l_(a, s, staged, turn) {}
 
   __device__ bool is_over() const { return __ldcg(&l_.t.counters->buckets[l_.now]) == 0; }

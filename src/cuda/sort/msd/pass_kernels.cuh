@@ -12,14 +12,14 @@ namespace sheaf::cuda {
 
 /// A phase of a level, sort_level or bucket_places. A block has level_shared in dynamic shared memory, then the tile.
 template <class Phase>
-__device__ __forceinline__ Phase phase_of(const level_arguments& a, std::uint32_t turn) {
+__device__ __forceinline__ Phase phase_of(const msd_pass_arguments& a, std::uint32_t turn) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
 }
 
 /// Where `looks` says so, the sort has no levels if keys are skewed.
 template <int Limbs, payload_mode Payload>
-__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a, bool looks) {
+__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ msd_pass_arguments a, bool looks) {
   if constexpr (Limbs == 1) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     auto& sampled = *reinterpret_cast<skew_shared*>(dynamic);
@@ -39,32 +39,32 @@ __global__ void __launch_bounds__(level_threads) begin_levels(const __grid_const
 
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 3)
-    count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+    count_level(const __grid_constant__ msd_pass_arguments a, std::uint32_t turn) {
   phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).count_tiles();
 }
 
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads)
-    begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+    begin_buckets(const __grid_constant__ msd_pass_arguments a, std::uint32_t turn) {
   phase_of<bucket_places<Limbs, Payload, FromRows, Pivots>>(a, turn).begin_buckets();
 }
 
 template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(level_threads)
-    begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+    begin_chunks_of(const __grid_constant__ msd_pass_arguments a, std::uint32_t turn) {
   phase_of<sort_level<Limbs, Payload, false, false>>(a, turn).begin_chunks();
 }
 
 template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
 __global__ void __launch_bounds__(level_threads, 2)
-    move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+    move_level(const __grid_constant__ msd_pass_arguments a, std::uint32_t turn) {
   phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).move_tiles();
 }
 
 /// Levels from `turn` on, as long as there are buckets.
 template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(level_threads, 2)
-    sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+    sort_levels(const __grid_constant__ msd_pass_arguments a, std::uint32_t turn) {
   const auto grid = cooperative_groups::this_grid();
   for (;; ++turn) {
     auto level = phase_of<sort_level<Limbs, Payload, false, true>>(a, turn);

@@ -61,14 +61,14 @@ struct level_state {
   using reader = word_reader<Limbs, FromRows>;
   using view_type = level_view<Limbs, Payload, Pivots>;
 
-  const level_arguments& a;
+  const msd_pass_arguments& a;
   const sort_tables& t;
   level_shared& s;
   unsigned char* staged;
   std::uint32_t now;  ///< which of the tables' pairs is the level's, and which the next one's
   std::uint32_t next;
 
-  __device__ level_state(const level_arguments& arguments, level_shared& shared, unsigned char* tile,
+  __device__ level_state(const msd_pass_arguments& arguments, level_shared& shared, unsigned char* tile,
                          std::uint32_t turn)
       : a(arguments), t(arguments.tables), s(shared), staged(tile), now(turn % 2), next(1 - turn % 2) {}
 

@@ -112,7 +112,7 @@ struct sort_tables {
   sort_group* crowded;
 };
 
-struct level_arguments {
+struct msd_pass_arguments {
   const void* buffers[3];  ///< 0: the input
   const void* values[3];   ///< the same of values; none at first if they are the numbers of rows
   sort_tables tables;
@@ -134,7 +134,7 @@ class word_reader {
  public:
   using word = sort_word<Limbs>;
 
-  __device__ word_reader(const level_arguments& a, std::uint32_t where, std::uint32_t first)
+  __device__ word_reader(const msd_pass_arguments& a, std::uint32_t where, std::uint32_t first)
       : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[where]) + first), first_(first) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
@@ -154,7 +154,7 @@ class word_reader {
   }
 
  private:
-  const level_arguments& a_;
+  const msd_pass_arguments& a_;
   const word* words_;
   std::uint32_t first_;
 };

@@ -33,7 +33,7 @@ struct sweep_tables {
 };
 
 struct sweep_arguments {
-  level_arguments of;
+  msd_pass_arguments of;
   word_target target;
   void* values_to;
   sweep_tables sweep;
