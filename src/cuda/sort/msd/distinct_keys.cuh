@@ -3,32 +3,34 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/sort/msd/group.cuh"
 
-// A group of words that are their keys and differ in 16 bits at most, whatever the number of equals: words are numbered
-// by a bit for each that there could be, and counted.
+// A counting sort of a group whose words are keys alone and differ in 16 bits at most, however many are equal. A bit
+// set marks the keys that occur. A key's number among the distinct ones is the count of bits before its own, and the
+// words of each number are counted.
 namespace sheaf::cuda {
 
-constexpr int distinct_bits = 16;
+/// Most low bits in which the keys of such a group differ.
+constexpr int distinct_key_bits = 16;
 
-/// Stages the group's words in order. Bins are zero before.
-template <payload_mode Payload, finish_way Way>
-__device__ __forceinline__ void sort_by_distinct(const staged_group<1, Payload, Way>& group,
-                                                 const sort_word<1> (&words)[finish_items]) {
+/// Stages the group's words in order. The array of bins must be zero before.
+template <payload_mode Payload, finish_method Method>
+__device__ __forceinline__ void sort_by_distinct_keys(const staged_group<1, Payload, Method>& group,
+                                                      const sort_word<1> (&words)[finish_items]) {
   static_assert(!is_stable(Payload));
   constexpr int items = finish_items;
-  constexpr int bit_words = (1 << distinct_bits) / 32;
+  constexpr int bit_words = (1 << distinct_key_bits) / 32;
   constexpr int bit_words_per_thread = bit_words / finish_threads;
-  constexpr int pairs_per_thread = 5;  // of counts, of 16 bits each
+  constexpr int pairs_per_thread = 5;  // pairs of counts of 16 bits
   static_assert(2 * bit_words <= finish_bins && 2 * pairs_per_thread * finish_threads >= group_words);
-  finish_shared<1, Way>& s = *group.shared;
+  finish_shared<1, Method>& s = *group.shared;
   std::uint32_t* const bits = s.bins;
   std::uint32_t* const bits_before = s.bins + bit_words;
   std::uint32_t* const counts = s.runs;
-  const auto low = [&](int k) { return words[k].limb[0] & ((1U << distinct_bits) - 1); };
+  const auto low = [&](int k) { return words[k].limb[0] & ((1U << distinct_key_bits) - 1); };
 #pragma unroll
   for (int i = 0; i < pairs_per_thread; ++i) counts[i * finish_threads + threadIdx.x] = 0;
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    if (group.place(k) < group.count) atomicOr(&bits[low(k) / 32], 1U << low(k) % 32);
+    if (group.position(k) < group.count) atomicOr(&bits[low(k) / 32], 1U << low(k) % 32);
   }
   __syncthreads();
   std::uint32_t set[bit_words_per_thread];
@@ -38,13 +40,13 @@ __device__ __forceinline__ void sort_by_distinct(const staged_group<1, Payload, 
 #pragma unroll
   for (int i = 0; i < bit_words_per_thread; ++i) bits_before[threadIdx.x * bit_words_per_thread + i] = set[i];
   __syncthreads();
-  packed_numbers<items> number;  // of the word among the distinct ones
-  packed_numbers<items> rank;    // among its equals
+  packed_numbers<items> number;  // of the word's key among the distinct keys
+  packed_numbers<items> rank;    // of the word among its equals
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     std::uint32_t n = 0;
     std::uint32_t r = 0;
-    if (group.place(k) < group.count) {
+    if (group.position(k) < group.count) {
       const std::uint32_t lower = (1U << low(k) % 32) - 1;
       n = bits_before[low(k) / 32] + __popc(bits[low(k) / 32] & lower);
       r = atomicAdd(&counts[n / 2], 1U << n % 2 * 16) >> n % 2 * 16 & 0xffff;
@@ -70,7 +72,7 @@ __device__ __forceinline__ void sort_by_distinct(const staged_group<1, Payload, 
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    if (group.place(k) >= group.count) continue;
+    if (group.position(k) >= group.count) continue;
     const std::uint32_t n = number.get(k);
     group.staged[(counts[n / 2] >> n % 2 * 16 & 0xffff) + rank.get(k)] = words[k];
   }

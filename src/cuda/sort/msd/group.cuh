@@ -3,86 +3,109 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/sort/msd/tables.cuh"
 
-// A group of words that a block sorts in shared memory: what its ways to do so share.
+// A group of words that a block sorts in shared memory: what the methods that finish groups share.
 namespace sheaf::cuda {
+
+struct finish_arguments {
+  const void* buffers[3];  ///< words: the input and the two buffers that passes write
+  const void* values[3];   ///< values in arrays of their own, likewise; a null input stands for row numbers
+  msd_tables tables;
+  std::uint32_t key_low;   ///< the key's lowest bit
+  std::uint32_t key_high;  ///< first bit above the key
+  word_target target;
+  void* values_to;                 ///< where values in order go
+  std::uint32_t only_group_count;  ///< words of a list that is one group; 0: the groups are in the tables
+};
+
+/// How groups are finished. `bins`: words are distributed into 4096 bins, each of which must be small. `hot_bins`:
+/// words are distributed likewise, but bins of many words have methods of their own, so that it takes any group.
+/// `bitonic`: the bitonic network of the 2007 paper.
+enum class finish_method { bins, hot_bins, bitonic };
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Words of a bin at most where one thread puts each bin in order.
-constexpr std::uint32_t most_compared = 16;
-/// Where there are larger bins: words of a run that one thread puts in order at most, and of one that a warp does.
-constexpr std::uint32_t most_by_thread = 6;
-constexpr std::uint32_t most_by_warp = 32;
-/// Bins of more words are crowds, so many at most: in each, one word's equals are set apart.
-constexpr int most_crowds = 128;
-/// What stands above where a bin begins: the number of the crowd that it is + 1.
+/// Most words of a bin in the method `bins`, where one thread sorts each bin.
+constexpr std::uint32_t most_words_of_bin = 16;
+/// Most words of a run in the method `hot_bins`: where one thread sorts it, and where a warp does.
+constexpr std::uint32_t most_words_by_thread = 6;
+constexpr std::uint32_t most_words_by_warp = 32;
+/// Most hot bins of a group. A hot bin has more than most_words_by_warp words. The words that equal its heavy key are
+/// set apart.
+constexpr int most_hot_bins = 128;
+/// Entries that hold two numbers of 16 bits have the second one from this bit on.
 constexpr std::uint32_t upper_half = 16;
 constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
-/// How groups are finished: those whose bins are small, those where some are not, and as the 2007 paper does it.
-enum class finish_way { bins, crowds, bitonic };
 
-/// A digit of the way without bins: the counters of all warps take their room.
+/// Bits of a digit in the LSD sort of a group. The counters of all warps lie where other methods have their bins.
 template <int Limbs>
-constexpr int local_bits = Limbs == 1 ? 8 : 7;
+constexpr int lsd_bits = Limbs == 1 ? 8 : 7;
 template <int Limbs>
-constexpr int local_bins = 1 << local_bits<Limbs>;
-template <int Limbs, finish_way Way>
-constexpr std::size_t bin_words = std::max<std::size_t>(
-    finish_bins + 4,
-    Way == finish_way::crowds ? finish_threads / 32 * local_bins<Limbs> * sizeof(warp_bin) / sizeof(std::uint32_t) : 0);
+constexpr int lsd_bins = 1 << lsd_bits<Limbs>;
+/// Length of the array of bins. The last bin's end follows it. In the method `hot_bins` the counters of all warps of
+/// the LSD sort fit, too.
+template <int Limbs, finish_method Method>
+constexpr std::size_t bin_array_length = std::max<std::size_t>(finish_bins + 4,
+                                                               Method == finish_method::hot_bins
+                                                                   ? finish_threads / 32 * lsd_bins<Limbs> *
+                                                                         sizeof(warp_bin) / sizeof(std::uint32_t)
+                                                                   : 0);
 
-/// A bin with many words, most of which are likely to be the same.
-struct crowd {
-  std::uint32_t bin;
-  std::uint32_t less;     ///< words before the pivot
-  std::uint32_t greater;  ///< and behind it
+/// A bin with many words, most of which are likely to be one heavy key.
+struct hot_bin {
+  std::uint32_t number;        ///< of the bin
+  std::uint32_t words_before;  ///< words less than the heavy key
+  std::uint32_t words_after;   ///< words greater than the heavy key
 };
 
-template <int Limbs, finish_way Way>
+template <int Limbs, finish_method Method>
 struct finish_shared {
-  std::uint32_t bins[bin_words<Limbs, Way>];  ///< and where they end
+  /// Counts of the bins, then where each begins, with the index + 1 of its hot bin in the upper half, or 0. The entry
+  /// after the last bin is where that ends.
+  std::uint32_t bins[bin_array_length<Limbs, Method>];
   alignas(16) std::uint32_t warp_sums[32];
-  std::uint32_t differing[4];
-  std::uint32_t least;  ///< of the words' highest bits that differ, and the most
-  std::uint32_t most;
-  std::uint32_t ticket;
-  std::uint32_t runs[finish_threads * 5];  ///< to be put in order: begin, and size in the upper half; from the end on
-                                           ///< those that take a warp
-  std::uint32_t run_count;
-  std::uint32_t long_run_count;
-  std::uint32_t crowd_count;
-  crowd crowds[most_crowds];
-  alignas(16) sort_word<Limbs> pivots[most_crowds];
-  alignas(16) std::uint32_t start[local_bins<Limbs>];
+  std::uint32_t differing_bits[4];  ///< key bits in which two words of the group differ, by limb
+  std::uint32_t least_prefix;       ///< least of the words' 32 bits from the highest differing one down
+  std::uint32_t greatest_prefix;    ///< greatest of the words' 32 bits from the highest differing one down
+  std::uint32_t drawn_group;        ///< index of the group that the block has drawn
+  /// Runs of words to be sorted: begin, and size in the upper half. Runs for a thread are listed from the front, those
+  /// for a warp from the back.
+  std::uint32_t runs[finish_threads * 5];
+  std::uint32_t run_total;
+  std::uint32_t long_run_total;
+  std::uint32_t hot_bin_total;
+  hot_bin hot_bins[most_hot_bins];
+  alignas(16) sort_word<Limbs> heavy_words[most_hot_bins];  ///< a word with the heavy key of each hot bin
+  alignas(16) std::uint32_t lsd_begin[lsd_bins<Limbs>];     ///< where the bins of the LSD sort begin
 };
 
-/// Where the words' numbers in the group lie behind the words, or behind what takes their place.
+/// Bytes of the staged words, or of the values that are staged after them in the same place. Where the order is kept,
+/// the positions of the staged words follow.
 template <int Limbs, payload_mode Payload>
 constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
                                                                         value_bytes_of(Payload));
 
-template <int Limbs, payload_mode Payload, finish_way Way>
+template <int Limbs, payload_mode Payload, finish_method Method>
 constexpr std::size_t finish_shared_bytes() {
-  return sizeof(finish_shared<Limbs, Way>) + staged_bytes<Limbs, Payload> +
+  return sizeof(finish_shared<Limbs, Method>) + staged_bytes<Limbs, Payload> +
          (is_stable(Payload) ? group_words * sizeof(std::uint16_t) : 0);
 }
 
-template <int Limbs, payload_mode Payload, finish_way Way>
+template <int Limbs, payload_mode Payload, finish_method Method>
 struct staged_group {
   static constexpr bool is_ordered = is_stable(Payload);
   static constexpr int items = finish_items;
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
   using word = sort_word<Limbs>;
 
-  const word* from;
+  const word* input;
   std::uint32_t count;
-  finish_shared<Limbs, Way>* shared;
+  finish_shared<Limbs, Method>* shared;
   word* staged;
-  std::uint16_t* numbers;  ///< that the staged words had in the group, where the order is kept
+  std::uint16_t* positions;  ///< where each staged word was in the group, filled only where the order is kept
   key_mask<Limbs> key;
 
-  /// Where the thread's k-th word is in the group: words that keep their order are a warp's one after the other.
-  __device__ __forceinline__ std::uint32_t place(int k) const {
+  /// Position in the group of the thread's k-th word. Where the order is kept, a warp has neighbouring words.
+  __device__ __forceinline__ std::uint32_t position(int k) const {
     if constexpr (is_ordered) {
       return (threadIdx.x / 32 * items + k) * 32 + threadIdx.x % 32;
     } else {
@@ -92,107 +115,111 @@ struct staged_group {
 
   __device__ __forceinline__ void load(word (&words)[items]) const {
 #pragma unroll
-    for (int k = 0; k < items; ++k) words[k] = load_word_streaming(from + min(place(k), count - 1));
+    for (int k = 0; k < items; ++k) words[k] = load_word_streaming(input + min(position(k), count - 1));
   }
 
-  __device__ __forceinline__ void stage(std::uint32_t to, const word& w, std::uint32_t number) const {
+  __device__ __forceinline__ void stage(std::uint32_t to, const word& w, std::uint32_t position) const {
     staged[to] = w;
-    if constexpr (is_ordered) numbers[to] = static_cast<std::uint16_t>(number);
+    if constexpr (is_ordered) positions[to] = static_cast<std::uint16_t>(position);
   }
 
-  /// One thread puts the staged words of a run in order: the first four by comparing each with each, the others, which
-  /// are rare, one by one.
-  __device__ __forceinline__ void order_run(std::uint32_t begin, std::uint32_t size) const {
-    constexpr int at_once = 4;
-    numbered_word words[at_once];
-#pragma unroll
-    for (std::uint32_t i = 0; i < at_once; ++i) words[i] = i < size ? numbered(begin + i) : numbered_word::last();
-    exchange(words[0], words[2]);
-    exchange(words[1], words[3]);
-    exchange(words[0], words[1]);
-    exchange(words[2], words[3]);
-    exchange(words[1], words[2]);
-#pragma unroll
-    for (std::uint32_t i = 0; i < at_once; ++i) {
-      if (i < size) stage(begin + i, words[i].value, words[i].number);
-    }
-    for (std::uint32_t next = at_once; next < size; ++next) insert(begin, begin + next);
-  }
-
-  struct numbered_word {
+  /// A word with its position in the group, which decides between equal keys where the order is kept.
+  struct positioned_word {
     word value;
-    std::uint32_t number;
+    std::uint32_t position;
 
-    static __device__ __forceinline__ numbered_word last() {
-      numbered_word w;
+    static __device__ __forceinline__ positioned_word last() {
+      positioned_word w;
 #pragma unroll
       for (int i = 0; i < Limbs; ++i) w.value.limb[i] = ~0U;
-      w.number = ~0U;
+      w.position = ~0U;
       return w;
     }
   };
 
-  __device__ __forceinline__ numbered_word numbered(std::uint32_t at) const {
-    if constexpr (is_ordered) return {staged[at], numbers[at]};
-    return {staged[at], 0};
+  __device__ __forceinline__ positioned_word staged_word(std::uint32_t i) const {
+    if constexpr (is_ordered) return {staged[i], positions[i]};
+    return {staged[i], 0};
   }
 
-  __device__ __forceinline__ bool is_before(const numbered_word& a, const numbered_word& b) const {
+  __device__ __forceinline__ bool is_before(const positioned_word& a, const positioned_word& b) const {
     const word_order order = compare_words(a.value, b.value, key);
-    return order == word_order::less || (is_ordered && order == word_order::equal && a.number < b.number);
+    return order == word_order::less || (is_ordered && order == word_order::equal && a.position < b.position);
   }
 
-  __device__ __forceinline__ void exchange(numbered_word& a, numbered_word& b) const {
-    const bool turns = is_before(b, a);
-    const numbered_word first = turns ? b : a;
-    b = turns ? a : b;
+  __device__ __forceinline__ void sort_pair(positioned_word& a, positioned_word& b) const {
+    const bool swaps = is_before(b, a);
+    const positioned_word first = swaps ? b : a;
+    b = swaps ? a : b;
     a = first;
   }
 
-  /// The same by a warp, of which each lane looks where its word belongs.
-  __device__ __forceinline__ void order_run_by_warp(std::uint32_t begin, std::uint32_t size) const {
+  /// Sorts a run of staged words by one thread: the first four by a network of five comparisons, the others, which are
+  /// rare, by insertion.
+  __device__ __forceinline__ void sort_run(std::uint32_t begin, std::uint32_t size) const {
+    constexpr int network_words = 4;
+    positioned_word words[network_words];
+#pragma unroll
+    for (std::uint32_t i = 0; i < network_words; ++i) {
+      words[i] = i < size ? staged_word(begin + i) : positioned_word::last();
+    }
+    sort_pair(words[0], words[2]);
+    sort_pair(words[1], words[3]);
+    sort_pair(words[0], words[1]);
+    sort_pair(words[2], words[3]);
+    sort_pair(words[1], words[2]);
+#pragma unroll
+    for (std::uint32_t i = 0; i < network_words; ++i) {
+      if (i < size) stage(begin + i, words[i].value, words[i].position);
+    }
+    for (std::uint32_t next = network_words; next < size; ++next) insert(begin, begin + next);
+  }
+
+  /// Inserts the staged word `next` into the sorted words [begin, next).
+  __device__ __forceinline__ void insert(std::uint32_t begin, std::uint32_t next) const {
+    const positioned_word inserted = staged_word(next);
+    std::uint32_t to = next;
+    for (; to > begin; --to) {
+      const positioned_word other = staged_word(to - 1);
+      if (!is_before(inserted, other)) break;
+      stage(to, other.value, other.position);
+    }
+    if (to != next) stage(to, inserted.value, inserted.position);
+  }
+
+  /// Sorts a run of staged words by one warp: each lane counts the words that belong before its own.
+  __device__ __forceinline__ void sort_run_by_warp(std::uint32_t begin, std::uint32_t size) const {
     const std::uint32_t lane = threadIdx.x % 32;
-    const numbered_word mine = numbered(begin + min(lane, size - 1));
-    std::uint32_t before = 0;
-    for (std::uint32_t other = 0; other < size; ++other) {
-      const numbered_word w = numbered(begin + other);
-      before += is_before(w, mine) || (!is_ordered && other < lane && !is_before(mine, w)) ? 1 : 0;
+    const positioned_word own = staged_word(begin + min(lane, size - 1));
+    std::uint32_t words_before = 0;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      const positioned_word other = staged_word(begin + i);
+      words_before += is_before(other, own) || (!is_ordered && i < lane && !is_before(own, other)) ? 1 : 0;
     }
     __syncwarp();
-    if (lane < size) stage(begin + before, mine.value, mine.number);
+    if (lane < size) stage(begin + words_before, own.value, own.position);
     __syncwarp();
   }
 
   __device__ __forceinline__ void add_long_run(std::uint32_t begin, std::uint32_t size) const {
-    const std::uint32_t number = atomicAdd(&shared->long_run_count, 1U);
+    const std::uint32_t number = atomicAdd(&shared->long_run_total, 1U);
     shared->runs[last_run - number] = begin | size << upper_half;
   }
 
-  __device__ __forceinline__ void order_runs() const {
+  /// Sorts all listed runs.
+  __device__ __forceinline__ void sort_runs() const {
 #pragma unroll 1
-    for (std::uint32_t i = threadIdx.x; i < shared->run_count; i += finish_threads) {
+    for (std::uint32_t i = threadIdx.x; i < shared->run_total; i += finish_threads) {
       const std::uint32_t run = shared->runs[i];
-      order_run(run & lower_half_mask, run >> upper_half);
+      sort_run(run & lower_half_mask, run >> upper_half);
     }
-    if constexpr (Way == finish_way::bins) return;
+    if constexpr (Method == finish_method::bins) return;
     __syncwarp();
 #pragma unroll 1
-    for (std::uint32_t i = threadIdx.x / 32; i < shared->long_run_count; i += finish_threads / 32) {
+    for (std::uint32_t i = threadIdx.x / 32; i < shared->long_run_total; i += finish_threads / 32) {
       const std::uint32_t run = shared->runs[last_run - i];
-      order_run_by_warp(run & lower_half_mask, run >> upper_half);
+      sort_run_by_warp(run & lower_half_mask, run >> upper_half);
     }
-  }
-
-  /// Moves a word before those of [begin, next) that it belongs before.
-  __device__ __forceinline__ void insert(std::uint32_t begin, std::uint32_t next) const {
-    const numbered_word mine = numbered(next);
-    std::uint32_t to = next;
-    for (; to > begin; --to) {
-      const numbered_word other = numbered(to - 1);
-      if (!is_before(mine, other)) break;
-      stage(to, other.value, other.number);
-    }
-    if (to != next) stage(to, mine.value, mine.number);
   }
 };
 

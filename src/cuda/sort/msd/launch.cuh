@@ -1,163 +1,88 @@
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/device/state.hpp"
-#include "cuda/sort/msd/finish.cuh"
+#include "cuda/sort/msd/finish_groups.cuh"
 #include "cuda/sort/msd/pass_kernels.cuh"
-#include "cuda/sort/msd/run.hpp"
-#include "cuda/sort/onesweep/run.hpp"
+#include "cuda/sort/msd/scratch_layout.cuh"
 
-// How a sort's kernels are queued; the files that include this instantiate them for a width of words.
+// How a sort's kernels are queued. The files that include this instantiate them for one width of words.
 namespace sheaf::cuda {
 
-/// Lists that leave multiprocessors idle: their groups are kept small, and finished by one kernel instead of two.
-constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
-
-/// Lists of keys of 4 bytes that are so long that a look at a few keys, and a kernel that leaves at once, cost little.
-constexpr bool looks_for_skew(const word_sort& s) {
-  const std::uint64_t least = std::uint64_t{1} << (s.value_bytes > 0 ? 20 : 22);
-  return s.limbs == 1 && !s.uses_bitonic_network && s.key_high - s.key_low == 32 && s.count >= least &&
-         s.count < most_onesweep_words;
-}
-
-/// Words of neighbours that are finished as one group, at most.
-constexpr std::uint32_t merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
-
-/// Where the tables lie in scratch, in bytes.
-class msd_scratch_layout {
- public:
-  template <int Limbs>
-  static msd_scratch_layout of(const word_sort& s) {
-    return {s, level_tile<Limbs>};
-  }
-  msd_scratch_layout(const word_sort& s, std::uint64_t tile) {
-    const std::uint64_t count = s.count;
-    const std::uint64_t limbs = s.limbs;
-    const bool ordered = s.is_stable;
-    // A level with a pivot leaves its highest digits for the next.
-    const std::uint64_t levels = std::max<std::uint64_t>(1, 2 * ceil_div(s.key_high - s.key_low, radix_bits));
-    const std::uint64_t buckets = count / group_words + 2;  // of a level, each larger than a group
-    const std::uint64_t tiles = count / tile + buckets;
-    const std::uint64_t rows = ordered ? tiles / chunk_tiles + buckets : buckets;
-    counters_ = take(sizeof(sort_counters));
-    for (int i = 0; i < 2; ++i) {
-      buckets_[i] = take(buckets * sizeof(sort_bucket));
-      tile_bucket_[i] = take(tiles * sizeof(std::uint32_t));
-      row_bucket_[i] = take(ordered ? rows * sizeof(std::uint32_t) : 0);
-      rows_[i] = take(rows * radix_bins * sizeof(std::uint32_t));
-      differing_[i] = take(buckets * limbs * sizeof(std::uint32_t));
-    }
-    tile_rows_ = take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
-    // Two groups in a row have more words than may be merged, and a bucket that is split leaves one more group than it
-    // has buckets among its children.
-    const std::uint64_t groups = 2 * (count / merged_words(count) + buckets * (1 + levels)) + 2;
-    groups_ = take(groups * sizeof(sort_group));
-    crowded_ = take(groups * sizeof(sort_group));
-    if (looks_for_skew(s)) bytes_ = std::max(bytes_, tables() + onesweep_scratch_bytes(count, s.value_bytes));
-  }
-
-  std::uint64_t bytes() const { return bytes_; }
-  /// Where the tables behind the counters begin.
-  std::uint64_t tables() const { return buckets_[0]; }
-  sort_tables at(std::byte* scratch) const {
-    sort_tables t{};
-    t.counters = reinterpret_cast<sort_counters*>(scratch + counters_);
-    for (int i = 0; i < 2; ++i) {
-      t.buckets[i] = reinterpret_cast<sort_bucket*>(scratch + buckets_[i]);
-      t.tile_bucket[i] = reinterpret_cast<std::uint32_t*>(scratch + tile_bucket_[i]);
-      t.row_bucket[i] = reinterpret_cast<std::uint32_t*>(scratch + row_bucket_[i]);
-      t.rows[i] = reinterpret_cast<std::uint32_t*>(scratch + rows_[i]);
-      t.differing[i] = reinterpret_cast<std::uint32_t*>(scratch + differing_[i]);
-    }
-    t.tile_rows = reinterpret_cast<std::uint32_t*>(scratch + tile_rows_);
-    t.groups = reinterpret_cast<sort_group*>(scratch + groups_);
-    t.crowded = reinterpret_cast<sort_group*>(scratch + crowded_);
-    return t;
-  }
-
- private:
-  std::uint64_t take(std::uint64_t bytes) {
-    const std::uint64_t begin = bytes_;
-    bytes_ += ceil_div(bytes, 256) * 256;
-    return begin;
-  }
-
-  std::uint64_t bytes_ = 0;
-  std::uint64_t counters_, buckets_[2], tile_bucket_[2], row_bucket_[2], rows_[2], differing_[2], tile_rows_, groups_,
-      crowded_;
-};
-
-/// Levels that are queued as kernels of their own, which are faster than the one that runs any number of them but take
-/// a launch each even if there is nothing to do.
-constexpr std::uint32_t queued_levels(std::uint64_t count) {
-  if (count <= std::uint64_t{radix_bins} * words_of_full_group) return 1;
+/// Passes whose phases are kernels of their own. These are faster than run_remaining_passes, but take a launch each
+/// even if there is nothing to do.
+constexpr std::uint32_t passes_of_own_kernels(std::uint64_t count) {
+  if (count <= std::uint64_t{radix_bins} * mean_full_group_words) return 1;
   return count < (std::uint64_t{1} << 26) ? 2 : 4;
 }
 
-template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
-void queue_level(const context& ctx, const char* what, const level_arguments& a, std::uint32_t turn) {
-  constexpr std::size_t shared = level_shared_bytes<Limbs, Payload>();
-  const std::uint64_t tiles = ceil_div(a.count, level_tile<Limbs>);
+template <int Limbs, payload_mode Payload, bool FromRows, heavy_key_mode HeavyKeys>
+void queue_pass(const context& ctx, const char* what, const msd_pass_arguments& a, std::uint32_t pass_number) {
+  using policy = msd_pass_policy<Limbs, Payload, FromRows, HeavyKeys>;
+  constexpr std::size_t tile_shared_bytes = msd_pass_shared_bytes<Limbs, Payload>();
+  constexpr std::size_t shared_bytes = sizeof(msd_pass_shared);
+  const std::uint64_t tiles = ceil_div(a.count, policy::tile_words);
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
-  // Buckets of the first levels are few, and each has one tile that is not full.
-  const std::uint64_t buckets = turn == 0 ? 1 : turn == 1 ? radix_bins : 2 * processors;
-  // Keys alone are moved so fast that blocks of several tiles are worth it, once there are enough of them.
-  const std::uint64_t share = Limbs == 1 && Payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
-  const std::uint64_t moving = turn < 2 ? ceil_div(tiles + buckets - 1, share) : std::min(tiles, 8 * processors);
-  launch_shared(ctx, what, count_level<Limbs, Payload, FromRows, Pivots>, std::min(tiles, 3 * processors),
-                level_threads, sizeof(level_shared), a, turn);
-  launch_shared(ctx, what, begin_buckets<Limbs, Payload, FromRows, Pivots>, buckets, level_threads,
-                sizeof(level_shared), a, turn);
+  // Buckets of the first passes are few, and each has at most one tile that is not full.
+  const std::uint64_t buckets = pass_number == 0 ? 1 : pass_number == 1 ? radix_bins : 2 * processors;
+  // Blocks of several tiles launch faster where there is nothing to do: with 2^26 keys and more, skewed ones take 0.12
+  // ms less. Keys with values are slower so, 7.7 ms for 7.3.
+  const std::uint64_t tiles_of_block = Limbs == 1 && Payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
+  const std::uint64_t scatter_blocks =
+      pass_number < 2 ? ceil_div(tiles + buckets - 1, tiles_of_block) : std::min(tiles, 8 * processors);
+  launch_shared(ctx, what, count_digits<policy>, std::min(tiles, 3 * processors), pass_threads, shared_bytes, a,
+                pass_number);
+  launch_shared(ctx, what, scan_digit_counts<policy>, buckets, pass_threads, shared_bytes, a, pass_number);
   if constexpr (is_stable(Payload)) {
-    const std::uint64_t rows = ceil_div(tiles, chunk_tiles) + buckets;
-    launch_shared(ctx, what, begin_chunks_of<Limbs, Payload>, std::min(rows, 4 * processors), level_threads,
-                  sizeof(level_shared), a, turn);
+    using scan_policy = msd_pass_policy<Limbs, Payload, false, heavy_key_mode::ignored>;  // one kernel for all passes
+    const std::uint64_t count_rows = ceil_div(tiles, chunk_tiles) + buckets;
+    launch_shared(ctx, what, scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads, shared_bytes,
+                  a, pass_number);
   }
-  launch_shared(ctx, what, move_level<Limbs, Payload, FromRows, Pivots>, moving, level_threads, shared, a, turn);
+  launch_shared(ctx, what, scatter_tiles<policy>, scatter_blocks, pass_threads, tile_shared_bytes, a, pass_number);
 }
 
 template <int Limbs, payload_mode Payload>
-void run_levels(const context& ctx, const char* what, const word_sort& s, const sort_tables& tables) {
-  const level_arguments a{{s.in, s.buffers[0], s.buffers[1]},
-                          {s.values, s.value_buffers[0], s.value_buffers[1]},
-                          tables,
-                          static_cast<std::uint32_t>(s.count),
-                          merged_words(s.count),
-                          s.key_low,
-                          s.key_high,
-                          s.target.words,
-                          s.rows,
-                          s.target.transform};
-  launch_shared(ctx, what, begin_levels<Limbs, Payload>, 1, level_threads,
-                std::max(sizeof(level_shared), sizeof(skew_shared)), a, looks_for_skew(s));
-  const std::uint32_t queued = queued_levels(s.count);
-  for (std::uint32_t turn = 0; turn < queued; ++turn) {
-    // In the large buckets of the first levels few keys are frequent enough.
-    if (turn == 0 && s.from_rows) {
-      queue_level<Limbs, Payload, true, false>(ctx, what, a, turn);
-    } else if (turn < 2) {
-      queue_level<Limbs, Payload, false, false>(ctx, what, a, turn);
+void queue_passes(const context& ctx, const char* what, const word_sort& s, const msd_tables& tables) {
+  const msd_pass_arguments a{{s.in, s.buffers[0], s.buffers[1]},
+                             {s.values, s.value_buffers[0], s.value_buffers[1]},
+                             tables,
+                             static_cast<std::uint32_t>(s.count),
+                             most_merged_words(s.count),
+                             s.key_low,
+                             s.key_high,
+                             s.target.words,
+                             s.rows,
+                             s.target.transform};
+  launch_shared(ctx, what, prepare_first_pass<Limbs, Payload>, 1, pass_threads,
+                std::max(sizeof(msd_pass_shared), sizeof(skew_sample)), a, samples_skew(s));
+  const std::uint32_t queued = passes_of_own_kernels(s.count);
+  for (std::uint32_t pass_number = 0; pass_number < queued; ++pass_number) {
+    // In the large buckets of the first passes few keys are frequent enough for a bin of their own: 2^28 random keys
+    // of 4 bytes took 4.9 ms with such bins in all passes, 4.5 ms with them from the third pass on.
+    if (pass_number == 0 && s.from_rows) {
+      queue_pass<Limbs, Payload, true, heavy_key_mode::ignored>(ctx, what, a, pass_number);
+    } else if (pass_number < 2) {
+      queue_pass<Limbs, Payload, false, heavy_key_mode::ignored>(ctx, what, a, pass_number);
     } else {
-      queue_level<Limbs, Payload, false, true>(ctx, what, a, turn);
+      queue_pass<Limbs, Payload, false, heavy_key_mode::own_bin>(ctx, what, a, pass_number);
     }
   }
-  launch_cooperative(ctx, what, sort_levels<Limbs, Payload>, ceil_div(s.count, level_tile<Limbs>), level_threads,
-                     level_shared_bytes<Limbs, Payload>(), a, queued);
+  launch_cooperative(ctx, what, run_remaining_passes<Limbs, Payload>, ceil_div(s.count, pass_tile_words<Limbs>),
+                     pass_threads, msd_pass_shared_bytes<Limbs, Payload>(), a, queued);
 }
 
-template <int Limbs, payload_mode Payload, finish_way Way>
-void queue_finish(const context& ctx, const char* what, const finish_arguments& a, std::uint64_t count) {
-  constexpr std::size_t shared = finish_shared_bytes<Limbs, Payload, Way>();
-  const auto kernel = finish_groups<Limbs, Payload, Way>;
+template <int Limbs, payload_mode Payload, finish_method Method>
+void queue_finish_groups(const context& ctx, const char* what, const finish_arguments& a, std::uint64_t count) {
+  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload, Method>();
+  const auto kernel = finish_groups<Limbs, Payload, Method>;
   const std::uint64_t resident =
-      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared);
-  const std::uint64_t groups = a.only_count > 0 ? 1 : ceil_div(count, group_words / 4);
-  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared, a);
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
+  const std::uint64_t groups = a.only_group_count > 0 ? 1 : ceil_div(count, group_words / 4);
+  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared_bytes, a);
 }
 
 template <int Limbs, payload_mode Payload>
-void run_finish(const context& ctx, const char* what, const word_sort& s, const sort_tables& tables) {
+void queue_finish(const context& ctx, const char* what, const word_sort& s, const msd_tables& tables) {
   const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                            {s.values, s.value_buffers[0], s.value_buffers[1]},
                            tables,
@@ -166,36 +91,35 @@ void run_finish(const context& ctx, const char* what, const word_sort& s, const 
                            s.target,
                            s.values_to,
                            s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
-  if (s.uses_bitonic_network) return queue_finish<Limbs, Payload, finish_way::bitonic>(ctx, what, a, s.count);
-  // The kernel for crowds takes any groups.
-  if (!is_short(s.count)) queue_finish<Limbs, Payload, finish_way::bins>(ctx, what, a, s.count);
-  queue_finish<Limbs, Payload, finish_way::crowds>(ctx, what, a, s.count);
+  if (s.uses_bitonic_network) return queue_finish_groups<Limbs, Payload, finish_method::bitonic>(ctx, what, a, s.count);
+  if (!is_short(s.count)) queue_finish_groups<Limbs, Payload, finish_method::bins>(ctx, what, a, s.count);
+  queue_finish_groups<Limbs, Payload, finish_method::hot_bins>(ctx, what, a, s.count);
 }
 
 template <int Limbs, payload_mode Payload>
 void run_msd_sort_of(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
-  const auto room = msd_scratch_layout::of<Limbs>(s);
-  const sort_tables tables = room.at(scratch);
+  const auto layout = msd_scratch_layout::of<Limbs>(s);
+  const msd_tables tables = layout.tables(scratch);
   if (s.count > group_words) {
-    require(cudaMemsetAsync(tables.counters, 0, sizeof(sort_counters), ctx.stream()), what);
-    run_levels<Limbs, Payload>(ctx, what, s, tables);
+    require(cudaMemsetAsync(tables.counters, 0, sizeof(msd_counters), ctx.stream()), what);
+    queue_passes<Limbs, Payload>(ctx, what, s, tables);
   }
-  run_finish<Limbs, Payload>(ctx, what, s, tables);
-  if (looks_for_skew(s)) {
-    run_onesweep(ctx, what, s, scratch + room.tables(), &tables.counters->skewed);
+  queue_finish<Limbs, Payload>(ctx, what, s, tables);
+  if (samples_skew(s)) {
+    run_onesweep(ctx, what, s, scratch + layout.behind_counters(), &tables.counters->is_skewed);
   }
 }
 
-/// Of words that are all there is.
+/// Sorts words without values in arrays of their own.
 template <int Limbs>
 void run_word_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
-  if constexpr (Limbs > 1) {  // words of one limb have no room for values
+  if constexpr (Limbs > 1) {  // a word of one limb holds a key alone: nothing tells equal ones apart
     if (s.is_stable) return run_msd_sort_of<Limbs, payload_mode::in_word>(ctx, what, s, scratch);
   }
   run_msd_sort_of<Limbs, payload_mode::none>(ctx, what, s, scratch);
 }
 
-/// Of words that are keys, with values apart.
+/// Sorts words that are keys alone, whose values are in an array of their own.
 template <int Limbs>
 void run_value_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes == 8) return run_msd_sort_of<Limbs, payload_mode::values_8>(ctx, what, s, scratch);

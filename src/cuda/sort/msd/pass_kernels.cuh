@@ -3,81 +3,91 @@
 #include <cooperative_groups.h>
 
 #include "cuda/sort/msd/bucket_offsets.cuh"
-#include "cuda/sort/msd/pass.cuh"
+#include "cuda/sort/msd/chunk_offsets.cuh"
+#include "cuda/sort/msd/count_digits.cuh"
+#include "cuda/sort/msd/scatter_tiles.cuh"
 #include "cuda/sort/msd/skew_sample.cuh"
 
-// The phases of a level as kernels of their own, for the first levels of long lists, and all levels that are left in
-// one kernel, which ends at once where there are none.
+// The kernels of the MSD passes. The phases of the first passes of a long list are kernels of their own. One
+// cooperative kernel runs all passes that are left, and ends at once where there are none.
 namespace sheaf::cuda {
 
-/// A phase of a level, sort_level or bucket_places. A block has level_shared in dynamic shared memory, then the tile.
-template <class Phase>
-__device__ __forceinline__ Phase phase_of(const level_arguments& a, std::uint32_t turn) {
+/// The policy of the passes that run_remaining_passes runs, and of the kernel before the first pass.
+template <int Limbs, payload_mode Payload>
+using remaining_passes_policy = msd_pass_policy<Limbs, Payload, false, heavy_key_mode::own_bin>;
+
+/// Lays out a block's dynamic shared memory: msd_pass_shared, then the tile.
+template <class Policy>
+__device__ __forceinline__ pass_context<Policy> context_of(const msd_pass_arguments& a, std::uint32_t pass_number) {
   extern __shared__ __align__(16) unsigned char dynamic[];
-  return {a, *reinterpret_cast<level_shared*>(dynamic), dynamic + sizeof(level_shared), turn};
+  return {a, *reinterpret_cast<msd_pass_shared*>(dynamic), dynamic + sizeof(msd_pass_shared), pass_number};
 }
 
-/// Where `looks` says so, the sort has no levels if keys are skewed.
+/// Makes the input the first pass's bucket. If `samples_skew` and a sample of the keys is skewed, there is no bucket,
+/// so that all kernels of this sort end at once, and onesweep sorts.
 template <int Limbs, payload_mode Payload>
-__global__ void __launch_bounds__(level_threads) begin_levels(const __grid_constant__ level_arguments a, bool looks) {
+__global__ void __launch_bounds__(pass_threads)
+    prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool samples_skew) {
   if constexpr (Limbs == 1) {
     extern __shared__ __align__(16) unsigned char dynamic[];
-    auto& sampled = *reinterpret_cast<skew_shared*>(dynamic);
+    auto& sample = *reinterpret_cast<skew_sample*>(dynamic);
     const std::byte* const rows = a.rows.limbs[0].data;
-    // Bits that are turned for the sort are so in all keys of one sign: equals stay equal, and so do prefixes.
+    // Keys are sampled before their encoding. It changes all keys of one sign alike, so that equal keys and equal
+    // prefixes stay equal.
     const auto key = [&](std::uint32_t i) {
       return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
-    if (looks && is_skewed(sampled, a.count, key)) {
-      if (threadIdx.x == 0) a.tables.counters->skewed = 1;
+    if (samples_skew && is_skewed(sample, a.count, key)) {
+      if (threadIdx.x == 0) a.tables.counters->is_skewed = 1;
       return;
     }
     __syncthreads();
   }
-  phase_of<bucket_places<Limbs, Payload, false, true>>(a, 1).begin_sort();
+  add_first_bucket(context_of<remaining_passes_policy<Limbs, Payload>>(a, 1));
 }
 
-template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
-__global__ void __launch_bounds__(level_threads, 3)
-    count_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).count_tiles();
+template <class Policy>
+__global__ void __launch_bounds__(pass_threads, 3)
+    count_digits(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  count_digits_of_tiles(context_of<Policy>(a, pass_number));
 }
 
-template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
-__global__ void __launch_bounds__(level_threads)
-    begin_buckets(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<bucket_places<Limbs, Payload, FromRows, Pivots>>(a, turn).begin_buckets();
+template <class Policy>
+__global__ void __launch_bounds__(pass_threads)
+    scan_digit_counts(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  scan_counts_of_buckets(context_of<Policy>(a, pass_number));
 }
 
+/// Only passes that keep the order of equal keys have this phase.
+template <class Policy>
+__global__ void __launch_bounds__(pass_threads)
+    scan_chunks(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  scan_counts_of_chunks(context_of<Policy>(a, pass_number));
+}
+
+template <class Policy>
+__global__ void __launch_bounds__(pass_threads, 2)
+    scatter_tiles(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  scatter_words_of_tiles(context_of<Policy>(a, pass_number));
+}
+
+/// Runs passes from `pass_number` on, as long as there are buckets.
 template <int Limbs, payload_mode Payload>
-__global__ void __launch_bounds__(level_threads)
-    begin_chunks_of(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Limbs, Payload, false, false>>(a, turn).begin_chunks();
-}
-
-template <int Limbs, payload_mode Payload, bool FromRows, bool Pivots>
-__global__ void __launch_bounds__(level_threads, 2)
-    move_level(const __grid_constant__ level_arguments a, std::uint32_t turn) {
-  phase_of<sort_level<Limbs, Payload, FromRows, Pivots>>(a, turn).move_tiles();
-}
-
-/// Levels from `turn` on, as long as there are buckets.
-template <int Limbs, payload_mode Payload>
-__global__ void __launch_bounds__(level_threads, 2)
-    sort_levels(const __grid_constant__ level_arguments a, std::uint32_t turn) {
+__global__ void __launch_bounds__(pass_threads, 2)
+    run_remaining_passes(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
   const auto grid = cooperative_groups::this_grid();
-  for (;; ++turn) {
-    auto level = phase_of<sort_level<Limbs, Payload, false, true>>(a, turn);
-    if (level.is_over()) return;
-    level.count_tiles();
+  for (;; ++pass_number) {
+    const auto pass = context_of<remaining_passes_policy<Limbs, Payload>>(a, pass_number);
+    if (pass.is_over()) return;
+    count_digits_of_tiles(pass);
     grid.sync();
-    phase_of<bucket_places<Limbs, Payload, false, true>>(a, turn).begin_buckets();
+    scan_counts_of_buckets(pass);
     grid.sync();
     if constexpr (is_stable(Payload)) {
-      level.begin_chunks();
+      scan_counts_of_chunks(pass);
       grid.sync();
     }
-    level.move_tiles();
+    scatter_words_of_tiles(pass);
     grid.sync();
   }
 }

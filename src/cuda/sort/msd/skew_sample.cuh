@@ -2,66 +2,68 @@
 
 #include "cuda/sort/msd/tables.cuh"
 
-// What a few words tell of all: whether a sort from the highest digit down would meet many keys that are neither rare
-// nor among the most frequent ones, or many that share their highest bits.
+// A sample of the keys that says whether an MSD sort would be slow. It would be if many keys were neither rare nor
+// among the few most frequent ones, or if many keys shared their highest bits.
 namespace sheaf::cuda {
 
 constexpr std::uint32_t skew_samples = 2048;
 
-struct skew_shared {
+/// The sample in shared memory, with a hash table of its keys and then of their prefixes.
+struct skew_sample {
   static constexpr std::uint32_t slots = 4 * skew_samples;
   std::uint32_t key[skew_samples];
-  std::uint32_t slot[slots];  ///< the number of a sample + 1; then how many samples have one prefix
+  std::uint32_t slot[slots];  ///< index + 1 of a sample; later the number of samples whose prefix is hashed to it
 };
 
-/// Of keys of 4 bytes, key(i) for i below `count`. All threads of a block, level_threads, call it and get the answer.
+/// Judges `count` keys of 4 bytes, key(i). All pass_threads threads of a block call this and get the answer.
 template <class Key>
-__device__ bool is_skewed(skew_shared& s, std::uint32_t count, Key key) {
-  constexpr std::uint32_t least_again = skew_samples / 32;     // of random keys none come again
-  constexpr std::uint32_t most_again = skew_samples / 20 * 9;  // few keys are all there is: these are set apart
+__device__ bool is_skewed(skew_sample& s, std::uint32_t count, Key key) {
+  constexpr std::uint32_t least_copies = skew_samples / 32;     // random keys have none
+  constexpr std::uint32_t most_copies = skew_samples / 20 * 9;  // with more, few keys are all: the MSD sort is faster
   constexpr std::uint32_t prefix_bits = 16;
-  constexpr std::uint32_t many = 8;  // samples of one prefix; in random ones there are none
-  constexpr std::uint32_t least_crowded = skew_samples / 4;
-  constexpr std::uint32_t slots = skew_shared::slots;
+  constexpr std::uint32_t hot_prefix_samples = 8;  // random keys have no prefix of so many samples
+  constexpr std::uint32_t least_in_hot_prefixes = skew_samples / 4;
+  constexpr std::uint32_t slots = skew_sample::slots;
   const auto slot_of = [](std::uint32_t number) { return number * 0x9e3779b1U >> (32 - 13); };
   static_assert(slots == 1 << 13);
-  for (std::uint32_t i = threadIdx.x; i < slots; i += level_threads) s.slot[i] = 0;
-  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += level_threads) {
+  for (std::uint32_t i = threadIdx.x; i < slots; i += pass_threads) s.slot[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += pass_threads) {
     s.key[i] = key(static_cast<std::uint32_t>(std::uint64_t{count} * i / skew_samples));
   }
   __syncthreads();
-  std::uint32_t again = 0;
-  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += level_threads) {
-    const std::uint32_t mine = s.key[i];
-    for (std::uint32_t at = slot_of(mine);; at = (at + 1) % slots) {
-      const std::uint32_t before = atomicCAS(&s.slot[at], 0U, i + 1);
-      if (before == 0) break;
-      if (s.key[before - 1] == mine) {
-        ++again;
+  std::uint32_t copies = 0;  // samples whose key an earlier one has
+  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += pass_threads) {
+    const std::uint32_t own = s.key[i];
+    for (std::uint32_t slot = slot_of(own);; slot = (slot + 1) % slots) {
+      const std::uint32_t holder = atomicCAS(&s.slot[slot], 0U, i + 1);
+      if (holder == 0) break;
+      if (s.key[holder - 1] == own) {
+        ++copies;
         break;
       }
     }
   }
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < slots; i += level_threads) s.slot[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < slots; i += pass_threads) s.slot[i] = 0;
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += level_threads)
+  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += pass_threads)
     atomicAdd(&s.slot[slot_of(s.key[i] >> prefix_bits)], 1U);
   __syncthreads();
-  std::uint32_t crowded = 0;
-  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += level_threads)
-    crowded += s.slot[slot_of(s.key[i] >> prefix_bits)] >= many ? 1 : 0;
+  std::uint32_t in_hot_prefixes = 0;
+  for (std::uint32_t i = threadIdx.x; i < skew_samples; i += pass_threads)
+    in_hot_prefixes += s.slot[slot_of(s.key[i] >> prefix_bits)] >= hot_prefix_samples ? 1 : 0;
   __syncthreads();
-  if (threadIdx.x < 2) s.key[threadIdx.x] = 0;
+  std::uint32_t* const sums = s.key;
+  if (threadIdx.x < 2) sums[threadIdx.x] = 0;
   __syncthreads();
-  again = __reduce_add_sync(~0U, again);
-  crowded = __reduce_add_sync(~0U, crowded);
+  copies = __reduce_add_sync(~0U, copies);
+  in_hot_prefixes = __reduce_add_sync(~0U, in_hot_prefixes);
   if (threadIdx.x % 32 == 0) {
-    atomicAdd(&s.key[0], again);
-    atomicAdd(&s.key[1], crowded);
+    atomicAdd(&sums[0], copies);
+    atomicAdd(&sums[1], in_hot_prefixes);
   }
   __syncthreads();
-  return (s.key[0] >= least_again || s.key[1] >= least_crowded) && s.key[0] < most_again;
+  return (sums[0] >= least_copies || sums[1] >= least_in_hot_prefixes) && sums[0] < most_copies;
 }
 
 }  // namespace sheaf::cuda

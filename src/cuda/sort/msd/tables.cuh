@@ -6,160 +6,143 @@
 #include "cuda/sort/words/payload.cuh"
 #include "cuda/sort/words/rows.cuh"
 
-// What the kernels of a sort from the highest digit down tell each other: buckets that have yet to be split, groups
-// that are finished in shared memory, and the counts between them.
+// What the kernels of an MSD radix sort hand to each other in device memory: buckets that are still to be split, groups
+// that one block finishes in shared memory, digit counts, and the arguments of a pass.
 namespace sheaf::cuda {
 
-constexpr int level_threads = 512;
-constexpr std::uint32_t chunk_tiles = 64;  ///< whose counts are added up together, where the order is kept
+constexpr int pass_threads = 512;
+/// Tiles of a chunk. A chunk has one count row, and only passes that keep the order of equal keys cut buckets into
+/// chunks.
+constexpr std::uint32_t chunk_tiles = 64;
 
-/// Words of a tile of a level: as many as two blocks of a multiprocessor hold.
+/// Words of a tile for each thread: two blocks of a multiprocessor hold their tiles at once.
 template <int Limbs>
-constexpr int level_items = Limbs == 4   ? 8
-                            : Limbs == 3 ? 10
-                                         : 16;
+constexpr int pass_items = Limbs == 4   ? 8
+                           : Limbs == 3 ? 10
+                                        : 16;
 template <int Limbs>
-constexpr std::uint32_t level_tile = level_threads* level_items<Limbs>;
+constexpr std::uint32_t pass_tile_words = pass_threads* pass_items<Limbs>;
 
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
 static_assert(group_words == finish_threads * finish_items);
-/// Of buckets at random that have so many words in the mean, few are so uneven that they pass group_words.
-constexpr std::uint32_t words_of_full_group = 4300;
+/// Mean number of words of random buckets, of which few are then so uneven that they exceed group_words.
+constexpr std::uint32_t mean_full_group_words = 4300;
 
-/// Neighbours that have yet to be split.
-struct sort_bucket {
-  std::uint32_t begin;
-  std::uint32_t count;
-  std::uint32_t first_tile;  ///< of the level's
-  std::uint32_t first_row;   ///< of counts: one for all of it, or one for each chunk of tiles where the order is kept
-  std::uint32_t bits;        ///< above which all keys are the same; of more than one limb a multiple of 8
-  std::uint32_t where;       ///< the number of the buffer that holds it
+/// More than group_words neighbouring words that an MSD pass splits by one digit of their keys. All their keys agree
+/// above that digit. In words of several limbs digit_end is a multiple of 8.
+struct msd_bucket {
+  std::uint32_t begin;             ///< index of the bucket's first word in its buffer
+  std::uint32_t count;             ///< number of words
+  std::uint32_t first_tile;        ///< index of the bucket's first tile in this pass
+  std::uint32_t first_count_row;   ///< index of the bucket's first count row in this pass
+  std::uint32_t digit_end;         ///< first bit above the digit; all keys agree from it up
+  std::uint32_t buffer_and_flags;  ///< number of the buffer that holds the words; scan_digit_counts adds the flags
+
+  __device__ std::uint32_t buffer() const { return buffer_and_flags & buffer_mask; }
+  /// True where all words have one digit, so that this pass moves nothing.
+  __device__ bool stays_in_place() const { return (buffer_and_flags & stays_in_place_flag) != 0; }
+  /// True where words that equal the heavy key are not moved but for one in group_words. The finishing kernel repeats
+  /// it.
+  __device__ bool omits_heavy_key() const { return (buffer_and_flags & omits_heavy_key_flag) != 0; }
+
+  static constexpr std::uint32_t buffer_mask = 0xff;
+  static constexpr std::uint32_t stays_in_place_flag = 0x100;
+  static constexpr std::uint32_t omits_heavy_key_flag = 0x200;
 };
-/// In `where`: this level has nothing to move, or leaves out its pivot's words.
-constexpr std::uint32_t stays = 0x100;
-constexpr std::uint32_t leaves_out = 0x200;
-constexpr std::uint32_t where_mask = 0xff;
 
-/// Neighbours that are finished together: where they begin, and how many they are in the low bits.
-struct sort_group {
-  std::uint32_t begin;
-  std::uint32_t count_and_where;
+/// At most group_words neighbouring words that one block finishes in shared memory: small bins of a bucket, merged with
+/// their neighbours, or a piece of a long run of words in their final order. Pieces of one repeated word may be longer.
+struct msd_group {
+  std::uint32_t begin;            ///< index of the group's first word in its buffer
+  std::uint32_t count_and_flags;  ///< number of words in the low bits; above them the buffer and the flags
 
-  __device__ std::uint32_t count() const { return count_and_where & ((1U << count_bits) - 1); }
-  __device__ std::uint32_t where() const { return count_and_where >> count_bits & 3; }
-  /// Words that are all the same, of which the buffer has but those at multiples of group_words.
-  __device__ bool is_one_word() const { return (count_and_where & one_word) != 0; }
-
-  /// Neighbours from both sides of a high bit: few of the numbers that differ below the highest bit in which any two of
-  /// the words do are between the least and the most.
-  __device__ bool is_uneven() const { return (count_and_where & uneven) != 0; }
+  __device__ std::uint32_t count() const { return count_and_flags & ((1U << count_bits) - 1); }
+  __device__ std::uint32_t buffer() const { return count_and_flags >> count_bits & 3; }
+  /// True where all words are equal, and the buffer holds only those whose index is a multiple of group_words.
+  __device__ bool is_single_word() const { return (count_and_flags & single_word_flag) != 0; }
+  /// True where bins are to be numbered from the group's least key to its greatest. The merged bins lie on both sides
+  /// of a high bit, so that bins numbered by the bits from the highest differing one down would mostly be empty.
+  __device__ bool bins_by_range() const { return (count_and_flags & bins_by_range_flag) != 0; }
 
   static constexpr std::uint32_t count_bits = 24;
-  static constexpr std::uint32_t uneven = 1U << 30;
-  static constexpr std::uint32_t one_word = 1U << 31;
+  static constexpr std::uint32_t bins_by_range_flag = 1U << 30;
+  static constexpr std::uint32_t single_word_flag = 1U << 31;
 };
 
-struct sort_counters {
-  std::uint32_t buckets[2];  ///< of this level and the next, in turn
-  std::uint32_t tiles[2];
-  std::uint32_t rows[2];
-  std::uint32_t groups;
-  std::uint32_t ticket;
-  std::uint32_t crowded;  ///< groups with bins of many words
-  std::uint32_t crowded_ticket;
-  std::uint32_t skewed;  ///< the sort is left to another kernel (sort_onesweep.cuh): there are no buckets
+/// Lengths of the tables, and the counters by which blocks draw groups. Pairs belong to this pass and the next.
+struct msd_counters {
+  std::uint32_t bucket_total[2];
+  std::uint32_t tile_total[2];
+  std::uint32_t count_row_total[2];
+  std::uint32_t group_total;
+  std::uint32_t next_group;       ///< index of the next group that a block draws
+  std::uint32_t hot_group_total;  ///< groups with hot bins, which the first finishing kernel leaves to the second
+  std::uint32_t next_hot_group;   ///< index of the next hot group that a block draws
+  std::uint32_t is_skewed;        ///< not 0: there are no buckets, and onesweep sorts in place of this sort
 };
 
-/// What the kernels share. Arrays of a pair are those of this level and the next, in turn.
-struct sort_tables {
-  sort_counters* counters;
-  sort_bucket* buckets[2];
-  std::uint32_t* tile_bucket[2];
-  std::uint32_t* row_bucket[2];  ///< ordered alone
-  std::uint32_t* rows[2];        ///< radix_bins counts each, then places
-  std::uint32_t* tile_rows;      ///< the same of every tile; ordered alone
-  std::uint32_t* differing[2];   ///< of each bucket, as many as limbs: the bits in which its words are not all the same
-  sort_group* groups;
-  sort_group* crowded;
+/// The tables of a sort in its scratch. Pairs alternate: the entry at the parity of the pass belongs to this pass, the
+/// other one to the next.
+struct msd_tables {
+  msd_counters* counters;
+  msd_bucket* buckets[2];
+  std::uint32_t* bucket_of_tile[2];
+  std::uint32_t* bucket_of_count_row[2];  ///< filled only where the order is kept
+  /// Rows of radix_bins digit counts, which scan_digit_counts turns into offsets in the output. A bucket has one row,
+  /// or one for each chunk where the order is kept.
+  std::uint32_t* count_rows[2];
+  std::uint32_t* tile_count_rows;    ///< a count row for each tile, which scan_chunks turns into offsets; ordered only
+  std::uint32_t* differing_bits[2];  ///< a mask for each bucket and limb: the bits in which two of its words differ
+  msd_group* groups;
+  msd_group* hot_groups;  ///< groups with hot bins, which the first finishing kernel leaves to the second
 };
 
-struct level_arguments {
-  const void* buffers[3];  ///< 0: the input
-  const void* values[3];   ///< the same of values; none at first if they are the numbers of rows
-  sort_tables tables;
+struct msd_pass_arguments {
+  const void* buffers[3];  ///< words: 0 is the input, 1 and 2 are written in turn
+  const void* values[3];   ///< values in arrays of their own, likewise; a null input stands for row numbers
+  msd_tables tables;
   std::uint32_t count;
-  std::uint32_t merged_words;  ///< of neighbours that are finished as one group, at most
-  std::uint32_t key_low;
-  std::uint32_t key_high;
-  const void* finished;  ///< the buffer where words in order are where they belong; null: none
-  word_source rows;      ///< what the first level's words are made of, where they are
+  std::uint32_t most_merged_words;  ///< most words of neighbouring buckets that are merged to one group
+  std::uint32_t key_low;            ///< the key's lowest bit
+  std::uint32_t key_high;           ///< first bit above the key
+  const void* output;  ///< where the sort's words go: words in order there need no copy; null: to other places
+  word_source rows;    ///< where the first pass finds the limbs of a row's word, if it reads rows
   key_transform transform;
 };
 
-constexpr std::uint32_t next_buffer(std::uint32_t where) { return where == 1 ? 2 : 1; }
+constexpr std::uint32_t next_buffer(std::uint32_t buffer) { return buffer == 1 ? 2 : 1; }
 
-/// Where a level reads words of the first buffer: as they lie, or put together from rows, which the first level alone
-/// does.
+/// Reads words from index `begin` of a buffer on. FromRows: makes them of the rows of the input instead, as only a
+/// sort's first pass does.
 template <int Limbs, bool FromRows>
 class word_reader {
  public:
   using word = sort_word<Limbs>;
 
-  __device__ word_reader(const level_arguments& a, std::uint32_t where, std::uint32_t first)
-      : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[where]) + first), first_(first) {}
+  __device__ word_reader(const msd_pass_arguments& a, std::uint32_t buffer, std::uint32_t begin)
+      : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[buffer]) + begin), begin_(begin) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.transform, begin_ + i);
     } else {
       return load_word_streaming(words_ + i);
     }
   }
-  /// The key's limbs alone are right.
+  /// Loads a word of which only the limbs with key bits are valid.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
+      return read_key<Limbs>(a_.rows, a_.transform, begin_ + i);
     } else {
       return load_word_streaming(words_ + i);
     }
   }
 
  private:
-  const level_arguments& a_;
+  const msd_pass_arguments& a_;
   const word* words_;
-  std::uint32_t first_;
+  std::uint32_t begin_;
 };
-
-/// A key that seems to be frequent in a bucket.
-struct pivot_word {
-  std::uint32_t limb[4];
-  bool found;
-};
-
-/// What a block needs of shared memory beside the tile.
-struct level_shared {
-  std::uint32_t place[radix_bins];
-  /// Copies for lanes that are neighbours, which so meet each other less at the counter of a frequent digit; rows that
-  /// are a multiple of all banks long would have them meet at its bank.
-  std::uint32_t histogram[4][radix_bins + 8];
-  alignas(16) std::uint32_t warp_sums[32];
-  std::uint32_t differing[4];
-  std::uint32_t child_bucket[radix_bins];  ///< number of the next level's bucket + 1; 0: none
-  std::uint32_t jump[radix_bins];
-  std::uint32_t is_reached[radix_bins];
-  std::uint32_t first_group;
-  std::uint32_t group_total;
-  std::uint32_t coming;  ///< the number of the bucket of the tile that the block takes next
-  sort_bucket coming_bucket;
-  pivot_word coming_pivot;
-};
-
-template <int Limbs, payload_mode Payload>
-constexpr std::size_t level_shared_bytes() {
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
-  const std::size_t counters = is_stable(Payload) ? level_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
-  return sizeof(level_shared) + std::max(level_tile<Limbs> * widest, counters);
-}
 
 }  // namespace sheaf::cuda

@@ -1,0 +1,172 @@
+#pragma once
+
+#include "cuda/sort/msd/binning.cuh"
+
+// What the phases of an MSD pass share: the block's shared memory, the tile that a block works on with its bucket, and
+// the digit by which a bucket is split.
+namespace sheaf::cuda {
+
+/// The shared memory of a block, in front of the tile that it stages.
+struct msd_pass_shared {
+  std::uint32_t bin_offset[radix_bins];  ///< offset of each bin; every phase says from what
+  /// Four copies of the tile's histogram, for neighbouring lanes: there are fewer same-address atomics on the counter
+  /// of a frequent digit. The 8 more counters put the copies of a counter into different banks.
+  std::uint32_t histogram[4][radix_bins + 8];
+  alignas(16) std::uint32_t warp_sums[32];
+  std::uint32_t differing_bits[4];           ///< bits in which words of the bucket differ from its first, by limb
+  std::uint32_t child_bucket[radix_bins];    ///< index + 1 of the bucket of the next pass that a bin becomes; 0: none
+  std::uint32_t group_end[radix_bins];       ///< the bin after the group that begins with a bin
+  std::uint32_t is_group_begin[radix_bins];  ///< not 0: a group begins with the bin
+  std::uint32_t new_index;                   ///< index of a new bucket, or of the first of the new groups
+  std::uint32_t new_group_total;
+  std::uint32_t prefetched_index;  ///< index of the bucket of the tile that the block takes next
+  msd_bucket prefetched_bucket;
+  sampled_heavy_key prefetched_heavy_key;
+};
+
+template <int Limbs, payload_mode Payload>
+constexpr std::size_t msd_pass_shared_bytes() {
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
+  const std::size_t counters = is_stable(Payload) ? pass_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
+  return sizeof(msd_pass_shared) + std::max(pass_tile_words<Limbs> * widest, counters);
+}
+
+/// A tile as the phases see it.
+template <class Policy>
+struct tile_view {
+  std::uint32_t begin;            ///< index of the tile's first word in its buffer
+  std::uint32_t buffer;           ///< number of the buffer that holds the tile
+  typename Policy::word* output;  ///< the buffer that the tile's words are written to
+  std::uint32_t count;            ///< number of words
+  std::uint32_t count_row;        ///< index of the count row of the tile's bucket, or of its chunk
+  pass_binning<Policy> binning;
+  bool omits_heavy_key;  ///< words that equal the heavy key are not written
+};
+
+/// A pass as one block sees it.
+template <class Policy>
+struct pass_context {
+  using word = typename Policy::word;
+  using reader = typename Policy::reader;
+
+  const msd_pass_arguments& arguments;
+  const msd_tables& tables;
+  msd_pass_shared& shared;
+  unsigned char* staged;  ///< shared memory for a tile
+  std::uint32_t current;  ///< which entry of a pair of tables is this pass's
+  std::uint32_t next;     ///< which entry of a pair of tables is the next pass's
+
+  __device__ pass_context(const msd_pass_arguments& a, msd_pass_shared& block_shared, unsigned char* staged_tile,
+                          std::uint32_t pass_number)
+      : arguments(a),
+        tables(a.tables),
+        shared(block_shared),
+        staged(staged_tile),
+        current(pass_number % 2),
+        next(1 - pass_number % 2) {}
+
+  __device__ bool is_over() const { return __ldcg(&tables.counters->bucket_total[current]) == 0; }
+
+  /// Looks up the bucket of a tile below `tile_end` while the block still works on the tile before. The last thread
+  /// does so, because it is not the one that the block waits for.
+  __device__ __forceinline__ void prefetch_bucket(std::uint32_t tile, std::uint32_t tile_end) const {
+    if (threadIdx.x != pass_threads - 1 || tile >= tile_end) return;
+    const std::uint32_t index = tables.bucket_of_tile[current][tile];
+    const msd_bucket bucket = tables.buckets[current][index];
+    shared.prefetched_index = index;
+    shared.prefetched_bucket = bucket;
+    if constexpr (Policy::finds_heavy_keys) find_heavy_key(bucket, shared.prefetched_heavy_key);
+  }
+
+  static __device__ std::uint32_t tiles_of(std::uint32_t count) { return (count - 1) / Policy::tile_words + 1; }
+  static __device__ std::uint32_t count_rows_of(std::uint32_t count) {
+    return Policy::is_ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
+  }
+
+  /// Bits of a bucket's digit: 8, or fewer in the second pass over words of one limb, which is the only pass of odd
+  /// number that ignores heavy keys. There the digit has as many bits as split the bucket into groups. More bits would
+  /// make smaller buckets, to be merged to groups whose bins are unevenly filled: 2^24 keys take 0.42 ms so, 0.33 here.
+  __device__ std::uint32_t digit_bits(std::uint32_t count) const {
+    constexpr std::uint32_t least = 4;
+    if constexpr (Policy::limbs == 1 && !Policy::finds_heavy_keys) {
+      if (current == 1) return max(least, min(32 - __clz((count - 1) / mean_full_group_words), radix_bits));
+    }
+    return radix_bits;
+  }
+
+  /// The lowest bit of a bucket's digit.
+  __device__ std::uint32_t digit_begin(const msd_bucket& bucket) const {
+    const std::uint32_t width = digit_bits(bucket.count);
+    return max(bucket.digit_end, arguments.key_low + width) - width;
+  }
+
+  __device__ pass_digit_field<Policy::limbs> digit_of_bucket(const msd_bucket& bucket) const {
+    const std::uint32_t begin = digit_begin(bucket);
+    if constexpr (Policy::limbs == 1) {
+      return digit_at(begin, bucket.digit_end - begin);
+    } else {
+      return byte_at(begin / radix_bits);
+    }
+  }
+
+  __device__ tile_view<Policy> view_of(std::uint32_t tile, const msd_bucket& bucket) const {
+    const std::uint32_t tiles_before = tile - bucket.first_tile;
+    const std::uint32_t words_before = tiles_before * Policy::tile_words;
+    const std::uint32_t buffer = bucket.buffer();
+    return {bucket.begin + words_before,
+            buffer,
+            static_cast<word*>(const_cast<void*>(arguments.buffers[next_buffer(buffer)])),
+            min(bucket.count - words_before, Policy::tile_words),
+            bucket.first_count_row + (Policy::is_ordered ? tiles_before / chunk_tiles : 0),
+            binning_of(bucket),
+            bucket.omits_heavy_key()};
+  }
+
+  /// Finds a key that two of a few words of the bucket share. All blocks find the same one, as these words are not
+  /// overwritten before the pass ends. A pass over the key's last digit needs none, and none is looked for in keys that
+  /// do not begin with the word's highest bit.
+  __device__ void find_heavy_key(const msd_bucket& bucket, sampled_heavy_key& heavy) const {
+    constexpr int limbs = Policy::limbs;
+    heavy.is_found = false;
+    if (digit_begin(bucket) <= arguments.key_low || arguments.key_high < 32 * limbs) return;
+    constexpr int samples = 5;
+    const reader from(arguments, bucket.buffer(), bucket.begin);
+    const key_mask<limbs> key(arguments.key_low);
+    word words[samples];
+#pragma unroll
+    for (int i = 0; i < samples; ++i) {
+      words[i] = from.load_key(static_cast<std::uint32_t>(std::uint64_t{bucket.count - 1} * i / (samples - 1)));
+    }
+#pragma unroll
+    for (int i = 1; i < samples; ++i) {
+#pragma unroll
+      for (int j = 0; j < i; ++j) {
+        if (heavy.is_found || compare_words(words[i], words[j], key) != word_order::equal) continue;
+        heavy.is_found = true;
+#pragma unroll
+        for (int l = 0; l < limbs; ++l) heavy.limb[l] = words[i].limb[l];
+      }
+    }
+  }
+
+  /// The bins of the bucket whose heavy key was looked for last.
+  __device__ pass_binning<Policy> binning_of(const msd_bucket& bucket) const {
+    pass_binning<Policy> binning;
+    binning.digit = digit_of_bucket(bucket);
+    if constexpr (Policy::finds_heavy_keys) {
+      const key_mask<Policy::limbs> key(arguments.key_low);
+#pragma unroll
+      for (int i = 0; i < Policy::limbs; ++i) {
+        binning.heavy_least.limb[i] = shared.prefetched_heavy_key.limb[i] & key.limb[i];
+        binning.heavy_most.limb[i] = shared.prefetched_heavy_key.limb[i] | ~key.limb[i];
+      }
+      const bool has_heavy_key = shared.prefetched_heavy_key.is_found &&
+                                 digit_of(binning.heavy_least, binning.digit) <= binning.last_digit_beside_heavy_key;
+      binning.last_digit = has_heavy_key ? binning.last_digit_beside_heavy_key : radix_bins - 1;
+      binning.heavy_key_step = has_heavy_key ? 1 : 0;
+    }
+    return binning;
+  }
+};
+
+}  // namespace sheaf::cuda

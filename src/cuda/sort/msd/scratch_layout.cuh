@@ -1,0 +1,95 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/sort/msd/run.hpp"
+#include "cuda/sort/msd/tables.cuh"
+#include "cuda/sort/onesweep/run.hpp"
+
+// Choices that the host makes from a sort's size alone, and where the sort's tables lie in its scratch.
+namespace sheaf::cuda {
+
+/// A list so short that it leaves multiprocessors idle. Its groups are kept small, so that more blocks work, and one
+/// kernel finishes all of them, which saves a launch of 2 to 4 us.
+constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
+
+/// Most words of neighbouring buckets that are merged to one group. For 2^16 keys of 4 bytes with values of 4 bytes,
+/// 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
+constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
+
+/// True for lists of keys of 4 bytes that may be left to onesweep. They are so long that the look at a sample of them,
+/// and the kernel that ends at once where the keys are not skewed, cost little.
+constexpr bool samples_skew(const word_sort& s) {
+  const std::uint64_t least = std::uint64_t{1} << (s.value_bytes > 0 ? 20 : 22);
+  return s.limbs == 1 && !s.uses_bitonic_network && s.key_high - s.key_low == 32 && s.count >= least &&
+         s.count < most_onesweep_words;
+}
+
+/// Offsets of the tables in the sort's scratch, in bytes.
+class msd_scratch_layout {
+ public:
+  template <int Limbs>
+  static msd_scratch_layout of(const word_sort& s) {
+    return {s, pass_tile_words<Limbs>};
+  }
+  msd_scratch_layout(const word_sort& s, std::uint64_t tile_words) {
+    const std::uint64_t count = s.count;
+    const std::uint64_t limbs = s.limbs;
+    const bool ordered = s.is_stable;
+    // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes.
+    const std::uint64_t passes = std::max<std::uint64_t>(1, 2 * ceil_div(s.key_high - s.key_low, radix_bits));
+    const std::uint64_t buckets = count / group_words + 2;  // of one pass; each is larger than a group
+    const std::uint64_t tiles = count / tile_words + buckets;
+    const std::uint64_t count_rows = ordered ? tiles / chunk_tiles + buckets : buckets;
+    counters_ = take(sizeof(msd_counters));
+    for (int i = 0; i < 2; ++i) {
+      buckets_[i] = take(buckets * sizeof(msd_bucket));
+      bucket_of_tile_[i] = take(tiles * sizeof(std::uint32_t));
+      bucket_of_count_row_[i] = take(ordered ? count_rows * sizeof(std::uint32_t) : 0);
+      count_rows_[i] = take(count_rows * radix_bins * sizeof(std::uint32_t));
+      differing_bits_[i] = take(buckets * limbs * sizeof(std::uint32_t));
+    }
+    tile_count_rows_ = take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
+    // The new buckets among a bucket's bins cut its small bins into runs, one more than there are new buckets. Any two
+    // neighbouring groups of a run have more than most_merged_words words together.
+    const std::uint64_t groups = 2 * (count / most_merged_words(count) + buckets * (1 + passes)) + 2;
+    groups_ = take(groups * sizeof(msd_group));
+    hot_groups_ = take(groups * sizeof(msd_group));
+    if (samples_skew(s)) {
+      bytes_ = std::max(bytes_, behind_counters() + onesweep_scratch_bytes(count, s.value_bytes));
+    }
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// Offset of the tables behind the counters. Onesweep's tables begin there, too, because only one of the two sorts
+  /// uses them, while the counters say which.
+  std::uint64_t behind_counters() const { return buckets_[0]; }
+  msd_tables tables(std::byte* scratch) const {
+    msd_tables t{};
+    t.counters = reinterpret_cast<msd_counters*>(scratch + counters_);
+    for (int i = 0; i < 2; ++i) {
+      t.buckets[i] = reinterpret_cast<msd_bucket*>(scratch + buckets_[i]);
+      t.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(scratch + bucket_of_tile_[i]);
+      t.bucket_of_count_row[i] = reinterpret_cast<std::uint32_t*>(scratch + bucket_of_count_row_[i]);
+      t.count_rows[i] = reinterpret_cast<std::uint32_t*>(scratch + count_rows_[i]);
+      t.differing_bits[i] = reinterpret_cast<std::uint32_t*>(scratch + differing_bits_[i]);
+    }
+    t.tile_count_rows = reinterpret_cast<std::uint32_t*>(scratch + tile_count_rows_);
+    t.groups = reinterpret_cast<msd_group*>(scratch + groups_);
+    t.hot_groups = reinterpret_cast<msd_group*>(scratch + hot_groups_);
+    return t;
+  }
+
+ private:
+  std::uint64_t take(std::uint64_t bytes) {
+    const std::uint64_t begin = bytes_;
+    bytes_ += ceil_div(bytes, 256) * 256;
+    return begin;
+  }
+
+  std::uint64_t bytes_ = 0;
+  std::uint64_t counters_, buckets_[2], bucket_of_tile_[2], bucket_of_count_row_[2], count_rows_[2], differing_bits_[2],
+      tile_count_rows_, groups_, hot_groups_;
+};
+
+}  // namespace sheaf::cuda
