@@ -41,22 +41,6 @@ inline word_field word_field_of(const bit_field& f, std::uint32_t word_bytes) {
   return w;
 }
 
-/// Whether a field lies in one limb and needs no reversal of bytes. simple_category_of reads such a field in half the
-/// instructions of category_of.
-inline bool is_simple(const word_field& f) {
-  const std::uint64_t past = std::uint64_t{f.mask} << f.shift;
-  return f.byte_order == 0x3210 && past <= ~std::uint32_t{0};
-}
-
-template <class Word>
-__device__ __forceinline__ std::uint32_t simple_category_of(const Word& word, const word_field& f) {
-  if constexpr (sizeof(Word) == 8) {
-    return (f.limb == 0 ? word.x : word.y) >> f.shift & f.mask;
-  } else {
-    return static_cast<std::uint32_t>(word) >> f.shift & f.mask;
-  }
-}
-
 template <class Word>
 __device__ __forceinline__ std::uint32_t category_of(const Word& word, const word_field& f) {
   std::uint32_t low;
