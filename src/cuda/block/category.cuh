@@ -96,6 +96,41 @@ __device__ __forceinline__ void load_bins_as(const key_arguments& key, std::uint
   for (int k = 0; k < Items; ++k) bin[k] = category_of(word[k], key.field);
 }
 
+/// A field of a key that is read byte by byte: the bytes that hold it, then a shift and a mask. What does not depend on
+/// the key is computed once, so that the code for each key is short.
+struct byte_field {
+  std::uint64_t first_byte;
+  std::uint32_t bytes_touched;  ///< 1 to 5
+  std::uint32_t shift;
+  std::uint32_t mask;
+  bool is_from_left;
+
+  __device__ __forceinline__ explicit byte_field(const bit_field& f)
+      : first_byte(f.first / 8),
+        bytes_touched(primitives::bytes_touched(f)),
+        mask(f.count >= 32 ? ~0U : (1U << f.count) - 1),
+        is_from_left(f.order == bit_order::from_left) {
+    const auto skipped = static_cast<std::uint32_t>(f.first % 8);
+    shift = is_from_left ? 8 * bytes_touched - skipped - f.count : skipped;
+  }
+
+  __device__ __forceinline__ std::uint32_t value_of(const std::byte* key) const {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(key + first_byte);
+    std::uint32_t byte[5];
+#pragma unroll
+    for (std::uint32_t b = 0; b < 5; ++b) byte[b] = b < bytes_touched ? bytes[b] : 0;
+    std::uint32_t low = byte[0] | byte[1] << 8 | byte[2] << 16 | byte[3] << 24;
+    std::uint32_t high = byte[4];
+    if (is_from_left) {  // the first byte is the highest: reverse eight bytes, drop those that were not read
+      const std::uint64_t reversed =
+          (std::uint64_t{__byte_perm(low, 0, 0x0123)} << 32 | high << 24) >> (64 - 8 * bytes_touched);
+      low = static_cast<std::uint32_t>(reversed);
+      high = static_cast<std::uint32_t>(reversed >> 32);
+    }
+    return __funnelshift_r(low, high, shift) & mask;
+  }
+};
+
 /// load_bins for keys of one word width; with Word = void, keys are read byte by byte.
 template <class Word>
 struct key_loader {
@@ -105,9 +140,10 @@ struct key_loader {
   __device__ __forceinline__ void operator()(std::uint64_t tile, std::uint32_t first, std::uint32_t step,
                                              std::uint32_t records, std::uint32_t (&bin)[Items]) const {
     if constexpr (std::is_void_v<Word>) {
+      const byte_field field(key.bits);
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        bin[k] = primitives::field_of(key.data + (tile + min(first + k * step, records - 1)) * key.stride, key.bits);
+        bin[k] = field.value_of(key.data + (tile + min(first + k * step, records - 1)) * key.stride);
       }
     } else {
       load_bins_as<Word>(key, tile, first, step, records, bin);
