@@ -89,8 +89,9 @@ void run_counting(const context& ctx, const sort_problem& p, const plan::planned
   unsigned long long* const begin = counts + byte_values;
   require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), what);
   const key_arguments key = keys_of({.data = b.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
-  const std::uint64_t blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4,
-                                                       ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
+  const std::uint64_t one_wave =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<byte_values>), histogram_threads, 0);
+  const std::uint64_t blocks = std::min(one_wave, ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, what, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
   const key_order order = key_order_of(p.key);
   launch_blocks(ctx, what, scan_counts, 1, byte_values, static_cast<const unsigned long long*>(counts), order, begin);

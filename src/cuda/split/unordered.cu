@@ -18,7 +18,9 @@ run_offsets count_and_scan_list(const context& ctx, const char* what, const key_
   auto* const total = static_cast<unsigned long long*>(scratch);
   unsigned long long* const bin_begin = total + Bins;
   require(cudaMemsetAsync(total, 0, Bins * sizeof(unsigned long long), ctx.stream()), what);
-  const auto most_blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 4;
+  // One wave: with a block more, the last blocks run alone (2^28 words of 4 bytes: 0.96 ms instead of 0.87 on an H200).
+  const std::uint64_t most_blocks =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<Bins>), histogram_threads, 0);
   const std::uint64_t blocks = std::min(most_blocks, ceil_div(count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, what, count_bins<Bins>, blocks, histogram_threads, key, count, total);
   launch_blocks(ctx, what, scan_totals<Bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
