@@ -27,7 +27,7 @@ plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
   memory_cost t = scatter_cost(p, m);
   t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = to_plan(t, m, true);
-  plan.add("whose slot", ownership_check_seconds(p, m));
+  plan.add("ownership checks", ownership_check_seconds(p, m));
   return plan;
 }
 

@@ -38,7 +38,7 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   constexpr double seconds_of_number = 7e-9;
   plan.add("counting", static_cast<double>(p.count) * seconds_of_row * core_speed_ratio(m) /
                            static_cast<double>(plan.parameters[sort_parts]));
-  plan.add("looking at counts", seconds_of_number * core_speed_ratio(m) * static_cast<double>(numbers_of(p)));
+  plan.add("reading counts", seconds_of_number * core_speed_ratio(m) * static_cast<double>(numbers_of(p)));
   return plan;
 }
 

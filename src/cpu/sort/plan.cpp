@@ -183,7 +183,7 @@ plan::planned plan_lsd(const sort_problem& p, const machine& m) {
       core_speed_ratio(m) * seconds_of_bucket * static_cast<double>(std::uint64_t{passes} << digit_bits);
   plan.add("splitting", tables + shared_by(passes * static_cast<double>(p.count) * seconds_of_pass(e), m, plan));
   if (e.rounds > 1)
-    plan.add("keys anew",
+    plan.add("keys encoded again",
              (e.rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes));
   add_fetches(p, e, m, plan);
   return plan;

@@ -81,12 +81,12 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + merges_in_memory * (merges_in_memory + 3) / 2 * m.step_seconds);
   const double bytes = 2 * count * static_cast<double>(p.rows.record_bytes);
-  plan.add("far steps", merges_in_memory * (merges_in_memory + 1) / 2 * bytes / m.copy_bytes_per_second);
+  plan.add("steps in global memory", merges_in_memory * (merges_in_memory + 1) / 2 * bytes / m.copy_bytes_per_second);
   // A step inside a tile waits for a barrier, however few words there are.
   constexpr double barrier_seconds = 0.7e-6;
   const double first_merges = std::min(merges, merges_in_tile);
   const double steps_in_tile = first_merges * (first_merges + 1) / 2 + merges_in_memory * merges_in_tile;
-  plan.add("near steps",
+  plan.add("steps in tiles",
            std::max(steps_in_tile * barrier_seconds, (1 + merges_in_memory) * 3 * bytes / m.copy_bytes_per_second));
   return plan;
 }

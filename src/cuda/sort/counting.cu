@@ -71,7 +71,7 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
   const bool is_own_key = p.product == sort_product::records && p.rows.record_bytes == 1 && p.column_count == 0 &&
                           p.key.field_count == 1 && p.key.bits == 8;
   if (!is_own_key) return plan::rejected("counts rows of one byte that are their own key");
-  if (p.rows.in_stride_bytes != 1 || p.rows.out_stride_bytes != 1) return plan::rejected("rows lie apart");
+  if (p.rows.in_stride_bytes != 1 || p.rows.out_stride_bytes != 1) return plan::rejected("rows are not contiguous");
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   const double read = static_cast<double>(p.count);

@@ -76,7 +76,7 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, double finish_sl
   const word_cost& scatter = is_stable ? stable_scatter_cost : scatter_cost;
   const bool ends_with_pass = encoding.rows_are_words && encoding.key_bits <= 8 && passes > 0;
   const double scatter_slowdown = ends_with_pass && is_stable ? lone_pass_slowdown : 1;
-  plan.add("levels",
+  plan.add("passes",
            rounds * passes * count * width_slowdown *
                (histogram_cost.seconds(word, slowdown) + scatter_slowdown * scatter.seconds(bytes, slowdown)));
 
@@ -86,7 +86,7 @@ plan::planned plan_msd(const sort_problem& p, const machine& m, double finish_sl
       has_hot_group ? hot_group_latency : group_latency.seconds(is_stable) + (encoding.limbs - 1) * group_limb_latency;
   const double finishing =
       ends_with_pass ? 0 : std::max(count * width_slowdown * finish.seconds(bytes, slowdown), group);
-  plan.add("finished", rounds * finishing * finish_slowdown);
+  plan.add("groups finished", rounds * finishing * finish_slowdown);
   if (encoding.sorts_row_numbers && p.product == sort_product::records) plan.add("gathered", gather_seconds(p, m));
   plan.scratch_bytes = sort_scratch_layout(p, encoding).bytes;
   return plan;

@@ -12,8 +12,8 @@ const char* word_pass_rejection(const split_problem& p) {
   if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (p.key_is_apart() && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
-  if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records lie apart";
-  if (p.key_stride_bytes > ~std::uint32_t{0}) return "keys lie 4 GiB apart";
+  if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records are not contiguous";
+  if (p.key_stride_bytes > ~std::uint32_t{0}) return "keys have a stride of 4 GiB or more";
   return nullptr;
 }
 
