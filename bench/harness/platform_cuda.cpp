@@ -9,8 +9,8 @@
 namespace sheaf::bench::device {
 namespace {
 
-void require(cudaError_t result, const char* what) {
-  if (result != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+void require(cudaError_t result, const char* operation) {
+  if (result != cudaSuccess) throw std::runtime_error(std::string(operation) + ": " + cudaGetErrorString(result));
 }
 
 std::string version_text(int version) {

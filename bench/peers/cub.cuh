@@ -12,8 +12,8 @@
 // Shared by the peers from CUB: temporary storage, whose size is queried once before anything is timed.
 namespace sheaf::bench::peers::device {
 
-inline void require(cudaError_t result, const char* what) {
-  if (result != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+inline void require(cudaError_t result, const char* operation) {
+  if (result != cudaSuccess) throw std::runtime_error(std::string(operation) + ": " + cudaGetErrorString(result));
 }
 
 /// Whether CUB can count items with 32 bits, which is faster for pairs.

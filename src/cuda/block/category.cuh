@@ -76,8 +76,9 @@ struct key_arguments {
 /// Loads Items keys of one word width and reads their categories. Arguments are those of load_bins; positions past the
 /// end of the tile repeat its last key.
 template <class Word, int Items>
-__device__ __forceinline__ void load_bins_as(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
-                                             std::uint32_t step, std::uint32_t records, std::uint32_t (&bin)[Items]) {
+__device__ __forceinline__ void load_categories_as(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
+                                                   std::uint32_t step, std::uint32_t records,
+                                                   std::uint32_t (&category)[Items]) {
   Word word[Items];
   if (key.stride == sizeof(Word) && records == Items * step) {
     const Word* const keys = reinterpret_cast<const Word*>(key.data) + tile + first;
@@ -93,7 +94,7 @@ __device__ __forceinline__ void load_bins_as(const key_arguments& key, std::uint
     }
   }
 #pragma unroll
-  for (int k = 0; k < Items; ++k) bin[k] = category_of(word[k], key.field);
+  for (int k = 0; k < Items; ++k) category[k] = category_of(word[k], key.field);
 }
 
 /// A field of a key that is read byte by byte: the bytes that hold it, then a shift and a mask. What does not depend on
@@ -131,43 +132,51 @@ struct byte_field {
   }
 };
 
-/// load_bins for keys of one word width; with Word = void, keys are read byte by byte.
+/// Loads the categories of keys of one word width; with Word = void, keys are read byte by byte. Arguments are those of
+/// load_bins; positions past the end of the tile repeat its last key.
 template <class Word>
-struct key_loader {
+struct category_loader {
   const key_arguments& key;
 
   template <int Items>
   __device__ __forceinline__ void operator()(std::uint64_t tile, std::uint32_t first, std::uint32_t step,
-                                             std::uint32_t records, std::uint32_t (&bin)[Items]) const {
+                                             std::uint32_t records, std::uint32_t (&category)[Items]) const {
     if constexpr (std::is_void_v<Word>) {
       const byte_field field(key.bits);
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
-        bin[k] = field.value_of(key.data + (tile + min(first + k * step, records - 1)) * key.stride);
+        category[k] = field.value_of(key.data + (tile + min(first + k * step, records - 1)) * key.stride);
       }
     } else {
-      load_bins_as<Word>(key, tile, first, step, records, bin);
-    }
-    if (records == Items * step && key.checks == 0) return;
-#pragma unroll
-    for (int k = 0; k < Items; ++k) {
-      const bool is_in_tile = first + k * step < records;
-      const bool good = key.checks == 0 || bin[k] < key.categories;
-      if (is_in_tile && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
-      bin[k] = is_in_tile ? (good ? bin[k] : key.bad_bin) & key.bin_mask : no_bin;
+      load_categories_as<Word>(key, tile, first, step, records, category);
     }
   }
 };
 
-/// Calls `body` with the key_loader for the keys' width, so that the width is chosen once and not for each key.
+/// Turns loaded categories into bins: no_bin past the end of the tile, bad_bin for a bad category, which is reported.
+/// Arguments are those of load_bins.
+template <int Items>
+__device__ __forceinline__ void check_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
+                                           std::uint32_t step, std::uint32_t records, std::uint32_t (&bin)[Items]) {
+  if (records == Items * step && key.checks == 0) return;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const bool is_in_tile = first + k * step < records;
+    const bool good = key.checks == 0 || bin[k] < key.categories;
+    if (is_in_tile && !good) report_bad_index(key.guard, tile + first + k * step, bin[k]);
+    bin[k] = is_in_tile ? (good ? bin[k] : key.bad_bin) & key.bin_mask : no_bin;
+  }
+}
+
+/// Calls `body` with the category_loader for the keys' width, so that the width is chosen once and not for each key.
 template <class Body>
 __device__ __forceinline__ void with_key_word(const key_arguments& key, Body body) {
   switch (key.word_bytes) {
-    case 1: return body(key_loader<unsigned char>{key});
-    case 2: return body(key_loader<unsigned short>{key});
-    case 4: return body(key_loader<unsigned>{key});
-    case 8: return body(key_loader<uint2>{key});
-    default: return body(key_loader<void>{key});
+    case 1: return body(category_loader<unsigned char>{key});
+    case 2: return body(category_loader<unsigned short>{key});
+    case 4: return body(category_loader<unsigned>{key});
+    case 8: return body(category_loader<uint2>{key});
+    default: return body(category_loader<void>{key});
   }
 }
 
@@ -177,7 +186,8 @@ __device__ __forceinline__ void with_key_word(const key_arguments& key, Body bod
 template <int Items>
 __device__ __forceinline__ void load_bins(const key_arguments& key, std::uint64_t tile, std::uint32_t first,
                                           std::uint32_t step, std::uint32_t records, std::uint32_t (&bin)[Items]) {
-  with_key_word(key, [&](auto loader) { loader(tile, first, step, records, bin); });
+  with_key_word(key, [&](auto load) { load(tile, first, step, records, bin); });
+  check_bins(key, tile, first, step, records, bin);
 }
 
 }  // namespace sheaf::cuda

@@ -192,12 +192,12 @@ plan::planned plan_paper(const split_problem& p, const machine& m, bool two_step
 plan::planned plan_one_step(const split_problem& p, const machine& m) { return plan_paper(p, m, false); }
 plan::planned plan_two_step(const split_problem& p, const machine& m) { return plan_paper(p, m, true); }
 
-void run_paper(const context& ctx, const char* what, const split_problem& p, const plan::planned& plan,
+void run_paper(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
                const split_buffers& b, bool two_steps) {
   const device_scope current_device(ctx.device());
   if (p.count == 0) {
     if (b.offsets == nullptr) return;
-    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), what);
+    require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), operation);
     return;
   }
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
@@ -212,20 +212,21 @@ void run_paper(const context& ctx, const char* what, const split_problem& p, con
   auto* const out = reinterpret_cast<uint2*>(b.out.data);
   const word_field field = word_field_of(p.bits, 8);
   const std::uint64_t segments = segments_of(p);
-  launch_blocks(ctx, what, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
-  launch_blocks(ctx, what, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments, total);
-  launch_blocks(ctx, what, scan_totals<bins>, 1, column_scan_threads, static_cast<const unsigned long long*>(total),
-                bin_begin, b.offsets, p.categories);
-  launch_blocks(ctx, what, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
+  launch_blocks(ctx, operation, count_segments, segments, warp_lanes, in, p.count, field, table, segments);
+  launch_blocks(ctx, operation, sum_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
+                total);
+  launch_blocks(ctx, operation, scan_totals<bins>, 1, column_scan_threads,
+                static_cast<const unsigned long long*>(total), bin_begin, b.offsets, p.categories);
+  launch_blocks(ctx, operation, scan_rows, bins, scan_threads, static_cast<const std::uint32_t*>(table), segments,
                 static_cast<const unsigned long long*>(bin_begin), run_begin);
   if (!two_steps) {
-    launch_blocks(ctx, what, scatter_segments, segments, warp_lanes, in, p.count, field,
+    launch_blocks(ctx, operation, scatter_segments, segments, warp_lanes, in, p.count, field,
                   static_cast<const std::uint64_t*>(run_begin), segments, out);
     return;
   }
-  launch_blocks(ctx, what, sort_segments, segments, warp_lanes, in, p.count, field,
+  launch_blocks(ctx, operation, sort_segments, segments, warp_lanes, in, p.count, field,
                 static_cast<const std::uint32_t*>(table), segments, local);
-  launch_blocks(ctx, what, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
+  launch_blocks(ctx, operation, copy_segments, segments, warp_lanes, static_cast<const uint2*>(local), p.count, field,
                 static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class T>
 void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b, std::byte* scratch) {
-  constexpr const char* what = "cuda.sorted";
+  constexpr const char* operation = "cuda.sorted";
   const scratch_layout layout(p);
   const auto bad_slot = static_cast<std::uint32_t>(p.indexed_count);
   pair_passes passes = sort_passes(p);
@@ -104,15 +104,15 @@ void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_r
                  .type = p.index};
   if (narrows_index(p)) {
     const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
-    launch(ctx, what, narrow_indices, ceil_div(p.count, block_threads * slots_per_thread),
+    launch(ctx, operation, narrow_indices, ceil_div(p.count, block_threads * slots_per_thread),
            arguments_of(p, nullptr, nullptr, b.index, guard), bad_slot,
            reinterpret_cast<std::uint32_t*>(scratch + layout.slots));
     passes.keys.data = scratch + layout.slots;
     passes.keys.bits = {0, passes.key_bits};
     passes.keys.may_be_bad = false;
   }
-  const std::uint32_t* const slots = run_pair_passes(ctx, what, passes, scratch);
-  add_segmented_sums<T>(ctx, what, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
+  const std::uint32_t* const slots = run_pair_passes(ctx, operation, passes, scratch);
+  add_segmented_sums<T>(ctx, operation, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
                         static_cast<T*>(b.out.data), scratch + layout.carries);
 }
 

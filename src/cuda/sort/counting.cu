@@ -82,20 +82,21 @@ plan::planned plan_counting(const sort_problem& p, const machine& m) {
 }
 
 void run_counting(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  constexpr const char* what = "cuda.counting";
+  constexpr const char* operation = "cuda.counting";
   const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const counts = memory.as<unsigned long long>();
   unsigned long long* const begin = counts + byte_values;
-  require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), what);
+  require(cudaMemsetAsync(counts, 0, byte_values * sizeof *counts, ctx.stream()), operation);
   const key_arguments key = keys_of({.data = b.in.data, .stride = 1, .word_bytes = 1, .bits = {0, 8}});
   const std::uint64_t one_wave =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<byte_values>), histogram_threads, 0);
   const std::uint64_t blocks = std::min(one_wave, ceil_div(p.count, std::uint64_t{histogram_threads} * 8));
-  launch_blocks(ctx, what, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
+  launch_blocks(ctx, operation, count_bins<byte_values>, blocks, histogram_threads, key, p.count, counts);
   const key_order order = key_order_of(p.key);
-  launch_blocks(ctx, what, scan_counts, 1, byte_values, static_cast<const unsigned long long*>(counts), order, begin);
-  launch_blocks(ctx, what, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
+  launch_blocks(ctx, operation, scan_counts, 1, byte_values, static_cast<const unsigned long long*>(counts), order,
+                begin);
+  launch_blocks(ctx, operation, write_runs, ceil_div(p.count, write_threads * bytes_per_thread), write_threads,
                 static_cast<const unsigned long long*>(begin), order, p.count,
                 reinterpret_cast<unsigned char*>(b.out.data));
 }

@@ -67,7 +67,8 @@ plan::planned plan_words(const sort_problem& p, const machine& m) {
   return plan;
 }
 
-void run_words(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
+void run_words(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
+               std::byte* scratch) {
   const key_field& f = p.key.fields[0];
   const std::uint32_t passes = digits_of(p.key.bits);
   std::byte* const tables = scratch + (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0);
@@ -81,7 +82,7 @@ void run_words(const context& ctx, const char* what, const sort_problem& p, cons
     pass.bits = digit_field_of(f, low, bits);
     pass.categories = std::uint64_t{1} << bits;
     pass.out = (passes - i) % 2 == 1 ? b.out.data : scratch;
-    run_stable_pass(ctx, what, pass, tables);
+    run_stable_pass(ctx, operation, pass, tables);
     pass.in = pass.out;
   }
 }
@@ -159,7 +160,7 @@ plan::planned plan_row_numbers(const sort_problem& p, const machine& m) {
   return plan;
 }
 
-void run_row_numbers(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+void run_row_numbers(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
                      std::byte* scratch) {
   const row_number_layout layout(p);
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
@@ -167,7 +168,7 @@ void run_row_numbers(const context& ctx, const char* what, const sort_problem& p
   for (std::uint32_t round = 0; round < layout.rounds; ++round) {
     const std::uint32_t low = round * round_bits;
     const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    encode_round_keys(ctx, what, p, b, low, bits, order, layout.row_number_bytes, keys);
+    encode_round_keys(ctx, operation, p, b, low, bits, order, layout.row_number_bytes, keys);
     pair_passes pass = layout.passes_for(p, bits);
     pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
                  .stride = sizeof(std::uint32_t),
@@ -178,7 +179,7 @@ void run_row_numbers(const context& ctx, const char* what, const sort_problem& p
     const bool is_last = round + 1 == layout.rounds;
     pass.out = is_last && p.product == sort_product::gather_index ? static_cast<std::byte*>(b.index.data)
                                                                   : scratch + layout.order[round % 2];
-    run_pair_passes(ctx, what, pass, scratch + layout.passes);
+    run_pair_passes(ctx, operation, pass, scratch + layout.passes);
     order = pass.out;
   }
   if (p.product == sort_product::gather_index) return;
@@ -191,12 +192,12 @@ plan::planned plan_lsd(const sort_problem& p, const machine& m) {
 }
 
 void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  constexpr const char* what = "cuda.lsd";
+  constexpr const char* operation = "cuda.lsd";
   const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   auto* const scratch = memory.as<std::byte>();
-  if (rows_are_own_keys(p)) return run_words(ctx, what, p, b, scratch);
-  run_row_numbers(ctx, what, p, b, scratch);
+  if (rows_are_own_keys(p)) return run_words(ctx, operation, p, b, scratch);
+  run_row_numbers(ctx, operation, p, b, scratch);
 }
 
 }  // namespace

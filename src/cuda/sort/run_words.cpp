@@ -19,10 +19,10 @@ using primitives::sort_product;
 /// One call of sort_by_words.
 class word_sort_call {
  public:
-  word_sort_call(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+  word_sort_call(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
                  const word_encoding& encoding, word_sort_algorithm algorithm, std::byte* scratch)
       : ctx_(ctx),
-        what_(what),
+        operation_(operation),
         p_(p),
         b_(b),
         encoding_(encoding),
@@ -50,7 +50,7 @@ class word_sort_call {
   void encode(const word_mapping& mapping, word_sort& s) const {
     s.from_rows = p_.count > group_words || algorithm_ == word_sort_algorithm::onesweep;
     s.rows = mapping.source;
-    if (!s.from_rows) encode_rows(ctx_, what_, p_, encoding_, mapping, const_cast<void*>(s.in));
+    if (!s.from_rows) encode_rows(ctx_, operation_, p_, encoding_, mapping, const_cast<void*>(s.in));
   }
 
   // Sorts words that hold rows or keys. Separate values move beside them; these are the caller's, or row numbers that
@@ -79,8 +79,8 @@ class word_sort_call {
       s.target = mapping.target;
       encode(mapping, s);
     }
-    if (algorithm_ == word_sort_algorithm::onesweep) return run_onesweep(ctx_, what_, s, tables(), nullptr);
-    run_msd_sort(ctx_, what_, s, tables());
+    if (algorithm_ == word_sort_algorithm::onesweep) return run_onesweep(ctx_, operation_, s, tables(), nullptr);
+    run_msd_sort(ctx_, operation_, s, tables());
   }
 
   // Sorts words of a key above a row number, in as many rounds as the key takes, and leaves the row numbers in `order`.
@@ -99,15 +99,15 @@ class word_sort_call {
         s.target = mapping.target;
         encode(mapping, s);
       } else {
-        encode_round_words(ctx_, what_, p_, b_, low, bits, encoding_.limbs, order_before, words);
+        encode_round_words(ctx_, operation_, p_, b_, low, bits, encoding_.limbs, order_before, words);
       }
       const index_output order_in_round = row_numbers_at(layout_.order_in_round);
       const index_output own_order = row_numbers_at(layout_.order[round % 2]);
       const index_output order_after = round + 1 == encoding_.rounds ? order : own_order;
       store_row_numbers_to(s.target, order_before != nullptr ? order_in_round : order_after);
-      run_msd_sort(ctx_, what_, s, tables());
+      run_msd_sort(ctx_, operation_, s, tables());
       if (order_before != nullptr) {
-        compose_orders(ctx_, what_, order_before, static_cast<const std::uint32_t*>(order_in_round.data), p_.count,
+        compose_orders(ctx_, operation_, order_before, static_cast<const std::uint32_t*>(order_in_round.data), p_.count,
                        order_after.data, bytes(order_after.type));
       }
       order_before = static_cast<const std::uint32_t*>(own_order.data);
@@ -119,11 +119,11 @@ class word_sort_call {
     target.words = nullptr;
     for (auto& limb : target.limbs) limb.data = nullptr;
     target.limbs[0] = {static_cast<std::byte*>(index.data), bytes(index.type)};
-    if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx_.stream()), what_);
+    if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx_.stream()), operation_);
   }
 
   const context& ctx_;
-  const char* what_;
+  const char* operation_;
   const sort_problem& p_;
   const sort_buffers& b_;
   const word_encoding& encoding_;
@@ -134,12 +134,12 @@ class word_sort_call {
 
 }  // namespace
 
-void sort_by_words(const context& ctx, const char* what, const sort_problem& p, const plan::planned& plan,
+void sort_by_words(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
                    const sort_buffers& b, word_sort_algorithm algorithm) {
   const device_scope scope(ctx.device());
   const core::scratch memory(ctx.state(), plan.scratch_bytes);
   const word_encoding encoding = algorithm == word_sort_algorithm::onesweep ? onesweep_encoding_of(p) : encoding_of(p);
-  word_sort_call(ctx, what, p, b, encoding, algorithm, memory.as<std::byte>()).run();
+  word_sort_call(ctx, operation, p, b, encoding, algorithm, memory.as<std::byte>()).run();
 }
 
 }  // namespace sheaf::cuda

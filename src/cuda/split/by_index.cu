@@ -63,13 +63,13 @@ plan::planned plan_by_index(const split_problem& p, const machine& m) {
 }
 
 void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
-  constexpr const char* what = "cuda.by_index";
+  constexpr const char* operation = "cuda.by_index";
   const device_scope current_device(ctx.device());
   const split_problem index = index_problem(p);
   const core::scratch memory(ctx.state(), std::max<std::uint64_t>(plan.scratch_bytes, 1));
   const index_output list(memory.as<void>(), p.count, index.index);
   if (moves_by_scatter(p)) {  // entries that the split leaves as they are must name no record
-    require(cudaMemsetAsync(list.data, 0xff, plan.scratch_bytes, ctx.stream()), what);
+    require(cudaMemsetAsync(list.data, 0xff, plan.scratch_bytes, ctx.stream()), operation);
   }
   plan::planned split;
   split.scratch_bytes = plan.parameters[0];

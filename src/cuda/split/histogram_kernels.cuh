@@ -44,6 +44,7 @@ __global__ void __launch_bounds__(histogram_threads)
       const auto tile_count = static_cast<std::uint32_t>(min(count - tile, std::uint64_t{tile_records}));
       std::uint32_t bins[items];
       load(tile, threadIdx.x, histogram_threads, tile_count, bins);
+      check_bins(key, tile, threadIdx.x, histogram_threads, tile_count, bins);
       count_runs<items, Bins>(bins, warp_histogram);
     }
   });

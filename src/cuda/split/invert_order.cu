@@ -55,22 +55,22 @@ double inversion_seconds(const split_problem& p, const machine& m) {
 
 std::uint64_t inversion_scratch_bytes(const split_problem& p) { return scratch_aligned(p.count * p.word_bytes); }
 
-void invert_order(const context& ctx, const char* what, const split_problem& p, const std::byte* order,
+void invert_order(const context& ctx, const char* operation, const split_problem& p, const std::byte* order,
                   void* scatter_index, std::byte* scratch) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (p.word_bytes == 8) {
-    return launch(ctx, what, scatter_positions<unsigned long long>, blocks,
+    return launch(ctx, operation, scatter_positions<unsigned long long>, blocks,
                   reinterpret_cast<const unsigned long long*>(order), p.count,
                   static_cast<unsigned long long*>(scatter_index));
   }
   const auto* const numbers = reinterpret_cast<const std::uint32_t*>(order);
   const plan::planned bucketed = bucketed_plan(p, ctx.profile());
   if (!bucketed.applicable()) {
-    return launch(ctx, what, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
+    return launch(ctx, operation, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
                   static_cast<std::uint32_t*>(scatter_index));
   }
   auto* const positions = reinterpret_cast<std::uint32_t*>(scratch);
-  launch(ctx, what, write_positions, blocks, positions, p.count);
+  launch(ctx, operation, write_positions, blocks, positions, p.count);
   scatter_bucketed.run(
       ctx, scatter_of_positions(p), bucketed,
       {const_records(positions, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),

@@ -215,10 +215,11 @@ __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 2
 
 /// Queues scatter_tiles. stable.cu and unordered.cu hold the instantiations.
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
-void launch_scatter_tiles(const context& ctx, const char* what, const scatter_arguments& a) {
+void launch_scatter_tiles(const context& ctx, const char* operation, const scatter_arguments& a) {
   using tuning = scatter_tuning<Word, Bins>;
-  launch_shared(ctx, what, scatter_tiles<Word, Payload, Source, Bins, Order>, ceil_div(a.count, tuning::tile_records),
-                tuning::threads, scatter_shared_bytes<Word, Source, Bins, Order>(), a);
+  launch_shared(ctx, operation, scatter_tiles<Word, Payload, Source, Bins, Order>,
+                ceil_div(a.count, tuning::tile_records), tuning::threads,
+                scatter_shared_bytes<Word, Source, Bins, Order>(), a);
 }
 
 }  // namespace sheaf::cuda

@@ -42,7 +42,7 @@ plan::planned plan_separate_keys(const split_problem& p, const machine& m, bool 
   return plan;
 }
 
-void run_separate_keys(const context& ctx, const char* what, const split_problem& p, const split_pass& pass,
+void run_separate_keys(const context& ctx, const char* operation, const split_problem& p, const split_pass& pass,
                        bool stable, std::byte* scratch) {
   scratch_layout layout(p, pass.offsets != nullptr, stable);
   const bool inverts = p.product == split_product::scatter_index;
@@ -51,11 +51,11 @@ void run_separate_keys(const context& ctx, const char* what, const split_problem
   pairs.values = pass.in;
   pairs.out = inverts ? scratch + layout.order : pass.out;
   if (inverts && pairs.drops_bad_keys) {  // entries that no pass writes must not be record numbers
-    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), what);
+    require(cudaMemsetAsync(pairs.out, 0xff, p.count * p.word_bytes, ctx.stream()), operation);
   }
-  const std::uint32_t* const keys = run_pair_passes(ctx, what, pairs, scratch);
-  find_offsets(ctx, what, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
-  if (inverts) invert_order(ctx, what, p, pairs.out, pass.scatter_index, scratch + layout.inversion);
+  const std::uint32_t* const keys = run_pair_passes(ctx, operation, pairs, scratch);
+  find_offsets(ctx, operation, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
+  if (inverts) invert_order(ctx, operation, p, pairs.out, pass.scatter_index, scratch + layout.inversion);
 }
 
 }  // namespace sheaf::cuda

@@ -42,9 +42,9 @@ std::uint64_t stable_scratch_bytes(std::uint64_t count, std::uint32_t word_bytes
   return narrow_bins * ((chunks_of(tiles) + 2) * sizeof(unsigned long long) + tiles * sizeof(std::uint32_t));
 }
 
-run_offsets count_and_scan_tiles(const context& ctx, const char* what, const key_arguments& key, std::uint64_t count,
-                                 std::uint32_t tile_records, std::uint64_t* offsets, std::uint64_t categories,
-                                 void* scratch) {
+run_offsets count_and_scan_tiles(const context& ctx, const char* operation, const key_arguments& key,
+                                 std::uint64_t count, std::uint32_t tile_records, std::uint64_t* offsets,
+                                 std::uint64_t categories, void* scratch) {
   const std::uint64_t tiles = ceil_div(count, tile_records);
   if (tiles == 1) return {nullptr, nullptr, nullptr, offsets, static_cast<std::uint32_t>(categories)};
   const std::uint64_t chunks = chunks_of(tiles);
@@ -52,25 +52,25 @@ run_offsets count_and_scan_tiles(const context& ctx, const char* what, const key
   unsigned long long* const bin_total = bin_begin + narrow_bins;
   unsigned long long* const chunk_begin = bin_total + narrow_bins;  // counts, until they are scanned in place
   auto* const tile_begin = reinterpret_cast<std::uint32_t*>(chunk_begin + chunks * narrow_bins);  // likewise
-  require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), what);
+  require(cudaMemsetAsync(chunk_begin, 0, chunks * narrow_bins * sizeof(unsigned long long), ctx.stream()), operation);
   with_items_of(tile_records, [&](auto items) {
-    launch_blocks(ctx, what, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count, tile_begin,
-                  chunk_begin);
+    launch_blocks(ctx, operation, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count,
+                  tile_begin, chunk_begin);
   });
-  launch_blocks(ctx, what, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, chunk_begin,
+  launch_blocks(ctx, operation, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, chunk_begin,
                 static_cast<std::uint32_t>(chunks), bin_total);
-  launch_blocks(ctx, what, scan_tiles<narrow_bins>, chunks, column_scan_threads, tile_begin, tiles,
+  launch_blocks(ctx, operation, scan_tiles<narrow_bins>, chunks, column_scan_threads, tile_begin, tiles,
                 static_cast<const unsigned long long*>(bin_total), bin_begin, offsets, categories);
   return {bin_begin, chunk_begin, tile_begin, nullptr, 0};
 }
 
-void run_stable_pass(const context& ctx, const char* what, const split_pass& p, void* scratch) {
+void run_stable_pass(const context& ctx, const char* operation, const split_pass& p, void* scratch) {
   const key_arguments key = keys_of(ctx, p);
   scatter_arguments a = arguments_of(p, key);
-  a.runs = count_and_scan_tiles(ctx, what, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
+  a.runs = count_and_scan_tiles(ctx, operation, key, p.count, split_tile_records(p.word_bytes, narrow_bins), p.offsets,
                                 p.categories, scratch);
   if (a.runs.bin_begin != nullptr) a.key.guard = {};  // the histogram kernel has reported bad keys
-  launch_scatter<narrow_bins, record_order::stable>(ctx, what, p, a);
+  launch_scatter<narrow_bins, record_order::stable>(ctx, operation, p, a);
 }
 
 namespace {
@@ -84,15 +84,15 @@ plan::planned plan_stable(const split_problem& p, const machine& m) {
 }
 
 void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
-  constexpr const char* what = "cuda.stable";
+  constexpr const char* operation = "cuda.stable";
   constexpr std::uint64_t least_scratch = 256;  // so that the pointer to it is never null
   const device_scope current_device(ctx.device());
-  if (split_empty_list(ctx, what, p, b)) return;
+  if (split_empty_list(ctx, operation, p, b)) return;
   const core::scratch memory(ctx.state(), std::max(plan.scratch_bytes, least_scratch));
   auto* const scratch = memory.as<std::byte>();
   const split_pass pass = word_pass_of(p, b);
-  if (pass_count(p) > 1) return run_digit_passes(ctx, what, p, pass, /*stable=*/true, scratch);
-  run_stable_pass(ctx, what, pass, scratch);
+  if (pass_count(p) > 1) return run_digit_passes(ctx, operation, p, pass, /*stable=*/true, scratch);
+  run_stable_pass(ctx, operation, pass, scratch);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::uint32_t passes_of_own_kernels(std::uint64_t count) {
 }
 
 template <int Limbs, payload_mode Payload, bool FromRows, heavy_key_mode HeavyKeys>
-void queue_pass(const context& ctx, const char* what, const msd_pass_arguments& a, std::uint32_t pass_number) {
+void queue_pass(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
   using policy = msd_pass_policy<Limbs, Payload, FromRows, HeavyKeys>;
   constexpr std::size_t tile_shared_bytes = msd_pass_shared_bytes<Limbs, Payload>();
   constexpr std::size_t shared_bytes = sizeof(msd_pass_shared);
@@ -29,20 +29,20 @@ void queue_pass(const context& ctx, const char* what, const msd_pass_arguments& 
   const std::uint64_t tiles_of_block = Limbs == 1 && Payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
   const std::uint64_t scatter_blocks =
       pass_number < 2 ? ceil_div(tiles + buckets - 1, tiles_of_block) : std::min(tiles, 8 * processors);
-  launch_shared(ctx, what, count_digits<policy>, std::min(tiles, 3 * processors), pass_threads, shared_bytes, a,
+  launch_shared(ctx, operation, count_digits<policy>, std::min(tiles, 3 * processors), pass_threads, shared_bytes, a,
                 pass_number);
-  launch_shared(ctx, what, scan_digit_counts<policy>, buckets, pass_threads, shared_bytes, a, pass_number);
+  launch_shared(ctx, operation, scan_digit_counts<policy>, buckets, pass_threads, shared_bytes, a, pass_number);
   if constexpr (is_stable(Payload)) {
     using scan_policy = msd_pass_policy<Limbs, Payload, false, heavy_key_mode::ignored>;  // one kernel for all passes
     const std::uint64_t count_rows = ceil_div(tiles, chunk_tiles) + buckets;
-    launch_shared(ctx, what, scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads, shared_bytes,
-                  a, pass_number);
+    launch_shared(ctx, operation, scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads,
+                  shared_bytes, a, pass_number);
   }
-  launch_shared(ctx, what, scatter_tiles<policy>, scatter_blocks, pass_threads, tile_shared_bytes, a, pass_number);
+  launch_shared(ctx, operation, scatter_tiles<policy>, scatter_blocks, pass_threads, tile_shared_bytes, a, pass_number);
 }
 
 template <int Limbs, payload_mode Payload>
-void queue_passes(const context& ctx, const char* what, const word_sort& s, const msd_tables& tables) {
+void queue_passes(const context& ctx, const char* operation, const word_sort& s, const msd_tables& tables) {
   const msd_pass_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                              {s.values, s.value_buffers[0], s.value_buffers[1]},
                              tables,
@@ -53,36 +53,36 @@ void queue_passes(const context& ctx, const char* what, const word_sort& s, cons
                              s.target.words,
                              s.rows,
                              s.target.transform};
-  launch_shared(ctx, what, prepare_first_pass<Limbs, Payload>, 1, pass_threads,
+  launch_shared(ctx, operation, prepare_first_pass<Limbs, Payload>, 1, pass_threads,
                 std::max(sizeof(msd_pass_shared), sizeof(skew_sample)), a, samples_skew(s));
   const std::uint32_t queued = passes_of_own_kernels(s.count);
   for (std::uint32_t pass_number = 0; pass_number < queued; ++pass_number) {
     // In the large buckets of the first passes few keys are frequent enough for a bin of their own: 2^28 random keys
     // of 4 bytes took 4.9 ms with such bins in all passes, 4.5 ms with them from the third pass on.
     if (pass_number == 0 && s.from_rows) {
-      queue_pass<Limbs, Payload, true, heavy_key_mode::ignored>(ctx, what, a, pass_number);
+      queue_pass<Limbs, Payload, true, heavy_key_mode::ignored>(ctx, operation, a, pass_number);
     } else if (pass_number < 2) {
-      queue_pass<Limbs, Payload, false, heavy_key_mode::ignored>(ctx, what, a, pass_number);
+      queue_pass<Limbs, Payload, false, heavy_key_mode::ignored>(ctx, operation, a, pass_number);
     } else {
-      queue_pass<Limbs, Payload, false, heavy_key_mode::own_bin>(ctx, what, a, pass_number);
+      queue_pass<Limbs, Payload, false, heavy_key_mode::own_bin>(ctx, operation, a, pass_number);
     }
   }
-  launch_cooperative(ctx, what, run_remaining_passes<Limbs, Payload>, ceil_div(s.count, pass_tile_words<Limbs>),
+  launch_cooperative(ctx, operation, run_remaining_passes<Limbs, Payload>, ceil_div(s.count, pass_tile_words<Limbs>),
                      pass_threads, msd_pass_shared_bytes<Limbs, Payload>(), a, queued);
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method>
-void queue_finish_groups(const context& ctx, const char* what, const finish_arguments& a, std::uint64_t count) {
+void queue_finish_groups(const context& ctx, const char* operation, const finish_arguments& a, std::uint64_t count) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload, Method>();
   const auto kernel = finish_groups<Limbs, Payload, Method>;
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
   const std::uint64_t groups = a.only_group_count > 0 ? 1 : ceil_div(count, group_words / 4);
-  launch_shared(ctx, what, kernel, std::min(resident, groups), finish_threads, shared_bytes, a);
+  launch_shared(ctx, operation, kernel, std::min(resident, groups), finish_threads, shared_bytes, a);
 }
 
 template <int Limbs, payload_mode Payload>
-void queue_finish(const context& ctx, const char* what, const word_sort& s, const msd_tables& tables) {
+void queue_finish(const context& ctx, const char* operation, const word_sort& s, const msd_tables& tables) {
   const finish_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                            {s.values, s.value_buffers[0], s.value_buffers[1]},
                            tables,
@@ -91,39 +91,40 @@ void queue_finish(const context& ctx, const char* what, const word_sort& s, cons
                            s.target,
                            s.values_to,
                            s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
-  if (s.uses_bitonic_network) return queue_finish_groups<Limbs, Payload, finish_method::bitonic>(ctx, what, a, s.count);
-  if (!is_short(s.count)) queue_finish_groups<Limbs, Payload, finish_method::bins>(ctx, what, a, s.count);
-  queue_finish_groups<Limbs, Payload, finish_method::hot_bins>(ctx, what, a, s.count);
+  if (s.uses_bitonic_network)
+    return queue_finish_groups<Limbs, Payload, finish_method::bitonic>(ctx, operation, a, s.count);
+  if (!is_short(s.count)) queue_finish_groups<Limbs, Payload, finish_method::bins>(ctx, operation, a, s.count);
+  queue_finish_groups<Limbs, Payload, finish_method::hot_bins>(ctx, operation, a, s.count);
 }
 
 template <int Limbs, payload_mode Payload>
-void run_msd_sort_of(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
+void run_msd_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
   const auto layout = msd_scratch_layout::of<Limbs>(s);
   const msd_tables tables = layout.tables(scratch);
   if (s.count > group_words) {
-    require(cudaMemsetAsync(tables.counters, 0, sizeof(msd_counters), ctx.stream()), what);
-    queue_passes<Limbs, Payload>(ctx, what, s, tables);
+    require(cudaMemsetAsync(tables.counters, 0, sizeof(msd_counters), ctx.stream()), operation);
+    queue_passes<Limbs, Payload>(ctx, operation, s, tables);
   }
-  queue_finish<Limbs, Payload>(ctx, what, s, tables);
+  queue_finish<Limbs, Payload>(ctx, operation, s, tables);
   if (samples_skew(s)) {
-    run_onesweep(ctx, what, s, scratch + layout.behind_counters(), &tables.counters->is_skewed);
+    run_onesweep(ctx, operation, s, scratch + layout.behind_counters(), &tables.counters->is_skewed);
   }
 }
 
 /// Sorts words without values in arrays of their own.
 template <int Limbs>
-void run_word_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
+void run_word_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
   if constexpr (Limbs > 1) {  // a word of one limb holds a key alone: nothing tells equal ones apart
-    if (s.is_stable) return run_msd_sort_of<Limbs, payload_mode::in_word>(ctx, what, s, scratch);
+    if (s.is_stable) return run_msd_sort_of<Limbs, payload_mode::in_word>(ctx, operation, s, scratch);
   }
-  run_msd_sort_of<Limbs, payload_mode::none>(ctx, what, s, scratch);
+  run_msd_sort_of<Limbs, payload_mode::none>(ctx, operation, s, scratch);
 }
 
 /// Sorts words that are keys alone, whose values are in an array of their own.
 template <int Limbs>
-void run_value_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch) {
-  if (s.value_bytes == 8) return run_msd_sort_of<Limbs, payload_mode::values_8>(ctx, what, s, scratch);
-  run_msd_sort_of<Limbs, payload_mode::values_4>(ctx, what, s, scratch);
+void run_value_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+  if (s.value_bytes == 8) return run_msd_sort_of<Limbs, payload_mode::values_8>(ctx, operation, s, scratch);
+  run_msd_sort_of<Limbs, payload_mode::values_4>(ctx, operation, s, scratch);
 }
 
 extern template void run_word_sort<1>(const context&, const char*, const word_sort&, std::byte*);

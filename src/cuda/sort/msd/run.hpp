@@ -12,6 +12,6 @@ namespace sheaf::cuda {
 /// Bytes of scratch that run_msd_sort takes.
 std::uint64_t msd_scratch_bytes(const word_sort& s);
 /// Queues the sort. Scratch is free again when the stream is past it.
-void run_msd_sort(const context& ctx, const char* what, const word_sort& s, std::byte* scratch);
+void run_msd_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch);
 
 }  // namespace sheaf::cuda

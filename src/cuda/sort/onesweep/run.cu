@@ -33,15 +33,16 @@ struct onesweep_scratch_layout {
 };
 
 template <payload_mode Payload, bool FromRows>
-void launch_onesweep(const context& ctx, const char* what, const onesweep_arguments& a) {
+void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a) {
   using tuning = onesweep_tuning<Payload>;
-  launch_cooperative(ctx, what, onesweep_words<Payload, FromRows>, ceil_div(std::uint64_t{a.count}, tuning::tile_words),
-                     tuning::threads, onesweep_shared_bytes<Payload>(), a);
+  launch_cooperative(ctx, operation, onesweep_words<Payload, FromRows>,
+                     ceil_div(std::uint64_t{a.count}, tuning::tile_words), tuning::threads,
+                     onesweep_shared_bytes<Payload>(), a);
 }
 
 template <payload_mode Payload>
-void launch_onesweep(const context& ctx, const char* what, const onesweep_arguments& a, bool from_rows) {
-  from_rows ? launch_onesweep<Payload, true>(ctx, what, a) : launch_onesweep<Payload, false>(ctx, what, a);
+void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a, bool from_rows) {
+  from_rows ? launch_onesweep<Payload, true>(ctx, operation, a) : launch_onesweep<Payload, false>(ctx, operation, a);
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_by
   return onesweep_scratch_layout(count, value_bytes).bytes;
 }
 
-void run_onesweep(const context& ctx, const char* what, const word_sort& s, std::byte* scratch,
+void run_onesweep(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if) {
   const onesweep_scratch_layout layout(s.count, s.value_bytes);
   const auto table_at = [&](std::uint64_t offset) { return reinterpret_cast<std::uint32_t*>(scratch + offset); };
@@ -70,10 +71,10 @@ void run_onesweep(const context& ctx, const char* what, const word_sort& s, std:
                  .tile_states = {table_at(layout.tile_states[0]), table_at(layout.tile_states[1])}},
   };
   switch (s.value_bytes) {
-    case 0: return launch_onesweep<payload_mode::none>(ctx, what, a, s.from_rows);
-    case 4: return launch_onesweep<payload_mode::values_4>(ctx, what, a, s.from_rows);
-    case 8: return launch_onesweep<payload_mode::values_8>(ctx, what, a, s.from_rows);
-    default: return launch_onesweep<payload_mode::values_16>(ctx, what, a, s.from_rows);
+    case 0: return launch_onesweep<payload_mode::none>(ctx, operation, a, s.from_rows);
+    case 4: return launch_onesweep<payload_mode::values_4>(ctx, operation, a, s.from_rows);
+    case 8: return launch_onesweep<payload_mode::values_8>(ctx, operation, a, s.from_rows);
+    default: return launch_onesweep<payload_mode::values_16>(ctx, operation, a, s.from_rows);
   }
 }
 

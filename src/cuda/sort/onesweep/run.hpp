@@ -15,7 +15,7 @@ std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_by
 
 /// Queues a stable sort of words of one limb, alone or with values of 4, 8 or 16 bytes. Where only_if is not null and
 /// points to 0 on the device once the kernel starts, the kernel ends at once.
-void run_onesweep(const context& ctx, const char* what, const word_sort& s, std::byte* scratch,
+void run_onesweep(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if);
 
 }  // namespace sheaf::cuda

@@ -73,44 +73,45 @@ void with_limbs(std::uint32_t limbs, Body body) {
 
 }  // namespace
 
-void encode_rows(const context& ctx, const char* what, const sort_problem& p, const word_encoding& encoding,
+void encode_rows(const context& ctx, const char* operation, const sort_problem& p, const word_encoding& encoding,
                  const word_mapping& mapping, void* words) {
   with_limbs(encoding.limbs, [&](auto limbs) {
-    launch(ctx, what, assemble_words<limbs()>, ceil_div(p.count, block_threads), mapping.source,
+    launch(ctx, operation, assemble_words<limbs()>, ceil_div(p.count, block_threads), mapping.source,
            mapping.target.transform, p.count, static_cast<sort_word<limbs()>*>(words));
   });
 }
 
-void encode_round_words(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+void encode_round_words(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
                         std::uint32_t low, std::uint32_t bits, std::uint32_t limbs, const std::uint32_t* order,
                         void* words) {
   with_limbs(limbs, [&](auto of_word) {
-    launch(ctx, what, extract_round_words<of_word()>, ceil_div(p.count, block_threads), b.in.data, b.in.stride_bytes,
-           p.key, p.count, low, bits, order, static_cast<sort_word<of_word()>*>(words));
+    launch(ctx, operation, extract_round_words<of_word()>, ceil_div(p.count, block_threads), b.in.data,
+           b.in.stride_bytes, p.key, p.count, low, bits, order, static_cast<sort_word<of_word()>*>(words));
   });
 }
 
-void encode_round_keys(const context& ctx, const char* what, const sort_problem& p, const sort_buffers& b,
+void encode_round_keys(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
                        std::uint32_t low, std::uint32_t bits, const void* order, std::uint32_t order_bytes,
                        std::uint32_t* keys) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (order_bytes == 8) {
-    launch(ctx, what, extract_round_keys<unsigned long long>, blocks, b.in.data, b.in.stride_bytes, p.key, p.count, low,
-           bits, static_cast<const unsigned long long*>(order), keys);
+    launch(ctx, operation, extract_round_keys<unsigned long long>, blocks, b.in.data, b.in.stride_bytes, p.key, p.count,
+           low, bits, static_cast<const unsigned long long*>(order), keys);
   } else {
-    launch(ctx, what, extract_round_keys<std::uint32_t>, blocks, b.in.data, b.in.stride_bytes, p.key, p.count, low,
+    launch(ctx, operation, extract_round_keys<std::uint32_t>, blocks, b.in.data, b.in.stride_bytes, p.key, p.count, low,
            bits, static_cast<const std::uint32_t*>(order), keys);
   }
 }
 
-void compose_orders(const context& ctx, const char* what, const std::uint32_t* first, const std::uint32_t* then,
+void compose_orders(const context& ctx, const char* operation, const std::uint32_t* first, const std::uint32_t* then,
                     std::uint64_t count, void* composed, std::uint64_t composed_bytes) {
   const std::uint64_t blocks = ceil_div(count, block_threads);
   if (composed_bytes == 8) {
-    launch(ctx, what, gather_order<unsigned long long>, blocks, first, then, count,
+    launch(ctx, operation, gather_order<unsigned long long>, blocks, first, then, count,
            static_cast<unsigned long long*>(composed));
   } else {
-    launch(ctx, what, gather_order<std::uint32_t>, blocks, first, then, count, static_cast<std::uint32_t*>(composed));
+    launch(ctx, operation, gather_order<std::uint32_t>, blocks, first, then, count,
+           static_cast<std::uint32_t*>(composed));
   }
 }
 

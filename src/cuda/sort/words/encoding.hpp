@@ -54,21 +54,21 @@ word_mapping mapping_of(const primitives::sort_problem& p, const word_encoding& 
                         const primitives::sort_buffers& b);
 
 /// Queues the encoding of all rows as words, for keys of whole limbs.
-void encode_rows(const context& ctx, const char* what, const primitives::sort_problem& p, const word_encoding& encoding,
-                 const word_mapping& mapping, void* words);
+void encode_rows(const context& ctx, const char* operation, const primitives::sort_problem& p,
+                 const word_encoding& encoding, const word_mapping& mapping, void* words);
 /// Queues the encoding of `bits` key bits from bit `low` on as words, for keys that are read byte by byte. Word i holds
 /// these bits of row order[i], or of row i where order is null, above the number i in its lowest limb.
-void encode_round_words(const context& ctx, const char* what, const primitives::sort_problem& p,
+void encode_round_words(const context& ctx, const char* operation, const primitives::sort_problem& p,
                         const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, std::uint32_t limbs,
                         const std::uint32_t* order, void* words);
 /// Queues the encoding of up to 32 key bits from bit `low` on: keys[i] holds these bits of row order[i], or of row i
 /// where order is null. Entries of order have order_bytes, 4 or 8.
-void encode_round_keys(const context& ctx, const char* what, const primitives::sort_problem& p,
+void encode_round_keys(const context& ctx, const char* operation, const primitives::sort_problem& p,
                        const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, const void* order,
                        std::uint32_t order_bytes, std::uint32_t* keys);
 /// Queues composed[i] = first[then[i]]: the order that sorting by `first` and then by `then` comes to. Entries of
 /// composed have composed_bytes, 4 or 8.
-void compose_orders(const context& ctx, const char* what, const std::uint32_t* first, const std::uint32_t* then,
+void compose_orders(const context& ctx, const char* operation, const std::uint32_t* first, const std::uint32_t* then,
                     std::uint64_t count, void* composed, std::uint64_t composed_bytes);
 
 /// Queues the gathers of rows and values by an order of rows.
