@@ -75,7 +75,7 @@ void interpret(const raw_options& raw, options& parsed) {
 void add_splits(CLI::App& app, raw_options& raw, options& parsed) {
   app.add_option("--keys", raw.keys, "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested")
       ->delimiter(',');
-  app.add_option("--key-types", raw.key_types, "of splits: own (in the record), k32, k64 (apart)")->delimiter(',');
+  app.add_option("--key-types", raw.key_types, "of splits: own (in the record), k32, k64 (separate)")->delimiter(',');
   app.add_option("--bits", raw.bits, "of splits: bits of the key")->delimiter(',')->check(CLI::Range(1, 32));
   app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
   app.add_option("--values", raw.values, "of scatter_reduce: f32, u32, f64, u64")->delimiter(',');

@@ -26,13 +26,13 @@ contender radix_sort_of_keys(const context& ctx, const problem& p, const workspa
 /// Keys in an array of their own. A split discards the sorted keys.
 template <class Key, class Record>
 contender radix_sort_of_pairs(const context& ctx, const problem& p, const workspace& arrays) {
-  const bool keeps_keys = p.primitive == primitive::sort_pairs;
+  const bool writes_keys = p.primitive == primitive::sort_pairs;
   scratch_layout layout;
-  if (!keeps_keys) layout.add(p.count * sizeof(Key));
+  if (!writes_keys) layout.add(p.count * sizeof(Key));
   const auto call = [count = static_cast<std::uint32_t>(p.count), first = first_bit_of(p), end = end_bit_of(p),
-                     keeps_keys, &arrays, stream = ctx.stream()](void* temporary, std::size_t& bytes,
-                                                                 std::byte* discarded_keys, std::uint64_t copy) {
-    std::byte* const sorted = keeps_keys ? arrays.sorted_keys(copy).data : discarded_keys;
+                     writes_keys, &arrays, stream = ctx.stream()](void* temporary, std::size_t& bytes,
+                                                                  std::byte* discarded_keys, std::uint64_t copy) {
+    std::byte* const sorted = writes_keys ? arrays.sorted_keys(copy).data : discarded_keys;
     return cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_of<Key>(arrays, copy), reinterpret_cast<Key*>(sorted),
                                            source_of<Record>(arrays, copy), target_of<Record>(arrays, copy), count,
                                            first, end, stream);

@@ -57,7 +57,7 @@ struct fill_split_keys {
   split_source source;
   std::byte* keys;
   SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
-    store_word(keys + i * source.key_bytes, source.key_bytes, 0, apart_key(source, i));
+    store_word(keys + i * source.key_bytes, source.key_bytes, 0, separate_key_of(source, i));
     return {};
   }
 };

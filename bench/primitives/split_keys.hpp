@@ -88,7 +88,7 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& s, std::uint
 SHEAF_HOST_DEVICE inline std::uint64_t category_of(const split_source& s, std::uint64_t i) { return key_word(s, i, 0); }
 
 /// Key i of an array of keys: the category in its low bits, random bits above.
-SHEAF_HOST_DEVICE inline std::uint64_t apart_key(const split_source& s, std::uint64_t i) {
+SHEAF_HOST_DEVICE inline std::uint64_t separate_key_of(const split_source& s, std::uint64_t i) {
   const std::uint64_t category = category_of(s, i);
   return s.bits >= 64 ? category : category | inputs::mix(category + i) << s.bits;
 }

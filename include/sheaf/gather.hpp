@@ -12,7 +12,7 @@ namespace sheaf {
 struct gather_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.direct"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.direct"
 };
 
 /// out[i] = table[index[i]] for every i (He et al. 2007, section 3.2).

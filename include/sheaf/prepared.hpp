@@ -33,7 +33,7 @@ struct prepare_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   sheaf::duplicates duplicates = sheaf::duplicates::any;  ///< scatter alone
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.scheduled"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.scheduled"
 };
 
 /// A gather by a list that prepare_gather inspected. A handle; one thread uses it at a time, as it does its context.

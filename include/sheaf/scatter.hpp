@@ -22,7 +22,7 @@ struct scatter_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   sheaf::duplicates duplicates = sheaf::duplicates::any;
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.direct"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.direct"
 };
 
 /// out[index[i]] = in[i] for every i (He et al. 2007, section 3.2).

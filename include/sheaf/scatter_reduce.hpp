@@ -86,7 +86,7 @@ struct scatter_reduce_options {
   access_pattern pattern = access_pattern::unknown();
   sheaf::bounds bounds = sheaf::bounds::check;
   reduction_order order = reduction_order::deterministic;
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.atomic"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.atomic"
 };
 
 /// out[index[i]] = out[index[i]] op in[i] for every i; an index may repeat (Ujaldon and Saltz 2005 do this by

@@ -87,7 +87,7 @@ struct sort_column {
 };
 
 struct sort_options {
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.msd"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.msd"
 };
 
 /// Sorts rows by a key that lies in them, stably: rows of equal keys keep their order (He et al. 2007, section 4.1;
@@ -142,7 +142,7 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
 SHEAF_API explanation explain_sort(const context& ctx, const_records in, const sort_key& key,
                                    const sort_options& options = {});
 /// What sort_pairs would do, with or without keys_out.
-SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool keeps_keys,
+SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool writes_keys,
                                          std::span<const sort_column> values, const sort_options& options = {});
 /// What sort_gather_index would do with an index of this type.
 SHEAF_API explanation explain_sort_gather_index(const context& ctx, const_records in, const sort_key& key,

@@ -52,7 +52,7 @@ struct split_key {
 };
 
 struct split_options {
-  std::string_view variant = {};  ///< takes this variant whatever the planner thinks, "cuda.stable"
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cuda.stable"
 };
 
 /// Moves records so that those of category 0 come first, then those of category 1, and so on, each category in the

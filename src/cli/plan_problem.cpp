@@ -71,7 +71,8 @@ void add_key_options(CLI::App& subcommand, plan_problem& o) {
   add_bit_order(subcommand, o.order);
   add_number(
       subcommand, "--key-bytes", 1, primitives::most_record_bytes, [&o](std::uint64_t n) { o.key_bytes = n; },
-      "Width of keys apart. Splits: without it they are the records, 4 bytes where an index or --categories need some; "
+      "Width of keys in an array of their own. Splits: without it they are the records, 4 bytes where an index or "
+      "--categories need some; "
       "sort_pairs: 4 unless given");
   add_number(
       subcommand, "--categories", 1, std::uint64_t{1} << 32, [&o](std::uint64_t n) { o.categories = n; },
@@ -134,9 +135,9 @@ std::uint64_t plan_problem::width() const {
 split_key plan_problem::category_key() const {
   bit_field field = keys.empty() ? bit_field{} : parse_bit_field(keys.front());
   field.order = order;
-  const const_records apart(nullptr, count, key_bytes.value_or(4));
-  if (categories) return split_key::category(apart, *categories);
-  return key_bytes || writes_index() ? split_key::of(apart, field) : split_key::of_record(field);
+  const const_records separate_keys(nullptr, count, key_bytes.value_or(4));
+  if (categories) return split_key::category(separate_keys, *categories);
+  return key_bytes || writes_index() ? split_key::of(separate_keys, field) : split_key::of_record(field);
 }
 
 plan_sort plan_problem::sort() const {

@@ -189,7 +189,9 @@ void add_split(CLI::App& app) {
       ->type_name("FILE");
   CLI::Option* key = add_key(*subcommand, o->bits, o->order);
   CLI::Option* keys =
-      subcommand->add_option("--keys", o->keys, "Keys apart, one row for each record, which --key reads")
+      subcommand
+          ->add_option("--keys", o->keys,
+                       "File of the keys, one row for each record, if they are not in the records; --key reads it")
           ->type_name("KEYS")
           ->needs(key);
   CLI::Option* categories =

@@ -40,11 +40,11 @@ void require_fit(std::string_view call, const context& ctx, const_records sequen
   require_memory(call, ctx, sequential.data, extent(sequential), sequential_name);
   require_memory(call, ctx, index.data, index_bytes, "index");
   require_memory(call, ctx, indexed.data, extent(indexed), indexed_name);
-  require_apart(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),
-                indexed_name);
+  require_no_overlap(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),
+                     indexed_name);
   const const_records written = writes_sequential ? sequential : indexed;
-  require_apart(call, written.data, extent(written), writes_sequential ? sequential_name : indexed_name, index.data,
-                index_bytes, "index");
+  require_no_overlap(call, written.data, extent(written), writes_sequential ? sequential_name : indexed_name,
+                     index.data, index_bytes, "index");
 }
 
 movement describe_movement(const context& ctx, const_records sequential, index_span index, const_records indexed,

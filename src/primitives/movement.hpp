@@ -34,7 +34,7 @@ struct movement {
   friend bool operator==(const movement&, const movement&) = default;
 };
 
-/// Throws bad_argument, naming the call, unless the three views fit together, lie apart and ctx can reach them.
+/// Throws bad_argument, naming the call, unless the three views fit together, do not overlap and ctx can reach them.
 /// `writes_sequential` says which side the call writes: true for a gather, false for a scatter.
 void require_fit(std::string_view call, const context& ctx, const_records sequential, std::string_view sequential_name,
                  index_span index, const_records indexed, std::string_view indexed_name, bool writes_sequential);

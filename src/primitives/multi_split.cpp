@@ -24,12 +24,13 @@ struct named_array {
   std::string_view name;
 };
 
-void require_apart(std::initializer_list<named_array> written, std::initializer_list<named_array> read) {
+void require_no_overlap(std::initializer_list<named_array> written, std::initializer_list<named_array> read) {
   for (const named_array& w : written) {
-    for (const named_array& r : read) primitives::require_apart(call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
+    for (const named_array& r : read)
+      primitives::require_no_overlap(call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
     for (const named_array& other : written) {
       if (&other == &w) break;
-      primitives::require_apart(call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
+      primitives::require_no_overlap(call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
     }
   }
 }
@@ -88,7 +89,7 @@ void multi_split_index(const context& ctx, const membership& of, index_output so
   if (of.first.empty()) refuse("{}: first is empty; it has one value more than there are records", call);
   require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
-  require_apart({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
+  require_no_overlap({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
   split_sources(ctx, of, sources, offsets, options);
 }
 
@@ -108,8 +109,8 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   if (wants_sources) require_sources(ctx, of, sources);
   require_memory(call, ctx, in.data, extent(in), "in");
   require_memory(call, ctx, out.data, extent(out), "out");
-  require_apart({named(out, "out"), named(sources), named(offsets)},
-                {named(in, "in"), named(of), named(of.category, "category")});
+  require_no_overlap({named(out, "out"), named(sources), named(offsets)},
+                     {named(in, "in"), named(of), named(of.category, "category")});
   const index_type type = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
   const std::uint64_t own_bytes = wants_sources ? 0 : out.count * bytes(type);
   const core::scratch own(ctx.state(), std::max<std::uint64_t>(1, own_bytes));

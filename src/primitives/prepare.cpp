@@ -144,8 +144,8 @@ void require_prepared(std::string_view call, const context& ctx, const_records s
       refuse("{}: {} is not aligned to words of {} bytes", call, names[i], p.word_bytes);
     }
   }
-  require_apart(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),
-                indexed_name);
+  require_no_overlap(call, sequential.data, extent(sequential), sequential_name, indexed.data, extent(indexed),
+                     indexed_name);
 }
 
 /// Compares the arguments of each run with the prepared problem.

@@ -103,12 +103,13 @@ struct named_view {
   bool is_written;
 };
 
-void require_all_apart(std::string_view call, const context& ctx, std::span<const named_view> views) {
+void require_no_overlaps(std::string_view call, const context& ctx, std::span<const named_view> views) {
   for (const named_view& v : views) require_memory(call, ctx, v.data, v.bytes, v.name);
   for (std::size_t i = 0; i < views.size(); ++i) {
     for (std::size_t j = i + 1; j < views.size(); ++j) {
       if (!views[i].is_written && !views[j].is_written) continue;
-      require_apart(call, views[i].data, views[i].bytes, views[i].name, views[j].data, views[j].bytes, views[j].name);
+      require_no_overlap(call, views[i].data, views[i].bytes, views[i].name, views[j].data, views[j].bytes,
+                         views[j].name);
     }
   }
 }
@@ -118,9 +119,9 @@ named_view view_of(const_records r, std::string name, bool is_written) {
 }
 
 sort_problem describe_pairs(std::string_view call, const context& ctx, const_records keys, const sort_key& key,
-                            records keys_out, bool keeps_keys, std::span<const sort_column> values) {
+                            records keys_out, bool writes_keys, std::span<const sort_column> values) {
   sort_problem p = describe(call, ctx, keys, "keys", key, keys_out);
-  p.writes_rows = keeps_keys;
+  p.writes_rows = writes_keys;
   if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, not at most 8", call, values.size());
   for (const sort_column& v : values) {
     const std::string in_name = fmt::format("values[{}].in", p.column_count);
@@ -159,7 +160,7 @@ void sort_records(const context& ctx, const_records in, const sort_key& key, rec
   require_same_shape(records_call, in, "in", out, "out");
   const sort_problem p = describe(records_call, ctx, in, "in", key, out);
   const named_view views[] = {view_of(in, "in", false), view_of(out, "out", true)};
-  require_all_apart(records_call, ctx, views);
+  require_no_overlaps(records_call, ctx, views);
   if (p.count == 0) return;
   run(records_call, ctx, p, {.in = in, .out = out}, options);
 }
@@ -167,19 +168,19 @@ void sort_records(const context& ctx, const_records in, const sort_key& key, rec
 void sort_pairs(const context& ctx, const_records keys, const sort_key& key, records keys_out,
                 std::span<const sort_column> values, const sort_options& options) {
   using namespace primitives;
-  const bool keeps_keys = keys_out.data != nullptr || keys_out.count > 0;
-  if (keeps_keys) require_same_shape(pairs_call, keys, "keys", keys_out, "keys_out");
-  const sort_problem p = describe_pairs(pairs_call, ctx, keys, key, keys_out, keeps_keys, values);
+  const bool writes_keys = keys_out.data != nullptr || keys_out.count > 0;
+  if (writes_keys) require_same_shape(pairs_call, keys, "keys", keys_out, "keys_out");
+  const sort_problem p = describe_pairs(pairs_call, ctx, keys, key, keys_out, writes_keys, values);
   std::vector<named_view> views{view_of(keys, "keys", false)};
-  if (keeps_keys) views.push_back(view_of(keys_out, "keys_out", true));
+  if (writes_keys) views.push_back(view_of(keys_out, "keys_out", true));
   sort_buffers b{.in = keys, .out = keys_out};
   for (std::size_t i = 0; i < values.size(); ++i) {
     views.push_back(view_of(values[i].in, fmt::format("values[{}].in", i), false));
     views.push_back(view_of(values[i].out, fmt::format("values[{}].out", i), true));
     b.columns[i] = values[i];
   }
-  require_all_apart(pairs_call, ctx, views);
-  if (p.count == 0 || (!keeps_keys && values.empty())) return;
+  require_no_overlaps(pairs_call, ctx, views);
+  if (p.count == 0 || (!writes_keys && values.empty())) return;
   run(pairs_call, ctx, p, b, options);
 }
 
@@ -193,7 +194,7 @@ void sort_gather_index(const context& ctx, const_records in, const sort_key& key
   require_index_output(index_call, ctx, gather_index, "the index", in.count);
   const named_view views[] = {view_of(in, "in", false),
                               {gather_index.data, gather_index.count * bytes(gather_index.type), "the index", true}};
-  require_all_apart(index_call, ctx, views);
+  require_no_overlaps(index_call, ctx, views);
   if (p.count == 0) return;
   run(index_call, ctx, p, {.in = in, .index = gather_index}, options);
 }
@@ -205,11 +206,11 @@ explanation explain_sort(const context& ctx, const_records in, const sort_key& k
   return plan::explain(records_call, sort_variants(), p, ctx, options.variant);
 }
 
-explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool keeps_keys,
+explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool writes_keys,
                                std::span<const sort_column> values, const sort_options& options) {
   using namespace primitives;
-  const records out = keeps_keys ? records(nullptr, keys.count, keys.record_bytes) : records();
-  const sort_problem p = describe_pairs(pairs_call, ctx, keys, key, out, keeps_keys, values);
+  const records out = writes_keys ? records(nullptr, keys.count, keys.record_bytes) : records();
+  const sort_problem p = describe_pairs(pairs_call, ctx, keys, key, out, writes_keys, values);
   return plan::explain(pairs_call, sort_variants(), p, ctx, options.variant);
 }
 

@@ -150,13 +150,13 @@ void split_records(const context& ctx, const_records in, const split_key& key, r
   require_offsets(call, ctx, categories_of(key), offsets);
   require_memory(call, ctx, in.data, extent(in), "in");
   require_memory(call, ctx, out.data, extent(out), "out");
-  require_apart(call, in.data, extent(in), "in", out.data, extent(out), "out");
-  require_apart(call, in.data, extent(in), "in", offsets.data(), offsets.size_bytes(), "offsets");
-  require_apart(call, out.data, extent(out), "out", offsets.data(), offsets.size_bytes(), "offsets");
+  require_no_overlap(call, in.data, extent(in), "in", out.data, extent(out), "out");
+  require_no_overlap(call, in.data, extent(in), "in", offsets.data(), offsets.size_bytes(), "offsets");
+  require_no_overlap(call, out.data, extent(out), "out", offsets.data(), offsets.size_bytes(), "offsets");
   if (key.from != split_key::kind::record_bits) {
     require_memory(call, ctx, key.keys.data, extent(key.keys), "keys");
-    require_apart(call, key.keys.data, extent(key.keys), "keys", out.data, extent(out), "out");
-    require_apart(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
+    require_no_overlap(call, key.keys.data, extent(key.keys), "keys", out.data, extent(out), "out");
+    require_no_overlap(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
   }
   if (in.count == 0 && offsets.empty()) return;
   const const_records keys = key.from == split_key::kind::record_bits ? in : key.keys;
@@ -175,9 +175,9 @@ void split_index(const context& ctx, const split_key& key, index_output index, s
   require_offsets(call, ctx, categories_of(key), offsets);
   require_memory(call, ctx, key.keys.data, extent(key.keys), "keys");
   const std::uint64_t index_bytes = index.count * bytes(index.type);
-  require_apart(call, key.keys.data, extent(key.keys), "keys", index.data, index_bytes, "the index");
-  require_apart(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
-  require_apart(call, offsets.data(), offsets.size_bytes(), "offsets", index.data, index_bytes, "the index");
+  require_no_overlap(call, key.keys.data, extent(key.keys), "keys", index.data, index_bytes, "the index");
+  require_no_overlap(call, key.keys.data, extent(key.keys), "keys", offsets.data(), offsets.size_bytes(), "offsets");
+  require_no_overlap(call, offsets.data(), offsets.size_bytes(), "offsets", index.data, index_bytes, "the index");
   if (index.count == 0 && offsets.empty()) return;
   run(ctx, describe(ctx, key, index.type, product), {{}, key.keys, {}, index, values_of(offsets)}, options.variant);
 }

@@ -39,7 +39,7 @@ struct split_problem {
   bool checks_category() const noexcept {
     return key_from == split_key::kind::category && categories < std::uint64_t{1} << bits.count;
   }
-  bool key_is_apart() const noexcept { return key_from != split_key::kind::record_bits; }
+  bool has_separate_key() const noexcept { return key_from != split_key::kind::record_bits; }
 
   friend bool operator==(const split_problem&, const split_problem&) = default;
 };

@@ -49,8 +49,8 @@ void require_index_output(std::string_view call, const context& ctx, index_outpu
   require_aligned(call, index.data, bytes(index.type), what);
 }
 
-void require_apart(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name, const void* b,
-                   std::uint64_t b_bytes, std::string_view b_name) {
+void require_no_overlap(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name,
+                        const void* b, std::uint64_t b_bytes, std::string_view b_name) {
   const auto a_first = reinterpret_cast<std::uintptr_t>(a);
   const auto b_first = reinterpret_cast<std::uintptr_t>(b);
   if (a_bytes > 0 && b_bytes > 0 && a_first < b_first + b_bytes && b_first < a_first + a_bytes) {

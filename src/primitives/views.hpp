@@ -38,7 +38,7 @@ void require_index_width(std::string_view call, index_type type, std::string_vie
 /// Entries of the index can hold every number below `records`, and ctx can write them.
 void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
                           std::uint64_t records);
-void require_apart(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name, const void* b,
-                   std::uint64_t b_bytes, std::string_view b_name);
+void require_no_overlap(std::string_view call, const void* a, std::uint64_t a_bytes, std::string_view a_name,
+                        const void* b, std::uint64_t b_bytes, std::string_view b_name);
 
 }  // namespace sheaf::primitives

@@ -32,7 +32,7 @@ class EverySplitVariant : public testing::TestWithParam<std::string> {
     std::size_t runs = 0;
     std::size_t problems = 0;
     for (const split_trial& t : trials()) {
-      if (what != product::stable && what != product::unstable && !t.c.key_is_apart()) continue;
+      if (what != product::stable && what != product::unstable && !t.c.has_separate_key()) continue;
       SCOPED_TRACE(t.c.description());
       ++problems;
       for (const named_context& where : contexts) {

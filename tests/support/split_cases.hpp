@@ -45,13 +45,14 @@ struct split_case {
   bool wants_offsets = true;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;  ///< (record number, bad category)
 
-  bool key_is_apart() const { return from != split_key::kind::record_bits; }
+  bool has_separate_key() const { return from != split_key::kind::record_bits; }
   std::string description() const {
-    const std::string key = from == split_key::kind::category
-                                ? fmt::format("{} categories of {} bytes", categories, key_bytes)
-                                : fmt::format("bits {}+{}{} of {}", bits.first, bits.count,
-                                              bits.order == bit_order::from_left ? " from left" : "",
-                                              key_is_apart() ? fmt::format("{}-byte keys", key_bytes) : "the record");
+    const std::string key =
+        from == split_key::kind::category
+            ? fmt::format("{} categories of {} bytes", categories, key_bytes)
+            : fmt::format("bits {}+{}{} of {}", bits.first, bits.count,
+                          bits.order == bit_order::from_left ? " from left" : "",
+                          has_separate_key() ? fmt::format("{}-byte keys", key_bytes) : "the record");
     return fmt::format("{} n={} r{} by {} {} padding {}/{}/{} misaligned {}/{}/{}{}", name(categories_are), count,
                        record_bytes, key, name(index), layout.in_padding, layout.out_padding, layout.key_padding,
                        layout.in_misalignment, layout.out_misalignment, layout.key_misalignment,

@@ -40,7 +40,7 @@ inline bool run_variant(const context& ctx, const split_trial& t, product what, 
   const placed written(ctx, before(t, what));
   const placed offsets(ctx, t.offsets_before);
   const std::span<std::uint64_t> bounds(reinterpret_cast<std::uint64_t*>(offsets.view().data), t.offsets_before.count);
-  const split_key key = t.key(t.c.key_is_apart() ? const_records(keys.view()) : const_records());
+  const split_key key = t.key(t.c.has_separate_key() ? const_records(keys.view()) : const_records());
   const index_output index(written.view().data, written.view().count, t.c.index);
   const split_options options{variant};
   const auto call = [&] {

@@ -95,12 +95,12 @@ struct split_trial {
   void make_inputs() {
     const split_layout& l = c.layout;
     in = filled(c.count, c.record_bytes, c.record_bytes + l.in_padding, l.in_misalignment, 5);
-    if (c.key_is_apart()) keys = filled(c.count, c.key_bytes, c.key_bytes + l.key_padding, l.key_misalignment, 6);
+    if (c.has_separate_key()) keys = filled(c.count, c.key_bytes, c.key_bytes + l.key_padding, l.key_misalignment, 6);
     const bool whole = c.from == split_key::kind::category;
     const bit_field field = whole ? bit_field{0, static_cast<std::uint32_t>(8 * c.key_bytes)} : c.bits;
     const std::uint64_t numbers = std::uint64_t{1} << field.count;
     if (!whole) c.categories = numbers;
-    image& holder = c.key_is_apart() ? keys : in;
+    image& holder = c.has_separate_key() ? keys : in;
     for (std::uint64_t i = 0; i < c.count; ++i) {
       set_bits(holder.record(i), field, spread_category(c.categories_are, i, c.count, std::min(numbers, c.categories)));
     }
@@ -111,12 +111,12 @@ struct split_trial {
   void make_answers() {
     const std::uint64_t width = bytes(c.index);
     out_before = poisoned(c.count, c.record_bytes, c.record_bytes + c.layout.out_padding, c.layout.out_misalignment);
-    gather_before = scatter_before = poisoned(c.key_is_apart() ? c.count : 0, width, width);
+    gather_before = scatter_before = poisoned(c.has_separate_key() ? c.count : 0, width, width);
     out_after = out_before;
     gather_after = scatter_after = gather_before;
     for (std::uint64_t to = 0; to < order.size(); ++to) {
       std::memcpy(out_after.record(to), in.record(order[to]), c.record_bytes);
-      if (!c.key_is_apart()) continue;
+      if (!c.has_separate_key()) continue;
       set_entry(gather_after, to, order[to]);
       set_entry(scatter_after, order[to], to);
     }

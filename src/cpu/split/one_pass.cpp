@@ -10,7 +10,7 @@ std::uint64_t split_combined(split_call& call, const pass_input& in) {
   std::uint64_t count = 0;
   call.with_record_width([&](auto record) {
     using T = decltype(record);
-    if (!call.p.key_is_apart()) {
+    if (!call.p.has_separate_key()) {
       count = call.run_record_pass<T>(in, call.b.in.data, call.p.in_stride_bytes, call.b.out.data);
       return;
     }

@@ -45,7 +45,7 @@ bool combines_writes(const split_problem& p) noexcept {
 
 pass_entry pass_entry_of(const split_problem& p) noexcept {
   if (p.product != split_product::records || !combines_writes(p)) return pass_entry::category_and_index;
-  if (!p.key_is_apart()) return pass_entry::record;
+  if (!p.has_separate_key()) return pass_entry::record;
   return p.record_bytes == 4 || p.record_bytes == 8 ? pass_entry::category_and_record : pass_entry::category_and_index;
 }
 
@@ -82,7 +82,7 @@ plan::planned plan_split(const split_problem& p, const machine& m) {
   const std::uint32_t passes = (bits + most_bits(p) - 1) / most_bits(p);
   const std::uint64_t digit_bits = (bits + passes - 1) / passes;
   const std::uint64_t moved = p.count * p.record_bytes;
-  const std::uint64_t all_bytes = 2 * moved + (p.key_is_apart() ? key_bytes_read(p) : 0);
+  const std::uint64_t all_bytes = 2 * moved + (p.has_separate_key() ? key_bytes_read(p) : 0);
   // A part must have more records than buckets, or the scan of its counts would cost more than its records.
   const std::uint64_t most_parts = std::max<std::uint64_t>(1, p.count >> digit_bits);
   plan.parameters[split_passes] = passes;
@@ -94,7 +94,7 @@ plan::planned plan_split(const split_problem& p, const machine& m) {
   plan.add("latency", m.launch_seconds + 2 * passes * m.step_seconds);
   const std::uint64_t entry_bytes = p.count * pass_entry_bytes(p);
   std::uint64_t streamed = 2 * key_bytes_read(p) + moved;  // keys are read by histogram and scatter, records written
-  if (p.product == split_product::records && p.key_is_apart()) streamed += moved;
+  if (p.product == split_product::records && p.has_separate_key()) streamed += moved;
   // Records that the passes do not move are fetched by the last pass, at random.
   const bool fetches =
       passes > 1 && p.product == split_product::records && pass_entry_of(p) == pass_entry::category_and_index;

@@ -60,14 +60,14 @@ __device__ __forceinline__ bool is_one_bin(Bin bin) {
   return __all_sync(~0U, is_same);
 }
 
-/// The lane whose bin is taken for the hot one. If a warp's records are sorted and fall into two bins at most, at least
-/// half of the lanes share this lane's bin.
+/// The lane whose bin is tried as the shared one. If a warp's records are sorted and fall into two bins at most, at
+/// least half of the lanes share this lane's bin.
 constexpr int middle_lane = 16;
 
-/// Whether the warp has a hot bin: whether many lanes share the middle lane's bin, judged by each lane's first record.
-/// Sorted and skewed lists have one, and their same-address atomics would run one after another.
+/// Whether many lanes of the warp share the middle lane's bin, judged by each lane's first record. Sorted and skewed
+/// lists have such a bin, and their same-address atomics would run one after another.
 template <class Bin>
-__device__ __forceinline__ bool has_hot_bin(Bin bin) {
+__device__ __forceinline__ bool has_shared_bin(Bin bin) {
   constexpr int many = 6;
   const std::uint32_t b = bin(0);
   return __popc(__ballot_sync(~0U, b == __shfl_sync(~0U, b, middle_lane))) >= many;
@@ -100,7 +100,7 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
     for (int k = 0; k < Items; ++k) rank.set(k, first + k * 32);
     return;
   }
-  if (has_hot_bin(bin)) {
+  if (has_shared_bin(bin)) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       rank.set(k, add_aggregated<Bins, HasAllRecords>(bin(k), histogram));

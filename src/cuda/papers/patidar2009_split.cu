@@ -174,7 +174,7 @@ scratch_layout layout_of(const split_problem& p, bool two_steps) {
 
 plan::planned plan_paper(const split_problem& p, const machine& m, bool two_steps) {
   if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  if (p.product != split_product::records || p.key_is_apart() || p.word_bytes != 8 || p.record_bytes != 8 ||
+  if (p.product != split_product::records || p.has_separate_key() || p.word_bytes != 8 || p.record_bytes != 8 ||
       p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
     return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cuda/sort/cost.hpp"
 #include "cuda/sort/run_words.hpp"
 #include "cuda/sort/scratch_layout.hpp"
+#include "cuda/sort/word_costs.hpp"
 
 // cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1). Here are its plan and its entry in
 // the list of variants; msd/ has the kernels.

@@ -1,9 +1,9 @@
 #include <cmath>
 
-#include "cuda/sort/cost.hpp"
 #include "cuda/sort/onesweep/run.hpp"
 #include "cuda/sort/run_words.hpp"
 #include "cuda/sort/scratch_layout.hpp"
+#include "cuda/sort/word_costs.hpp"
 
 // cuda.onesweep: LSD radix sort of keys of 4 bytes in one kernel (Adinets and Merrill 2022). Here are its plan and its
 // entry in the list of variants; onesweep/ has the kernel.

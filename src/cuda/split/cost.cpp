@@ -62,10 +62,10 @@ void add_pass(plan::planned& plan, const machine& m, double count, double catego
 
 pass_bytes bytes_of(const split_problem& p) {
   const auto count = static_cast<double>(p.count);
-  const double key = static_cast<double>(p.key_is_apart() ? p.key_stride_bytes : p.in_stride_bytes);
+  const double key = static_cast<double>(p.has_separate_key() ? p.key_stride_bytes : p.in_stride_bytes);
   const double read = p.product == split_product::records ? static_cast<double>(p.in_stride_bytes) : 0;
   const double written = static_cast<double>(p.out_stride_bytes);
-  return {count * key, count * (written + (p.key_is_apart() ? key + read : read)), written};
+  return {count * key, count * (written + (p.has_separate_key() ? key + read : read)), written};
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ plan::planned stable_pass_cost(const split_problem& p, const machine& m) {
 plan::planned unordered_pass_cost(const split_problem& p, const machine& m, bool wide) {
   plan::planned plan;
   pass_rates rates = rates_of(false, wide, p.word_bytes);
-  if (wide && p.key_is_apart()) rates.ranked_per_second = wide_separate_keys_per_second;
+  if (wide && p.has_separate_key()) rates.ranked_per_second = wide_separate_keys_per_second;
   if (p.categories <= 2) rates.ranked_per_second = two_categories_per_second;
   add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p), rates);
   return plan;

@@ -52,7 +52,7 @@ void run_word_passes(const context& ctx, const char* operation, split_pass pass,
 }  // namespace
 
 std::uint32_t sorted_bits(const split_problem& p) {
-  if (!p.key_is_apart()) return p.bits.count;
+  if (!p.has_separate_key()) return p.bits.count;
   return primitives::category_bits(p.categories + (p.checks_category() ? 1 : 0));
 }
 
@@ -61,7 +61,7 @@ std::uint32_t pass_count(const split_problem& p) {
 }
 
 plan::planned plan_digit_passes(const split_problem& p, const machine& m, bool stable) {
-  if (p.key_is_apart()) return plan_separate_keys(p, m, stable);
+  if (p.has_separate_key()) return plan_separate_keys(p, m, stable);
   const std::uint32_t first = first_pass_bits(p.bits.count, p.word_bytes, stable);
   const auto later_passes = static_cast<std::uint32_t>(ceil_div(p.bits.count - first, digit_bits));
   plan::planned plan = passes_cost(p, m, first, later_passes, stable);
@@ -72,7 +72,7 @@ plan::planned plan_digit_passes(const split_problem& p, const machine& m, bool s
 
 void run_digit_passes(const context& ctx, const char* operation, const split_problem& p, const split_pass& pass,
                       bool stable, std::byte* scratch) {
-  if (p.key_is_apart()) return run_separate_keys(ctx, operation, p, pass, stable, scratch);
+  if (p.has_separate_key()) return run_separate_keys(ctx, operation, p, pass, stable, scratch);
   run_word_passes(ctx, operation, pass, stable, scratch, scratch + scratch_aligned(p.count * p.word_bytes));
 }
 

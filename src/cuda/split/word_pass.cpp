@@ -11,7 +11,7 @@ using primitives::split_product;
 const char* word_pass_rejection(const split_problem& p) {
   if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
-  if (p.key_is_apart() && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
+  if (p.has_separate_key() && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
   if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records are not contiguous";
   if (p.key_stride_bytes > ~std::uint32_t{0}) return "keys have a stride of 4 GiB or more";
   return nullptr;
@@ -31,7 +31,7 @@ split_pass word_pass_of(const split_problem& p, const split_buffers& b) {
   } else {
     pass.scatter_index = b.index.data;
   }
-  if (p.key_is_apart()) {
+  if (p.has_separate_key()) {
     pass.keys = {.data = b.keys.data,
                  .stride = p.key_stride_bytes,
                  .word_bytes = p.key_bytes == p.key_word_bytes && p.key_bytes <= 8 ? p.key_word_bytes : 0,

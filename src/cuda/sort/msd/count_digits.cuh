@@ -35,7 +35,7 @@ __device__ __forceinline__ void count_digits_of_tile(const pass_context<Policy>&
       if (threadIdx.x % 32 == 0 && (IsFull || bin(0) < radix_bins)) atomicAdd(&histogram[bin(0)], 32U * at_once);
       continue;
     }
-    if (has_hot_bin(bin)) {
+    if (has_shared_bin(bin)) {
 #pragma unroll
       for (int k = 0; k < at_once; ++k) add_aggregated<radix_bins, IsFull>(bin(k), histogram);
       continue;

@@ -30,7 +30,7 @@ constexpr std::uint32_t most_words_of_bin = 16;
 constexpr std::uint32_t most_words_by_thread = 6;
 constexpr std::uint32_t most_words_by_warp = 32;
 /// Most hot bins of a group. A hot bin has more than most_words_by_warp words. The words that equal its heavy key are
-/// set apart.
+/// placed without a sort.
 constexpr int most_hot_bins = 128;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
 constexpr std::uint32_t upper_half = 16;

@@ -2,8 +2,8 @@
 
 #include "cuda/sort/msd/group.cuh"
 
-// Groups with hot bins. The words of a hot bin that equal its heavy key are set apart, and the few words before and
-// behind them are sorted as runs by a warp each.
+// Groups with hot bins. The words of a hot bin that equal its heavy key are placed at once. The few words before and
+// behind them are runs, each sorted by a warp.
 namespace sheaf::cuda {
 
 /// Stages the heavy keys where the order is not kept: equal words are the same, so that a warp writes as many copies of

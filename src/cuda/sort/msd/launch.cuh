@@ -122,7 +122,7 @@ void run_word_sort(const context& ctx, const char* operation, const word_sort& s
 
 /// Sorts words that are keys alone, whose values are in an array of their own.
 template <int Limbs>
-void run_value_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+void run_pair_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes == 8) return run_msd_sort_of<Limbs, payload_mode::values_8>(ctx, operation, s, scratch);
   run_msd_sort_of<Limbs, payload_mode::values_4>(ctx, operation, s, scratch);
 }
@@ -131,7 +131,7 @@ extern template void run_word_sort<1>(const context&, const char*, const word_so
 extern template void run_word_sort<2>(const context&, const char*, const word_sort&, std::byte*);
 extern template void run_word_sort<3>(const context&, const char*, const word_sort&, std::byte*);
 extern template void run_word_sort<4>(const context&, const char*, const word_sort&, std::byte*);
-extern template void run_value_sort<1>(const context&, const char*, const word_sort&, std::byte*);
-extern template void run_value_sort<2>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_pair_sort<1>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_pair_sort<2>(const context&, const char*, const word_sort&, std::byte*);
 
 }  // namespace sheaf::cuda

@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(pass_threads)
     }
     __syncthreads();
   }
-  add_first_bucket(context_of<remaining_passes_policy<Limbs, Payload>>(a, 1));
+  constexpr std::uint32_t before_pass_0 = 1;  // passes alternate between two sets of tables, by odd and even number
+  add_first_bucket(context_of<remaining_passes_policy<Limbs, Payload>>(a, before_pass_0));
 }
 
 template <class Policy>

@@ -2,27 +2,13 @@
 
 namespace sheaf::cuda {
 
-namespace {
-
-template <class Body>
-auto with_limbs(std::uint32_t limbs, Body body) {
-  switch (limbs) {
-    case 1: return body(std::integral_constant<int, 1>{});
-    case 2: return body(std::integral_constant<int, 2>{});
-    case 3: return body(std::integral_constant<int, 3>{});
-    default: return body(std::integral_constant<int, 4>{});
-  }
-}
-
-}  // namespace
-
 std::uint64_t msd_scratch_bytes(const word_sort& s) {
   return with_limbs(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
 }
 
 void run_msd_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
   if (s.value_bytes > 0) {
-    return s.limbs == 1 ? run_value_sort<1>(ctx, operation, s, scratch) : run_value_sort<2>(ctx, operation, s, scratch);
+    return s.limbs == 1 ? run_pair_sort<1>(ctx, operation, s, scratch) : run_pair_sort<2>(ctx, operation, s, scratch);
   }
   with_limbs(s.limbs, [&](auto limbs) { run_word_sort<limbs()>(ctx, operation, s, scratch); });
 }

@@ -44,7 +44,7 @@ __device__ void count_digits(const onesweep_block<Payload, FromRows>& block, std
       const auto bin = [&](std::uint32_t k) {
         return first + k * threads < count ? digit_of(words[k], field) : no_bin;
       };
-      if (has_hot_bin(bin)) {
+      if (has_shared_bin(bin)) {
 #pragma unroll
         for (std::uint32_t k = 0; k < words_per_thread; ++k) add_aggregated<radix_bins, false>(bin(k), histogram);
       } else {

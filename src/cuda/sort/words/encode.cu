@@ -61,16 +61,6 @@ __global__ void __launch_bounds__(block_threads)
   if (i < count) composed[i] = first[then[i]];
 }
 
-template <class Body>
-void with_limbs(std::uint32_t limbs, Body body) {
-  switch (limbs) {
-    case 1: return body(std::integral_constant<int, 1>{});
-    case 2: return body(std::integral_constant<int, 2>{});
-    case 3: return body(std::integral_constant<int, 3>{});
-    default: return body(std::integral_constant<int, 4>{});
-  }
-}
-
 }  // namespace
 
 void encode_rows(const context& ctx, const char* operation, const sort_problem& p, const word_encoding& encoding,

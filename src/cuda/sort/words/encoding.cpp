@@ -117,6 +117,25 @@ void for_each_value_limb(const sort_problem& p, const sort_buffers& b, Body body
   }
 }
 
+// The sign bit of signed keys is flipped, because negative numbers would compare above the others otherwise. Floats are
+// sign and magnitude, so the other bits of negative ones are flipped, too. A descending order flips all bits once more.
+key_transform key_transform_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t limbs) {
+  constexpr std::uint32_t highest_bit = 1U << 31;
+  const bool is_signed = f.type == key_type::signed_integer || f.type == key_type::floating;
+  key_transform transform;
+  transform.mask = mask;
+  for (const bool is_negative : {false, true}) {
+    std::array<std::uint32_t, 4>& flipped_bits = transform.flipped_bits[is_negative ? 1 : 0];
+    const bool is_negative_float = is_negative && f.type == key_type::floating;
+    const bool flips_all = f.descending != is_negative_float;
+    if (flips_all) flipped_bits = mask;
+    const bool flips_sign = is_signed && !is_negative_float;
+    if (flips_sign) flipped_bits[limbs - 1] ^= highest_bit;
+  }
+  transform.flips_highest_bit = (transform.flipped_bits[0][limbs - 1] & highest_bit) != 0;
+  return transform;
+}
+
 }  // namespace
 
 bool key_is_whole_limbs(const sort_problem& p) {
@@ -159,25 +178,6 @@ word_encoding onesweep_encoding_of(const sort_problem& p) {
   encoding.payload = word_payload::separate;
   if ((has_bits || is_key) && has_one_value_array(p, 16)) return encoding;
   return encoding_of(p);
-}
-
-// The sign bit of signed keys is flipped, because negative numbers would compare above the others otherwise. Floats are
-// sign and magnitude, so the other bits of negative ones are flipped, too. A descending order flips all bits once more.
-key_transform key_transform_of(const key_field& f, const std::array<std::uint32_t, 4>& mask, std::uint32_t limbs) {
-  constexpr std::uint32_t highest_bit = 1U << 31;
-  const bool is_signed = f.type == key_type::signed_integer || f.type == key_type::floating;
-  key_transform transform;
-  transform.mask = mask;
-  for (const bool is_negative : {false, true}) {
-    std::array<std::uint32_t, 4>& flipped_bits = transform.flipped_bits[is_negative ? 1 : 0];
-    const bool is_negative_float = is_negative && f.type == key_type::floating;
-    const bool flips_all = f.descending != is_negative_float;
-    if (flips_all) flipped_bits = mask;
-    const bool flips_sign = is_signed && !is_negative_float;
-    if (flips_sign) flipped_bits[limbs - 1] ^= highest_bit;
-  }
-  transform.flips_highest_bit = (transform.flipped_bits[0][limbs - 1] & highest_bit) != 0;
-  return transform;
 }
 
 word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b) {

@@ -10,7 +10,7 @@ namespace sheaf::cuda {
 enum class word_payload {
   none,        ///< nothing: the key is the whole row
   in_word,     ///< the rest of the row and the values, in the limbs below the key
-  separate,    ///< values of 4, 8 or 16 bytes, or row numbers, in an array of their own
+  separate,    ///< values of 4 or 8 bytes (onesweep: or 16), or row numbers, in an array of their own
   row_number,  ///< the row number, in the limb below the key: it makes keys distinct, and rows are gathered by it
 };
 

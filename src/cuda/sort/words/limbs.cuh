@@ -169,4 +169,15 @@ __device__ __forceinline__ std::uint32_t lowest_bit(const std::uint32_t (&limb)[
   return lowest;
 }
 
+/// Calls `body` with the number of limbs, 1 to 4, as a constant.
+template <class Body>
+auto with_limbs(std::uint32_t limbs, Body body) {
+  switch (limbs) {
+    case 1: return body(std::integral_constant<int, 1>{});
+    case 2: return body(std::integral_constant<int, 2>{});
+    case 3: return body(std::integral_constant<int, 3>{});
+    default: return body(std::integral_constant<int, 4>{});
+  }
+}
+
 }  // namespace sheaf::cuda

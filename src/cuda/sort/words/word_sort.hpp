@@ -53,7 +53,9 @@ struct word_sort {
   const void* in = nullptr;  ///< the words; with from_rows, the place where encode_rows would put them
   bool from_rows = false;    ///< the first pass encodes the words from `rows`; MSD does so for more than group_words
   word_source rows;
-  void* buffers[2] = {};  ///< passes write to them in turn, [0] first; either may be `in` or target.words
+  /// Passes write to them in turn, [0] first. Either may be `in` or target.words. Kernels count the input too: to them
+  /// 0 is `in`, 1 is buffers[0] and 2 is buffers[1].
+  void* buffers[2] = {};
   word_target target;
   /// Bytes of the value that each word of 4 or 8 bytes has in an array of its own; 0: there are none. Values move with
   /// their words from `values` through value_buffers to values_to, which may be one of the buffers.

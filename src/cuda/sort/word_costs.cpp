@@ -1,4 +1,4 @@
-#include "cuda/sort/cost.hpp"
+#include "cuda/sort/word_costs.hpp"
 
 namespace sheaf::cuda {
 namespace {
