@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cstdio>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -139,6 +141,13 @@ int run(const options& o) {
   return write_and_judge(o, results, platforms[0], platforms[1]);
 }
 
+// A report that is lost in part must not read as one that found nothing.
+void require_written_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw error(error_code::io_failure, "standard output cannot be written");
+  }
+}
+
 int exit_code_of(error_code code) {
   switch (code) {
     case error_code::bad_argument: return exit_usage;
@@ -159,12 +168,17 @@ int main(int argc, char** argv) {
   try {
     bench::options options;
     if (const std::optional<int> code = bench::parse(argc, argv, options)) return *code;
-    return bench::run(options);
+    const int code = bench::run(options);
+    bench::require_written_output();
+    return code;
   } catch (const error& e) {
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());
     return bench::exit_code_of(e.code());
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "sheaf-bench: out of memory\n");
+    return bench::exit_out_of_space;
+  } catch (const std::system_error& e) {
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
     return bench::exit_out_of_space;
   } catch (const std::exception& e) {
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());

@@ -72,7 +72,8 @@ void append_row(std::string& text, const compared_row& row, bool relative) {
   if (!relative) {
     line += row.relative_speedup > 0 ? fmt::format(" {:>8.3f}", row.relative_speedup) : fmt::format(" {:>8}", "");
   }
-  line += fmt::format("  {:<12}  {}{}", text_of(row.change), variants_text(row), row.after.verified ? "" : "  WRONG");
+  line += fmt::format("  {:<12}  {}{}{}", text_of(row.change), variants_text(row),
+                      row.before.verified ? "" : "  OLD WRONG", row.after.verified ? "" : "  WRONG");
   line.erase(line.find_last_not_of(' ') + 1);
   text += line + "\n";
 }
@@ -157,6 +158,8 @@ comparison compare(std::span<const recorded_row> before, std::span<const recorde
   std::map<std::string, std::size_t> matched;
 
   comparison found;
+  const auto is_wrong = [](const recorded_row& row) { return !row.verified; };
+  found.wrong_before = static_cast<std::uint64_t>(std::count_if(before.begin(), before.end(), is_wrong));
   for (const recorded_row& row : after) {
     if (!row.verified) ++found.wrong_after;
     const std::string row_name = name(row);
@@ -196,6 +199,7 @@ std::string report_text(const comparison& found, const compare_request& request)
   append_summary(text, found, request, true);
   if (found.without_peer > 0)
     text += fmt::format("{} rows without a peer in both files left out\n", found.without_peer);
+  if (found.wrong_before > 0) text += fmt::format("{}: {} WRONG answers\n", request.old_path, found.wrong_before);
   if (found.wrong_after > 0) text += fmt::format("{}: {} WRONG answers\n", request.new_path, found.wrong_after);
   return text;
 }

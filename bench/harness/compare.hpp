@@ -38,6 +38,7 @@ struct comparison {
   std::vector<std::string> only_before;
   std::vector<std::string> only_after;
   std::uint64_t without_peer = 0;  ///< rows of ours in both files that a relative comparison leaves out
+  std::uint64_t wrong_before = 0;  ///< old rows whose answer was wrong
   std::uint64_t wrong_after = 0;   ///< new rows whose answer was wrong
 
   /// Rows of ours that are slower beyond noise. Peers are compared and printed, but do not count.

@@ -33,6 +33,16 @@ struct raw_options {
   bool relative = false;
 };
 
+// CLI::Range takes NaN, which is neither below nor above its bounds.
+CLI::Validator number_in(double least, double most) {
+  return {[least, most](std::string& text) -> std::string {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
+            return fmt::format("Value '{}' is not a number from {:g} to {:g}", text, least, most);
+          },
+          fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
+}
+
 template <class T, class Parse>
 void replace(std::vector<T>& list, const std::vector<std::string>& texts, Parse parse_one) {
   if (texts.empty()) return;
@@ -104,7 +114,7 @@ void add_compare(CLI::App& app, raw_options& raw) {
           ->type_name("OLD NEW")
           ->expected(2);
   app.add_option("--threshold", raw.threshold, "of --compare: old / new below which a row may count as slower")
-      ->check(CLI::Range(0.01, 1.0))
+      ->check(number_in(0.01, 1.0))
       ->needs(compare)
       ->capture_default_str();
   app.add_flag("--relative", raw.relative,
@@ -169,7 +179,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
       ->add_option("--runs", parsed.spatter.runs, "timed runs of each pattern; the file's nruns, else 10, unless given")
       ->check(CLI::Range(1, 1000000));
   spatter->add_option("--seconds", parsed.spatter.seconds, "begin no further run of a pattern after so long")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_in(0.0, 1e6))
       ->capture_default_str();
   spatter->add_flag("--verify", parsed.spatter.verify,
                     "check every entry moved, whose value is a function of its place");
@@ -213,7 +223,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   app.add_option("--seconds", parsed.limits.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_in(0.0, 1e6))
       ->capture_default_str();
   app.add_option("--rounds", parsed.limits.least_rounds, "rounds of a row at least")
       ->check(CLI::Range(1, 1000))

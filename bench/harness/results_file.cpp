@@ -1,7 +1,9 @@
 #include "bench/harness/results_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t most_file_bytes = std::uint64_t{1} << 30;
+// The text of a row has about 700 bytes. A parsed list of numbers takes up to 16 times the bytes of its text.
+constexpr std::uint64_t most_file_bytes = std::uint64_t{1} << 26;
 constexpr std::size_t most_text_bytes = 256;
+constexpr std::size_t most_parser_message_bytes = 200;
 constexpr int deepest_nesting = 8;
 // Quotients of two times inside these bounds are finite and above zero.
 constexpr double least_time = 1e-12;
@@ -28,15 +32,31 @@ constexpr double most_ratio = 1e9;
   throw error(error_code::bad_input, fmt::format("{}: {}", place, what));
 }
 
-std::string shortened(const std::string& text) { return text.size() <= 40 ? text : text.substr(0, 40) + "..."; }
+std::string shortened(const std::string& text, std::size_t most = 40) {
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
+
+// Text of an untrusted file that a terminal can be given: a byte that is not printable ASCII becomes a question mark.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
 
 std::string value_text(const json& value) {
   if (value.is_structured()) return value.is_array() ? fmt::format("a list of {}", value.size()) : "an object";
   return shortened(value.dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
+// Valid UTF-8 without control characters. Those of the second set, U+0080 to U+009F, are two bytes in UTF-8.
 bool is_printable(const std::string& text) {
-  return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  char before = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f || (before == '\xc2' && byte < 0xa0)) return false;
+    before = c;
+  }
+  return true;
 }
 
 class row_reader {
@@ -49,16 +69,18 @@ class row_reader {
   void name_row(const std::string& name) { place_ += fmt::format(" ({})", name); }
 
   std::string text(const char* field) const {
-    std::string value = optional_text(field, true);
+    std::string value = text_or_empty(field);
     if (value.empty()) fail(place_, fmt::format("{} is empty", field));
     return value;
   }
 
-  std::string optional_text(const char* field, bool is_required = false) const {
-    if (!row_.contains(field)) {
-      if (is_required) fail(place_, fmt::format("{} is missing", field));
-      return {};
-    }
+  std::string text_or_empty(const char* field) const {
+    if (!row_.contains(field)) fail(place_, fmt::format("{} is missing", field));
+    return optional_text(field);
+  }
+
+  std::string optional_text(const char* field) const {
+    if (!row_.contains(field)) return {};
     const json& value = row_[field];
     if (!value.is_string()) fail(place_, fmt::format("{} is {}, not a string", field, value_text(value)));
     const std::string& text = value.get_ref<const std::string&>();
@@ -87,6 +109,11 @@ class row_reader {
     return row_[field].get<bool>();
   }
 
+  // A row without a variant is a peer's, which decides nothing, so a row of ours must not pass for one.
+  void check_variant(const recorded_row& row) const {
+    if (row.who == "sheaf" && row.is_peer()) fail(place_, "variant is empty, which only a peer's is");
+  }
+
   void check_order(const recorded_row& row) const {
     if (row.least_seconds > row.median_seconds) fail(place_, "least_seconds is over median_seconds");
     if (row.median_seconds > row.most_seconds) fail(place_, "median_seconds is over most_seconds");
@@ -111,7 +138,8 @@ recorded_row read_row(const json& object, const std::string& place) {
   row.who = in.text("who");
   in.name_row(fmt::format("{}/{}", row.problem, row.who));
   row.backend = in.text("backend");
-  row.variant = in.optional_text("variant");
+  row.variant = in.text_or_empty("variant");
+  in.check_variant(row);
   row.figure = in.optional_text("figure");
   row.machine = in.optional_text("machine");
   row.commit = in.optional_text("commit");
@@ -124,27 +152,77 @@ recorded_row read_row(const json& object, const std::string& place) {
   return row;
 }
 
-// Keeps track of the row and the field that the parser is in, so that a syntax error or a number that no double holds
-// is reported with both.
-json parse_json(std::string_view text, const std::string& origin) {
-  std::string field;
-  std::uint64_t rows_begun = 0;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > deepest_nesting) fail(origin, "nested deeper than a results file is");
-    if (event == json::parse_event_t::object_start && depth == 2) {
-      ++rows_begun;
-      field.clear();
+// Follows the parser, so that a syntax error or a number that no double holds is reported with its row and field.
+// Refuses two things that the parser accepts: deep nesting, and a name that an object has twice.
+class position {
+ public:
+  using event = json::parse_event_t;
+
+  explicit position(const std::string& origin) : origin_(origin) {}
+
+  void advance(int depth, event what, const json& parsed) {
+    if (depth > deepest_nesting) fail(origin_, "nested deeper than a results file is");
+    switch (what) {
+      case event::key: enter_field(depth, parsed.get_ref<const std::string&>()); break;
+      case event::object_start: names_[static_cast<std::size_t>(depth) + 1].clear(); break;
+      case event::array_start: break;
+      case event::object_end:
+      case event::array_end:
+      case event::value: leave_value(depth); break;
     }
-    if (event == json::parse_event_t::key && depth <= 3) field = parsed.get<std::string>();
-    return true;
-  };
+  }
+
+  std::string row_text() const { return in_rows_ ? fmt::format("{}: row {}", origin_, rows_left_) : origin_; }
+
+  std::string field_text() const {
+    return field_.empty() ? row_text() : fmt::format("{}: {}", row_text(), shortened(printable(field_)));
+  }
+
+ private:
+  // How many lists and objects a name of the document, a row, and a name of a row are in.
+  static constexpr int document_depth = 1;
+  static constexpr int row_depth = 2;
+  static constexpr int field_depth = 3;
+
+  void enter_field(int depth, const std::string& name) {
+    if (!names_[static_cast<std::size_t>(depth)].insert(name).second) {
+      fail(row_text(), fmt::format("'{}' is there twice", shortened(printable(name))));
+    }
+    if (depth == document_depth) {
+      in_rows_ = name == "rows";
+      field_ = in_rows_ ? "" : name;
+    }
+    if (depth == field_depth && in_rows_) field_ = name;
+  }
+
+  void leave_value(int depth) {
+    if (in_rows_ && depth == row_depth) {
+      ++rows_left_;
+      field_.clear();
+    }
+    if (depth < row_depth) in_rows_ = false;
+  }
+
+  const std::string& origin_;
+  std::string field_;
+  bool in_rows_ = false;
+  std::uint64_t rows_left_ = 0;
+  std::array<std::set<std::string>, deepest_nesting + 2> names_;  ///< of the objects that the parser is in, by depth
+};
+
+json parse_json(std::string_view text, const std::string& origin) {
+  // The parser takes a zero byte for the end of the text.
+  if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
+    fail(origin, fmt::format("not JSON: byte {} is zero", zero));
+  }
+  position here(origin);
   try {
-    return json::parse(text, watch);
+    return json::parse(text, [&](int depth, json::parse_event_t what, json& parsed) {
+      here.advance(depth, what, parsed);
+      return true;
+    });
   } catch (const json::exception& e) {
-    std::string place = origin;
-    if (rows_begun > 0) place += fmt::format(": row {}", rows_begun - 1);
-    if (!field.empty() && is_printable(field)) place += fmt::format(": {}", shortened(field));
-    fail(place, fmt::format("not JSON: {}", e.what()));
+    fail(here.field_text(), fmt::format("not JSON: {}", shortened(printable(e.what()), most_parser_message_bytes)));
   }
 }
 
@@ -175,7 +253,10 @@ std::vector<recorded_row> load_results(const std::string& path) {
   if (file.size() > most_file_bytes) {
     fail(path, fmt::format("{} bytes, a results file has at most {}", file.size(), most_file_bytes));
   }
-  return parse_results({reinterpret_cast<const char*>(file.data()), file.size()}, path);
+  // A copy, because reading a mapping that somebody cuts short ends the program.
+  std::string text(file.size(), '\0');
+  file.read_at(0, text.data(), text.size());
+  return parse_results(text, path);
 }
 
 }  // namespace sheaf::bench

@@ -28,10 +28,10 @@ struct recorded_row {
 std::string name(const recorded_row& row);
 
 /// Reads the text of a results file, which is untrusted. Times are between 1 ps and 10^6 s with least <= median <=
-/// most.
+/// most. A row of "sheaf" has a variant, and no object has a name twice.
 /// @throws error(bad_input) naming origin, row and field.
 std::vector<recorded_row> parse_results(std::string_view text, const std::string& origin);
-/// Reads a results file. @throws error(bad_input), also where the file cannot be read.
+/// Reads a results file of at most 64 MiB. @throws error(bad_input), also where the file cannot be read.
 std::vector<recorded_row> load_results(const std::string& path);
 
 }  // namespace sheaf::bench

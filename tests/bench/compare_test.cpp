@@ -1,5 +1,7 @@
 #include "bench/harness/compare.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -165,6 +167,17 @@ TEST(Compare, WrongAnswersAreCounted) {
   EXPECT_THAT(report_text(found, request), HasSubstr("new.json: 1 WRONG answers"));
 }
 
+TEST(Compare, WrongAnswersOfTheOldFileAreSaid) {
+  recorded_row wrong = ours(gather, 1e-3);
+  wrong.verified = false;
+  const comparison found = compare(rows{wrong}, rows{ours(gather, 1e-3)}, request);
+  EXPECT_EQ(found.wrong_before, 1U);
+  EXPECT_EQ(found.wrong_after, 0U);
+  const std::string text = report_text(found, request);
+  EXPECT_THAT(text, HasSubstr("cuda.direct  OLD WRONG\n"));
+  EXPECT_THAT(text, HasSubstr("old.json: 1 WRONG answers\n"));
+}
+
 // A results file of one row in which one field reads as the text says; empty leaves the field out.
 std::string file_with(const std::string& field, const std::string& value) {
   const std::pair<const char*, const char*> fields[] = {{"problem", "\"p/q/r1/u32/n=1\""},
@@ -214,11 +227,15 @@ TEST(ResultsFile, FieldsThatAreWrongAreNamedWithTheirRow) {
       {"most_seconds", "1.5", place + "median_seconds is over most_seconds"},
       {"peer_ratio", "-2", place + "peer_ratio is -2, not a ratio from 1e-09 to 1e+09"},
       {"verified", "1", place + "verified is 1, not a bool"},
+      {"variant", "", place + "variant is missing"},
+      {"variant", "\"\"", place + "variant is empty, which only a peer's is"},
       {"backend", "", place + "backend is missing"},
       {"problem", "", "f: row 0: problem is missing"},
       {"problem", "\"\"", "f: row 0: problem is empty"},
       {"who", "7", "f: row 0: who is 7, not a string"},
       {"who", "\"a\\u001bb\"", "f: row 0: who is not a name of at most 256 printable characters"},
+      {"who", "\"a\\u009bb\"", "f: row 0: who is not a name of at most 256 printable characters"},
+      {"who", "\"a\", \"who\": \"b\"", "f: row 0: 'who' is there twice"},
   };
   for (const auto& [field, value, message] : wrong) {
     expect_error(error_code::bad_input, message,
@@ -236,6 +253,28 @@ TEST(ResultsFile, NumbersThatAreNoneAreNamedWithTheirRow) {
   }
 }
 
+// What stands before the rows has lists and objects, too, and one row may be no object.
+TEST(ResultsFile, SyntaxErrorsAreNamedWithTheirRow) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"{\"a\": [{\"z\": 1}, {}], \"rows\": [{}, 7, {\"who\": tru}]}", "f: row 2: who: not JSON: "},
+      {"{\"rows\": [{\"who\": 1}, tru]}", "f: row 1: not JSON: "},
+      {"{\"rows\": [{\"who\": 1}], \"recorded\": tru}", "f: recorded: not JSON: "},
+  };
+  for (const auto& [text, start] : wrong) {
+    EXPECT_THAT(message_of(error_code::bad_input, [&text = text] { bench::parse_results(text, "f"); }),
+                testing::StartsWith(start));
+  }
+}
+
+TEST(ResultsFile, MessagesAreShortAndPrintable) {
+  for (const std::string& text : {"[\"" + std::string(100000, 'x') + "\x01", std::string("[\x7f\xff\x1b[31m"),
+                                  "{\"" + std::string(1000, '\x7f') + "\": tru"}) {
+    const std::string message = message_of(error_code::bad_input, [&] { bench::parse_results(text, "f"); });
+    EXPECT_LE(message.size(), 300U);
+    EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;
+  }
+}
+
 TEST(ResultsFile, DocumentsThatAreNoResultsAreRefused) {
   const std::pair<std::string, const char*> wrong[] = {
       {"[]", "f: is a list of 0, not an object with rows"},
@@ -246,6 +285,9 @@ TEST(ResultsFile, DocumentsThatAreNoResultsAreRefused) {
       {"{\"schema_version\": 1, \"rows\": {}}", "f: rows is an object, not a list"},
       {"{\"schema_version\": 1, \"rows\": [1]}", "f: row 0: is 1, not an object"},
       {std::string(100000, '['), "f: nested deeper than a results file is"},
+      {"{\"schema_version\": 2, \"schema_version\": 1, \"rows\": []}", "f: 'schema_version' is there twice"},
+      {"{\"schema_version\": 1, \"rows\": [{}], \"rows\": []}", "f: 'rows' is there twice"},
+      {std::string("{}") + char{0} + "{}", "f: not JSON: byte 2 is zero"},
   };
   for (const auto& [text, message] : wrong) {
     expect_error(error_code::bad_input, message, [&text = text] { bench::parse_results(text, "f"); });

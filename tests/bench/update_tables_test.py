@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,6 +17,7 @@ EMPTY_README = "\n".join(f"<!-- table: {name} -->\nold\n<!-- end -->" for name i
 
 def load_script():
     sys.dont_write_bytecode = True
+    sys.path.insert(0, str(SCRIPT.parent))
     loader = importlib.machinery.SourceFileLoader("update_tables", str(SCRIPT))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("update_tables", loader))
     loader.exec_module(module)
@@ -53,10 +55,10 @@ class Folder(unittest.TestCase):
         document = {"schema_version": 1, "recorded": recorded, "rows": rows}
         (self.folder / "results" / name).write_text(json.dumps(document), encoding="utf-8")
 
-    def run_script(self, *options):
+    def run_script(self, *options, stdout=subprocess.PIPE):
         return subprocess.run(
             [sys.executable, str(SCRIPT), "--results", str(self.folder / "results"), "--readme", str(self.readme),
-             "--page", str(self.page), *options], capture_output=True, text=True, check=False)
+             "--page", str(self.page), *options], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
 
     def lines_of(self, rows, table="slower"):
         self.put("a.json", headlines() + rows)
@@ -92,6 +94,29 @@ class Tables(Folder):
         self.assertTrue(text.startswith("above\n<!-- table: headline -->\n| "))
         self.assertTrue(text.endswith("\n<!-- end -->\nbelow\n"))
         self.assertNotIn("\nold\n", text)
+
+    def test_links_and_permissions_stay(self):
+        self.put("a.json", headlines())
+        behind = self.folder / "behind.md"
+        self.readme.rename(behind)
+        self.readme.symlink_to("behind.md")
+        behind.chmod(0o640)
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertTrue(self.readme.is_symlink())
+        self.assertEqual(behind.stat().st_mode & 0o777, 0o640)
+        self.assertIn("| H200 |", behind.read_text(encoding="utf-8"))
+
+    def test_headline_has_a_line_for_every_machine(self):
+        name = TABLES.HEADLINES[0].split(" ")[1]
+        lines = self.lines_of([], "headline")
+        self.put("b.json", [row(name, "sheaf", 1e-3, machine="Another"), row(name, "thrust", 5e-4, machine="Another")])
+        both = self.lines_of([], "headline")
+        self.assertEqual(both[1:], lines)
+        self.assertIn("| Another |", both[0])
+
+    def test_slots_follow_the_order_of_the_list(self):
+        name = "scatter_reduce/strided:16:s1024/r4/u32+u32/n=4096"
+        self.assertIn("into 2^10 slots", self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)])[0])
 
     def test_factor_is_over_the_best_peer(self):
         name = "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=4096"
@@ -151,17 +176,68 @@ class Errors(Folder):
                                  ({"verified": False}, "the answer was not verified")):
             self.put("bad.json", [row(name, "thrust", 1), row(name, "sheaf", 1, **changed)])
             self.expect(f"bad.json: row 1 ({name}/sheaf): {message}")
+        for seconds in (1e-300, 1e299, 10**299):
+            self.put("bad.json", [row(name, "sheaf", 1), row(name, "thrust", seconds)])
+            self.expect("not a number from 1e-12 to 1e+06")
         self.put("bad.json", [row(name, "sheaf", 1, machine=7)])
         self.expect("bad.json: row 0: machine is 7, not a string")
         self.put("bad.json", [row("gather", "sheaf", 1)])
-        self.expect("bad.json: problem 'gather' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
+        self.expect("bad.json: row 0: problem 'gather' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
+        for field, value, message in (("backend", "gpu", "backend is 'gpu', not cpu or cuda"),
+                                      ("machine", "a|b", "machine is 'a|b', which no table can show"),
+                                      ("machine", "a\n\n# b", "machine is 'a\\n\\n# b', which no table can show"),
+                                      ("machine", "\ud800", "machine is '\\ud800', which no table can show"),
+                                      ("machine", "", "machine is empty"), ("variant", "", "variant is empty")):
+            self.put("bad.json", [row(name, "sheaf", 1, **{field: value})])
+            self.expect(f"bad.json: row 0: {message}")
+
+    def test_problems_that_no_call_has(self):
+        for name, message in (("split/uniform/r4/own/n=64", "'uniform' is no pattern of split"),
+                              ("split/uniform:b33/r4/own/n=64", "'uniform:b33' is no pattern of split"),
+                              ("split/uniform:b8/r4/u32/n=64", "'u32' is no type of split"),
+                              ("scatter_reduce/zipf/r4/u32+f32/n=64", "'zipf' is no pattern of scatter_reduce"),
+                              ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is no type of scatter_reduce"),
+                              ("sort_keys/uniform/r4/own/n=64", "'own' is no type of sort_keys"),
+                              ("sort_keys/uniform:b9-3/r4/u32/n=64", "the first bit is past the last"),
+                              ("gather/clustered:\u00b2/r4/u32/n=64", "is no pattern of gather"),
+                              ("gather/same/r4/u32/n=\u0663", "is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT"),
+                              ("gather/same/r4/u32/n=0", "is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT"),
+                              ("gather/same/r4/u32/n=" + "9" * 5000, "which no table can show")):
+            self.put("bad.json", [row(name, "sheaf", 1), row(name, "peer", 1)])
+            self.expect(message)
+
+    def test_rows_that_contradict_each_other(self):
+        name = "gather/identity/r4/u32/n=4"
+        self.put("bad.json", [row(name, "sheaf", 1), row(name, "thrust", 1), row(name, "thrust", 2)])
+        self.expect(f"bad.json: row 2: {name}/thrust is there twice")
+        self.put("bad.json", [row(name, "sheaf", 1), row(name, "sheaf", 1)])
+        self.expect(f"bad.json: row 1: {name}/sheaf is there twice")
+        self.put("bad.json", [row(name, "sheaf", 1), row(name, "thrust", 1, machine="another")])
+        self.expect("bad.json: row 1: machine is 'another', that of an earlier row")
+        self.put("bad.json", [row(name, "sheaf", 1, machine="H200"), row(name, "thrust", 1, machine="H200")])
+        self.put("a.json", headlines())
+        self.expect("the machines 'H200' and 'NVIDIA H200' are both 'H200' in a table")
 
     def test_files_that_are_no_results(self):
         for text, message in (("{", "bad.json: "), ("[]", "schema_version is not 1"),
                               ('{"schema_version": 1}', "recorded is None"),
+                              ('{"schema_version": true}', "schema_version is not 1"),
+                              ('{"schema_version": 2, "schema_version": 1}', "'schema_version' is there twice"),
+                              ('{"schema_version": 1, "recorded": "9999-99-99T99:99:99Z"}', "not a time such as"),
+                              ('[' * 100000, "bad.json: "), ("\0", "bad.json: "), ("9" * 10000, "bad.json: "),
                               ('{"schema_version": 1, "recorded": "2026-01-01T00:00:00Z"}', "rows is missing")):
             (self.folder / "results" / "bad.json").write_text(text, encoding="utf-8")
             self.expect(message)
+
+    def test_results_that_are_no_files(self):
+        os.mkfifo(self.folder / "results" / "pipe.json")
+        self.expect("pipe.json: not a regular file")
+        (self.folder / "results" / "pipe.json").unlink()
+        (self.folder / "results" / "bytes.json").write_bytes(b"{\xff")
+        self.expect("bytes.json: byte 1 is not UTF-8")
+        (self.folder / "results" / "bytes.json").unlink()
+        (self.folder / "results").rmdir()
+        self.expect("results: not a folder")
 
     def test_headline_without_a_row(self):
         name = "gather/identity/r4/u32/n=4"
@@ -176,6 +252,52 @@ class Errors(Folder):
                               ("", "no table headline")):
             self.readme.write_text(text, encoding="utf-8")
             self.expect(message)
+
+    def test_readme_that_is_no_text(self):
+        self.put("a.json", headlines())
+        self.readme.write_bytes(EMPTY_README.encode() + b"\xff")
+        self.expect("README.md: byte 122 is not UTF-8")
+        self.readme.write_bytes(EMPTY_README.replace("\n", "\r\n").encode())
+        self.expect("README.md: has a carriage return")
+        self.readme.unlink()
+        os.mkfifo(self.readme)
+        self.expect("README.md: not a regular file")
+
+    def test_readme_stays_where_the_page_cannot_be_written(self):
+        self.put("a.json", headlines())
+        page = self.page
+        for self.page, message in ((self.folder / "none" / "results.md", "No such file or directory"),
+                                   (self.folder / "results" / ".." / "README.md", "are the same file")):
+            self.expect_readme_stays(message)
+        self.page = page
+        self.page.mkdir()
+        self.expect_readme_stays("results.md: not a regular file")
+        self.page.rmdir()
+        self.page.write_bytes(b"\xff")
+        self.expect_readme_stays("results.md: byte 0 is not UTF-8")
+
+    def expect_readme_stays(self, message):
+        done = self.run_script()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(message, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertEqual(self.readme.read_text(encoding="utf-8"), EMPTY_README)
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".")], [])
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write what is read-only")
+    def test_readme_that_is_read_only(self):
+        self.put("a.json", headlines())
+        self.readme.chmod(0o444)
+        self.expect_readme_stays("README.md: is read-only")
+
+    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full here")
+    def test_output_that_is_lost(self):
+        self.put("a.json", headlines())
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = self.run_script("--check", stdout=full)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output cannot be written", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_two_files_of_one_time(self):
         self.put("a.json", headlines())

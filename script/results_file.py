@@ -1,0 +1,119 @@
+"""Reading the results files of sheaf-bench, which are untrusted, and writing what is made of them."""
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+
+# Times have the bounds of bench/harness/results_file.cpp, so that every quotient of two is finite and above 0.
+BOUNDS = {
+    "median_seconds": (1e-12, 1e6),
+    "least_seconds": (1e-12, 1e6),
+    "most_seconds": (1e-12, 1e6),
+    "predicted_seconds": (1e-12, 1e6),
+    "bytes_per_second": (1, 1e18),
+    "record_bytes": (1, 65536),
+    "count": (1, 2**63),
+}
+
+
+class BadInput(Exception):
+    pass
+
+
+def shown(value):
+    """A value for a message: short, and without what a terminal would act on."""
+    text = ascii(value)
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+def read_text(path):
+    """The text of a regular file, line ends as they are. A named pipe would wait for its writer."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: not a regular file")
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as problem:
+        raise BadInput(f"{path}: {problem.strerror}") from None
+    except UnicodeDecodeError as problem:
+        raise BadInput(f"{path}: byte {problem.start} is not UTF-8") from None
+
+
+def object_of(pairs):
+    """An object of a document. Of a name that is there twice, the parser would take the last."""
+    members = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"{shown(name)} is there twice")
+        members[name] = value
+    return members
+
+
+def read_document(path):
+    """The object of a file of --json or --record."""
+    try:
+        document = json.loads(read_text(path), object_pairs_hook=object_of)
+    except (ValueError, RecursionError) as problem:
+        raise BadInput(f"{path}: {problem}") from None
+    if not isinstance(document, dict) or document.get("schema_version") is True or document.get("schema_version") != 1:
+        raise BadInput(f"{path}: schema_version is not 1")
+    return document
+
+
+def is_time(text):
+    """Whether text is a time such as 2026-11-20T12:00:00Z. Times of this form are ordered like their texts."""
+    if not isinstance(text, str) or not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", text, re.ASCII):
+        return False
+    try:
+        datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        return False
+    return True
+
+
+def recorded_rows(document, path):
+    """When a file of --json was recorded, and its list of rows."""
+    recorded = document.get("recorded")
+    if not is_time(recorded):
+        raise BadInput(f"{path}: recorded is {shown(recorded)}, not a time such as 2026-11-20T12:00:00Z")
+    if not isinstance(document.get("rows"), list):
+        raise BadInput(f"{path}: rows is missing, or no list")
+    return recorded, document["rows"]
+
+
+def check_number(row, field, place):
+    least, most = BOUNDS[field]
+    value = row.get(field)
+    # The comparison is false for a NaN.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise BadInput(f"{place}: {field} is {shown(value)}, not a number from {least:g} to {most:g}")
+
+
+def write_whole(texts):
+    """Replaces every file by its text, {path: text}. None appears in part, and none changes unless all can be written.
+
+    Every text is written beside its file first. Symbolic links are followed, and permissions stay.
+    """
+    temporaries = {}
+    try:
+        for path, text in texts.items():
+            target = pathlib.Path(os.path.realpath(path))
+            if target.exists() and not target.is_file():
+                raise BadInput(f"{path}: not a regular file")
+            if target.exists() and not os.access(target, os.W_OK):
+                raise BadInput(f"{path}: is read-only")
+            temporary = target.with_name(f".{target.name}.{os.getpid()}")
+            temporaries[temporary] = target
+            try:
+                temporary.write_bytes(text.encode("utf-8"))
+                if target.exists():
+                    shutil.copymode(target, temporary)
+            except OSError as problem:
+                raise BadInput(f"{path}: cannot be written: {problem.strerror}") from None
+        for temporary, target in temporaries.items():
+            os.replace(temporary, target)
+    finally:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
