@@ -116,7 +116,9 @@ __device__ __forceinline__ void rank_unordered(Bin bin, std::uint32_t* histogram
 
 /// A bin of a warp's histogram while the warp ranks its records step by step.
 struct warp_bin {
-  std::uint32_t lanes;  ///< bit mask of the lanes whose record of the current step is in the bin
+  /// While the warp ranks: bit mask of the lanes whose record of the current step is in the bin. Afterwards the block
+  /// writes here where the warp's records of the bin begin.
+  std::uint32_t lanes_or_begin;
   std::uint32_t count;  ///< records of earlier steps in the bin
 };
 
@@ -139,14 +141,14 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
   for (int k = 0; k < Items; ++k) {
     const std::uint32_t b = bin(k);
     warp_bin before{};
-    if (HasAllRecords || b < Bins) atomicOr(&bins[b].lanes, 1U << lane);
+    if (HasAllRecords || b < Bins) atomicOr(&bins[b].lanes_or_begin, 1U << lane);
     __syncwarp();
     if (HasAllRecords || b < Bins) before = bins[b];
     __syncwarp();
-    if ((HasAllRecords || b < Bins) && (before.lanes & lanes_before) == 0)
-      bins[b] = {0, before.count + __popc(before.lanes)};
+    if ((HasAllRecords || b < Bins) && (before.lanes_or_begin & lanes_before) == 0)
+      bins[b] = {0, before.count + __popc(before.lanes_or_begin)};
     __syncwarp();
-    rank.set(k, before.count + __popc(before.lanes & lanes_before));
+    rank.set(k, before.count + __popc(before.lanes_or_begin & lanes_before));
   }
 }
 

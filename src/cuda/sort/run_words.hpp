@@ -6,8 +6,8 @@ namespace sheaf::cuda {
 
 /// How sort_by_words sorts the words.
 enum class word_sort_algorithm {
-  msd,          ///< MSD radix sort, small buckets finished by a bin sort in shared memory
-  msd_bitonic,  ///< MSD radix sort, small buckets finished by a bitonic network
+  msd,          ///< MSD radix sort, groups of small bins finished by a bin sort in shared memory
+  msd_bitonic,  ///< MSD radix sort, groups of small bins finished by a bitonic network
   onesweep,     ///< LSD radix sort in one kernel; of words of one limb
 };
 

@@ -113,7 +113,8 @@ __device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& 
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t b = bin(k);
-    if (every_pair_has_bin || b < narrow_bins) rank.add(k, is_stable ? own_bins[b].lanes : tables.histogram[b]);
+    if (every_pair_has_bin || b < narrow_bins)
+      rank.add(k, is_stable ? own_bins[b].lanes_or_begin : tables.histogram[b]);
   }
   __syncthreads();
 

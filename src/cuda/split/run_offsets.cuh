@@ -36,8 +36,8 @@ struct bin_tables {
   alignas(16) std::uint32_t warp_sums[32];
 };
 
-/// Scans the counts of a block's warps: writes to bins[].lanes where each warp's run of a bin begins in the sorted
-/// tile, and returns the count of the thread's bin and where its run begins in the tile.
+/// Scans the counts of a block's warps: writes to bins[].lanes_or_begin where each warp's run of a bin begins in the
+/// sorted tile, and returns the count of the thread's bin and where its run begins in the tile.
 template <int Bins, int Warps>
 __device__ __forceinline__ void scan_warp_bins(warp_bin* bins, std::uint32_t (&count)[1], std::uint32_t (&start)[1],
                                                std::uint32_t* warp_sums) {
@@ -46,7 +46,7 @@ __device__ __forceinline__ void scan_warp_bins(warp_bin* bins, std::uint32_t (&c
 #pragma unroll
     for (int w = 0; w < Warps; ++w) {
       warp_bin& own = bins[w * Bins + threadIdx.x];
-      own.lanes = total;
+      own.lanes_or_begin = total;
       total += own.count;
     }
   }
@@ -54,13 +54,13 @@ __device__ __forceinline__ void scan_warp_bins(warp_bin* bins, std::uint32_t (&c
   scan_bins<Bins, Warps * 32>(start, warp_sums);
   if (threadIdx.x < Bins) {
 #pragma unroll
-    for (int w = 0; w < Warps; ++w) bins[w * Bins + threadIdx.x].lanes += start[0];
+    for (int w = 0; w < Warps; ++w) bins[w * Bins + threadIdx.x].lanes_or_begin += start[0];
   }
 }
 
 /// Finds where each run begins, after a tile of `records_in_tile` records is ranked. The tables receive the shift from
-/// tile to output; warp_bins[].lanes (stable) or tables.histogram (unordered) receive what ranks lack to be positions
-/// in the sorted tile. All threads of the block call it, with a barrier before and after.
+/// tile to output; warp_bins[].lanes_or_begin (stable) or tables.histogram (unordered) receive what ranks lack to be
+/// positions in the sorted tile. All threads of the block call it, with a barrier before and after.
 template <int Bins, record_order Order, int Threads>
 __device__ __forceinline__ void find_run_offsets(const run_offsets& runs, std::uint32_t records_in_tile,
                                                  warp_bin* warp_bins, bin_tables<Bins, Order>& tables) {

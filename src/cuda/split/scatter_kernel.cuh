@@ -125,7 +125,8 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t b = bin(k);
-    if (every_record_has_bin || b < Bins) rank.add(k, Order == record_order::stable ? own_bins[b].lanes : histogram[b]);
+    if (every_record_has_bin || b < Bins)
+      rank.add(k, Order == record_order::stable ? own_bins[b].lanes_or_begin : histogram[b]);
   }
   if constexpr (Payload == payload::record_numbers) {
     if (a.scatter_index != nullptr) {

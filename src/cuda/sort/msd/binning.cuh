@@ -13,7 +13,7 @@ template <int Limbs, payload_mode Payload, bool FromRows, heavy_key_mode HeavyKe
 struct msd_pass_policy {
   static constexpr int limbs = Limbs;
   static constexpr payload_mode payload = Payload;
-  static constexpr bool is_ordered = is_stable(Payload);
+  static constexpr bool keeps_order = is_stable(Payload);
   static constexpr bool from_rows = FromRows;
   static constexpr bool finds_heavy_keys = HeavyKeys == heavy_key_mode::own_bin;
   static constexpr int items = pass_items<Limbs>;

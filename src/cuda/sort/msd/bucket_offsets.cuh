@@ -14,7 +14,7 @@ __device__ std::uint32_t add_bucket(const pass_context<Policy>& pass, msd_bucket
   const std::uint32_t index = atomicAdd(&counters.bucket_total[pass.next], 1U);
   bucket.first_tile = atomicAdd(&counters.tile_total[pass.next], pass.tiles_of(bucket.count));
   bucket.first_count_row =
-      Policy::is_ordered ? atomicAdd(&counters.count_row_total[pass.next], pass.count_rows_of(bucket.count)) : index;
+      Policy::keeps_order ? atomicAdd(&counters.count_row_total[pass.next], pass.count_rows_of(bucket.count)) : index;
   pass.tables.buckets[pass.next][index] = bucket;
   return index;
 }
@@ -30,7 +30,7 @@ __device__ void fill_tables(const pass_context<Policy>& pass, std::uint32_t inde
   const std::uint32_t count_rows = pass.count_rows_of(bucket.count);
   const std::uint32_t first = threadIdx.x % Threads;
   for (std::uint32_t i = first; i < tiles; i += Threads) tables.bucket_of_tile[next][bucket.first_tile + i] = index;
-  if constexpr (Policy::is_ordered) {
+  if constexpr (Policy::keeps_order) {
     for (std::uint32_t i = first; i < count_rows; i += Threads) {
       tables.bucket_of_count_row[next][bucket.first_count_row + i] = index;
     }
@@ -63,14 +63,14 @@ __device__ void keep_bucket(const pass_context<Policy>& pass, std::uint32_t inde
   const msd_pass_arguments& arguments = pass.arguments;
   const std::uint32_t* const known = pass.tables.differing_bits[pass.current] + index * limbs;
   const key_mask<limbs> key(arguments.key_low, arguments.key_high);
-  const std::uint32_t buffer = bucket.buffer_and_flags;  // without flags so far
+  const std::uint32_t buffer = bucket.buffer_and_flags;  // no flag is set yet
   std::uint32_t differing[limbs];
 #pragma unroll
   for (int l = 0; l < limbs; ++l) differing[l] = __ldcg(known + l) & key.limb[l];
   std::uint32_t digit_end = bit_length<limbs>(differing);
   if constexpr (limbs > 1) digit_end = (digit_end + radix_bits - 1) / radix_bits * radix_bits;
   if (threadIdx.x == 0) pass.tables.buckets[pass.current][index].buffer_and_flags |= msd_bucket::stays_in_place_flag;
-  if (digit_end <= arguments.key_low) return add_ordered_words(pass, bucket.begin, bucket.count, buffer);
+  if (digit_end <= arguments.key_low) return add_sorted_words(pass, bucket.begin, bucket.count, buffer);
   add_and_fill_bucket(pass, {bucket.begin, bucket.count, 0, 0, digit_end, buffer});
 }
 
@@ -78,7 +78,7 @@ __device__ void keep_bucket(const pass_context<Policy>& pass, std::uint32_t inde
 template <class Policy>
 __device__ __forceinline__ void scan_count_rows(std::uint32_t* count_rows, std::uint32_t row_total, std::uint32_t bin,
                                                 std::uint32_t offset) {
-  constexpr std::uint32_t at_once = Policy::is_ordered ? 32 : 1;
+  constexpr std::uint32_t at_once = Policy::keeps_order ? 32 : 1;
   for (std::uint32_t first = 0; first < row_total; first += at_once) {
     std::uint32_t counts[at_once];
 #pragma unroll
@@ -109,7 +109,7 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
     for (std::uint32_t r = 0; r < row_total; ++r) count[0] += __ldcg(count_rows + r * radix_bins + bin);
   }
   if constexpr (Policy::finds_heavy_keys) {
-    if (threadIdx.x == pass_threads - 1) pass.find_heavy_key(bucket, shared.prefetched_heavy_key);
+    if (threadIdx.x == pass_threads - 1) pass.find_heavy_key(bucket, shared.heavy_key_of_bucket);
   }
   // Rows are moved even if they have one digit, as the pass makes words of them.
   if (__syncthreads_or(!Policy::from_rows && bin < radix_bins && count[0] == bucket.count)) {
@@ -119,9 +119,9 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
   scan_bins<radix_bins, pass_threads>(begin, shared.warp_sums);
   begin[0] += bucket.begin;
   if (bin < radix_bins) scan_count_rows<Policy>(count_rows, row_total, bin, begin[0]);
-  const std::uint32_t output = next_buffer(bucket.buffer_and_flags);  // without flags so far
+  const std::uint32_t output = next_buffer(bucket.buffer_and_flags);  // no flag is set yet
   if (pass.digit_begin(bucket) <= pass.arguments.key_low) {
-    return add_ordered_words(pass, bucket.begin, bucket.count, output);
+    return add_sorted_words(pass, bucket.begin, bucket.count, output);
   }
   const std::uint32_t heavy_key_bin = pass.binning_of(bucket).heavy_key_bin();
   if (bin < radix_bins) {
@@ -147,7 +147,7 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
       }
       add_equal_words(pass, shared.bin_offset[heavy_key_bin], shared.histogram[0][heavy_key_bin], output);
     } else {
-      add_ordered_words(pass, shared.bin_offset[heavy_key_bin], shared.histogram[0][heavy_key_bin], output);
+      add_sorted_words(pass, shared.bin_offset[heavy_key_bin], shared.histogram[0][heavy_key_bin], output);
     }
   }
 }

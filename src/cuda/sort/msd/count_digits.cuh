@@ -68,7 +68,7 @@ __device__ void flush_counts(const pass_context<Policy>& pass, std::uint32_t til
       sum += shared.histogram[copy][bin];
       shared.histogram[copy][bin] = 0;
     }
-    if constexpr (Policy::is_ordered) pass.tables.tile_count_rows[std::uint64_t{tile} * radix_bins + bin] = sum;
+    if constexpr (Policy::keeps_order) pass.tables.tile_count_rows[std::uint64_t{tile} * radix_bins + bin] = sum;
     if (sum > 0) atomicAdd(pass.tables.count_rows[pass.current] + std::uint64_t{count_row} * radix_bins + bin, sum);
   } else if (threadIdx.x - radix_bins < Policy::limbs) {
     const std::uint32_t l = threadIdx.x - radix_bins;
@@ -86,7 +86,7 @@ template <class Policy>
 __device__ void count_digits_of_tiles(const pass_context<Policy>& pass) {
   msd_pass_shared& shared = pass.shared;
   const std::uint32_t tiles = __ldcg(&pass.tables.counters->tile_total[pass.current]);
-  if (blockIdx.x == 0 && threadIdx.x == 0) {  // the pass before, whose tables become the next one's, is over
+  if (blockIdx.x == 0 && threadIdx.x == 0) {  // the tables of the pass before become the next one's
     pass.tables.counters->bucket_total[pass.next] = pass.tables.counters->tile_total[pass.next] =
         pass.tables.counters->count_row_total[pass.next] = 0;
   }
@@ -113,7 +113,7 @@ __device__ void count_digits_of_tiles(const pass_context<Policy>& pass) {
       count_digits_of_tile<false>(pass, view, first, differing);
     }
     __syncthreads();
-    if (Policy::is_ordered || tile + 1 == tile_end || shared.prefetched_index != bucket_index) {
+    if (Policy::keeps_order || tile + 1 == tile_end || shared.prefetched_index != bucket_index) {
       flush_counts(pass, tile, bucket_index, view.count_row, differing);
     }
   }

@@ -92,7 +92,7 @@ constexpr std::size_t finish_shared_bytes() {
 
 template <int Limbs, payload_mode Payload, finish_method Method>
 struct staged_group {
-  static constexpr bool is_ordered = is_stable(Payload);
+  static constexpr bool keeps_order = is_stable(Payload);
   static constexpr int items = finish_items;
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
   using word = sort_word<Limbs>;
@@ -106,7 +106,7 @@ struct staged_group {
 
   /// Position in the group of the thread's k-th word. Where the order is kept, a warp has neighbouring words.
   __device__ __forceinline__ std::uint32_t position(int k) const {
-    if constexpr (is_ordered) {
+    if constexpr (keeps_order) {
       return (threadIdx.x / 32 * items + k) * 32 + threadIdx.x % 32;
     } else {
       return k * finish_threads + threadIdx.x;
@@ -120,7 +120,7 @@ struct staged_group {
 
   __device__ __forceinline__ void stage(std::uint32_t to, const word& w, std::uint32_t position) const {
     staged[to] = w;
-    if constexpr (is_ordered) positions[to] = static_cast<std::uint16_t>(position);
+    if constexpr (keeps_order) positions[to] = static_cast<std::uint16_t>(position);
   }
 
   /// A word with its position in the group, which decides between equal keys where the order is kept.
@@ -138,13 +138,13 @@ struct staged_group {
   };
 
   __device__ __forceinline__ positioned_word staged_word(std::uint32_t i) const {
-    if constexpr (is_ordered) return {staged[i], positions[i]};
+    if constexpr (keeps_order) return {staged[i], positions[i]};
     return {staged[i], 0};
   }
 
   __device__ __forceinline__ bool is_before(const positioned_word& a, const positioned_word& b) const {
     const word_order order = compare_words(a.value, b.value, key);
-    return order == word_order::less || (is_ordered && order == word_order::equal && a.position < b.position);
+    return order == word_order::less || (keeps_order && order == word_order::equal && a.position < b.position);
   }
 
   __device__ __forceinline__ void sort_pair(positioned_word& a, positioned_word& b) const {
@@ -194,7 +194,7 @@ struct staged_group {
     std::uint32_t words_before = 0;
     for (std::uint32_t i = 0; i < size; ++i) {
       const positioned_word other = staged_word(begin + i);
-      words_before += is_before(other, own) || (!is_ordered && i < lane && !is_before(own, other)) ? 1 : 0;
+      words_before += is_before(other, own) || (!keeps_order && i < lane && !is_before(own, other)) ? 1 : 0;
     }
     __syncwarp();
     if (lane < size) stage(begin + words_before, own.value, own.position);

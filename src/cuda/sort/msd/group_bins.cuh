@@ -101,7 +101,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
                                              bool by_range) {
   const range_digit digit = by_range ? digit_of_range(group, words, a, digit_end) : highest_digit(a, digit_end);
   finish_shared<Limbs, Method>& s = *group.shared;
-  constexpr bool is_ordered = is_stable(Payload);
+  constexpr bool keeps_order = is_stable(Payload);
   constexpr std::uint32_t largest_bin = Method == finish_method::bins ? most_words_of_bin : most_words_by_warp;
   const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
   const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;
@@ -115,20 +115,21 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
     most = max(most, r);
   }
   if (threadIdx.x == 0) s.hot_bin_total = s.long_run_total = 0;
-  const bool has_hot_bins = __syncthreads_or(most >= largest_bin) != 0 && (is_ordered || !bins_have_one_key);
+  const bool has_hot_bins = __syncthreads_or(most >= largest_bin) != 0 && (keeps_order || !bins_have_one_key);
   if (Method == finish_method::bins && has_hot_bins) return false;
   scan_group_bins(group);
   __syncthreads();
   if constexpr (Method == finish_method::hot_bins) {
     if (has_hot_bins) return sort_hot_bins(group, words, digit, rank);
   }
+  // opaque() keeps the compiler from holding 9 digits in registers across the scan: computing them again is cheaper.
   const range_digit again{{digit.field.limb, opaque(digit.field.shift), digit.field.mask}, digit.least};
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
     if (group.position(k) >= group.count) continue;
     group.stage((s.bins[digit_of(words[k], again)] & lower_half_mask) + rank.get(k), words[k], group.position(k));
   }
-  if (bins_have_one_key && !is_ordered) return true;
+  if (bins_have_one_key && !keeps_order) return true;
   __syncthreads();
   group.sort_runs();
   return true;

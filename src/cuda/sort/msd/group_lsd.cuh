@@ -56,7 +56,7 @@ __device__ __forceinline__ void sort_by_lsd(const staged_group<Limbs, Payload, M
 #pragma unroll
       for (int w = 0; w < warps; ++w) {
         warp_bin& of_warp = warp_bins[w * bins + threadIdx.x];
-        of_warp.lanes = begin[0];
+        of_warp.lanes_or_begin = begin[0];
         begin[0] += of_warp.count;
       }
     }
@@ -66,7 +66,7 @@ __device__ __forceinline__ void sort_by_lsd(const staged_group<Limbs, Payload, M
 #pragma unroll
     for (int k = 0; k < items; ++k) {
       const std::uint32_t b = bin(k);
-      const std::uint32_t to = rank.get(k) + own_bins[b].lanes + s.lsd_begin[b];
+      const std::uint32_t to = rank.get(k) + own_bins[b].lanes_or_begin + s.lsd_begin[b];
       if (to >= group.count) continue;
       group.staged[to] = words[k];
       if constexpr (has_values) group.positions[to] = static_cast<std::uint16_t>(positions.get(k));

@@ -83,9 +83,9 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
                                               const packed_numbers<finish_items>& rank) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool is_ordered = is_stable(Payload);
+  constexpr bool keeps_order = is_stable(Payload);
   finish_shared<Limbs, Method>& s = *group.shared;
-  constexpr std::uint32_t most = is_ordered ? most_ordered_hot_bins<Limbs, Payload> : most_hot_bins;
+  constexpr std::uint32_t most = keeps_order ? most_ordered_hot_bins<Limbs, Payload> : most_hot_bins;
   if (s.hot_bin_total > most) return false;
   const auto bin_entry = [&](const word& w) { return s.bins[digit_of(w, digit)]; };
   // The heavy key of a hot bin is that of the word that came to it 17th: a frequent key is as likely there as anywhere.
@@ -97,9 +97,9 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
   }
   __syncthreads();
   // Ranks are in the word's bin, or, marked, among the hot bin's words before or behind its heavy key.
-  constexpr std::uint32_t is_less = 1U << 13;
-  constexpr std::uint32_t is_greater = 1U << 14;
-  static_assert(group_words <= is_less);
+  constexpr std::uint32_t less_mark = 1U << 13;
+  constexpr std::uint32_t greater_mark = 1U << 14;
+  static_assert(group_words <= less_mark);
   packed_numbers<items> marked_rank;
 #pragma unroll
   for (int k = 0; k < items; ++k) {
@@ -108,8 +108,8 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
     if (h > 0) {
       const word_order order = compare_words(words[k], s.heavy_words[h - 1], group.key);
       hot_bin& hot = s.hot_bins[h - 1];
-      if (order == word_order::less) r = is_less | atomicAdd(&hot.words_before, 1U);
-      if (order == word_order::greater) r = is_greater | atomicAdd(&hot.words_after, 1U);
+      if (order == word_order::less) r = less_mark | atomicAdd(&hot.words_before, 1U);
+      if (order == word_order::greater) r = greater_mark | atomicAdd(&hot.words_after, 1U);
     }
     marked_rank.set(k, r);
   }
@@ -127,9 +127,9 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
   }
   if (__syncthreads_or(is_too_long) != 0) return false;
   packed_numbers<items> equal_rank;
-  if constexpr (is_ordered) {
+  if constexpr (keeps_order) {
     const auto hot_bin_of = [&](int k) {
-      if (group.position(k) >= group.count || (marked_rank.get(k) & (is_less | is_greater)) != 0) return no_bin;
+      if (group.position(k) >= group.count || (marked_rank.get(k) & (less_mark | greater_mark)) != 0) return no_bin;
       const std::uint32_t h = bin_entry(words[k]) >> upper_half;
       return h == 0 ? no_bin : h - 1;
     };
@@ -141,17 +141,17 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
     const std::uint32_t entry = bin_entry(words[k]);
     const std::uint32_t h = entry >> upper_half;
     const std::uint32_t r = marked_rank.get(k);
-    if (h == 0 || (r & is_less) != 0) {
-      group.stage((entry & lower_half_mask) + (r & ~is_less), words[k], group.position(k));
-    } else if ((r & is_greater) != 0) {
+    if (h == 0 || (r & less_mark) != 0) {
+      group.stage((entry & lower_half_mask) + (r & ~less_mark), words[k], group.position(k));
+    } else if ((r & greater_mark) != 0) {
       const std::uint32_t end = s.bins[digit_of(words[k], digit) + 1] & lower_half_mask;
-      group.stage(end - 1 - (r & ~is_greater), words[k], group.position(k));
-    } else if constexpr (is_ordered) {
+      group.stage(end - 1 - (r & ~greater_mark), words[k], group.position(k));
+    } else if constexpr (keeps_order) {
       const std::uint32_t begin = (entry & lower_half_mask) + s.hot_bins[h - 1].words_before;
       group.stage(begin + equal_rank.get(k), words[k], group.position(k));
     }
   }
-  if constexpr (!is_ordered) stage_copies(group);
+  if constexpr (!keeps_order) stage_copies(group);
   __syncthreads();
   group.sort_runs();
   return true;

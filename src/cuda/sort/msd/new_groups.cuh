@@ -11,8 +11,8 @@ constexpr std::uint32_t group_flags(std::uint32_t count, std::uint32_t buffer) {
 
 /// Adds words in their final order as groups that are only copied. None are added for words in the output buffer.
 template <class Policy>
-__device__ void add_ordered_words(const pass_context<Policy>& pass, std::uint32_t begin, std::uint32_t count,
-                                  std::uint32_t buffer) {
+__device__ void add_sorted_words(const pass_context<Policy>& pass, std::uint32_t begin, std::uint32_t count,
+                                 std::uint32_t buffer) {
   if (pass.arguments.buffers[buffer] == pass.arguments.output) return;
   const std::uint32_t pieces = (count - 1) / group_words + 1;
   if (threadIdx.x == 0) pass.shared.new_index = atomicAdd(&pass.tables.counters->group_total, pieces);
@@ -98,8 +98,8 @@ __device__ void add_merged_groups(const pass_context<Policy>& pass, const msd_bu
   }
   __syncthreads();
   if (!is_group) return;
-  // The bins that share the highest bits of the group's bins are an aligned power of two. A group of less than two
-  // thirds of them would leave too many of the finishing kernel's bins empty.
+  // The group's bins have some highest bits in common. All bins with these highest bits are a power of two of bins. A
+  // group of less than two thirds of them would leave too many of the finishing kernel's bins empty.
   const std::uint32_t merged_bins = end - bin;
   const std::uint32_t aligned_bins = 1U << (32 - __clz(static_cast<int>(bin ^ (end - 1))));
   const std::uint32_t by_range = 2 * aligned_bins > 3 * merged_bins ? msd_group::bins_by_range_flag : 0;

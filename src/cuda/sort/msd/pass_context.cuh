@@ -21,7 +21,7 @@ struct msd_pass_shared {
   std::uint32_t new_group_total;
   std::uint32_t prefetched_index;  ///< index of the bucket of the tile that the block takes next
   msd_bucket prefetched_bucket;
-  sampled_heavy_key prefetched_heavy_key;
+  sampled_heavy_key heavy_key_of_bucket;
 };
 
 template <int Limbs, payload_mode Payload>
@@ -75,16 +75,16 @@ struct pass_context {
     const msd_bucket bucket = tables.buckets[current][index];
     shared.prefetched_index = index;
     shared.prefetched_bucket = bucket;
-    if constexpr (Policy::finds_heavy_keys) find_heavy_key(bucket, shared.prefetched_heavy_key);
+    if constexpr (Policy::finds_heavy_keys) find_heavy_key(bucket, shared.heavy_key_of_bucket);
   }
 
   static __device__ std::uint32_t tiles_of(std::uint32_t count) { return (count - 1) / Policy::tile_words + 1; }
   static __device__ std::uint32_t count_rows_of(std::uint32_t count) {
-    return Policy::is_ordered ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
+    return Policy::keeps_order ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
   }
 
   /// Bits of a bucket's digit: 8, or fewer in the second pass over words of one limb. There the digit has only as many
-  /// bits as split the bucket into groups. With more bits, several small buckets would be merged into each group, and
+  /// bits as split the bucket into groups. With more bits, several small bins would be merged into each group, and
   /// the bins that finish such a group are unevenly filled: 2^24 keys took 0.42 ms that way and take 0.33 ms this way.
   __device__ std::uint32_t digit_bits(std::uint32_t count) const {
     constexpr std::uint32_t least = 4;
@@ -117,7 +117,7 @@ struct pass_context {
             buffer,
             static_cast<word*>(const_cast<void*>(arguments.buffers[next_buffer(buffer)])),
             min(bucket.count - words_before, Policy::tile_words),
-            bucket.first_count_row + (Policy::is_ordered ? tiles_before / chunk_tiles : 0),
+            bucket.first_count_row + (Policy::keeps_order ? tiles_before / chunk_tiles : 0),
             binning_of(bucket),
             bucket.omits_heavy_key()};
   }
@@ -149,7 +149,8 @@ struct pass_context {
     }
   }
 
-  /// The bins of the bucket whose heavy key was looked for last.
+  /// The bins of a bucket. Before the call, prefetch_bucket or find_heavy_key must have looked for this bucket's heavy
+  /// key, and a barrier must have passed since.
   __device__ pass_binning<Policy> binning_of(const msd_bucket& bucket) const {
     pass_binning<Policy> binning;
     binning.digit = digit_of_bucket(bucket);
@@ -157,10 +158,10 @@ struct pass_context {
       const key_mask<Policy::limbs> key(arguments.key_low);
 #pragma unroll
       for (int i = 0; i < Policy::limbs; ++i) {
-        binning.heavy_least.limb[i] = shared.prefetched_heavy_key.limb[i] & key.limb[i];
-        binning.heavy_most.limb[i] = shared.prefetched_heavy_key.limb[i] | ~key.limb[i];
+        binning.heavy_least.limb[i] = shared.heavy_key_of_bucket.limb[i] & key.limb[i];
+        binning.heavy_most.limb[i] = shared.heavy_key_of_bucket.limb[i] | ~key.limb[i];
       }
-      const bool has_heavy_key = shared.prefetched_heavy_key.is_found &&
+      const bool has_heavy_key = shared.heavy_key_of_bucket.is_found &&
                                  digit_of(binning.heavy_least, binning.digit) <= binning.last_digit_beside_heavy_key;
       binning.last_digit = has_heavy_key ? binning.last_digit_beside_heavy_key : radix_bins - 1;
       binning.heavy_key_step = has_heavy_key ? 1 : 0;

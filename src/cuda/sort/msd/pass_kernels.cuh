@@ -62,13 +62,13 @@ __global__ void __launch_bounds__(pass_threads)
 /// Only passes that keep the order of equal keys have this phase.
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads)
-    scan_chunks(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+    msd_scan_chunks(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
   scan_counts_of_chunks(context_of<Policy>(a, pass_number));
 }
 
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads, 2)
-    scatter_tiles(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+    msd_scatter_tiles(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
   scatter_words_of_tiles(context_of<Policy>(a, pass_number));
 }
 

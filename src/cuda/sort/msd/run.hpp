@@ -5,7 +5,7 @@
 #include "cuda/sort/words/word_sort.hpp"
 
 // MSD radix sort (He et al. 2007, section 4.1), steered by the device: passes split the buckets that are too large for
-// shared memory, then groups of small buckets are finished there. The host knows neither the buckets nor the number of
+// shared memory, then groups of small bins are finished there. The host knows neither the buckets nor the number of
 // passes.
 namespace sheaf::cuda {
 

@@ -21,12 +21,12 @@ __device__ __forceinline__ void compute_bin_offsets(const pass_context<Policy>& 
   std::uint32_t begin[1] = {};
   std::uint32_t output_begin = 0;
   if (bin < radix_bins) {
-    if constexpr (Policy::is_ordered) {
+    if constexpr (Policy::keeps_order) {
       output_begin = __ldcg(pass.tables.tile_count_rows + std::uint64_t{tile} * radix_bins + bin);
 #pragma unroll
       for (int w = 0; w < pass_warps; ++w) {
         warp_bin& of_warp = warp_bins[w * radix_bins + bin];
-        of_warp.lanes = count[0];
+        of_warp.lanes_or_begin = count[0];
         count[0] += of_warp.count;
       }
     } else {
@@ -41,9 +41,9 @@ __device__ __forceinline__ void compute_bin_offsets(const pass_context<Policy>& 
   scan_bins<radix_bins, pass_threads>(begin, pass.shared.warp_sums);
   if (bin >= radix_bins) return;
   pass.shared.bin_offset[bin] = output_begin - begin[0];
-  if constexpr (Policy::is_ordered) {
+  if constexpr (Policy::keeps_order) {
 #pragma unroll
-    for (int w = 0; w < pass_warps; ++w) warp_bins[w * radix_bins + bin].lanes += begin[0];
+    for (int w = 0; w < pass_warps; ++w) warp_bins[w * radix_bins + bin].lanes_or_begin += begin[0];
   } else {
     pass.shared.histogram[0][bin] = begin[0];
   }
@@ -114,7 +114,7 @@ __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, 
       for (int l = 0; l < Policy::limbs; ++l) words[k].limb[l] = ~0U;
     }
   }
-  if constexpr (Policy::is_ordered) {
+  if constexpr (Policy::keeps_order) {
     for (int i = threadIdx.x; i < pass_warps * radix_bins; i += pass_threads) warp_bins[i] = {0, 0};
   } else {
     if (threadIdx.x < radix_bins) histogram[threadIdx.x] = 0;
@@ -123,7 +123,7 @@ __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, 
   const auto bin = [&](int k) { return IsFull || k * 32 < words_left ? view.binning.bin_of(words[k]) : no_bin; };
   packed_numbers<items> rank;
   warp_bin* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
-  if constexpr (Policy::is_ordered) {
+  if constexpr (Policy::keeps_order) {
     rank_in_warp<items, radix_bins, IsFull>(bin, own_bins, rank);
   } else {
     rank_unordered<items, radix_bins, IsFull>(bin, histogram, rank);
@@ -134,7 +134,7 @@ __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, 
 #pragma unroll
   for (int k = 0; k < items; ++k) {
     const std::uint32_t b = bin(k);
-    if (IsFull || b < radix_bins) rank.add(k, Policy::is_ordered ? own_bins[b].lanes : histogram[b]);
+    if (IsFull || b < radix_bins) rank.add(k, Policy::keeps_order ? own_bins[b].lanes_or_begin : histogram[b]);
   }
   __syncthreads();
 #pragma unroll

@@ -13,8 +13,8 @@ namespace sheaf::cuda {
 /// kernel finishes all of them, which saves a launch of 2 to 4 us.
 constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
 
-/// Most words of neighbouring buckets that are merged to one group. For 2^16 keys of 4 bytes with values of 4 bytes,
-/// 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
+/// Most words of neighbouring small bins that are merged into one group. For 2^16 keys of 4 bytes with values of 4
+/// bytes, 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
 constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
 
 /// True for lists of keys of 4 bytes that may be left to onesweep. They are so long that the look at a sample of them,
@@ -50,8 +50,8 @@ class msd_scratch_layout {
       differing_bits_[i] = take(buckets * limbs * sizeof(std::uint32_t));
     }
     tile_count_rows_ = take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
-    // The new buckets among a bucket's bins cut its small bins into runs, one more than there are new buckets. Any two
-    // neighbouring groups of a run have more than most_merged_words words together.
+    // The new buckets among a bucket's bins cut its small bins into stretches, one more than there are new buckets. Any
+    // two neighbouring groups of a stretch have more than most_merged_words words together.
     const std::uint64_t groups = 2 * (count / most_merged_words(count) + buckets * (1 + passes)) + 2;
     groups_ = take(groups * sizeof(msd_group));
     hot_groups_ = take(groups * sizeof(msd_group));

@@ -26,7 +26,7 @@ constexpr std::uint32_t pass_tile_words = pass_threads* pass_items<Limbs>;
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;
 static_assert(group_words == finish_threads * finish_items);
-/// Mean number of words of random buckets, of which few are then so uneven that they exceed group_words.
+/// Mean size of bins that passes aim at: with random keys, few bins of this mean size exceed group_words.
 constexpr std::uint32_t mean_full_group_words = 4300;
 
 /// More than group_words neighbouring words that an MSD pass splits by one digit of their keys. All their keys agree
@@ -42,8 +42,8 @@ struct msd_bucket {
   __device__ std::uint32_t buffer() const { return buffer_and_flags & buffer_mask; }
   /// True where all words have one digit, so that this pass moves nothing.
   __device__ bool stays_in_place() const { return (buffer_and_flags & stays_in_place_flag) != 0; }
-  /// True where words that equal the heavy key are not moved but for one in group_words. The finishing kernel repeats
-  /// it.
+  /// True where words with the heavy key are not written, except at output indices that are multiples of group_words.
+  /// The finishing kernels fill in the rest.
   __device__ bool omits_heavy_key() const { return (buffer_and_flags & omits_heavy_key_flag) != 0; }
 
   static constexpr std::uint32_t buffer_mask = 0xff;
@@ -92,7 +92,8 @@ struct msd_tables {
   /// Rows of radix_bins digit counts, which scan_digit_counts turns into offsets in the output. A bucket has one row,
   /// or one for each chunk where the order is kept.
   std::uint32_t* count_rows[2];
-  std::uint32_t* tile_count_rows;    ///< a count row for each tile, which scan_chunks turns into offsets; ordered only
+  std::uint32_t*
+      tile_count_rows;  ///< a count row for each tile, which scan_chunks turns into offsets; stable sorts only
   std::uint32_t* differing_bits[2];  ///< a mask for each bucket and limb: the bits in which two of its words differ
   msd_group* groups;
   msd_group* hot_groups;  ///< groups with hot bins, which the first finishing kernel leaves to the second
@@ -103,10 +104,10 @@ struct msd_pass_arguments {
   const void* values[3];   ///< values in arrays of their own, likewise; a null input stands for row numbers
   msd_tables tables;
   std::uint32_t count;
-  std::uint32_t most_merged_words;  ///< most words of neighbouring buckets that are merged to one group
+  std::uint32_t most_merged_words;  ///< most words of neighbouring small bins that are merged into one group
   std::uint32_t key_low;            ///< the key's lowest bit
   std::uint32_t key_high;           ///< first bit above the key
-  const void* output;  ///< where the sort's words go: words in order there need no copy; null: to other places
+  const void* output;  ///< the output, if it is an array of words: sorted words that are there need no copy; else null
   word_source rows;    ///< where the first pass finds the limbs of a row's word, if it reads rows
   key_transform transform;
 };
