@@ -200,7 +200,7 @@ TEST_F(Cli, UsageErrorsAreNamed) {
   expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2,
                  "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
   expect_failure("plan gather --count 1 --table 1 --bytes 4 --duplicates last", 2,
-                 "sheaf plan: --duplicates is for scatter");
+                 "sheaf plan: --duplicates is for scatter\nTry: sheaf plan --help");
 }
 
 TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
