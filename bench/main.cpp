@@ -40,7 +40,7 @@ bool passes(const options& o, const planned_row& row) {
 
 std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
   std::vector<planned_row> rows;
-  for (const problem& p : problems_of(o.sweep)) {
+  for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
     planned_row row =
         planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
                 contenders_of(ctx, p, o.rows, arrays));

@@ -25,6 +25,7 @@ struct raw_options {
   std::string log2_sizes;
   std::vector<std::uint64_t> sizes;
   std::vector<std::string> primitives;
+  std::vector<std::string> rows;
   std::deque<given_list> lists;  ///< a deque, because options keep references to texts
   std::vector<std::string> figures;
   std::vector<std::string> compared_files;
@@ -48,6 +49,7 @@ void interpret(const raw_options& raw, options& parsed) {
     parsed.sweep.entries.clear();
     for (const std::string& name : raw.primitives) parsed.sweep.entries.push_back(&primitives::entry_named(name));
   }
+  for (const std::string& row : raw.rows) parsed.named_rows.push_back(primitives::parse_problem(row));
   for (const given_list& list : raw.lists) {
     if (!list.texts.empty()) list.option->read(parsed.sweep, list.texts);
   }
@@ -190,6 +192,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
       "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
       "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2\n"
+      "          sheaf-bench --rows scatter/uniform/r16/u32+last/n=1048576,split/zipf:b11/r8/k32/n=1048576\n"
       "          sheaf-bench --compare before.json after.json");
   app.footer(
       "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
@@ -199,6 +202,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--primitives", raw.primitives, names_of_entries() + "; this and the lists below replace the set's")
       ->delimiter(',');
   add_lists(app, raw);
+  app.add_option("--rows", raw.rows, "rows by name, without the contender, in place of a set")->delimiter(',');
   app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);

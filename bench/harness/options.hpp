@@ -20,6 +20,7 @@ namespace sheaf::bench {
 
 struct options {
   bench::sweep sweep;
+  std::vector<problem> named_rows;  ///< rows asked for by name, in place of the sweep's
   std::optional<std::regex> filter;
   row_options rows;
   timing_limits limits;

@@ -43,7 +43,9 @@ std::vector<contender> gathers(const context& ctx, const problem& p, const works
   return mover("plain_loop", gather(p.record_bytes, p.index), ctx, arrays, [] {});
 }
 
+// It lets any writer win.
 std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.duplicates == duplicates::last) return {};
   return mover("plain_loop", scatter(p.record_bytes, p.index), ctx, arrays, [] {});
 }
 

@@ -48,7 +48,9 @@ std::vector<contender> gathers(const context& ctx, const problem& p, const works
   return mover("thrust", gather(p.record_bytes, p.index), ctx, arrays, [ctx] { wait(ctx); });
 }
 
+// It lets any writer win.
 std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.duplicates == duplicates::last) return {};
   return mover("thrust", scatter(p.record_bytes, p.index), ctx, arrays, [ctx] { wait(ctx); });
 }
 

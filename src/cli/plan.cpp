@@ -9,23 +9,11 @@
 #include <sheaf/plan.hpp>
 
 #include "cli/command.hpp"
+#include "jobs/generated/job.hpp"
 #include "primitives/entries/entry.hpp"
 
 namespace sheaf::cli {
 namespace {
-
-constexpr const char* footer =
-    "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
-    "machine).\n\n"
-    "Example: a scatter of a hundred million records of 16 bytes at random places of a table of the same size\n"
-    "  sheaf plan scatter --count 100000000 --table 100000000 --bytes 16 --pattern random\n"
-    "A split of as many records by the 11 bits from bit 5 on\n"
-    "  sheaf plan split --count 100000000 --bytes 16 --key 5:11\n"
-    "A sort of as many records of 100 bytes by their first 10, and of 64-bit keys with values of 4 and of 16 bytes\n"
-    "  sheaf plan sort_records --count 100000000 --bytes 100 --key 0:10\n"
-    "  sheaf plan sort_pairs --count 100000000 --key-bytes 8 --bytes 4 --bytes 16\n"
-    "A row of the benchmark\n"
-    "  sheaf plan gather/permutation/r8/u32/n=268435456";
 
 using primitives::entries;
 using primitives::entry;
@@ -161,6 +149,16 @@ void add_fields(CLI::App& subcommand, plan_command& o) {
   }
 }
 
+// One example for each entry.
+std::string footer() {
+  std::string text =
+      "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
+      "machine).\n\nExamples:\n";
+  for (const entry* const e : entries()) text += fmt::format("  sheaf plan {} {}\n", e->name, e->example);
+  const jobs::sample& row = jobs::jobs().front()->samples.front();
+  return text + fmt::format("A row of sheaf-bench, whose name says all of it:\n  sheaf plan {}/n=1048576", row.name);
+}
+
 std::string names_of_entries() {
   std::string names;
   for (const entry* const e : entries()) names += fmt::format("{}, ", e->name);
@@ -176,7 +174,7 @@ void add_plan(CLI::App& app) {
   subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
   add_fields(*subcommand, *options);
   options->common.add_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(footer());
   subcommand->callback([options] { run(*options); });
 }
 

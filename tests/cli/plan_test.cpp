@@ -1,5 +1,6 @@
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,20 @@ TEST_F(CliPlan, NamesEveryPrimitiveAndOptionInItsHelp) {
     for (const primitives::field_use& use : e->fields) {
       EXPECT_NE(help.out.find(use.field->option), std::string::npos) << use.field->option;
     }
+  }
+}
+
+TEST_F(CliPlan, TakesTheExampleOfEveryPrimitive) {
+  const std::string help = run_sheaf(folder, "plan --help").out;
+  for (const primitives::entry* const e : primitives::entries()) {
+    const std::string arguments = fmt::format("plan {} {}", e->name, e->example);
+    EXPECT_NE(help.find("\n  sheaf " + arguments + "\n"), std::string::npos) << help;
+    const program_result result = run_sheaf(folder, arguments + " --json --backend cpu");
+    ASSERT_EQ(result.code, 0) << result.err;
+    const auto plan = nlohmann::json::parse(result.out);
+    EXPECT_EQ(plan["primitive"], e->name);
+    EXPECT_EQ(plan["count"], 100000000);
+    EXPECT_FALSE(plan["choice"].is_null()) << arguments;
   }
 }
 

@@ -36,6 +36,7 @@ struct entry {
   std::string_view name;    ///< "split_gather_index"
   std::string_view family;  ///< folder of its variants in a backend: "split"
   std::span<const field_use> fields;
+  std::string_view example;     ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
   bool writes_index = false;  ///< the output is a list of record numbers
 
   row_words (*write)(const problem_spec& p);
@@ -64,7 +65,7 @@ const entry& entry_of(const problem_spec& p);
 std::vector<std::string_view> families();
 std::vector<const entry*> entries_of(std::string_view family);
 
-/// "cheapest of the variants that may be chosen", or null where none can run.
+/// The cheapest of the variants that may be chosen, or null where none can run.
 const variant_estimate* cheapest(std::span<const variant_estimate> estimates) noexcept;
 
 /// An option on a command line, and the text of each time that it was given.

@@ -35,6 +35,7 @@ std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind back
 extern const entry gather_entry{.name = "gather",
                                 .family = "movement",
                                 .fields = taken,
+                                .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
                                 .write = write,
                                 .read = read,
                                 .text = movement_text,

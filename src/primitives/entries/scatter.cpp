@@ -44,15 +44,17 @@ std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind back
 
 }  // namespace
 
-extern const entry scatter_entry{.name = "scatter",
-                                 .family = "movement",
-                                 .fields = taken,
-                                 .write = write,
-                                 .read = read,
-                                 .text = movement_text,
-                                 .facts = movement_facts,
-                                 .explain = explain,
-                                 .estimates = estimates,
-                                 .he2007_seconds = he2007_seconds_of_scatter};
+extern const entry scatter_entry{
+    .name = "scatter",
+    .family = "movement",
+    .fields = taken,
+    .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random --duplicates last",
+    .write = write,
+    .read = read,
+    .text = movement_text,
+    .facts = movement_facts,
+    .explain = explain,
+    .estimates = estimates,
+    .he2007_seconds = he2007_seconds_of_scatter};
 
 }  // namespace sheaf::primitives

@@ -75,14 +75,16 @@ std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind back
 
 }  // namespace
 
-extern const entry scatter_reduce_entry{.name = "scatter_reduce",
-                                        .family = "reduce",
-                                        .fields = taken,
-                                        .write = write,
-                                        .read = read,
-                                        .text = movement_text,
-                                        .facts = movement_facts,
-                                        .explain = explain,
-                                        .estimates = estimates};
+extern const entry scatter_reduce_entry{
+    .name = "scatter_reduce",
+    .family = "reduce",
+    .fields = taken,
+    .example = "--count 100000000 --table 1000000 --type f64 --op max --pattern skewed",
+    .write = write,
+    .read = read,
+    .text = movement_text,
+    .facts = movement_facts,
+    .explain = explain,
+    .estimates = estimates};
 
 }  // namespace sheaf::primitives
