@@ -72,6 +72,18 @@ TEST(Entries, PredictWhatTheirCallsExplain) {
   }
 }
 
+TEST(Entries, PriceAllStepsOfASplitInSeveralCategories) {
+  const context ctx = context::cpu(2);
+  const problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s65536/r100/k32/n=1048576");
+  const problem_spec numbers = primitives::parse_problem("split/uniform:b8/r4/k32/n=1048576");
+  const variant_estimate all = *entry_of(p).explain(ctx, p, {}).choice();
+  EXPECT_GT(all.seconds, entry_of(numbers).explain(ctx, numbers, {}).choice()->seconds);
+  double sum = 0;
+  for (const cost_term& term : all.terms) sum += term.seconds;
+  EXPECT_NEAR(sum, all.seconds, 1e-12);
+  EXPECT_EQ(all.terms.back().what, std::string("gather"));
+}
+
 TEST(Entries, PriceEveryCallOfASplitByManyBits) {
   const context ctx = context::cpu(2);
   const problem_spec once = primitives::parse_problem("split/uniform:b32/r12/own/n=1048576");

@@ -147,6 +147,8 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("split_gather_index/uniform:b8/r4/own/n=1", "'own' is not an array of keys: k32 or k64");
   expect_refused("split_gather_index/uniform:b8/r5/k32/n=1",
                  "'k32' is not of an index, whose entries have 4 or 8 bytes");
+  expect_refused("multi_split/uniform:b8/r4/k32/n=1", "'uniform:b8' is not a distribution, bits and records");
+  expect_refused("multi_split/uniform:b8:s9/r4/k64/n=1", "'k64' is not the width of a category: k32");
   expect_refused("sort_keys/uniform/r4/x32/n=1", "character 22: 'x32' is not a type of keys: u32, i64, f32, bytes10");
   expect_refused("sort_keys/uniform/r4/u33/n=1", "'u33' is not a type of keys");
   expect_refused("sort_keys/uniform/r4/u64/n=1", "'u64' is not a key of 4 bytes");

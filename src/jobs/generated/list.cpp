@@ -9,6 +9,7 @@ extern const job split_job;
 extern const job split_unstable_job;
 extern const job split_gather_index_job;
 extern const job split_scatter_index_job;
+extern const job multi_split_job;
 extern const job scatter_reduce_job;
 extern const job sort_keys_job;
 extern const job sort_pairs_job;
@@ -23,6 +24,7 @@ std::span<const job* const> jobs() {
       &split_unstable_job,
       &split_gather_index_job,
       &split_scatter_index_job,
+      &multi_split_job,
       &scatter_reduce_job,
       &sort_keys_job,
       &sort_pairs_job,

@@ -9,6 +9,7 @@ extern const entry split_entry;
 extern const entry split_unstable_entry;
 extern const entry split_gather_index_entry;
 extern const entry split_scatter_index_entry;
+extern const entry multi_split_entry;
 extern const entry scatter_reduce_entry;
 extern const entry sort_keys_entry;
 extern const entry sort_pairs_entry;
@@ -23,6 +24,7 @@ std::span<const entry* const> entries() {
       &split_unstable_entry,
       &split_gather_index_entry,
       &split_scatter_index_entry,
+      &multi_split_entry,
       &scatter_reduce_entry,
       &sort_keys_entry,
       &sort_pairs_entry,

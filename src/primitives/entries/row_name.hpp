@@ -17,6 +17,7 @@
 //   scatter/uniform/r16/u32+last/n=65536             the last writer wins
 //   scatter_reduce/uniform:s1024/r4/u32+f32/n=65536  "u32+f32+unordered" where the order of additions is free
 //   split/uniform:b8/r8/own/n=65536                  keys in the records; "k32" and "k64" in an array of their own
+//   multi_split/uniform:b8:s1024/r8/k32/n=65536      65536 memberships of 1024 records in 2^8 categories
 //   sort_pairs/uniform/r16/u64/n=65536               values of 16 bytes, keys of 64 bits
 //   sort_keys/few:b8-15/r4/u32/n=65536               bits 8 to 15 decide
 namespace sheaf::primitives {
