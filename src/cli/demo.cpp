@@ -39,7 +39,7 @@ void print_latest(const jobs::demo_result& result) {
   if (result.rows.empty()) {
     fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s; what passes it came out of a cache\n\n",
                result.backend, result.device, result.copy_bytes_per_second / 1e9);
-    fmt::print("{:<62} {:<20} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
+    fmt::print("{:<65} {:<18} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
                "predicted", "answer");
     return;
   }
@@ -47,7 +47,7 @@ void print_latest(const jobs::demo_result& result) {
   if (result.rows.size() == 1 || result.rows[result.rows.size() - 2].family != row.family) {
     fmt::print("{}\n", row.family);
   }
-  fmt::print("  {:<60} {:<20} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant,
+  fmt::print("  {:<63} {:<18} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant,
              jobs::shown_time(row.seconds), row.bytes_per_second() / 1e9, result.share(row) * 100,
              jobs::shown_time(row.predicted_seconds),
              row.mistakes == 0 ? std::string("right") : fmt::format("WRONG: {} mistakes", row.mistakes));
