@@ -20,14 +20,6 @@ index_span workspace::index(std::uint64_t copy) const {
   return {at(copy, jobs::places::index).data, problem_.count, problem_.index};
 }
 
-const_values workspace::source_values(std::uint64_t copy) const {
-  return {source(copy).data, problem_.count, problem_.value};
-}
-
-values workspace::target_values(std::uint64_t copy) const {
-  return {target(copy).data, problem_.indexed_count(), problem_.value};
-}
-
 std::byte* workspace::scratch(std::uint64_t bytes) const {
   if (scratch_.size() < bytes) {
     scratch_ = {};

@@ -5,7 +5,6 @@
 #include <sheaf/context.hpp>
 #include <sheaf/memory.hpp>
 #include <sheaf/records.hpp>
-#include <sheaf/scatter_reduce.hpp>
 
 #include "bench/harness/problem.hpp"
 #include "jobs/generated/arrays.hpp"
@@ -30,8 +29,6 @@ class workspace {
   const_records keys(std::uint64_t copy) const { return at(copy, jobs::places::index); }
   records target(std::uint64_t copy) const { return at(copy, jobs::places::target); }
   records sorted_keys(std::uint64_t copy) const { return at(copy, jobs::places::sorted_keys); }
-  const_values source_values(std::uint64_t copy) const;
-  values target_values(std::uint64_t copy) const;
   /// Scratch memory that the calls of a context share. It is valid until a call asks for more.
   std::byte* scratch(std::uint64_t bytes) const;
 

@@ -114,10 +114,10 @@ contender sort_peer(const problem& p, const workspace& arrays) {
 
 template <class Value, class Index>
 void add_loop(const workspace& arrays, std::uint64_t copy) {
-  const const_values in = arrays.source_values(copy);
-  const auto* const from = static_cast<const Value*>(in.data);
+  const records in = arrays.source(copy);
+  const auto* const from = reinterpret_cast<const Value*>(in.data);
   const auto* const index = static_cast<const Index*>(arrays.index(copy).data);
-  auto* const slots = static_cast<Value*>(arrays.target_values(copy).data);
+  auto* const slots = reinterpret_cast<Value*>(arrays.target(copy).data);
   for (std::uint64_t i = 0; i < in.count; ++i) slots[index[i]] += from[i];
 }
 
