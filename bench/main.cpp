@@ -11,6 +11,8 @@
 #include "bench/harness/record.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/papers/run.hpp"
+#include "jobs/backends.hpp"
+#include "jobs/generated/job.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -31,15 +33,17 @@ constexpr std::uint64_t warm_cache_bytes = std::uint64_t{1} << 16;
 
 bool passes(const options& o, const planned_row& row) {
   if (!o.filter) return true;
+  if (row.contenders.empty()) return std::regex_search(name(row.problem) + "/", *o.filter);
   return std::any_of(row.contenders.begin(), row.contenders.end(),
                      [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
 }
 
 std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
   std::vector<planned_row> rows;
-  for (const problem& p : problems_of(o.sweep)) {
+  for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
     planned_row row =
-        planned(p, rotated_copies(p.bytes(), hardware.cache_bytes, o.limits), contenders_of(ctx, p, o.rows, arrays));
+        planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
+                contenders_of(ctx, p, o.rows, arrays));
     if (passes(o, row)) rows.push_back(std::move(row));
   }
   return rows;
@@ -71,36 +75,36 @@ void run_backend(const options& o, const context& ctx, const platform& hardware,
   }
 }
 
-std::optional<context> make_context(const options& o, backend_kind backend) {
-  if (backend == backend_kind::cpu) return context::cpu(o.threads);
+std::optional<context> make_context(const options& o, const jobs::backend& backend) {
+  if (o.backends_named) return backend.make(o.threads);
   try {
-    return context::cuda(0);
+    return backend.make(o.threads);
   } catch (const error& e) {
-    if (o.backends_named) throw;
+    if (backend.kind == backend_kind::cpu) throw;
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());
     return std::nullopt;
   }
 }
 
-int write_and_judge(const options& o, const std::vector<result>& results, const platform& cpu, const platform& cuda) {
-  if (!o.json_path.empty()) write_json(o.json_path, results, cpu, cuda);
+int write_and_judge(const options& o, const std::vector<result>& results, const platforms& measured) {
+  if (!o.json_path.empty()) write_json(o.json_path, results, measured);
   const bool all_right = std::all_of(results.begin(), results.end(), [](const result& r) { return r.verified; });
   return all_right ? exit_done : exit_wrong_answer;
 }
 
 int run_papers(const options& o) {
   papers::sessions sessions;
-  platform platforms[2];
-  for (const backend_kind backend : o.backends) {
+  platforms measured;
+  for (const jobs::backend& backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
     sessions.emplace_back(*ctx, o.papers);
-    platforms[backend == backend_kind::cuda] = sessions.back().hardware;
+    measured[backend.kind] = sessions.back().hardware;
   }
   const std::vector<result> results = papers::print_papers(sessions, o.papers);
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
   fmt::print("\n{} answers, {} wrong\n", results.size(), wrong);
-  return write_and_judge(o, results, platforms[0], platforms[1]);
+  return write_and_judge(o, results, measured);
 }
 
 int run_spatter_on(const options& o) {
@@ -108,7 +112,7 @@ int run_spatter_on(const options& o) {
     throw error(error_code::bad_argument, "spatter: --json wants one --backend");
   }
   bool all_right = true;
-  for (const backend_kind backend : o.backends) {
+  for (const jobs::backend& backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (ctx) all_right = run_spatter(*ctx, o.spatter, o.json_path) && all_right;
   }
@@ -126,11 +130,11 @@ int run(const options& o) {
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
   std::vector<result> results;
-  platform platforms[2];
-  for (const backend_kind backend : o.backends) {
+  platforms measured;
+  for (const jobs::backend& backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
-    platform& hardware = platforms[backend == backend_kind::cuda];
+    platform& hardware = measured[backend.kind];
     hardware = platform_of(*ctx);
     if (o.warm) hardware.cache_bytes = warm_cache_bytes;
     run_backend(o, *ctx, hardware, results);
@@ -138,7 +142,7 @@ int run(const options& o) {
   }
   if (o.list) return exit_done;
   print_summary(results);
-  return write_and_judge(o, results, platforms[0], platforms[1]);
+  return write_and_judge(o, results, measured);
 }
 
 // A report that is lost in part must not read as one that found nothing.

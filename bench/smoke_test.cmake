@@ -30,6 +30,18 @@ foreach(sweep IN ITEMS
   endif()
 endforeach()
 
+# Rows by name, among them what no set has.
+execute_process(COMMAND ${BENCH} --rows scatter/uniform/r12/u32+last/n=5003,gather/zipf:s70/r8/i64/n=5003 --prepared --trust
+    --backend cpu --threads 2 --seconds 0 --rounds 1 --warm
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 0 OR NOT said MATCHES "7 answers, 0 wrong")
+  message(FATAL_ERROR "sheaf-bench --rows exited with ${code}:\n${said}")
+endif()
+execute_process(COMMAND ${BENCH} --rows gather/zipf/r8/u32 RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
+if(NOT code EQUAL 2 OR NOT complained MATCHES "'gather/zipf/r8/u32' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
+  message(FATAL_ERROR "sheaf-bench --rows gather/zipf/r8/u32 exited with ${code}:\n${complained}")
+endif()
+
 # A record has the profile and, for each problem, every variant's time under the variant's name.
 execute_process(COMMAND ${BENCH} --set sort --sorts u32,u64+16 --keys uniform --bit-ranges all --sizes 4097 --backend cpu
     --threads 2 --variants --no-peer --seconds 0 --rounds 1 --warm --record ${OUTPUT}.record

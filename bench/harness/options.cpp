@@ -1,5 +1,8 @@
 #include "bench/harness/options.hpp"
 
+#include <deque>
+#include <span>
+
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <sheaf/error.hpp>
@@ -9,24 +12,21 @@ namespace {
 
 constexpr int exit_usage = 2;
 
+// An option of the sweep's families, and the texts that it was given.
+struct given_list {
+  const list_option* option;
+  std::vector<std::string> texts;
+};
+
 struct raw_options {
   std::string set = "quick";
   std::string filter;
   std::string backend = "all";
   std::string log2_sizes;
   std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> widths;
-  std::vector<std::string> patterns;
-  std::vector<std::string> indices;
   std::vector<std::string> primitives;
-  std::vector<std::string> keys;
-  std::vector<std::string> key_types;
-  std::vector<std::uint32_t> bits;
-  std::vector<std::string> values;
-  std::vector<std::uint64_t> slots;
-  std::vector<std::string> orders;
-  std::vector<std::string> sorts;
-  std::vector<std::string> bit_ranges;
+  std::vector<std::string> rows;
+  std::deque<given_list> lists;  ///< a deque, because options keep references to texts
   std::vector<std::string> figures;
   std::vector<std::string> compared_files;
   double threshold = compare_request{}.threshold;
@@ -43,27 +43,16 @@ CLI::Validator number_in(double least, double most) {
           fmt::format("FLOAT in [{:g} - {:g}]", least, most)};
 }
 
-template <class T, class Parse>
-void replace(std::vector<T>& list, const std::vector<std::string>& texts, Parse parse_one) {
-  if (texts.empty()) return;
-  list.clear();
-  for (const std::string& text : texts) list.push_back(parse_one(text));
-}
-
 void interpret(const raw_options& raw, options& parsed) {
-  parsed.sweep = named_sweep(raw.set);
-  replace(parsed.sweep.primitives, raw.primitives, parse_primitive);
-  replace(parsed.sweep.patterns, raw.patterns, inputs::parse_pattern);
-  replace(parsed.sweep.indices, raw.indices, parse_index_type);
-  replace(parsed.sweep.keys, raw.keys, parse_key_distribution);
-  replace(parsed.sweep.key_bytes, raw.key_types, parse_key_type);
-  replace(parsed.sweep.values, raw.values, parse_value_type);
-  replace(parsed.sweep.orders, raw.orders, parse_reduction_order);
-  replace(parsed.sweep.sorts, raw.sorts, parse_sort_layout);
-  replace(parsed.sweep.bit_ranges, raw.bit_ranges, parse_bit_range);
-  if (!raw.bits.empty()) parsed.sweep.bits = raw.bits;
-  if (!raw.slots.empty()) parsed.sweep.slots = raw.slots;
-  if (!raw.widths.empty()) parsed.sweep.record_bytes = raw.widths;
+  parsed.sweep = sweep_named(raw.set);
+  if (!raw.primitives.empty()) {
+    parsed.sweep.entries.clear();
+    for (const std::string& name : raw.primitives) parsed.sweep.entries.push_back(&primitives::entry_named(name));
+  }
+  for (const std::string& row : raw.rows) parsed.named_rows.push_back(primitives::parse_problem(row));
+  for (const given_list& list : raw.lists) {
+    if (!list.texts.empty()) list.option->read(parsed.sweep, list.texts);
+  }
   if (!raw.log2_sizes.empty()) parsed.sweep.counts = parse_log2_sizes(raw.log2_sizes);
   if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
   if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
@@ -78,31 +67,34 @@ void interpret(const raw_options& raw, options& parsed) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
   }
   parsed.backends_named = raw.backend != "all";
-  if (raw.backend != "cuda") parsed.backends.push_back(backend_kind::cpu);
-  if (raw.backend != "cpu") parsed.backends.push_back(backend_kind::cuda);
+  for (const jobs::backend& b : jobs::backends()) {
+    if (!parsed.backends_named || name(b.kind) == raw.backend) parsed.backends.push_back(b);
+  }
 }
 
-void add_splits(CLI::App& app, raw_options& raw, options& parsed) {
-  app.add_option("--keys", raw.keys, "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested")
-      ->delimiter(',');
-  app.add_option("--key-types", raw.key_types, "of splits: own (in the record), k32, k64 (separate)")->delimiter(',');
-  app.add_option("--bits", raw.bits, "of splits: bits of the key")->delimiter(',')->check(CLI::Range(1, 32));
-  app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
-  app.add_option("--values", raw.values, "of scatter_reduce: f32, u32, f64, u64")->delimiter(',');
-  app.add_option("--slots", raw.slots, "of scatter_reduce: values that are added to")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber);
-  app.add_option("--orders", raw.orders, "of scatter_reduce: deterministic, unordered")->delimiter(',');
+void add_lists(CLI::App& app, raw_options& raw) {
+  std::vector<std::span<const list_option>> all{common_lists()};
+  for (const family_sweeps* const family : sweeps_of_families()) all.push_back(family->lists);
+  for (const std::span<const list_option> lists : all) {
+    for (const list_option& option : lists) {
+      given_list& given = raw.lists.emplace_back(given_list{&option, {}});
+      app.add_option(std::string(option.name), given.texts, std::string(option.help))->delimiter(',');
+    }
+  }
 }
 
-void add_sorts(CLI::App& app, raw_options& raw) {
-  app.add_option(
-         "--sorts", raw.sorts,
-         "what is sorted: u32 (keys), u64+16 (keys with values of 16 bytes), bytes10/100 (records of 100 bytes by "
-         "their first 10), u64/index, ...; keys are u8 to u128, i8 to i64, f32, f64, bytes1 to bytes16")
-      ->delimiter(',');
-  app.add_option("--bit-ranges", raw.bit_ranges, "of sorts by u32 and u64: all, 8:16 (bits 8 to 15), ...")
-      ->delimiter(',');
+std::string names_of_entries() {
+  std::string names;
+  for (const primitives::entry* const e : primitives::entries()) names += fmt::format("{}, ", e->name);
+  names.resize(names.size() - 2);
+  return names;
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const jobs::backend& b : jobs::backends()) names.emplace_back(name(b.kind));
+  names.emplace_back("all");
+  return names;
 }
 
 void add_compare(CLI::App& app, raw_options& raw) {
@@ -156,7 +148,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
       ->delimiter(',');
   papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
-  papers->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+  papers->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
   papers->callback([&parsed] { parsed.papers.is_requested = true; });
@@ -184,7 +176,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   spatter->add_flag("--verify", parsed.spatter.verify,
                     "check every entry moved, whose value is a function of its place");
   spatter->add_option("--variant", parsed.spatter.variant, "the variant that must run, such as reference.serial");
-  spatter->add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+  spatter->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   spatter->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
   spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
@@ -200,27 +192,22 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "          sheaf-bench --set split --keys uniform,zipf --bits 8,11 --variants\n"
       "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
       "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2\n"
+      "          sheaf-bench --rows scatter/uniform/r16/u32+last/n=1048576,split/zipf:b11/r8/k32/n=1048576\n"
       "          sheaf-bench --compare before.json after.json");
   app.footer(
       "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
       "5 out of memory or disk; 6 no such backend; 7 --compare found rows of ours that are slower beyond noise.");
   raw_options raw;
   app.add_option("--set", raw.set, "predefined sweep: " + sweep_names())->capture_default_str();
-  app.add_option(
-         "--primitives", raw.primitives,
-         "gather, scatter, split, split_unstable, split_gather_index, split_scatter_index, scatter_reduce, sort_keys, "
-         "sort_pairs, sort_records, sort_gather_index; this and the lists below replace the set's")
+  app.add_option("--primitives", raw.primitives, names_of_entries() + "; this and the lists below replace the set's")
       ->delimiter(',');
-  app.add_option("--patterns", raw.patterns, "of index lists: permutation, identity, clustered:4096, ...")
-      ->delimiter(',');
-  app.add_option("--widths", raw.widths, "bytes of a record")->delimiter(',')->check(CLI::Range(1, 65536));
-  add_splits(app, raw, parsed);
-  add_sorts(app, raw);
-  app.add_option("--index-types", raw.indices, "u32, u64, i32, i64")->delimiter(',');
+  add_lists(app, raw);
+  app.add_option("--rows", raw.rows, "rows by name, without the contender, in place of a set")->delimiter(',');
+  app.add_flag("--offsets", parsed.rows.offsets, "of splits: ask for where categories begin while timing, too");
   auto* log2_sizes = app.add_option("--log2-sizes", raw.log2_sizes, "records as powers of two, 10:28:2 or 20,24");
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
-  app.add_option("--backend", raw.backend)->check(CLI::IsMember({"cpu", "cuda", "all"}))->capture_default_str();
+  app.add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   app.add_option("--seconds", parsed.limits.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
       ->check(number_in(0.0, 1e6))

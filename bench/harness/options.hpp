@@ -11,18 +11,20 @@
 #include "bench/harness/problem.hpp"
 #include "bench/harness/rows.hpp"
 #include "bench/harness/runner.hpp"
-#include "bench/harness/sweep.hpp"
 #include "bench/papers/run.hpp"
 #include "bench/spatter/command.hpp"
+#include "bench/sweeps/sweep.hpp"
+#include "jobs/backends.hpp"
 
 namespace sheaf::bench {
 
 struct options {
   bench::sweep sweep;
+  std::vector<problem> named_rows;  ///< rows asked for by name, in place of the sweep's
   std::optional<std::regex> filter;
   row_options rows;
   timing_limits limits;
-  std::vector<backend_kind> backends;
+  std::vector<jobs::backend> backends;
   bool backends_named = false;  ///< the user named a backend; it is an error if that is missing, and not skipped
   int threads = 0;
   bool list = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/machine.hpp>
@@ -40,35 +41,52 @@ void describe_host(const context& ctx, platform& p) {
   p.memory_bytes = available_memory();
 }
 
+// What a backend's own library says of it. A backend without a row is timed by the host's clock and described by its
+// profile.
+struct device_functions {
+  backend_kind backend;
+  void (*describe)(const context& ctx, platform& p);
+  std::unique_ptr<queue_clock> (*make_queue_clock)(const context& ctx);
+  std::shared_ptr<std::byte[]> (*host_memory)(const context& ctx, std::uint64_t bytes);
+};
+
+const device_functions* functions_of(backend_kind backend) {
+  static const std::vector<device_functions> rows {
+    {backend_kind::cpu, describe_host, nullptr, nullptr},
+#if SHEAF_HAS_CUDA
+        {backend_kind::cuda, device::describe, device::make_queue_clock, device::pinned_memory},
+#endif
+  };
+  for (const device_functions& row : rows) {
+    if (row.backend == backend) return &row;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 platform platform_of(const context& ctx) {
   platform p;
   p.versions["sheaf"] = SHEAF_VERSION;
   p.versions["compiler"] = __VERSION__;
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) {
-    device::describe(ctx, p);
-    return p;
+  if (const device_functions* const known = functions_of(ctx.backend())) {
+    known->describe(ctx, p);
+  } else {
+    p.machine = ctx.profile().name;
+    p.cache_bytes = ctx.profile().cache_bytes;
+    p.memory_bytes = ctx.profile().memory_bytes / 2;
   }
-#endif
-  describe_host(ctx, p);
   return p;
 }
 
 std::unique_ptr<queue_clock> make_queue_clock(const context& ctx) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::make_queue_clock(ctx);
-#endif
-  (void)ctx;
-  return nullptr;
+  const device_functions* const known = functions_of(ctx.backend());
+  return known != nullptr && known->make_queue_clock != nullptr ? known->make_queue_clock(ctx) : nullptr;
 }
 
 std::shared_ptr<std::byte[]> host_memory(const context& ctx, std::uint64_t bytes) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::pinned_memory(ctx, bytes);
-#endif
-  (void)ctx;
+  const device_functions* const known = functions_of(ctx.backend());
+  if (known != nullptr && known->host_memory != nullptr) return known->host_memory(ctx, bytes);
   return std::make_shared<std::byte[]>(bytes);
 }
 

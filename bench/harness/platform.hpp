@@ -18,6 +18,9 @@ struct platform {
   std::map<std::string, std::string> versions;
 };
 
+/// The machines that were measured, by backend.
+using platforms = std::map<backend_kind, platform>;
+
 platform platform_of(const context& ctx);
 
 /// Two events in the queue of a context, and the time between them.

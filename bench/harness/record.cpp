@@ -14,12 +14,12 @@ void write_record(const std::string& path, std::span<const result> results, cons
   }
   // One line for each problem, so that two records can be compared.
   std::string rows;
-  for (const auto& [problem, variants] : problems.items()) {
+  for (const auto& [row, variants] : problems.items()) {
     std::string times;
     for (const auto& [variant, seconds] : variants.items()) {
       times += fmt::format("{}\"{}\": {:.4g}", times.empty() ? "" : ", ", variant, seconds.get<double>());
     }
-    rows += fmt::format("{}\n  \"{}\": {{{}}}", rows.empty() ? "" : ",", problem, times);
+    rows += fmt::format("{}\n  \"{}\": {{{}}}", rows.empty() ? "" : ",", row, times);
   }
   const std::string text = fmt::format(
       "{{\n\"schema_version\": 1,\n\"machine\": {},\n\"commit\": {},\n\"versions\": {},\n\"profile\": {},\n"

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "io/output_file.hpp"
+#include "jobs/backends.hpp"
+#include "primitives/entries/row_name.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -31,14 +33,14 @@ struct peer_summary {
   }
 };
 
-void print_peer_summary(std::span<const result> results, backend_kind backend, primitive p) {
+void print_peer_summary(std::span<const result> results, backend_kind backend, std::string_view primitive) {
   peer_summary all;
   for (const result& r : results) {
-    if (r.backend == backend && r.problem.primitive == p && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
+    if (r.backend == backend && r.problem.primitive == primitive && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
   }
   if (all.rows == 0) return;
   fmt::print("{} {}: {} rows, peer / ours: geometric mean {:.3f}, worst {:.3f} ({}), {} below {}\n", name(backend),
-             name(p), all.rows, std::exp(all.log_sum / static_cast<double>(all.rows)), all.worst->peer_ratio,
+             primitive, all.rows, std::exp(all.log_sum / static_cast<double>(all.rows)), all.worst->peer_ratio,
              row_name(*all.worst), all.below, hold_ratio);
 }
 
@@ -60,18 +62,18 @@ struct spread {
   double mean() const { return sum / static_cast<double>(rows); }
 };
 
-void print_accuracy(std::span<const result> results, backend_kind backend, primitive p) {
+void print_accuracy(std::span<const result> results, backend_kind backend, std::string_view primitive) {
   spread ours;
   spread paper;
   for (const result& r : results) {
-    if (r.backend != backend || r.problem.primitive != p || r.who != "sheaf") continue;
+    if (r.backend != backend || r.problem.primitive != primitive || r.who != "sheaf") continue;
     ours.add(r.accuracy(), r.accuracy() < ours.worst, r);
-    paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
+    if (r.he2007_seconds > 0) paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
   }
   if (ours.rows == 0) return;
-  fmt::print("{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), name(p),
+  fmt::print("{} {}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), primitive,
              ours.mean() * 100, ours.worst * 100, row_name(*ours.worst_row));
-  if (moves_by_index(p)) {
+  if (paper.rows > 0) {
     fmt::print("; by the 2007 model {:.1f} %, worst {:.1f} % ({})", paper.mean() * 100, paper.worst * 100,
                row_name(*paper.worst_row));
   }
@@ -101,7 +103,7 @@ void print_regret(std::span<const result> results, backend_kind backend) {
 
 nlohmann::json json_of(const result& r, const platform& p) {
   nlohmann::json row = {{"problem", name(r.problem)},
-                        {"primitive", name(r.problem.primitive)},
+                        {"primitive", r.problem.primitive},
                         {"backend", name(r.backend)},
                         {"pattern", pattern_name(r.problem)},
                         {"record_bytes", r.problem.record_bytes},
@@ -169,18 +171,18 @@ void print_result(const result& r) {
 
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
-  for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
-    for (const primitive p : all_primitives()) print_peer_summary(results, backend, p);
-    for (const primitive p : all_primitives()) print_accuracy(results, backend, p);
-    print_regret(results, backend);
+  for (const jobs::backend& b : jobs::backends()) {
+    for (const primitives::entry* const e : primitives::entries()) print_peer_summary(results, b.kind, e->name);
+    for (const primitives::entry* const e : primitives::entries()) print_accuracy(results, b.kind, e->name);
+    print_regret(results, b.kind);
   }
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);
 }
 
-void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda) {
+void write_json(const std::string& path, std::span<const result> results, const platforms& measured) {
   nlohmann::json rows = nlohmann::json::array();
-  for (const result& r : results) rows.push_back(json_of(r, r.backend == backend_kind::cpu ? cpu : cuda));
+  for (const result& r : results) rows.push_back(json_of(r, measured.at(r.backend)));
   const nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
   const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   io::output_file file(path, text.size());

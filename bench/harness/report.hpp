@@ -14,6 +14,7 @@ namespace sheaf::bench {
 /// What one contender of a row measured, as it is printed and written to JSON.
 struct result {
   bench::problem problem;
+  std::uint64_t moved_bytes = 0;  ///< bytes that bandwidth counts
   backend_kind backend = backend_kind::cpu;
   std::string who;
   std::string variant;
@@ -24,7 +25,7 @@ struct result {
   bool verified = false;
   std::string figure = {};  ///< the paper's figure that the row belongs to, "he2007/9"; empty for rows of a sweep
 
-  double bytes_per_second() const noexcept { return static_cast<double>(problem.moved_bytes()) / time.median_seconds; }
+  double bytes_per_second() const noexcept { return static_cast<double>(moved_bytes) / time.median_seconds; }
   /// 1 - |measured - predicted| / measured
   double accuracy() const noexcept { return accuracy_of(predicted_seconds); }
   double he2007_accuracy() const noexcept { return accuracy_of(he2007_seconds); }
@@ -40,6 +41,6 @@ void print_result(const result& r);
 void print_summary(std::span<const result> results);
 
 /// Writes {"schema_version", "recorded", "rows"}, whole or not at all. @throws error(io_failure)
-void write_json(const std::string& path, std::span<const result> results, const platform& cpu, const platform& cuda);
+void write_json(const std::string& path, std::span<const result> results, const platforms& measured);
 
 }  // namespace sheaf::bench

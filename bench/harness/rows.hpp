@@ -21,32 +21,16 @@ struct row_options {
   bool trust = false;     ///< add "sheaf.trust", which does not check indices
   bool no_peer = false;   ///< leave the peers out
   bool variants = false;  ///< add every variant that can run, not only the planner's choice
-  bool prepared = false;  ///< add "sheaf.prepared": the executor of a gather or scatter whose list was prepared
-  bool offsets = false;   ///< splits write offsets also while they are timed, not only when checked
+  bool prepared = false;  ///< add "sheaf.prepared": the executor of a call whose index list was prepared
+  bool offsets = false;   ///< side outputs (offsets of a split) are written also while timed, not only when checked
 };
 
 /// The contenders of a row: ours first, peers last. The workspace has to be prepared for the row before they run.
-std::vector<contender> gather_contenders(const context& ctx, const problem& p, const row_options& options,
-                                         const workspace& arrays);
-std::vector<contender> scatter_contenders(const context& ctx, const problem& p, const row_options& options,
-                                          const workspace& arrays);
-std::vector<contender> split_contenders(const context& ctx, const problem& p, const row_options& options,
-                                        const workspace& arrays);
-/// The variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
-std::optional<contender> split_by_name(const context& ctx, const problem& p, const workspace& arrays,
-                                       std::string_view variant);
-std::vector<contender> reduce_contenders(const context& ctx, const problem& p, const row_options& options,
-                                         const workspace& arrays);
-std::vector<contender> sort_contenders(const context& ctx, const problem& p, const row_options& options,
-                                       const workspace& arrays);
-/// The sort variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
-std::optional<contender> sort_by_name(const context& ctx, const problem& p, const workspace& arrays,
-                                      std::string_view variant);
 std::vector<contender> contenders_of(const context& ctx, const problem& p, const row_options& options,
                                      const workspace& arrays);
-
-/// The variants that the planner could have chosen, which --variants measures by name.
-std::vector<const variant_estimate*> measurable(const explanation& why);
+/// The variant of this name, also one that runs by name only; none where it is not built or cannot run the row.
+std::optional<contender> contender_by_name(const context& ctx, const problem& p, const workspace& arrays,
+                                           std::string_view variant);
 
 /// A row that is to be measured.
 struct planned_row {

@@ -21,9 +21,8 @@ struct contender {
   std::function<void()> wait;                     ///< blocks until the queued work is done
   /// Called once after the arrays are filled and before anything is timed. For inspectors, whose calls are executors.
   std::function<void(std::uint64_t copies)> prepare = {};
-  /// Runs in place of `queue`, on copy 0, where the answer is checked: a split that writes offsets, too, which peers do
-  /// not.
-  std::function<void()> queue_with_offsets = {};
+  /// Runs in place of `queue`, on copy 0, where the answer is checked: with side outputs, which peers do not write.
+  std::function<void()> queue_with_side_outputs = {};
 };
 
 struct timing {

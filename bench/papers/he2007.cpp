@@ -23,8 +23,8 @@ template <class Use>
 auto with_variants(const context& ctx, const workspace& arrays, const problem& p, Use use) {
   const const_records shape{nullptr, p.count, p.record_bytes};
   const primitives::movement m = primitives::describe_movement(ctx, shape, {nullptr, p.count, p.index}, shape,
-                                                               inputs::hint(p.pattern), bounds::check);
-  if (p.primitive == primitive::gather) {
+                                                               primitives::hint(p.pattern), bounds::check);
+  if (p.primitive == "gather") {
     return use(primitives::gather_variants(), primitives::gather_problem{m}, [&arrays](std::uint64_t copy) {
       return primitives::gather_buffers{arrays.source(copy), arrays.index(copy), arrays.target(copy)};
     });
@@ -37,9 +37,8 @@ auto with_variants(const context& ctx, const workspace& arrays, const problem& p
 
 double modelled_seconds(const context& ctx, const problem& p, std::uint64_t passes) {
   const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * bytes(p.index)};
-  const auto predict =
-      p.primitive == primitive::gather ? &plan::he2007::predict_gather : &plan::he2007::predict_scatter;
-  return predict(sizes, inputs::hint(p.pattern), ctx.profile(), static_cast<double>(passes));
+  const auto predict = p.primitive == "gather" ? &plan::he2007::predict_gather : &plan::he2007::predict_scatter;
+  return predict(sizes, primitives::hint(p.pattern), ctx.profile(), static_cast<double>(passes));
 }
 
 template <class Variant, class Problem, class BuffersOf>
@@ -96,7 +95,7 @@ const pass_sweep& paper_run::sweep_passes(session& s, std::uint64_t count) {
   pass_sweep& sweep = place->second;
   if (!is_new) return sweep;
   sweep.passes = powers(1, request.quick ? 8 : 64, 2);
-  const problem p = at_random(primitive::scatter, count);
+  const problem p = at_random("scatter", count);
   std::vector<contender> who{single_pass(s, p)};
   for (const std::uint64_t passes : sweep.passes) who.push_back(multi_pass(s, p, passes));
   sweep.rows = measure(s, 9, p, std::move(who));
@@ -110,16 +109,16 @@ const pass_sweep& paper_run::sweep_passes(session& s, std::uint64_t count) {
   return sweep;
 }
 
-problem sequential(primitive what, std::uint64_t count) {
-  return {what, {inputs::pattern_kind::identity}, tuple_bytes, index_type::u32, count};
+problem sequential(std::string_view what, std::uint64_t count) {
+  return {what, {primitives::pattern_kind::identity}, tuple_bytes, index_type::u32, count};
 }
 
-problem at_random(primitive what, std::uint64_t count, std::uint64_t record_bytes) {
-  return {what, {inputs::pattern_kind::permutation}, record_bytes, index_type::u32, count};
+problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes) {
+  return {what, {primitives::pattern_kind::permutation}, record_bytes, index_type::u32, count};
 }
 
 problem to_partitions(std::uint64_t partitions, std::uint64_t count) {
-  return {primitive::scatter, {inputs::pattern_kind::partitioned, partitions}, tuple_bytes, index_type::u32, count};
+  return {"scatter", {primitives::pattern_kind::partitioned, partitions}, tuple_bytes, index_type::u32, count};
 }
 
 contender single_pass(const session& s, const problem& p, int threads) {
@@ -163,9 +162,9 @@ contender chosen(const session& s, const problem& p) {
 
 std::uint64_t modelled_passes(const session& s, const problem& p) {
   const plan::he2007::sizes sizes{p.count, p.count, p.record_bytes, p.count * bytes(p.index)};
-  const auto what =
-      p.primitive == primitive::gather ? plan::he2007::operation::gather : plan::he2007::operation::scatter;
-  return plan::he2007::best_passes(what, sizes, inputs::hint(p.pattern), plan::he2007::parameters_of(s.ctx.profile()));
+  const auto what = p.primitive == "gather" ? plan::he2007::operation::gather : plan::he2007::operation::scatter;
+  return plan::he2007::best_passes(what, sizes, primitives::hint(p.pattern),
+                                   plan::he2007::parameters_of(s.ctx.profile()));
 }
 
 std::uint64_t planned_passes(const session& s, const problem& p) {
@@ -179,7 +178,9 @@ double effective_bandwidth(const result& r) {
   return static_cast<double>(r.problem.count * r.problem.record_bytes) / r.time.median_seconds;
 }
 
-double total_bandwidth(const result& r) { return static_cast<double>(r.problem.bytes()) / r.time.median_seconds; }
+double total_bandwidth(const result& r) {
+  return static_cast<double>(jobs::bytes_of_copy(jobs::job_of(r.problem).shapes(r.problem))) / r.time.median_seconds;
+}
 
 std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
   std::vector<std::uint64_t> all;

@@ -8,7 +8,7 @@
 namespace sheaf::bench::papers::he2007 {
 namespace {
 
-constexpr primitive gather_and_scatter[] = {primitive::gather, primitive::scatter};
+constexpr std::string_view gather_and_scatter[] = {"gather", "scatter"};
 
 // Accuracies of the 2007 model and of our plans over one table, which are also added to those of all figures.
 struct accuracies {
@@ -45,7 +45,7 @@ std::vector<std::string> with_model_titles(std::vector<std::string> titles) {
 
 // Figures 6 and 7: from 1 MB of tuples to the paper's largest size, and on to sizes that today's devices hold.
 void by_data_size(paper_run& run, session& s, int figure,
-                  problem (*problem_of)(primitive, std::uint64_t, std::uint64_t), const char* found) {
+                  problem (*problem_of)(std::string_view, std::uint64_t, std::uint64_t), const char* found) {
   const std::uint64_t megabyte = std::uint64_t{1} << 20;
   const std::uint64_t most = (s.ctx.backend() == backend_kind::cuda ? 4096 : 512) * megabyte;
   const auto sizes = run.request.quick ? powers(megabyte / 16, megabyte / 4, 2) : powers(megabyte, most, 2);
@@ -53,15 +53,15 @@ void by_data_size(paper_run& run, session& s, int figure,
   const table rows(with_model_titles({"data", "call", "variant", "time", "effective"}));
   accuracies model_accuracies;
   std::vector<plan::he2007::timed_scan> scans;
-  for (const primitive what : gather_and_scatter) {
+  for (const std::string_view what : gather_and_scatter) {
     for (const std::uint64_t size : sizes) {
       const problem p = problem_of(what, size / tuple_bytes, tuple_bytes);
       for (const result& r : run.measure(s, figure, p, {single_pass(s, p)})) {
-        rows.row(with_models({size_text(size), std::string(name(what)), r.variant, time_text(r.time.median_seconds),
-                              bandwidth_text(effective_bandwidth(r))},
+        rows.row(with_models({size_text(size), std::string(std::string(what)), r.variant,
+                              time_text(r.time.median_seconds), bandwidth_text(effective_bandwidth(r))},
                              r));
         model_accuracies.add(r);
-        scans.push_back({static_cast<double>(p.bytes()), r.time.median_seconds});
+        scans.push_back({static_cast<double>(jobs::bytes_of_copy(jobs::job_of(p).shapes(p))), r.time.median_seconds});
       }
     }
   }
@@ -72,7 +72,7 @@ void by_data_size(paper_run& run, session& s, int figure,
       bandwidth_text(plan::he2007::sequential_bandwidth(scans)), bandwidth_text(s.ctx.profile().copy_bytes_per_second));
 }
 
-problem sequential_tuples(primitive what, std::uint64_t count, std::uint64_t) { return sequential(what, count); }
+problem sequential_tuples(std::string_view what, std::uint64_t count, std::uint64_t) { return sequential(what, count); }
 
 }  // namespace
 
@@ -85,13 +85,13 @@ void figure_1(paper_run& run) {
     for (const fixed_size& size : run.fixed_sizes(s)) {
       print_place(s, size.note);
       const table rows({"call", "locations", "variant", "time", "effective", "with index", "of copy rate", "slowdown"});
-      for (const primitive what : gather_and_scatter) {
+      for (const std::string_view what : gather_and_scatter) {
         double sequential_seconds = 0;
         for (const problem& p : {sequential(what, size.count), at_random(what, size.count)}) {
           for (const result& r : run.measure(s, 1, p, {single_pass(s, p)})) {
             const double seconds = r.time.median_seconds;
             if (sequential_seconds == 0) sequential_seconds = seconds;
-            rows.row({std::string(name(what)), inputs::name(p.pattern), r.variant, time_text(seconds),
+            rows.row({std::string(std::string(what)), primitives::name(p.pattern), r.variant, time_text(seconds),
                       bandwidth_text(effective_bandwidth(r)), bandwidth_text(total_bandwidth(r)),
                       percent_text(total_bandwidth(r) / s.ctx.profile().copy_bytes_per_second),
                       ratio_text(seconds / sequential_seconds)});
@@ -146,7 +146,7 @@ void figure_9(paper_run& run) {
   for (session& s : run.sessions) {
     for (const fixed_size& size : run.fixed_sizes(s)) {
       print_place(s, size.note);
-      const problem p = at_random(primitive::scatter, size.count);
+      const problem p = at_random("scatter", size.count);
       const pass_sweep& sweep = run.sweep_passes(s, size.count);
       if (sweep.rows.empty()) continue;
       const table rows(with_model_titles({"passes", "time", "effective", "of one pass"}));

@@ -43,7 +43,7 @@ constexpr std::uint64_t paper_passes = 16;
 
 void by_segments(paper_run& run, session& s, std::uint64_t tuples, std::uint64_t passes, const char* why) {
   const auto segments = powers(1, run.request.quick ? 16 : 512, 2);
-  const problem p = at_random(primitive::scatter, tuples);
+  const problem p = at_random("scatter", tuples);
   std::vector<contender> who;
   who.reserve(segments.size());
   for (const std::uint64_t count : segments) who.push_back(multi_pass(s, p, passes, count));
@@ -165,7 +165,7 @@ void figure_12(paper_run& run) {
     for (const fixed_size& size : run.fixed_sizes(s)) {
       std::vector<problem> problems;
       for (const std::uint64_t bytes : {1, 2, 4, 8, 16}) {
-        problems.push_back(at_random(primitive::scatter, size.count, bytes));
+        problems.push_back(at_random("scatter", size.count, bytes));
       }
       print_comparisons(run, s, 12, fmt::format("{} tuples; in 8 bytes, {}", size.count, size.note), problems);
     }
@@ -180,7 +180,7 @@ void figure_13(paper_run& run) {
   for (session& s : run.sessions) {
     std::vector<problem> problems;
     problems.reserve(counts.size());
-    for (const std::uint64_t count : counts) problems.push_back(at_random(primitive::scatter, count));
+    for (const std::uint64_t count : counts) problems.push_back(at_random("scatter", count));
     print_comparisons(run, s, 13, "time by number of tuples", problems);
   }
   print_cpu_beside_cuda(run, 13);

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t key_bytes = 4;
 
 problem radix_sort(std::uint64_t count) {
-  return {.primitive = primitive::sort_records,
+  return {.primitive = "sort_records",
           .record_bytes = tuple_bytes,
           .count = count,
           .bits = 8 * key_bytes,
@@ -49,7 +49,7 @@ contender with_transfers(const session& s, const problem& p, const contender& so
 
 /// Adds the variant of this name, if it is built, and on a GPU also the variant with transfers.
 void add_sort(std::vector<contender>& who, const session& s, const problem& p, std::string_view variant) {
-  std::optional<contender> c = sort_by_name(s.ctx, p, s.arrays, variant);
+  std::optional<contender> c = contender_by_name(s.ctx, p, s.arrays, variant);
   if (!c) return;
   if (s.ctx.backend() == backend_kind::cuda) {
     who.push_back(with_transfers(s, p, *c));

@@ -33,27 +33,26 @@ std::vector<std::uint64_t> paper_run::counts(const session& s, const std::vector
 }
 
 problem number_sort(std::uint64_t count, std::uint32_t bits) {
-  return {
-      .primitive = primitive::sort_keys, .record_bytes = bits / 8, .count = count, .bits = bits, .key_bytes = bits / 8};
+  return {.primitive = "sort_keys", .record_bytes = bits / 8, .count = count, .bits = bits, .key_bytes = bits / 8};
 }
 
 problem pair_sort(std::uint64_t count) {
-  return {.primitive = primitive::sort_pairs, .record_bytes = 4, .count = count, .bits = 32, .key_bytes = 4};
+  return {.primitive = "sort_pairs", .record_bytes = 4, .count = count, .bits = 32, .key_bytes = 4};
 }
 
 problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes) {
-  return {.primitive = primitive::sort_records,
+  return {.primitive = "sort_records",
           .record_bytes = record_bytes,
           .count = count,
           .bits = static_cast<std::uint32_t>(8 * key_bytes),
           .key_bytes = key_bytes};
 }
 
-problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits, primitive what) {
+problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits, std::string_view what) {
   return {.primitive = what, .record_bytes = record_bytes, .count = count, .bits = bits};
 }
 
-problem index_split(std::uint64_t count, std::uint32_t bits, primitive what) {
+problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what) {
   return {.primitive = what, .record_bytes = 4, .index = index_type::u32, .count = count, .bits = bits, .key_bytes = 4};
 }
 

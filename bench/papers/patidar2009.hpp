@@ -31,9 +31,9 @@ problem pair_sort(std::uint64_t count);
 problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes);
 /// A split of records by this many low bits of the record.
 problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits,
-                     primitive what = primitive::split);
+                     std::string_view what = "split");
 /// A split of record numbers by an array of 32-bit keys.
-problem index_split(std::uint64_t count, std::uint32_t bits, primitive what);
+problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what);
 
 void figure_2(paper_run& run);
 void figure_4(paper_run& run);

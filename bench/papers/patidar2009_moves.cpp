@@ -2,8 +2,6 @@
 #include <bit>
 
 #include <fmt/format.h>
-#include <sheaf/gather.hpp>
-#include <sheaf/scatter.hpp>
 
 #include "bench/papers/he2007.hpp"
 #include "bench/papers/patidar2009.hpp"
@@ -15,42 +13,23 @@ namespace {
 
 constexpr std::uint64_t element_bytes = 4;
 
-problem movement(primitive what, inputs::pattern pattern, std::uint64_t count, std::uint64_t record_bytes) {
+problem movement(std::string_view what, primitives::input_pattern pattern, std::uint64_t count,
+                 std::uint64_t record_bytes) {
   return {.primitive = what, .pattern = pattern, .record_bytes = record_bytes, .count = count};
 }
 
 problem scatter_within(std::uint64_t range, std::uint64_t count) {
-  const inputs::pattern within{inputs::pattern_kind::clustered, range};
-  return movement(primitive::scatter, within, count, element_bytes);
+  const primitives::input_pattern within{primitives::pattern_kind::clustered, range};
+  return movement("scatter", within, count, element_bytes);
 }
 
-problem at_random(primitive what, std::uint64_t count, std::uint64_t record_bytes) {
-  return movement(what, {inputs::pattern_kind::permutation}, count, record_bytes);
+problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes) {
+  return movement(what, {primitives::pattern_kind::permutation}, count, record_bytes);
 }
 
 // Adds the variant of this name if it can run, even if the planner would not choose it.
 void add_named(std::vector<contender>& who, const session& s, const problem& p, const std::string& variant) {
-  const const_records from{nullptr, p.count, p.record_bytes};
-  const index_span index{nullptr, p.count, p.index};
-  const records to{nullptr, p.count, p.record_bytes};
-  const bool gathers = p.primitive == primitive::gather;
-  const explanation why = gathers ? explain_gather(s.ctx, from, index, to) : explain_scatter(s.ctx, from, index, to);
-  for (const variant_estimate& estimate : why.variants) {
-    if (estimate.variant != variant || !estimate.applicable) continue;
-    const auto queue = [ctx = s.ctx, &arrays = s.arrays, variant, gathers](std::uint64_t copy) {
-      if (gathers) {
-        gather(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy), {.variant = variant});
-      } else {
-        scatter(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy), {.variant = variant});
-      }
-    };
-    who.push_back({.who = variant,
-                   .variant = variant,
-                   .predicted_seconds = estimate.seconds,
-                   .scratch_bytes = estimate.scratch_bytes,
-                   .queue = queue,
-                   .wait = [ctx = s.ctx] { ctx.wait(); }});
-  }
+  if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
 }
 
 // The paper's card held 4 GB, input and output together.
@@ -62,8 +41,8 @@ std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   return count == 8 * million && record_bytes == 256 ? "under 150 ms" : "-";
 }
 
-void by_width(paper_run& run, session& s, int figure, primitive what) {
-  print_place(s, fmt::format("{} of records at random places", name(what)));
+void by_width(paper_run& run, session& s, int figure, std::string_view what) {
+  print_place(s, fmt::format("{} of records at random places", std::string(what)));
   const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_cpu_bytes;
   const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
                     "variant", "peer", "peer / choice"});
@@ -78,7 +57,7 @@ void by_width(paper_run& run, session& s, int figure, primitive what) {
       const result* const each = find(found, "cuda.thread_per_record");
       const result* const ours = find(found, "sheaf");
       rows.row({fmt::format("{} B", record_bytes), count_text(count),
-                what == primitive::scatter ? paper_scatter(count, record_bytes) : "-", time_of(together), time_of(each),
+                what == "scatter" ? paper_scatter(count, record_bytes) : "-", time_of(together), time_of(each),
                 ratio_of(each, together), time_of(ours), ours ? bandwidth_text(ours->bytes_per_second()) : "-",
                 ours ? ours->variant : "-", time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
     }
@@ -115,9 +94,9 @@ void figure_5(paper_run& run) {
     print_place(s, "numbers of 32 bits; the key has as many bits as the list's length");
     const table rows({"list", "scatter", "its choice", "variant", "sort", "variant", "sort / choice"});
     for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
-      const problem p = at_random(primitive::scatter, count, element_bytes);
+      const problem p = at_random("scatter", count, element_bytes);
       const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
-      const problem by_key{.primitive = primitive::split,
+      const problem by_key{.primitive = "split",
                            .record_bytes = element_bytes,
                            .count = count,
                            .bits = static_cast<std::uint32_t>(std::bit_width(count - 1)),
@@ -139,8 +118,8 @@ void figure_6(paper_run& run) {
     const table rows({"list", "gather index", "variant", "peer", "peer / ours", "scatter index", "variant", "peer",
                       "peer / ours", "scatter / gather"});
     for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
-      const auto gathers = run.measure_choice(s, 6, index_split(count, 32, primitive::split_gather_index));
-      const auto scatters = run.measure_choice(s, 6, index_split(count, 32, primitive::split_scatter_index));
+      const auto gathers = run.measure_choice(s, 6, index_split(count, 32, "split_gather_index"));
+      const auto scatters = run.measure_choice(s, 6, index_split(count, 32, "split_scatter_index"));
       const result* const to_gather = find(gathers, "sheaf");
       const result* const to_scatter = find(scatters, "sheaf");
       rows.row({count_text(count), time_of(to_gather), to_gather ? to_gather->variant : "-",
@@ -154,14 +133,14 @@ void figure_6(paper_run& run) {
 void figure_11(paper_run& run) {
   print_caption("Figure 11. Gather of large records by lanes that cooperate, against a thread for each record",
                 "up to 64 bytes a lane for every 4, up to 256 bytes 16 lanes, above that a lane for every 16.");
-  for (session& s : run.sessions) by_width(run, s, 11, primitive::gather);
+  for (session& s : run.sessions) by_width(run, s, 11, "gather");
 }
 
 void figure_12(paper_run& run) {
   print_caption("Figure 12. Scatter of large records by lanes that cooperate",
                 "16 M records of 128 bytes in 290 ms, 8 M of 256 bytes in under 150 ms; linear in the number of "
                 "records, far less than linear in their width.");
-  for (session& s : run.sessions) by_width(run, s, 12, primitive::scatter);
+  for (session& s : run.sessions) by_width(run, s, 12, "scatter");
 }
 
 }  // namespace sheaf::bench::papers::patidar2009

@@ -14,7 +14,7 @@ constexpr const char* split_sort = "cuda.lsd";  // the paper's SplitSort: an LSD
 /// The choice, the paper's sort and the peers.
 std::vector<result> measure_sorts(paper_run& run, session& s, int figure, const problem& p) {
   std::vector<contender> who = contenders_of(s.ctx, p, {}, s.arrays);
-  if (auto c = sort_by_name(s.ctx, p, s.arrays, split_sort)) who.push_back(std::move(*c));
+  if (auto c = contender_by_name(s.ctx, p, s.arrays, split_sort)) who.push_back(std::move(*c));
   return run.measure(s, figure, p, std::move(who));
 }
 

@@ -10,7 +10,7 @@ namespace sheaf::bench::papers::patidar2009 {
 namespace {
 
 void add_named(std::vector<contender>& who, const session& s, const problem& p, const char* variant) {
-  if (auto c = split_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
+  if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
 }
 
 constexpr std::uint32_t most_bits_of_figure_4 = 11;
@@ -24,7 +24,7 @@ void by_categories(paper_run& run, session& s, std::uint64_t count, std::uint64_
     std::vector<contender> who = contenders_of(s.ctx, stable, {}, s.arrays);
     for (const char* variant : {"cuda.one_step", "cuda.two_step"}) add_named(who, s, stable, variant);
     const std::vector<result> found = run.measure(s, 4, stable, std::move(who));
-    const problem unstable = record_split(count, record_bytes, bits, primitive::split_unstable);
+    const problem unstable = record_split(count, record_bytes, bits, "split_unstable");
     const std::vector<result> any_order =
         run.measure(s, 4, unstable, contenders_of(s.ctx, unstable, {.no_peer = true}, s.arrays));
     const result* const one = find(found, "cuda.one_step");
@@ -78,7 +78,7 @@ void index_by_key_bits(paper_run& run, session& s, std::uint64_t count) {
   for (const std::uint32_t bits : {16U, 32U, 48U, 64U, 96U}) {
     const auto pairs = run.measure_choice(s, 10, record_split(count, bytes_with_number(bits), bits));
     std::vector<result> index;
-    if (bits <= 32) index = run.measure_choice(s, 10, index_split(count, bits, primitive::split_gather_index));
+    if (bits <= 32) index = run.measure_choice(s, 10, index_split(count, bits, "split_gather_index"));
     const result* const ours = find(pairs, "sheaf");
     const result* const direct = find(index, "sheaf");
     rows.row({fmt::format("{} bits", bits), paper_text(bits, count), time_of(ours), records_per_second(ours),

@@ -99,7 +99,9 @@ std::string session::title() const {
 }
 
 std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who) {
-  const planned_row row = planned(p, rotated_copies(p.bytes(), s.hardware.cache_bytes, s.limits), std::move(who));
+  const planned_row row =
+      planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), s.hardware.cache_bytes, s.limits),
+              std::move(who));
   if (const std::string why_not = reason_to_skip(row, s.hardware); !why_not.empty()) {
     fmt::print("  {} skipped: {}\n", name(p), why_not);
     return {};

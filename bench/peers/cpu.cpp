@@ -39,29 +39,15 @@ move_records scatter(std::uint64_t record_bytes, index_type index) noexcept {
   });
 }
 
+std::vector<contender> gathers(const context& ctx, const problem& p, const workspace& arrays) {
+  return mover("plain_loop", gather(p.record_bytes, p.index), ctx, arrays, [] {});
+}
+
+// It lets any writer win.
+std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.duplicates == duplicates::last) return {};
+  return mover("plain_loop", scatter(p.record_bytes, p.index), ctx, arrays, [] {});
+}
+
 }  // namespace host
-
-std::string_view name(backend_kind backend) noexcept { return backend == backend_kind::cuda ? "thrust" : "plain_loop"; }
-
-move_records gather(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept {
-#if SHEAF_HAS_CUDA
-  if (backend == backend_kind::cuda) return device::gather(record_bytes, index);
-#endif
-  return backend == backend_kind::cpu ? host::gather(record_bytes, index) : nullptr;
-}
-
-move_records scatter(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept {
-#if SHEAF_HAS_CUDA
-  if (backend == backend_kind::cuda) return device::scatter(record_bytes, index);
-#endif
-  return backend == backend_kind::cpu ? host::scatter(record_bytes, index) : nullptr;
-}
-
-void wait(const context& ctx) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) device::wait(ctx);
-#endif
-  (void)ctx;
-}
-
 }  // namespace sheaf::bench::peers

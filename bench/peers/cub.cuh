@@ -42,7 +42,7 @@ contender cub_contender(const context& ctx, const workspace& arrays, const char*
     std::byte* const scratch = arrays.scratch(own_bytes + wanted);
     require(call(scratch + own_bytes, given, scratch, copy), who);
   };
-  return {.who = who, .scratch_bytes = own_bytes + wanted, .queue = queue, .wait = [ctx] { peers::wait(ctx); }};
+  return {.who = who, .scratch_bytes = own_bytes + wanted, .queue = queue, .wait = [ctx] { wait(ctx); }};
 }
 
 template <class T>

@@ -17,7 +17,7 @@ contender sort(const context& ctx, const problem& p, const workspace& arrays) {
   scratch_layout layout;
   layout.add(list_bytes);
   const std::uint64_t keys_at = layout.add(list_bytes);
-  const bool scatters = p.primitive == primitive::split_scatter_index;
+  const bool scatters = p.primitive == "split_scatter_index";
   const std::uint64_t gather_at = scatters ? layout.add(list_bytes) : 0;
   const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = static_cast<int>(p.bits), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
@@ -46,9 +46,12 @@ std::vector<contender> index_sorts(const context& ctx, const problem& p, const w
   return {sort(ctx, p, arrays)};
 }
 
+std::vector<contender> split_index_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  return fits_in_32_bits(p) ? index_sorts(ctx, p, arrays) : std::vector<contender>{};
+}
+
 std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays) {
   if (!fits_in_32_bits(p)) return {};
-  if (splits_index(p.primitive)) return index_sorts(ctx, p, arrays);
   return p.key_bytes == 0 ? key_sorts(ctx, p, arrays) : pair_sorts(ctx, p, arrays);
 }
 

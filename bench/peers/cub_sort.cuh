@@ -26,7 +26,7 @@ contender radix_sort_of_keys(const context& ctx, const problem& p, const workspa
 /// Keys in an array of their own. A split discards the sorted keys.
 template <class Key, class Record>
 contender radix_sort_of_pairs(const context& ctx, const problem& p, const workspace& arrays) {
-  const bool writes_keys = p.primitive == primitive::sort_pairs;
+  const bool writes_keys = p.primitive == "sort_pairs";
   scratch_layout layout;
   if (!writes_keys) layout.add(p.count * sizeof(Key));
   const auto call = [count = static_cast<std::uint32_t>(p.count), first = first_bit_of(p), end = end_bit_of(p),

@@ -44,6 +44,16 @@ move_records scatter(std::uint64_t record_bytes, index_type index) noexcept {
   });
 }
 
+std::vector<contender> gathers(const context& ctx, const problem& p, const workspace& arrays) {
+  return mover("thrust", gather(p.record_bytes, p.index), ctx, arrays, [ctx] { wait(ctx); });
+}
+
+// It lets any writer win.
+std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.duplicates == duplicates::last) return {};
+  return mover("thrust", scatter(p.record_bytes, p.index), ctx, arrays, [ctx] { wait(ctx); });
+}
+
 void wait(const context& ctx) {
   const cudaError_t result = cudaStreamSynchronize(ctx.stream());
   if (result != cudaSuccess) throw std::runtime_error(cudaGetErrorString(result));

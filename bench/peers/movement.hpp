@@ -1,39 +1,53 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
+
+#include "bench/harness/problem.hpp"
+#include "bench/harness/runner.hpp"
+#include "bench/harness/workspace.hpp"
 
 // Peers of gather and scatter. Records lie without gaps, aligned to 256 bytes.
 namespace sheaf::bench::peers {
 
 using move_records = void (*)(const context& ctx, const_records from, index_span index, records to);
 
-/// Name of the backend's peer: "thrust" or "plain_loop".
-std::string_view name(backend_kind backend) noexcept;
-/// Null where the peer is not built for the width and index type.
-move_records gather(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept;
-move_records scatter(backend_kind backend, std::uint64_t record_bytes, index_type index) noexcept;
-/// Blocks until the peer's work is done, as its users do.
-void wait(const context& ctx);
-
-/// An OpenMP loop over typed arrays.
+/// An OpenMP loop over typed arrays, "plain_loop".
 namespace host {
+/// Null where the peer is not built for the width and index type.
 move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
 move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
+std::vector<contender> gathers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 
-/// Thrust; linked only where the CUDA backend is built.
+/// Thrust, "thrust"; linked only where the CUDA backend is built.
 namespace device {
 move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
 move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
+std::vector<contender> gathers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays);
+/// Blocks until the peer's work is done, as its users do.
 void wait(const context& ctx);
 std::string thrust_version();
 }  // namespace device
+
+/// The contender that moves a row's records this way; none for null.
+inline std::vector<contender> mover(const char* who, move_records move, const context& ctx, const workspace& arrays,
+                                    std::function<void()> wait) {
+  if (move == nullptr) return {};
+  const auto queue = [ctx, &arrays, move](std::uint64_t copy) {
+    move(ctx, arrays.source(copy), arrays.index(copy), arrays.target(copy));
+  };
+  return {{.who = who, .queue = queue, .wait = std::move(wait)}};
+}
 
 /// Alignment of N bytes in the struct that a user would write: aligned to the largest power of two up to 16 that
 /// divides N.

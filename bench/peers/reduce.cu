@@ -33,7 +33,7 @@ contender atomics(const context& ctx, const problem& p, const workspace& arrays)
     }
     require(cudaGetLastError(), "atomics");
   };
-  return {.who = "atomics", .queue = queue, .wait = [ctx] { peers::wait(ctx); }};
+  return {.who = "atomics", .queue = queue, .wait = [ctx] { wait(ctx); }};
 }
 
 // Every slot occurs once, so that plain additions do not conflict.
@@ -60,7 +60,7 @@ contender sort_and_reduce(const context& ctx, const problem& p, const workspace&
   const std::uint64_t slots_at = layout.add(p.count * sizeof(std::uint32_t));
   const std::uint64_t sums_at = layout.add(p.count * sizeof(Value));
   const std::uint64_t runs_at = layout.add(sizeof(std::uint32_t));
-  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = bits_of_slots(p.slots), &arrays,
+  const auto call = [=, count = static_cast<std::uint32_t>(p.count), bits = bits_of_slots(p.indexed_count()), &arrays,
                      stream = ctx.stream()](void* temporary, std::size_t& bytes, std::byte* lists, std::uint64_t copy) {
     auto* const sorted = reinterpret_cast<std::uint32_t*>(lists);
     auto* const values = reinterpret_cast<Value*>(lists + values_at);

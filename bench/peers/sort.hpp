@@ -12,24 +12,22 @@
 // timed, as ours is.
 namespace sheaf::bench::peers {
 
-/// The peers of a row, each called the way that is fastest; none where none is built for the row's widths.
-/// CUDA: "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers
-/// that thrust::gather follows for wider rows; "thrust.stable_sort" for rows of 16 and 32 bytes.
-/// CPU: "std.sort" and, where rows of equal keys differ, "std.stable_sort", both serial; "tbb.parallel_sort" on the
-/// context's threads, where it was built with oneTBB. Rows up to 32 bytes are sorted as they are, wider ones by their
-/// keys with row numbers, and then collected.
-std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays);
-
+/// Rows up to 32 bytes are sorted as they are, wider ones by their keys with row numbers, and then collected.
 namespace host {
-/// "std.sort" or "std.stable_sort".
+/// "std.sort" and, where rows of equal keys differ, "std.stable_sort", both serial.
 std::vector<contender> std_sorts(const context& ctx, const problem& p, const workspace& arrays);
-/// Linked only where oneTBB was found.
+/// "tbb.parallel_sort" on the context's threads. Linked only where oneTBB was found.
 std::vector<contender> tbb_sorts(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 
-/// Linked only where the CUDA backend is built; in several files because each instance takes a minute to compile.
+/// "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers that
+/// thrust::gather follows for wider rows; "thrust.stable_sort" for rows of 16 and 32 bytes. Linked only where the CUDA
+/// backend is built; in several files because each instance takes a minute to compile.
 namespace device {
-std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> sort_keys_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> struct_sorts(const context& ctx, const problem& p, const workspace& arrays);

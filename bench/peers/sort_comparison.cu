@@ -50,8 +50,7 @@ contender sort(const context& ctx, const problem& p, const workspace& arrays) {
     thrust::copy(thrust::cuda::par_nosync.on(ctx.stream()), from, from + count, rows);
     thrust::stable_sort(policy, rows, rows + count, by_key{});
   };
-  return {
-      .who = "thrust.stable_sort", .scratch_bytes = scratch_bytes, .queue = queue, .wait = [ctx] { peers::wait(ctx); }};
+  return {.who = "thrust.stable_sort", .scratch_bytes = scratch_bytes, .queue = queue, .wait = [ctx] { wait(ctx); }};
 }
 
 }  // namespace

@@ -33,16 +33,4 @@ std::vector<contender> std_sorts(const context&, const problem& p, const workspa
 }
 
 }  // namespace host
-
-std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::sort_peers(ctx, p, arrays);
-#endif
-  std::vector<contender> all = host::std_sorts(ctx, p, arrays);
-#if SHEAF_BENCH_HAS_TBB
-  for (contender& c : host::tbb_sorts(ctx, p, arrays)) all.push_back(std::move(c));
-#endif
-  return all;
-}
-
 }  // namespace sheaf::bench::peers

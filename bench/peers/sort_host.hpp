@@ -8,13 +8,16 @@
 #include <type_traits>
 
 #include "bench/peers/sort.hpp"
-#include "bench/primitives/sort_source.hpp"
+#include "jobs/generated/sort_source.hpp"
 
 // Peers from a CPU library's sort, with the code around it that a user would write. A Sorter has
 //   sort(first, last, less), which need not be stable,
 //   stable_sort(first, last, less) if is_stable, and
 //   over_ranges(count, body), which calls body(begin, end) for ranges that make up 0 to count.
 namespace sheaf::bench::peers::host {
+
+using jobs::key_word128;
+using jobs::low_ones;
 
 /// An unsigned number of 96 bits, as the struct that a user would write.
 struct key96 {
@@ -185,7 +188,7 @@ template <class Sorter>
 contender index_sort(const Sorter& sorter, const problem& p, const workspace& arrays) {
   const std::uint64_t scratch_bytes = p.count * sizeof(row_key);
   return peer(Sorter::name_of_stable_sort, 2 * scratch_bytes, [sorter, p, &arrays, scratch_bytes](std::uint64_t copy) {
-    const const_records keys = p.primitive == primitive::sort_gather_index ? arrays.keys(copy) : arrays.source(copy);
+    const const_records keys = p.primitive == "sort_gather_index" ? arrays.keys(copy) : arrays.source(copy);
     std::byte* const out = arrays.target(copy).data;
     const auto all = elements<row_key>(arrays.scratch(scratch_bytes), p.count);
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
@@ -197,7 +200,7 @@ contender index_sort(const Sorter& sorter, const problem& p, const workspace& ar
         [](const row_key& a) { return a.number; });
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (p.primitive == primitive::sort_gather_index) {
+        if (p.primitive == "sort_gather_index") {
           reinterpret_cast<std::uint32_t*>(out)[i] = all[i].number;
         } else {
           std::memcpy(out + i * p.record_bytes, keys.data + all[i].number * p.record_bytes, p.record_bytes);
@@ -211,36 +214,35 @@ contender index_sort(const Sorter& sorter, const problem& p, const workspace& ar
 template <class Sorter>
 std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const workspace& arrays) {
   const bool is_word = p.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
-  switch (p.primitive) {
-    case primitive::sort_keys:
-      if (p.bits == 8 * p.key_bytes) {
-        return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
-          return {key_sort<Sorter, Key>(sorter, p, arrays)};
-        });
-      }
-      if constexpr (Sorter::is_stable) {
-        if (!is_word) return {};
-        if (p.key_bytes == 4) return {bits_sort<Sorter, std::uint32_t>(sorter, p, arrays)};
-        return {bits_sort<Sorter, std::uint64_t>(sorter, p, arrays)};
-      }
-      return {};
-    case primitive::sort_pairs:
+  if (p.primitive == "sort_keys") {
+    if (p.bits == 8 * p.key_bytes) {
+      return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
+        return {key_sort<Sorter, Key>(sorter, p, arrays)};
+      });
+    }
+    if constexpr (Sorter::is_stable) {
       if (!is_word) return {};
-      if (p.key_bytes == 4 && p.record_bytes == 4) {
-        return {pair_sort<Sorter, std::uint32_t, std::uint32_t>(sorter, p, arrays)};
-      }
-      if (p.key_bytes == 4) return {};
-      if (p.record_bytes == 4) return {pair_sort<Sorter, std::uint64_t, std::uint32_t>(sorter, p, arrays)};
-      if (p.record_bytes == 8) return {pair_sort<Sorter, std::uint64_t, std::uint64_t>(sorter, p, arrays)};
-      if (p.record_bytes == 16) return {pair_sort<Sorter, std::uint64_t, short_row<16>>(sorter, p, arrays)};
-      return {};
-    default: break;
+      if (p.key_bytes == 4) return {bits_sort<Sorter, std::uint32_t>(sorter, p, arrays)};
+      return {bits_sort<Sorter, std::uint64_t>(sorter, p, arrays)};
+    }
+    return {};
   }
-  if (p.count > 0xffffffffU || (p.primitive == primitive::sort_gather_index && p.record_bytes != 4)) return {};
-  if (p.primitive == primitive::sort_records && is_word && p.key_bytes == 4 && p.record_bytes == 8) {
+  if (p.primitive == "sort_pairs") {
+    if (!is_word) return {};
+    if (p.key_bytes == 4 && p.record_bytes == 4) {
+      return {pair_sort<Sorter, std::uint32_t, std::uint32_t>(sorter, p, arrays)};
+    }
+    if (p.key_bytes == 4) return {};
+    if (p.record_bytes == 4) return {pair_sort<Sorter, std::uint64_t, std::uint32_t>(sorter, p, arrays)};
+    if (p.record_bytes == 8) return {pair_sort<Sorter, std::uint64_t, std::uint64_t>(sorter, p, arrays)};
+    if (p.record_bytes == 16) return {pair_sort<Sorter, std::uint64_t, short_row<16>>(sorter, p, arrays)};
+    return {};
+  }
+  if (p.count > 0xffffffffU || (p.primitive == "sort_gather_index" && p.record_bytes != 4)) return {};
+  if (p.primitive == "sort_records" && is_word && p.key_bytes == 4 && p.record_bytes == 8) {
     return {row_sort<Sorter, shortest_row>(sorter, p, arrays)};
   }
-  if (p.primitive == primitive::sort_records && is_word && p.key_bytes == 8) {
+  if (p.primitive == "sort_records" && is_word && p.key_bytes == 8) {
     if (p.record_bytes == 16) return {row_sort<Sorter, short_row<16>>(sorter, p, arrays)};
     if (p.record_bytes == 32) return {row_sort<Sorter, short_row<32>>(sorter, p, arrays)};
   }

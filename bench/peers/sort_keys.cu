@@ -20,14 +20,20 @@ std::vector<contender> number_sorts(const context& ctx, const problem& p, const 
   return {};
 }
 
-std::vector<contender> sort_peers(const context& ctx, const problem& p, const workspace& arrays) {
+std::vector<contender> sort_keys_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  return fits_in_32_bits(p) ? number_sorts(ctx, p, arrays) : std::vector<contender>{};
+}
+
+std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  return fits_in_32_bits(p) ? value_sorts(ctx, p, arrays) : std::vector<contender>{};
+}
+
+std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays) {
+  return fits_in_32_bits(p) ? large_record_sorts(ctx, p, arrays) : std::vector<contender>{};
+}
+
+std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays) {
   if (!fits_in_32_bits(p)) return {};
-  switch (p.primitive) {
-    case primitive::sort_keys: return number_sorts(ctx, p, arrays);
-    case primitive::sort_pairs: return value_sorts(ctx, p, arrays);
-    case primitive::sort_gather_index: return large_record_sorts(ctx, p, arrays);
-    default: break;
-  }
   // Records of 8 bytes by a key of 4 are 64-bit numbers that are sorted by their lower half.
   if (p.number == key_type::unsigned_integer && p.record_bytes == 8) return key_sorts(ctx, p, arrays);
   const bool is_short = p.number == key_type::unsigned_integer && p.key_bytes == 8 && p.record_bytes <= 32;

@@ -4,6 +4,7 @@
 
 #include "bench/peers/cub_sort.cuh"
 #include "bench/peers/sort.hpp"
+#include "jobs/generated/split_source.hpp"
 
 // Wide rows: keys of up to 64 bits are sorted with row numbers, and thrust::gather then moves the rows. A key of 10
 // bytes takes two stable sorts, first by its last two bytes.
@@ -21,7 +22,7 @@ struct key_reader {
   __device__ std::uint64_t high(std::uint64_t i) const {
     const std::uint32_t* const row = rows + i * words_per_row;
     const std::uint64_t key = row[0] | std::uint64_t{key_bytes > 4 ? row[1] : 0} << 32;
-    if (!from_first_byte) return low_bits(key, static_cast<std::uint32_t>(8 * key_bytes));
+    if (!from_first_byte) return jobs::low_bits(key, static_cast<std::uint32_t>(8 * key_bytes));
     const unsigned upper = __byte_perm(row[0], 0, 0x0123);
     const unsigned lower = __byte_perm(row[1], 0, 0x0123);
     return std::uint64_t{upper} << 32 | lower;
@@ -121,9 +122,9 @@ contender sort_of_numbers(const context& ctx, const problem& p, const workspace&
 }  // namespace
 
 std::vector<contender> large_record_sorts(const context& ctx, const problem& p, const workspace& arrays) {
-  if (p.primitive == primitive::sort_pairs) return {radix_sort_of_pairs<std::uint64_t, std::uint32_t>(ctx, p, arrays)};
+  if (p.primitive == "sort_pairs") return {radix_sort_of_pairs<std::uint64_t, std::uint32_t>(ctx, p, arrays)};
   const bool is_number = p.number == key_type::unsigned_integer && p.key_bytes <= 8;
-  if (p.primitive == primitive::sort_gather_index) {
+  if (p.primitive == "sort_gather_index") {
     if (!is_number || bytes(p.index) != 4) return {};
     if (p.key_bytes == 4) return index_sorts(ctx, p, arrays);
     return p.key_bytes == 8 ? std::vector<contender>{sort_of_numbers(ctx, p, arrays)} : std::vector<contender>{};

@@ -11,24 +11,21 @@
 // Peers of our splits and reductions. Their scratch memory is allocated before they are timed, as ours is.
 namespace sheaf::bench::peers {
 
-/// The peers of a row, each called the way that is fastest; none where none is built for the row's widths. CUDA: "cub",
-/// a radix sort by the key's bits. For an index split it sorts record numbers, and thrust::scatter inverts them to a
-/// scatter index. "cub.partition" splits records in any order by one bit. CPU: "plain_loop", a serial counting sort,
-/// and from 17 bits on "stable_sort"; for one bit of records "partition_copy" and "stable_partition".
-std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
-/// Peers of scatter_reduce. CUDA: "atomics", a thread for each value, and "cub.sort_reduce", which sorts values by
-/// slot and adds up runs; CPU: "plain_loop", serial.
-std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
-
+/// CPU: "plain_loop", a serial counting sort, and from 17 bits on "stable_sort"; for one bit of records
+/// "partition_copy" and "stable_partition". Of reductions: "plain_loop", serial.
 namespace host {
 std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 
-/// Linked only where the CUDA backend is built. The peers of a split are in three files, by what they sort: each
-/// instance takes a minute to compile.
+/// CUDA: "cub", a radix sort by the key's bits. For an index split it sorts record numbers, and thrust::scatter inverts
+/// them to a scatter index. "cub.partition" splits records in any order by one bit. Of reductions: "atomics", a thread
+/// for each value, and "cub.sort_reduce", which sorts values by slot and adds up runs. Linked only where the CUDA
+/// backend is built. The peers of a split are in three files, by what they sort: each instance takes a minute to
+/// compile.
 namespace device {
 std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> split_index_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> key_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> pair_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> index_sorts(const context& ctx, const problem& p, const workspace& arrays);

@@ -41,7 +41,7 @@ void counting_split(key_reader<Key> category_of, std::uint64_t count, std::uint6
 template <class Key, class Index>
 void split_index(const problem& p, key_reader<Key> category_of, Index* out, std::uint64_t* next) {
   const std::uint64_t categories = std::uint64_t{1} << p.bits;
-  if (p.primitive == primitive::split_gather_index) {
+  if (p.primitive == "split_gather_index") {
     counting_split(category_of, p.count, next, categories,
                    [&](std::uint64_t i, std::uint64_t place) { out[place] = static_cast<Index>(i); });
   } else {
@@ -57,7 +57,7 @@ void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
   const Key mask = static_cast<Key>((std::uint64_t{1} << p.bits) - 1);
   const key_reader<Key> category_of{keys.data, keys.stride_bytes, mask};
   std::byte* const target = arrays.target(copy).data;
-  if (splits_index(p.primitive)) {
+  if (entry_of(p).writes_index) {
     if (bytes(p.index) == 4) return split_index(p, category_of, reinterpret_cast<std::uint32_t*>(target), next);
     return split_index(p, category_of, reinterpret_cast<std::uint64_t*>(target), next);
   }
@@ -114,10 +114,10 @@ contender sort_peer(const problem& p, const workspace& arrays) {
 
 template <class Value, class Index>
 void add_loop(const workspace& arrays, std::uint64_t copy) {
-  const const_values in = arrays.source_values(copy);
-  const auto* const from = static_cast<const Value*>(in.data);
+  const records in = arrays.source(copy);
+  const auto* const from = reinterpret_cast<const Value*>(in.data);
   const auto* const index = static_cast<const Index*>(arrays.index(copy).data);
-  auto* const slots = static_cast<Value*>(arrays.target_values(copy).data);
+  auto* const slots = reinterpret_cast<Value*>(arrays.target(copy).data);
   for (std::uint64_t i = 0; i < in.count; ++i) slots[index[i]] += from[i];
 }
 
@@ -163,19 +163,4 @@ std::vector<contender> reduce_peers(const context&, const problem& p, const work
 }
 
 }  // namespace host
-
-std::vector<contender> split_peers(const context& ctx, const problem& p, const workspace& arrays) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::split_peers(ctx, p, arrays);
-#endif
-  return host::split_peers(ctx, p, arrays);
-}
-
-std::vector<contender> reduce_peers(const context& ctx, const problem& p, const workspace& arrays) {
-#if SHEAF_HAS_CUDA
-  if (ctx.backend() == backend_kind::cuda) return device::reduce_peers(ctx, p, arrays);
-#endif
-  return host::reduce_peers(ctx, p, arrays);
-}
-
 }  // namespace sheaf::bench::peers

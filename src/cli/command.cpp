@@ -3,19 +3,28 @@
 #include <charconv>
 #include <iterator>
 #include <limits>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "jobs/backends.hpp"
 
 namespace sheaf::cli {
 namespace {
 
 constexpr std::uint64_t most_threads = 4096;
 
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names{"auto", "reference"};
+  for (const jobs::backend& b : jobs::backends()) names.emplace_back(name(b.kind));
+  return names;
+}
+
 }  // namespace
 
 void common_options::add_to(CLI::App& subcommand, const std::string& verify_text) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
-      ->check(CLI::IsMember({"auto", "reference", "cpu", "cuda"}))
+      ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
   add_number(
       subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
@@ -26,7 +35,7 @@ void common_options::add_to(CLI::App& subcommand, const std::string& verify_text
 }
 
 context common_options::make_context() const {
-  if (backend == "cuda") return context::cuda();
+  if (const jobs::backend* const named = jobs::backend_named(backend)) return named->make(threads);
   if (backend == "auto") {
     context best = context::best();
     if (best.backend() != backend_kind::cpu) return best;
@@ -78,14 +87,6 @@ std::string seconds_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
   return seconds < 1000 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.0f} s", seconds);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  auto shown = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; shown >= 1024 && unit + 1 < std::size(units); ++unit) shown /= 1024;
-  return unit == 0 ? fmt::format("{} bytes", bytes) : fmt::format("{:.4g} {}", shown, units[unit]);
 }
 
 std::string rate_text(double bytes_per_second) {

@@ -11,6 +11,8 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
+#include "primitives/entries/words.hpp"
+
 // What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
 // Failures are exceptions, which main.cpp turns into a message on stderr and an exit code.
 namespace sheaf::cli {
@@ -58,9 +60,9 @@ exit_code exit_code_of(error_code code);
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description);
 
-/// "3.21 ms", "64 GiB", "9.97 GB/s"
+using primitives::bytes_text;
+/// "3.21 ms", "9.97 GB/s"
 std::string seconds_text(double seconds);
-std::string bytes_text(std::uint64_t bytes);
 std::string rate_text(double bytes_per_second);
 
 void add_demo(CLI::App& app);

@@ -8,8 +8,10 @@
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
+#include "jobs/backends.hpp"
 #include "jobs/demo/report.hpp"
 #include "jobs/demo/run.hpp"
+#include "jobs/demo/summary.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -27,14 +29,8 @@ constexpr const char* footer = R"(Every answer is checked, with or without --ver
 std::vector<context> contexts_of(const demo_options& options) {
   if (options.backend != "auto") return {options.make_context()};
   std::vector<context> contexts;
-  for (const char* backend : {"cpu", "cuda"}) {
-    demo_options one = options;
-    one.backend = backend;
-    try {
-      contexts.push_back(one.make_context());
-    } catch (const error& e) {
-      if (e.code() != error_code::backend_unavailable) throw;
-    }
+  for (const jobs::backend& b : jobs::backends()) {
+    if (auto ctx = jobs::context_if_available(b, options.threads)) contexts.push_back(std::move(*ctx));
   }
   return contexts;
 }
@@ -43,35 +39,50 @@ void print_latest(const jobs::demo_result& result) {
   if (result.rows.empty()) {
     fmt::print("{}: {}; the limit is a streamed copy at {:.1f} GB/s; what passes it came out of a cache\n\n",
                result.backend, result.device, result.copy_bytes_per_second / 1e9);
-    fmt::print("{:<44} {:<24} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
+    fmt::print("{:<65} {:<18} {:>11} {:>8} {:>8} {:>11}  {}\n", "problem", "variant", "time", "GB/s", "of limit",
                "predicted", "answer");
     return;
   }
   const jobs::demo_row& row = result.rows.back();
-  fmt::print("{:<44} {:<24} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant,
+  if (result.rows.size() == 1 || result.rows[result.rows.size() - 2].family != row.family) {
+    fmt::print("{}\n", row.family);
+  }
+  fmt::print("  {:<63} {:<18} {:>11} {:>8.2f} {:>6.0f} % {:>11}  {}\n", row.problem, row.variant,
              jobs::shown_time(row.seconds), row.bytes_per_second() / 1e9, result.share(row) * 100,
              jobs::shown_time(row.predicted_seconds),
-             row.wrong_records == 0 ? std::string("right") : fmt::format("WRONG: {} records", row.wrong_records));
+             row.mistakes == 0 ? std::string("right") : fmt::format("WRONG: {} mistakes", row.mistakes));
   std::fflush(stdout);
 }
 
 nlohmann::json document_of(const jobs::demo_result& result) {
   nlohmann::json rows = nlohmann::json::array();
   for (const jobs::demo_row& row : result.rows) {
-    rows.push_back({{"problem", row.problem},
+    rows.push_back({{"family", row.family},
+                    {"problem", row.problem},
                     {"variant", row.variant},
                     {"median_seconds", row.seconds},
                     {"predicted_seconds", row.predicted_seconds},
                     {"bytes", row.bytes},
                     {"bytes_per_second", row.bytes_per_second()},
                     {"share_of_limit", result.share(row)},
-                    {"wrong_records", row.wrong_records}});
+                    {"mistakes", row.mistakes}});
+  }
+  nlohmann::json families = nlohmann::json::array();
+  for (const jobs::family_summary& s : jobs::summaries_of(result)) {
+    families.push_back({{"family", s.family},
+                        {"problems", s.rows},
+                        {"wrong", s.wrong},
+                        {"median_share_of_limit", s.median_share},
+                        {"least_share_of_limit", s.least_share},
+                        {"most_share_of_limit", s.most_share},
+                        {"mean_accuracy", s.mean_accuracy}});
   }
   return {{"backend", result.backend},
           {"device", result.device},
           {"profile", result.profile},
           {"threads", result.threads},
           {"copy_bytes_per_second", result.copy_bytes_per_second},
+          {"families", families},
           {"rows", rows}};
 }
 
@@ -85,7 +96,7 @@ void run(const demo_options& options) {
     if (table) settings.on_row = print_latest;
     results.push_back(jobs::run_demo(ctx, settings));
     if (options.is_reference()) results.back().backend = "reference";
-    if (table) fmt::print("\n");
+    if (table) fmt::print("\n{}\n", jobs::summary_table(results.back()));
   }
   if (options.json) {
     nlohmann::json machines = nlohmann::json::array();
@@ -96,9 +107,9 @@ void run(const demo_options& options) {
 
   for (const jobs::demo_result& result : results) {
     for (const jobs::demo_row& row : result.rows) {
-      if (row.wrong_records == 0) continue;
-      throw verification_failed(fmt::format("demo: {} on {}: {} records are wrong ({})", row.problem, result.backend,
-                                            row.wrong_records, row.variant));
+      if (row.mistakes == 0) continue;
+      throw verification_failed(fmt::format("demo: {} on {}: {} mistakes in the answer ({})", row.problem,
+                                            result.backend, row.mistakes, row.variant));
     }
   }
 }

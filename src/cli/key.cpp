@@ -1,31 +1,18 @@
 #include "cli/key.hpp"
 
-#include <charconv>
 #include <string>
-#include <string_view>
 
-#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "primitives/entries/key_text.hpp"
 
 namespace sheaf::cli {
-namespace {
-
-template <class Number>
-bool read_number(std::string_view text, Number& number) {
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace
-
 bit_field parse_bit_field(const std::string& text) {
-  bit_field bits;
-  const auto colon = text.find(':');
-  const std::string_view all = text;
-  if (colon == text.npos || !read_number(all.substr(0, colon), bits.first) ||
-      !read_number(all.substr(colon + 1), bits.count)) {
-    throw CLI::ValidationError("--key", fmt::format("'{}' is not OFFSET:BITS, two whole numbers", text));
+  try {
+    return primitives::parse_bit_field(text);
+  } catch (const error& e) {
+    throw CLI::ValidationError(e.what());
   }
-  return bits;
 }
 
 void add_bit_order(CLI::App& subcommand, bit_order& order) {

@@ -1,7 +1,6 @@
 #include "cli/movement.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -12,24 +11,6 @@
 
 namespace sheaf::cli {
 namespace {
-
-struct index_type_row {
-  std::string_view name;
-  index_type type;
-};
-constexpr index_type_row index_types[] = {
-    {"u32", index_type::u32}, {"u64", index_type::u64}, {"i32", index_type::i32}, {"i64", index_type::i64}};
-
-struct pattern_row {
-  std::string_view name;
-  access_pattern::kind shape;
-  bool takes_number;
-};
-constexpr pattern_row patterns[] = {
-    {"unknown", access_pattern::kind::unknown, false},    {"sequential", access_pattern::kind::sequential, false},
-    {"random", access_pattern::kind::random, false},      {"partitioned", access_pattern::kind::partitioned, true},
-    {"clustered", access_pattern::kind::clustered, true}, {"strided", access_pattern::kind::strided, true},
-    {"skewed", access_pattern::kind::skewed, false},      {"repeated", access_pattern::kind::repeated, true}};
 
 std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::uint64_t record_bytes,
                            std::uint64_t header) {
@@ -58,44 +39,6 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
   add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
   add_pattern(subcommand, "--pattern-hint", pattern);
   common.add_to(subcommand);
-}
-
-index_type parse_index_type(std::string_view text) {
-  for (const index_type_row& row : index_types) {
-    if (row.name == text) return row.type;
-  }
-  throw error(error_code::bad_argument, fmt::format("'{}' is not an index type: u32, u64, i32, i64", text));
-}
-
-std::string_view name(index_type type) {
-  return std::find_if(std::begin(index_types), std::end(index_types),
-                      [&](const index_type_row& row) { return row.type == type; })
-      ->name;
-}
-
-access_pattern parse_access_pattern(std::string_view text) {
-  const std::string_view shape = text.substr(0, text.find(':'));
-  for (const pattern_row& row : patterns) {
-    if (row.name != shape) continue;
-    if (!row.takes_number && shape.size() == text.size()) return {row.shape, 0};
-    if (!row.takes_number || shape.size() == text.size()) break;
-    const std::string_view number = text.substr(shape.size() + 1);
-    std::uint64_t parameter = 0;
-    const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), parameter);
-    if (problem != std::errc{} || end != number.data() + number.size() || parameter == 0) break;
-    return {row.shape, parameter};
-  }
-  throw error(
-      error_code::bad_argument,
-      fmt::format("'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N, strided:N, "
-                  "skewed, repeated:N",
-                  text));
-}
-
-std::string name(const access_pattern& pattern) {
-  const auto& row = *std::find_if(std::begin(patterns), std::end(patterns),
-                                  [&](const pattern_row& r) { return r.shape == pattern.shape; });
-  return row.takes_number ? fmt::format("{}:{}", row.name, pattern.parameter) : std::string(row.name);
 }
 
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description) {

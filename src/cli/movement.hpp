@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "io/output_file.hpp"
 #include "io/record_file.hpp"
+#include "primitives/entries/words.hpp"
 
 // What gather, scatter, split and sort share: arguments, memory, the output file and the report.
 namespace sheaf::cli {
@@ -31,12 +32,9 @@ struct movement_options {
   void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
 };
 
-/// Reads "u32". @throws error(bad_argument)
-index_type parse_index_type(std::string_view text);
-std::string_view name(index_type type);
-/// Reads "random", "clustered:4096". @throws error(bad_argument)
-access_pattern parse_access_pattern(std::string_view text);
-std::string name(const access_pattern& pattern);
+using primitives::name;
+using primitives::parse_access_pattern;
+using primitives::parse_index_type;
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
 /// The type of an index to write: the one asked for, else u32, or u64 if there are too many records for u32.
 /// @throws error(bad_argument) for a type that cannot number so many records

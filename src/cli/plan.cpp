@@ -1,31 +1,32 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sheaf/machine.hpp>
 #include <sheaf/plan.hpp>
 
 #include "cli/command.hpp"
-#include "cli/plan_problem.hpp"
+#include "jobs/generated/job.hpp"
+#include "primitives/entries/entry.hpp"
 
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
-    "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
-    "machine).\n\n"
-    "Example: a scatter of a hundred million records of 16 bytes at random places of a table of the same size\n"
-    "  sheaf plan scatter --count 100000000 --table 100000000 --bytes 16 --pattern random\n"
-    "A split of as many records by the 11 bits from bit 5 on\n"
-    "  sheaf plan split --count 100000000 --bytes 16 --key 5:11\n"
-    "A sort of as many records of 100 bytes by their first 10, and of 64-bit keys with values of 4 and of 16 bytes\n"
-    "  sheaf plan sort_records --count 100000000 --bytes 100 --key 0:10\n"
-    "  sheaf plan sort_pairs --count 100000000 --key-bytes 8 --bytes 4 --bytes 16";
+using primitives::entries;
+using primitives::entry;
+using primitives::field_use;
+using primitives::given_option;
+using primitives::problem_spec;
 
 struct plan_command {
   common_options common;
-  plan_problem problem;
+  std::string primitive;  ///< name of an entry, or of a whole problem
+  std::vector<given_option> given;
+
+  problem_spec problem() const;
 };
 
 nlohmann::json variant_json(const variant_estimate& v) {
@@ -37,19 +38,45 @@ nlohmann::json variant_json(const variant_estimate& v) {
   return row;
 }
 
-void print_document(const plan_command& o, const context& ctx, const explanation& why) {
+// What is wrong with an option is wrong usage, and the message goes on to say where help is.
+template <class Read>
+auto usage(Read read) {
+  try {
+    return read();
+  } catch (const error& e) {
+    throw CLI::ValidationError(e.what());
+  }
+}
+
+problem_spec plan_command::problem() const {
+  return usage([&] {
+    if (primitive.find('/') == std::string::npos) return problem_of_options(primitives::entry_named(primitive), given);
+    problem_spec p = primitives::parse_problem(primitive);
+    p.access = hint(p.pattern);  // whoever names the order of the list knows it
+    for (const given_option& g : given) {
+      if (!g.texts.empty()) {
+        throw error(error_code::bad_argument, fmt::format("{} is for a primitive, not for a whole problem", g.option));
+      }
+    }
+    return p;
+  });
+}
+
+void print_document(const problem_spec& p, const context& ctx, const explanation& why) {
   nlohmann::json variants = nlohmann::json::array();
   for (const variant_estimate& v : why.variants) variants.push_back(variant_json(v));
   const variant_estimate* choice = why.choice();
   nlohmann::json document = {{"command", "plan"},
-                             {"primitive", why.primitive},
+                             {"primitive", p.primitive},
                              {"backend", name(ctx.backend())},
                              {"threads", ctx.threads()},
                              {"machine", why.machine},
                              {"profile", ctx.profile().source},
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
                              {"variants", variants}};
-  document.update(o.problem.json());
+  for (const primitives::fact& f : entry_of(p).facts(p)) {
+    std::visit([&](const auto& value) { document[std::string(f.name)] = value; }, f.value);
+  }
   print_json(document);
 }
 
@@ -61,8 +88,8 @@ std::string terms_text(const variant_estimate& v) {
   return text;
 }
 
-void print_table(const plan_command& o, const context& ctx, const explanation& why) {
-  fmt::print("{}: {}\n", why.primitive, o.problem.text());
+void print_table(const problem_spec& p, const context& ctx, const explanation& why) {
+  fmt::print("{}: {}\n", p.primitive, entry_of(p).text(p));
   fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
   std::size_t width = 0;
   for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
@@ -78,15 +105,64 @@ void print_table(const plan_command& o, const context& ctx, const explanation& w
 }
 
 void run(const plan_command& o) {
-  o.problem.require_options();
+  const problem_spec p = o.problem();
   const context ctx = o.common.make_context();
-  const explanation why = o.problem.explain(ctx, o.common.variant());
+  const explanation why = entry_of(p).explain(ctx, p, o.common.variant());
   if (o.common.quiet) return;
   if (o.common.json) {
-    print_document(o, ctx, why);
+    print_document(p, ctx, why);
   } else {
-    print_table(o, ctx, why);
+    print_table(p, ctx, why);
   }
+}
+
+// The options of all entries, each once. Where entries read an option differently, its help says what each reads.
+void add_fields(CLI::App& subcommand, plan_command& o) {
+  struct option {
+    const primitives::problem_field* field;
+    std::vector<std::string_view> helps;
+  };
+  std::vector<option> options;
+  for (const entry* const e : entries()) {
+    for (const field_use& use : e->fields) {
+      auto known = std::find_if(options.begin(), options.end(),
+                                [&](const option& seen) { return seen.field->option == use.field->option; });
+      if (known == options.end()) known = options.insert(known, {use.field, {}});
+      if (std::find(known->helps.begin(), known->helps.end(), use.field->help) == known->helps.end()) {
+        known->helps.push_back(use.field->help);
+      }
+    }
+  }
+  o.given.reserve(options.size());  // options keep references to their texts
+  for (const option& each : options) {
+    given_option& given = o.given.emplace_back(given_option{each.field->option, {}});
+    const std::string name(each.field->option);
+    const std::string help = fmt::format("{}", fmt::join(each.helps, ". "));
+    if (each.field->type_name.empty()) {
+      subcommand.add_flag_callback(
+          name, [&given] { given.texts.emplace_back(); }, help);
+    } else {
+      subcommand.add_option(name, given.texts, help)
+          ->type_name(std::string(each.field->type_name))
+          ->allow_extra_args(false);
+    }
+  }
+}
+
+// One example for each entry.
+std::string footer() {
+  std::string text =
+      "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
+      "machine).\n\nExamples:\n";
+  for (const entry* const e : entries()) text += fmt::format("  sheaf plan {} {}\n", e->name, e->example);
+  const jobs::sample& row = jobs::jobs().front()->samples.front();
+  return text + fmt::format("A row of sheaf-bench, whose name says all of it:\n  sheaf plan {}/n=1048576", row.name);
+}
+
+std::string names_of_entries() {
+  std::string names;
+  for (const entry* const e : entries()) names += fmt::format("{}, ", e->name);
+  return names + "or the name of a problem as sheaf-bench prints it";
 }
 
 }  // namespace
@@ -95,9 +171,10 @@ void add_plan(CLI::App& app) {
   const auto options = std::make_shared<plan_command>();
   CLI::App* subcommand =
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
-  options->problem.add_to(*subcommand);
+  subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
+  add_fields(*subcommand, *options);
   options->common.add_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(footer());
   subcommand->callback([options] { run(*options); });
 }
 

@@ -1,41 +1,13 @@
 #include "inputs/pattern.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstring>
-
-#include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "inputs/device.hpp"
 #include "inputs/pattern_function.hpp"
 
 namespace sheaf::inputs {
 namespace {
-
-struct kind_row {
-  std::string_view name;
-  pattern_kind kind;
-  bool distinct;
-  std::uint64_t example;  ///< the parameter that all_patterns() uses; 0: the kind takes none
-};
-
-constexpr std::array<kind_row, 9> kinds{{
-    {"identity", pattern_kind::identity, true, 0},
-    {"reverse", pattern_kind::reverse, true, 0},
-    {"permutation", pattern_kind::permutation, true, 0},
-    {"same", pattern_kind::same, false, 0},
-    {"uniform", pattern_kind::uniform, false, 0},
-    {"zipf", pattern_kind::zipf, false, 0},
-    {"strided", pattern_kind::strided, true, 16},
-    {"partitioned", pattern_kind::partitioned, true, 256},
-    {"clustered", pattern_kind::clustered, true, 4096},
-}};
-
-const kind_row& row(pattern_kind kind) {
-  return *std::find_if(kinds.begin(), kinds.end(), [&](const kind_row& r) { return r.kind == kind; });
-}
 
 template <class T>
 void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index, std::uint64_t first, int threads) {
@@ -54,52 +26,6 @@ bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t
 }
 
 }  // namespace
-
-pattern parse_pattern(std::string_view text) {
-  const std::string_view kind = text.substr(0, text.find(':'));
-  for (const kind_row& r : kinds) {
-    if (kind != r.name) continue;
-    pattern p{r.kind, r.example, 1};
-    if (kind.size() == text.size()) return p;
-    const std::string_view number = text.substr(kind.size() + 1);
-    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), p.parameter);
-    if (r.example == 0 || failure != std::errc{} || end != number.data() + number.size() || p.parameter == 0) break;
-    return p;
-  }
-  std::string known;
-  for (const kind_row& r : kinds)
-    known += fmt::format("{}{}{}", known.empty() ? "" : ", ", r.name, r.example ? ":N" : "");
-  throw error(error_code::bad_argument, fmt::format("'{}' is not an access pattern; there are {}", text, known));
-}
-
-std::string name(const pattern& p) {
-  const kind_row& r = row(p.kind);
-  return r.example == 0 ? std::string(r.name) : fmt::format("{}:{}", r.name, p.parameter);
-}
-
-bool is_distinct(const pattern& p) noexcept { return row(p.kind).distinct; }
-
-access_pattern hint(const pattern& p) noexcept {
-  switch (p.kind) {
-    case pattern_kind::identity:
-    case pattern_kind::reverse: return access_pattern::sequential();
-    case pattern_kind::same: return access_pattern::repeated(1);
-    case pattern_kind::permutation:
-    case pattern_kind::uniform: return access_pattern::random();
-    case pattern_kind::zipf: return access_pattern::skewed();
-    case pattern_kind::strided: return access_pattern::strided(p.parameter);
-    case pattern_kind::partitioned: return access_pattern::partitioned(p.parameter);
-    case pattern_kind::clustered: return access_pattern::clustered(p.parameter);
-  }
-  return access_pattern::unknown();
-}
-
-std::vector<pattern> all_patterns() {
-  std::vector<pattern> all;
-  all.reserve(std::size(kinds));
-  for (const kind_row& r : kinds) all.push_back({r.kind, r.example, 1});
-  return all;
-}
 
 void fill_index(const context& ctx, const pattern& p, std::uint64_t indexed_count, index_span index,
                 std::uint64_t first) {

@@ -9,39 +9,20 @@
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 
+#include "primitives/entries/input_pattern.hpp"
+
 // Index lists and records that demo, benchmarks and tests generate. Every value is a function of its position, so an
 // answer is checked without a second copy of the data, on the host or on the device.
 namespace sheaf::inputs {
 
-enum class pattern_kind : std::uint8_t {
-  identity,     ///< entry i is i
-  reverse,      ///< entry i is n - 1 - i
-  permutation,  ///< a random permutation
-  same,         ///< all entries name one record
-  uniform,      ///< records at random, with repeats
-  zipf,         ///< few records often, many rarely; the frequent ones are spread over the table
-  strided,      ///< every parameter-th record from record 0 on, then from record 1 on, and so on
-  partitioned,  ///< parameter streams, visited in random order, each ascending
-  clustered,    ///< a random permutation inside windows of parameter records
-};
-
 /// An index list of `count` entries into a table of `indexed_count` records.
-struct pattern {
-  pattern_kind kind = pattern_kind::identity;
-  std::uint64_t parameter = 0;
-  std::uint64_t seed = 1;
-};
-
-/// Reads "permutation", "strided:16", "partitioned:256". @throws error(bad_argument)
-pattern parse_pattern(std::string_view text);
-/// The text that parse_pattern reads.
-std::string name(const pattern& p);
-/// Whether lists of at most indexed_count entries name each record at most once.
-bool is_distinct(const pattern& p) noexcept;
-/// What a caller who knows this pattern tells the planner.
-access_pattern hint(const pattern& p) noexcept;
-/// One pattern of every kind.
-std::vector<pattern> all_patterns();
+using pattern = primitives::input_pattern;
+using primitives::all_patterns;
+using primitives::hint;
+using primitives::is_distinct;
+using primitives::name;
+using primitives::parse_pattern;
+using primitives::pattern_kind;
 
 /// The functions below fill and check memory of ctx: host memory, or that of a CUDA context.
 

@@ -9,7 +9,6 @@ namespace sheaf::io {
 namespace {
 
 constexpr int most_depth = 32;
-constexpr std::size_t most_shown_bytes = 60;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -163,19 +162,6 @@ class literal_reader {
 
 python_value parse_python_literal(std::string_view text, const std::string& origin, std::uint64_t offset) {
   return literal_reader(text, origin, offset).read_all();
-}
-
-std::string printable(std::string_view bytes) {
-  std::string shown;
-  for (const char c : bytes.substr(0, most_shown_bytes)) {
-    if (c >= ' ' && c <= '~') {
-      shown += c;
-    } else {
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  if (bytes.size() > most_shown_bytes) shown += "...";
-  return shown;
 }
 
 }  // namespace sheaf::io

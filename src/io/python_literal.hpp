@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/printable.hpp"
+
 namespace sheaf::io {
 
 /// A Python literal of the kinds that array headers hold, and its position in the text.
@@ -26,7 +28,6 @@ struct python_value {
 /// @throws error(bad_input) naming origin, byte offset and the text there.
 python_value parse_python_literal(std::string_view text, const std::string& origin, std::uint64_t offset);
 
-/// Untrusted bytes for a message: unprintable ones are escaped, and long text is cut.
-std::string printable(std::string_view bytes);
+using core::printable;
 
 }  // namespace sheaf::io

@@ -6,43 +6,20 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <functional>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "inputs/pattern.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
-#include "primitives/scatter_reduce.hpp"
-#include "primitives/sort.hpp"
-#include "primitives/split.hpp"
+#include "primitives/entries/entry.hpp"
 #include "sheaf/machine.hpp"
-#include "support/problem_names.hpp"
 
 namespace sheaf::tests {
 namespace {
 
-struct prediction {
-  std::string variant;
-  double seconds = 1e300;
-};
-
-template <class Problem, class Buffers>
-prediction cheapest(std::span<const plan::variant<Problem, Buffers>> variants, const Problem& problem,
-                    const machine& profile) {
-  prediction best;
-  for (const auto& v : variants) {
-    const plan::planned plan = v.plan(problem, profile);
-    if (!plan.applicable() || plan.by_name_only || plan.seconds >= best.seconds) continue;
-    best = {std::string(v.name), plan.seconds};
-  }
-  return best;
-}
-
 struct recorded_problem {
   std::string name;
-  std::function<prediction(const machine&)> predict;
+  primitives::problem_spec problem;
   std::map<std::string, double> seconds;  // by variant
 
   double best() const {
@@ -57,38 +34,13 @@ struct record {
   std::vector<recorded_problem> problems;
 };
 
-recorded_problem problem_of(const std::string& text, backend_kind backend) {
-  const problem_name name(text);
-  recorded_problem p{text, {}, {}};
-  if (name.primitive.starts_with("split")) {
-    p.predict = [s = split_named(name, backend)](const machine& m) {
-      return cheapest(primitives::split_variants(), s, m);
-    };
-  } else if (name.primitive.starts_with("sort")) {
-    p.predict = [s = sort_named(name, backend)](const machine& m) {
-      return cheapest(primitives::sort_variants(), s, m);
-    };
-  } else if (name.primitive == "scatter_reduce") {
-    p.predict = [r = reduction_named(name, backend)](const machine& m) {
-      return cheapest(primitives::scatter_reduce_variants(), r, m);
-    };
-  } else {
-    primitives::movement moved = movement_named(name, backend);
-    moved.pattern = inputs::hint(inputs::parse_pattern(name.pattern));
-    p.predict = [moved, gathers = name.primitive == "gather"](const machine& m) {
-      if (gathers) return cheapest(primitives::gather_variants(), primitives::gather_problem{moved}, m);
-      return cheapest(primitives::scatter_variants(), primitives::scatter_problem{moved, duplicates::any}, m);
-    };
-  }
-  return p;
-}
-
 record load(const std::string& file) {
   std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
   const nlohmann::json document = nlohmann::json::parse(stream);
   record r{parse_machine(document.at("profile").dump(), file), {}};
   for (const auto& [name, variants] : document.at("seconds").items()) {
-    recorded_problem p = problem_of(name, r.profile.backend);
+    recorded_problem p{name, primitives::parse_problem(name), {}};
+    p.problem.access = hint(p.problem.pattern);
     for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
     r.problems.push_back(std::move(p));
   }
@@ -109,10 +61,12 @@ struct verdict {
 
 // Reports every problem whose choice takes more than `most_regret` of the best recorded time, or whose prediction is
 // less accurate than least_accuracy.
-verdict judge(const record& r, double most_regret, double least_accuracy) {
-  verdict all;
+void judge(const record& r, double most_regret, double least_accuracy, verdict& all) {
   for (const recorded_problem& p : r.problems) {
-    const prediction chosen = p.predict(r.profile);
+    const auto estimates = entry_of(p.problem).estimates(p.problem, r.profile.backend, r.profile);
+    const variant_estimate* const cheapest = primitives::cheapest(estimates);
+    ASSERT_NE(cheapest, nullptr) << p.name;
+    const variant_estimate& chosen = *cheapest;
     const auto measured = p.seconds.find(chosen.variant);
     if (measured == p.seconds.end()) {
       ADD_FAILURE() << p.name << ": the choice " << chosen.variant << " was not measured";
@@ -135,6 +89,11 @@ verdict judge(const record& r, double most_regret, double least_accuracy) {
   fmt::print("{} problems: accuracy mean {:.3f}, least {:.3f}; regret mean {:.3f}, most {:.3f}, {} within 1.10\n",
              all.problems, all.mean_accuracy(), all.least_accuracy, all.mean_regret(), all.most_regret,
              all.within_a_tenth);
+}
+
+verdict judge(const record& r, double most_regret, double least_accuracy) {
+  verdict all;
+  judge(r, most_regret, least_accuracy, all);
   return all;
 }
 

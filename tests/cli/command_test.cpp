@@ -12,6 +12,7 @@
 #include "support/cli_test.hpp"
 #include "support/contexts.hpp"
 #include "support/npy_file.hpp"
+#include "support/plan_options.hpp"
 #include "support/run_program.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
@@ -200,7 +201,7 @@ TEST_F(Cli, UsageErrorsAreNamed) {
   expect_failure("plan gather --count 1 --table 1 --bytes 65537", 2,
                  "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
   expect_failure("plan gather --count 1 --table 1 --bytes 4 --duplicates last", 2,
-                 "sheaf plan: --duplicates is for scatter");
+                 option_is_for_others("--duplicates"));
 }
 
 TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli_test.hpp"
+#include "support/plan_options.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -38,6 +39,9 @@ TEST_F(CliPlanSort, ExplainsSorts) {
   EXPECT_FALSE(pairs.contains("record_bytes"));
   EXPECT_EQ(planned("sort_pairs --count 1000 --bytes 8")["key_bytes"], 4);
 
+  const auto keys = planned("sort_keys --count 1000 --bytes 8");
+  EXPECT_EQ(keys["key"], list{"0:8:u"});
+
   const auto index = planned("sort_gather_index --count 5000000000 --bytes 16 --key 8:8:i");
   EXPECT_EQ(index["index_type"], "u64") << "there are too many records for the usual u32";
   EXPECT_EQ(index["record_bytes"], 16);
@@ -57,38 +61,31 @@ TEST_F(CliPlanSort, ExplainsSorts) {
 }
 
 TEST_F(CliPlanSort, RefusesWhatIsNoSort) {
-  for (const std::string sort : {"sort_records", "sort_pairs", "sort_gather_index"}) {
+  for (const std::string sort : {"sort_keys", "sort_records", "sort_pairs", "sort_gather_index"}) {
     expect_failure("plan " + sort + " --count 1", 2, "sheaf plan: --bytes is required\nTry: sheaf plan --help");
-    expect_failure("plan " + sort + " --count 1 --bytes 4 --table 1", 2,
-                   "sheaf plan: --table is for gather, scatter, scatter_reduce");
-    expect_failure("plan " + sort + " --count 1 --bytes 4 --categories 8", 2,
-                   "sheaf plan: --categories is for split, split_unstable, split_gather_index, split_scatter_index");
-    expect_failure("plan " + sort + " --count 1 --bytes 4 --from-left", 2,
-                   "sheaf plan: --from-left is for split, split_unstable, split_gather_index, split_scatter_index");
+    expect_failure("plan " + sort + " --count 1 --bytes 4 --table 1", 2, option_is_for_others("--table"));
+    expect_failure("plan " + sort + " --count 1 --bytes 4 --categories 8", 2, option_is_for_others("--categories"));
+    expect_failure("plan " + sort + " --count 1 --bytes 4 --from-left", 2, option_is_for_others("--from-left"));
     expect_failure("plan " + sort + " --count 1 --bytes 4 --key 8", 2,
                    "sheaf plan: --key: '8' is not OFFSET:BYTES[:TYPE][:asc|desc], two whole numbers and a TYPE of u, "
-                   "i, f or bytes");
+                   "i, f or bytes\nTry: sheaf plan --help");
     expect_failure("plan " + sort + " --count 1 --bytes 4 --key 0:3:f", 2,
-                   "sheaf plan: --key: '0:3:f' is 3 bytes wide, not 2, 4 or 8 as floats are");
+                   "sheaf plan: --key: '0:3:f' is 3 bytes wide, not 2, 4 or 8 as floats are\nTry: sheaf plan --help");
   }
-  expect_failure("plan sort_records --count 1 --bytes 4 --key-bytes 4", 2,
-                 "sheaf plan: --key-bytes is for split, split_unstable, split_gather_index, split_scatter_index, "
-                 "sort_pairs");
-  expect_failure("plan sort_pairs --count 1 --bytes 4 --index-type u64", 2,
-                 "sheaf plan: --index-type is for gather, scatter, split_gather_index, split_scatter_index, "
-                 "scatter_reduce, sort_gather_index");
+  expect_failure("plan sort_records --count 1 --bytes 4 --key-bytes 4", 2, option_is_for_others("--key-bytes"));
+  expect_failure("plan sort_pairs --count 1 --bytes 4 --index-type u64", 2, option_is_for_others("--index-type"));
   expect_failure("plan sort_records --count 1 --bytes 4 --bytes 8", 2,
-                 "sheaf plan: 2 times --bytes: sort_records has one");
+                 "sheaf plan: 2 times --bytes: sort_records has one\nTry: sheaf plan --help");
   expect_failure("plan sort_records --count 1 --bytes 33", 2,
-                 "sheaf plan: records of 33 bytes need --key: a key has at most 32 of them");
+                 "sheaf plan: records of 33 bytes need --key: a key has at most 32 of them\nTry: sheaf plan --help");
   expect_failure("plan sort_pairs --count 1 --bytes 4 --key-bytes 40", 2,
-                 "sheaf plan: keys of 40 bytes need --key: a key has at most 32 of them");
+                 "sheaf plan: keys of 40 bytes need --key: a key has at most 32 of them\nTry: sheaf plan --help");
   expect_failure("plan sort_gather_index --count 1 --bytes 8 --key 4:8", 2,
-                 "sheaf plan: --key: '4:8' reaches past the end of records of 8 bytes");
+                 "sheaf plan: --key: '4:8' reaches past the end of records of 8 bytes\nTry: sheaf plan --help");
   expect_failure("plan sort_pairs --count 1 --bytes 16 --key 0:8:u", 2,
-                 "sheaf plan: --key: '0:8:u' reaches past the end of keys of 4 bytes");
+                 "sheaf plan: --key: '0:8:u' reaches past the end of keys of 4 bytes\nTry: sheaf plan --help");
   expect_failure("plan sort_gather_index --count 5000000000 --bytes 4 --index-type u32", 2,
-                 "sheaf plan: u32 cannot number 5000000000 records");
+                 "sheaf plan: sort_gather_index: the index has 4-byte entries, too narrow for 5000000000 records");
   std::string nine;
   for (int i = 0; i < 9; ++i) nine += " --bytes 1";
   expect_failure("plan sort_pairs --count 1" + nine, 2, "sheaf plan: sort_pairs: 9 arrays of values, not at most 8");

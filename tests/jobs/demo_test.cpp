@@ -11,8 +11,9 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/version.hpp>
 
-#include "jobs/demo/check.hpp"
 #include "jobs/demo/report.hpp"
+#include "jobs/demo/summary.hpp"
+#include "jobs/generated/last_writer.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
@@ -35,8 +36,9 @@ jobs::demo_result made_up() {
   result.profile = "generic CPU";
   result.threads = 3;
   result.copy_bytes_per_second = 50e9;
-  result.rows = {{"gather/identity/r4/u32/n=10", "cpu.direct", 2e-3, 1.5e-3, 50000000, 0},
-                 {"scatter/permutation/r8/u32/n=20", "cpu.owner", 4.0, 5e-6, 300, 0}};
+  result.rows = {{"movement", "gather/identity/r4/u32/n=10", "cpu.direct", 2e-3, 1.5e-3, 50000000, 0},
+                 {"movement", "scatter/permutation/r8/u32/n=20", "cpu.owner", 4.0, 5e-6, 300, 0},
+                 {"sort", "sort_keys/uniform/r8/u64/n=20", "cpu.msd", 1e-3, 1e-3, 40000000, 0}};
   return result;
 }
 
@@ -44,7 +46,7 @@ TEST(Demo, EveryAnswerIsRightOnEveryContext) {
   for (const named_context& named : every_context()) {
     const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
     EXPECT_EQ(result.wrong_rows(), 0U) << named.name;
-    EXPECT_EQ(result.rows.size(), jobs::demo_problems().size());
+    EXPECT_EQ(result.rows.size(), jobs::demo_row_count(tiny()));
     EXPECT_GT(result.copy_bytes_per_second, 0);
     for (const jobs::demo_row& row : result.rows) {
       EXPECT_GT(row.seconds, 0) << row.problem;
@@ -54,15 +56,42 @@ TEST(Demo, EveryAnswerIsRightOnEveryContext) {
   }
 }
 
-TEST(Demo, CoversEveryWidthAndPattern) {
-  std::set<std::string> names;
-  for (const jobs::demo_problem& problem : jobs::demo_problems()) names.insert(jobs::name(problem, 7));
-  EXPECT_EQ(names.size(), jobs::demo_problems().size()) << "each once";
+TEST(Demo, CoversEveryPrimitiveFamilyByFamily) {
+  const jobs::demo_result result = jobs::run_demo(context::cpu(2), tiny());
+  std::set<std::string> problems;
+  std::vector<std::string> families;
+  for (const jobs::demo_row& row : result.rows) {
+    EXPECT_TRUE(problems.insert(row.problem).second) << row.problem << " stands twice";
+    if (families.empty() || families.back() != row.family) families.push_back(row.family);
+  }
+  const auto all_families = primitives::families();
+  EXPECT_EQ(families, std::vector<std::string>(all_families.begin(), all_families.end()));
+  for (const primitives::entry* const e : primitives::entries()) {
+    EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), [&](const std::string& problem) {
+      return problem.starts_with(std::string(e->name) + "/");
+    })) << e->name;
+  }
+  for (const jobs::job* const job : jobs::jobs()) {
+    EXPECT_EQ(job->prepare != nullptr, std::any_of(problems.begin(), problems.end(),
+                                                   [&](const std::string& problem) {
+                                                     return problem.starts_with(std::string(job->primitive) + "/") &&
+                                                            problem.ends_with("/prepared");
+                                                   }))
+        << job->primitive;
+  }
+}
+
+TEST(Demo, CoversEveryWidthAndOrderOfMovements) {
+  std::set<std::string_view> samples;
+  for (const jobs::job* const job : jobs::jobs()) {
+    for (const jobs::sample& sample : job->samples) samples.insert(sample.name);
+  }
   for (const char* width : {"4", "8", "16", "100", "128", "1024"}) {
     for (const char* kind : {"gather/identity", "gather/permutation", "gather/uniform", "gather/zipf",
-                             "scatter/identity", "scatter/permutation", "scatter-last/uniform"}) {
-      EXPECT_TRUE(names.contains(std::string(kind) + "/r" + width + "/u32/n=7")) << kind << width;
+                             "scatter/identity", "scatter/permutation"}) {
+      EXPECT_TRUE(samples.contains(std::string(kind) + "/r" + width + "/u32")) << kind << width;
     }
+    EXPECT_TRUE(samples.contains(std::string("scatter/uniform/r") + width + "/u32+last")) << width;
   }
 }
 
@@ -74,35 +103,59 @@ TEST(Demo, ReportsAfterTheLimitAndAfterEachRow) {
     seen.push_back(result.rows.size());
   };
   jobs::run_demo(context::cpu(1), settings);
-  ASSERT_EQ(seen.size(), jobs::demo_problems().size() + 1);
+  ASSERT_EQ(seen.size(), jobs::demo_row_count(settings) + 1);
   EXPECT_EQ(seen.front(), 0U);
-  EXPECT_EQ(seen.back(), jobs::demo_problems().size());
+  EXPECT_EQ(seen.back(), jobs::demo_row_count(settings));
 }
 
 TEST(Demo, SeesAWrongAnswerInEveryRow) {
   jobs::demo_settings settings = tiny();
-  settings.calls.gather = [](const context& ctx, const_records table, index_span index, records out,
-                             const gather_options& options) {
-    gather(ctx, table, index, out, options);
-    out.data[out.record_bytes - 1] ^= std::byte{1};
+  settings.around = [](const std::function<void()>& call, const jobs::array_set& arrays) {
+    call();
+    const records written = arrays[jobs::places::target];
+    written.data[written.record_bytes - 1] ^= std::byte{1};
   };
-  settings.calls.scatter = [](const context& ctx, const_records in, index_span index, records out,
-                              const scatter_options& options) {
-    scatter(ctx, in, index, out, options);
-    const std::uint64_t written = static_cast<const std::uint32_t*>(index.data)[0];
-    out.data[written * out.stride_bytes + out.record_bytes - 1] ^= std::byte{1};
-  };
-  for (const jobs::demo_row& row : jobs::run_demo(context::cpu(2), settings).rows) {
-    EXPECT_EQ(row.wrong_records, 1U) << row.problem;
-  }
+  const jobs::demo_result result = jobs::run_demo(context::cpu(2), settings);
+  for (const jobs::demo_row& row : result.rows) EXPECT_GT(row.mistakes, 0U) << row.problem;
 }
 
 TEST(Demo, SeesCallsThatDoNothing) {
   jobs::demo_settings settings = tiny();
-  settings.calls.gather = [](auto&&...) {};
-  settings.calls.scatter = [](auto&&...) {};
+  settings.around = [](const std::function<void()>&, const jobs::array_set&) {};
   const jobs::demo_result result = jobs::run_demo(context::cpu(2), settings);
   EXPECT_EQ(result.wrong_rows(), result.rows.size());
+}
+
+TEST(Demo, OfAForcedVariantLeavesPreparedCallsOut) {
+  jobs::demo_settings settings = tiny();
+  settings.variant = "reference.serial";
+  const jobs::demo_result result = jobs::run_demo(context::cpu(2), settings);
+  EXPECT_EQ(result.wrong_rows(), 0U);
+  for (const jobs::demo_row& row : result.rows) EXPECT_EQ(row.variant, "reference.serial") << row.problem;
+}
+
+TEST(DemoSummary, SaysWhatAFamilyHasInCommon) {
+  jobs::demo_result result = made_up();
+  result.rows[1].mistakes = 17;
+  const std::vector<jobs::family_summary> all = jobs::summaries_of(result);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].family, "movement");
+  EXPECT_EQ(all[0].rows, 2U);
+  EXPECT_EQ(all[0].wrong, 1U);
+  EXPECT_NEAR(all[0].most_share, 0.5, 1e-12);
+  EXPECT_NEAR(all[0].least_share, 75 / 50e9, 1e-12);
+  EXPECT_NEAR(all[0].mean_accuracy, (0.75 + 5e-6 / 4) / 2, 1e-9);
+  EXPECT_EQ(all[1].family, "sort");
+  EXPECT_NEAR(all[1].median_share, 0.8, 1e-12);
+  EXPECT_NEAR(all[1].mean_accuracy, 1, 1e-12);
+}
+
+TEST(DemoSummary, IsATableThatEndsWithTheVerdict) {
+  jobs::demo_result result = made_up();
+  EXPECT_THAT(jobs::summary_table(result), testing::EndsWith("cpu: 3 problems, every answer is right\n"));
+  EXPECT_THAT(jobs::summary_table(result), HasSubstr("sort                1      1      0     80 %  (80 to 80 %)"));
+  result.rows[0].mistakes = 1;
+  EXPECT_THAT(jobs::summary_table(result), testing::EndsWith("cpu: 3 problems, 1 of them answered wrong\n"));
 }
 
 class LastWriterCheck : public testing::Test {
@@ -172,9 +225,10 @@ TEST(DemoReport, ShowsMachineVersionsAndRows) {
   EXPECT_THAT(page, HasSubstr("3 threads"));
   EXPECT_THAT(page, HasSubstr("50.0 GB/s"));
   EXPECT_THAT(page, HasSubstr("sheaf " SHEAF_VERSION));
-  EXPECT_THAT(page, HasSubstr("2 problems, every answer is right"));
+  EXPECT_THAT(page, HasSubstr("3 problems, every answer is right"));
   EXPECT_THAT(page, HasSubstr("gather/identity"));
   EXPECT_THAT(page, HasSubstr("cpu.owner"));
+  EXPECT_THAT(page, HasSubstr("<td>sort</td><td class=\"n\">1</td><td class=\"n\">1</td><td class=\"n\">0</td>"));
   EXPECT_THAT(page, HasSubstr("50 % of the limit"));
   EXPECT_THAT(page, HasSubstr("2.000 ms"));
   EXPECT_THAT(page, HasSubstr("4.000 s"));
@@ -183,9 +237,9 @@ TEST(DemoReport, ShowsMachineVersionsAndRows) {
 
 TEST(DemoReport, ShowsWhatIsWrong) {
   jobs::demo_result result = made_up();
-  result.rows[1].wrong_records = 17;
+  result.rows[1].mistakes = 17;
   const std::string page = jobs::demo_page({result});
-  EXPECT_THAT(page, HasSubstr("2 problems, <span class=\"wrong\">1 of them answered wrong</span>"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"wrong\">3 problems, 1 of them answered wrong</span>"));
   EXPECT_THAT(page, HasSubstr("17 wrong"));
 }
 

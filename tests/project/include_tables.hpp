@@ -22,7 +22,7 @@ inline const names_by_name& layers_seen_by_layer() {
       {"cuda", {"cuda", "primitives", "plan", "core"}},
       {"opengl", {"opengl", "primitives", "plan", "core"}},
       {"io", {"io", "plan", "core"}},
-      {"inputs", {"inputs", "core"}},
+      {"inputs", {"inputs", "primitives", "plan", "core"}},
       {"jobs", {"jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
       {"cli", {"cli", "jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
   };

@@ -6,6 +6,7 @@
 #include <sheaf/version.hpp>
 
 #include "io/output_file.hpp"
+#include "jobs/demo/summary.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -28,6 +29,7 @@ th { text-align: left; font-weight: 600; font-size: .85rem; color: var(--soft); 
 th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
 td.n, th.n { text-align: right; }
 tr.group td { border-bottom: 2px solid var(--line); padding-top: 1rem; font-weight: 600; }
+table.summary { width: auto; margin-bottom: 1.6rem; }
 svg { vertical-align: middle; }
 .wrong { color: var(--bad); font-weight: 600; }
 @media (prefers-color-scheme: dark) {
@@ -64,31 +66,49 @@ std::string bar(double share) {
       width, width * std::clamp(share, 0.0, 1.0), share * 100);
 }
 
-std::string group_of(const std::string& problem) { return problem.substr(0, problem.find("/r")); }
+std::string wrong_text(const std::string& text) { return fmt::format("<span class=\"wrong\">{}</span>", text); }
+
+std::string summary_rows(const demo_result& result) {
+  std::string html =
+      "<table class=\"summary\">\n<tr><th>Family</th><th class=\"n\">Problems</th><th class=\"n\">Right</th>"
+      "<th class=\"n\">Wrong</th><th class=\"n\">Of limit, median</th><th></th><th class=\"n\">From</th>"
+      "<th class=\"n\">To</th><th class=\"n\">Predicted at</th></tr>\n";
+  for (const family_summary& s : summaries_of(result)) {
+    html += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+        "<td class=\"n\">{:.0f} %</td><td>{}</td><td class=\"n\">{:.0f} %</td><td class=\"n\">{:.0f} %</td>"
+        "<td class=\"n\">{:.0f} % accuracy</td></tr>\n",
+        escaped(s.family), s.rows, s.rows - s.wrong, s.wrong == 0 ? "0" : wrong_text(fmt::to_string(s.wrong)),
+        s.median_share * 100, bar(s.median_share), s.least_share * 100, s.most_share * 100, s.mean_accuracy * 100);
+  }
+  return html + "</table>\n";
+}
+
+std::string row_of(const demo_result& result, const demo_row& row) {
+  return fmt::format(
+      "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td>"
+      "<td class=\"n\">{:.0f} %</td><td>{}</td><td>{}</td></tr>\n",
+      escaped(row.problem), escaped(row.variant), shown_time(row.seconds), shown_time(row.predicted_seconds),
+      row.bytes_per_second() / 1e9, result.share(row) * 100, bar(result.share(row)),
+      row.mistakes == 0 ? "right" : wrong_text(fmt::format("{} wrong", row.mistakes)));
+}
 
 std::string section(const demo_result& result) {
   std::string html = fmt::format(
       "<h2>{}: {}</h2>\n<p>{}Limit: a streamed copy reaches {:.1f} GB/s here. Predictions from the profile "
-      "&ldquo;{}&rdquo;.</p>\n<table>\n<tr><th>Problem</th><th>Variant</th><th class=\"n\">Time</th>"
+      "&ldquo;{}&rdquo;.</p>\n{}<table>\n<tr><th>Problem</th><th>Variant</th><th class=\"n\">Time</th>"
       "<th class=\"n\">Predicted</th><th class=\"n\">GB/s</th><th class=\"n\">Of "
       "limit</th><th></th><th>Answer</th></tr>\n",
       escaped(result.backend), escaped(result.device),
-      result.backend == "cuda" ? std::string() : fmt::format("{} threads. ", result.threads),
-      result.copy_bytes_per_second / 1e9, escaped(result.profile));
-  std::string group;
+      result.threads > 1 ? fmt::format("{} threads. ", result.threads) : std::string(),
+      result.copy_bytes_per_second / 1e9, escaped(result.profile), summary_rows(result));
+  std::string family;
   for (const demo_row& row : result.rows) {
-    if (group_of(row.problem) != group) {
-      group = group_of(row.problem);
-      html += fmt::format("<tr class=\"group\"><td colspan=\"8\">{}</td></tr>\n", escaped(group));
+    if (row.family != family) {
+      family = row.family;
+      html += fmt::format("<tr class=\"group\"><td colspan=\"8\">{}</td></tr>\n", escaped(family));
     }
-    const std::string answer =
-        row.wrong_records == 0 ? "right" : fmt::format("<span class=\"wrong\">{} wrong</span>", row.wrong_records);
-    html += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td>"
-        "<td class=\"n\">{:.0f} %</td><td>{}</td><td>{}</td></tr>\n",
-        escaped(row.problem.substr(std::min(row.problem.size(), group.size() + 1))), escaped(row.variant),
-        shown_time(row.seconds), shown_time(row.predicted_seconds), row.bytes_per_second() / 1e9,
-        result.share(row) * 100, bar(result.share(row)), answer);
+    html += row_of(result, row);
   }
   return html + "</table>\n";
 }
@@ -110,13 +130,11 @@ std::string demo_page(const std::vector<demo_result>& results) {
     wrong += result.wrong_rows();
     sections += section(result);
   }
-  const std::string verdict = wrong == 0 ? "every answer is right"
-                                         : fmt::format("<span class=\"wrong\">{} of them answered wrong</span>", wrong);
+  const std::string verdict = wrong == 0 ? verdict_of(rows, wrong) : wrong_text(verdict_of(rows, wrong));
   return fmt::format(
-      "{}<h1>sheaf demo</h1>\n<p>{} problems, {}. Bandwidth counts record bytes read plus written, not the index. "
-      "Times "
-      "are medians. sheaf {}, compiler {}.</p>\n{}</body>\n</html>\n",
-      head, rows, verdict, SHEAF_VERSION, escaped(__VERSION__), sections);
+      "{}<h1>sheaf demo</h1>\n<p>{}. Bandwidth counts the bytes of records, values and keys read plus written, not the "
+      "index. Times are medians. sheaf {}, compiler {}.</p>\n{}</body>\n</html>\n",
+      head, verdict, SHEAF_VERSION, escaped(__VERSION__), sections);
 }
 
 void write_demo_page(const std::vector<demo_result>& results, const std::string& path) {

@@ -2,28 +2,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
-#include <fmt/format.h>
-#include <sheaf/gather.hpp>
-#include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 
-#include "jobs/demo/check.hpp"
+#include "inputs/pattern.hpp"
+#include "jobs/generated/arrays.hpp"
 
 namespace sheaf::jobs {
 namespace {
 
 using clock = std::chrono::steady_clock;
-using operation = demo_problem::operation;
-using inputs::pattern_kind;
 
-constexpr std::uint64_t input_seed = 0xfeed;
-constexpr std::uint64_t output_seed = 0xbad5eed;  // fills the output beforehand, so that no stale answer passes
 constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;  // larger than caches
 constexpr std::size_t least_runs = 3;
 constexpr std::size_t most_runs = 20;
+/// The number of runs that a preparation is told; it has to pay for itself in fewer.
+constexpr std::uint64_t expected_runs = 1000;
 
 double seconds_of(const std::function<void()>& work) {
   const clock::time_point start = clock::now();
@@ -51,23 +48,19 @@ void copy_on_threads(std::byte* to, const std::byte* from, std::uint64_t bytes, 
   }
 }
 
-// Memory that all rows share.
-struct demo_memory {
-  buffer sequential;
-  buffer indexed;
-  buffer index;
-  std::string index_content;  // pattern and length of the list in `index`, which consecutive rows share
-};
-
-double measure_copy(const context& ctx, const demo_memory& memory) {
-  const std::uint64_t bytes = memory.sequential.size();
+double measure_copy(const context& ctx, std::uint64_t bytes) {
+  const buffer from(ctx, bytes);
+  const buffer to(ctx, bytes);
+  inputs::fill_records(ctx, {from.data(), bytes / 8, 8}, 1);
+  inputs::fill_records(ctx, {to.data(), bytes / 8, 8}, 2);
+  ctx.wait();
   double best = 1e30;
   for (int run = 0; run < 6; ++run) {
     best = std::min(best, seconds_of([&] {
                       if (ctx.backend() == backend_kind::cpu) {
-                        copy_on_threads(memory.sequential.data(), memory.indexed.data(), bytes, ctx.threads());
+                        copy_on_threads(to.data(), from.data(), bytes, ctx.threads());
                       } else {
-                        copy_bytes(ctx, memory.sequential.data(), memory.indexed.data(), bytes);
+                        copy_bytes(ctx, to.data(), from.data(), bytes);
                       }
                     }));
   }
@@ -84,54 +77,70 @@ std::string device_name(const context& ctx) {
   return "CPU";
 }
 
-demo_row run_row(const context& ctx, const demo_settings& settings, const demo_problem& problem, demo_memory& memory) {
-  const std::uint64_t count = std::min(settings.size.most_records, settings.size.array_bytes / problem.record_bytes);
-  const records sequential(memory.sequential.data(), count, problem.record_bytes);
-  const records indexed(memory.indexed.data(), count, problem.record_bytes);
-  const index_span index(memory.index.data(), count, index_type::u32);
-  const bool gathers = problem.what == operation::gather;
-  const gather_options gather_settings{.pattern = inputs::hint(problem.pattern), .variant = settings.variant};
-  const scatter_options scatter_settings{
-      .pattern = inputs::hint(problem.pattern),
-      .duplicates = problem.what == operation::scatter_last ? duplicates::last : duplicates::any,
-      .variant = settings.variant};
+// What is known of a row before it runs.
+struct planned_call {
+  std::string variant;
+  double predicted_seconds = 0;
+  std::function<void()> run;
+};
 
-  const std::string list = fmt::format("{} {}", inputs::name(problem.pattern), count);
-  if (memory.index_content != list) inputs::fill_index(ctx, problem.pattern, count, index);
-  memory.index_content = list;
-  inputs::fill_records(ctx, gathers ? indexed : sequential, input_seed);
-  inputs::fill_records(ctx, gathers ? sequential : indexed, output_seed);
-  ctx.wait();
-
-  demo_row row;
-  row.problem = name(problem, count);
-  row.bytes = 2 * count * problem.record_bytes;
-  const explanation why = gathers ? explain_gather(ctx, indexed, index, sequential, gather_settings)
-                                  : explain_scatter(ctx, sequential, index, indexed, scatter_settings);
+planned_call planned(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+                     const array_set& arrays) {
+  planned_call call;
+  const explanation why = j.entry().explain(ctx, p, settings.variant);
   if (const variant_estimate* choice = why.choice()) {
-    row.variant = choice->variant;
-    row.predicted_seconds = choice->seconds;
+    call.variant = choice->variant;
+    call.predicted_seconds = choice->seconds;
   }
+  call.run = [&ctx, &j, p, arrays, variant = settings.variant] { j.run(ctx, p, arrays, {.variant = variant}); };
+  return call;
+}
+
+planned_call prepared(const context& ctx, const job& j, const problem_spec& p, const array_set& arrays) {
+  const prepared_run made = j.prepare(ctx, p, arrays, expected_runs);
+  return {made.report.variant, made.report.run_seconds, made.run};
+}
+
+demo_row run_row(const context& ctx, const demo_settings& settings, const job& j, const sample& s,
+                 problem_arrays& memory) {
+  const problem_spec shape = problem_of(s, 1);
+  const std::uint64_t count = std::min(settings.size.most_records, settings.size.array_bytes / shape.record_bytes);
+  const problem_spec p = problem_of(s, count);
+  memory.fill(p, 1);
+  memory.reset_outputs();
+  ctx.wait();
+  const array_set arrays = memory.of_copy(0);
+  const planned_call call = s.is_prepared ? prepared(ctx, j, p, arrays) : planned(ctx, settings, j, p, arrays);
+  demo_row row{.family = std::string(j.entry().family),
+               .problem = name(p) + (s.is_prepared ? "/prepared" : ""),
+               .variant = call.variant,
+               .predicted_seconds = call.predicted_seconds,
+               .bytes = j.moved_bytes(p)};
   row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
-    if (gathers) {
-      settings.calls.gather(ctx, indexed, index, sequential, gather_settings);
-    } else {
-      settings.calls.scatter(ctx, sequential, index, indexed, scatter_settings);
-    }
+    settings.around(call.run, arrays);
     ctx.wait();
   });
-  switch (problem.what) {
-    case operation::gather:
-      row.wrong_records = inputs::count_gather_mismatches(ctx, sequential, problem.pattern, count, input_seed);
-      break;
-    case operation::scatter:
-      row.wrong_records = inputs::count_scatter_mismatches(ctx, indexed, problem.pattern, count, input_seed);
-      break;
-    case operation::scatter_last:
-      row.wrong_records = count_last_writer_mismatches(ctx, indexed, problem.pattern, count, input_seed, output_seed);
-      break;
-  }
+  // Runs that read what they write have gone on from each other's answers.
+  memory.reset_outputs();
+  settings.around(call.run, arrays);
+  ctx.wait();
+  row.mistakes = memory.count_mistakes(false);
   return row;
+}
+
+bool is_left_out(const sample& s, const demo_settings& settings) { return s.is_prepared && !settings.variant.empty(); }
+
+// Calls use(job, sample) for every row, family by family.
+template <class Use>
+void for_each_row(const demo_settings& settings, Use use) {
+  for (const std::string_view family : primitives::families()) {
+    for (const job* const j : jobs()) {
+      if (j->entry().family != family) continue;
+      for (const sample& s : j->samples) {
+        if (!is_left_out(s, settings)) use(*j, s);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -143,51 +152,32 @@ demo_size full_size(backend_kind backend) {
 
 demo_size small_size() { return {std::uint64_t{2} << 20, std::uint64_t{1} << 17, 0.001}; }
 
-std::vector<demo_problem> demo_problems() {
-  std::vector<demo_problem> problems;
-  const auto add = [&](operation what, pattern_kind kind) {
-    for (const std::uint64_t record_bytes : {4, 8, 16, 100, 128, 1024}) {
-      problems.push_back({what, {kind, 0, 1}, record_bytes});
-    }
-  };
-  for (const auto kind :
-       {pattern_kind::identity, pattern_kind::permutation, pattern_kind::uniform, pattern_kind::zipf}) {
-    add(operation::gather, kind);
-  }
-  for (const auto kind : {pattern_kind::identity, pattern_kind::permutation}) add(operation::scatter, kind);
-  add(operation::scatter_last, pattern_kind::uniform);
-  return problems;
-}
-
-std::string name(const demo_problem& problem, std::uint64_t count) {
-  constexpr const char* operations[] = {"gather", "scatter", "scatter-last"};
-  return fmt::format("{}/{}/r{}/u32/n={}", operations[static_cast<int>(problem.what)], inputs::name(problem.pattern),
-                     problem.record_bytes, count);
-}
+double demo_row::accuracy() const { return std::max(0.0, 1 - std::abs(seconds - predicted_seconds) / seconds); }
 
 std::uint64_t demo_result::wrong_rows() const {
   return static_cast<std::uint64_t>(
-      std::count_if(rows.begin(), rows.end(), [](const demo_row& row) { return row.wrong_records > 0; }));
+      std::count_if(rows.begin(), rows.end(), [](const demo_row& row) { return row.mistakes > 0; }));
+}
+
+std::size_t demo_row_count(const demo_settings& settings) {
+  std::size_t count = 0;
+  for_each_row(settings, [&](const job&, const sample&) { ++count; });
+  return count;
 }
 
 demo_result run_demo(const context& ctx, const demo_settings& settings) {
-  const std::uint64_t array_bytes = std::max(settings.size.array_bytes, least_copied_bytes);
-  demo_memory memory{
-      buffer(ctx, array_bytes), buffer(ctx, array_bytes), buffer(ctx, settings.size.most_records * 4), {}};
   demo_result result;
-  result.backend = name(ctx.backend());
+  result.backend = sheaf::name(ctx.backend());
   result.device = device_name(ctx);
   result.profile = ctx.profile().name;
   result.threads = ctx.threads();
-  inputs::fill_records(ctx, records(memory.indexed.data(), memory.indexed.size() / 8, 8), input_seed);
-  inputs::fill_records(ctx, records(memory.sequential.data(), memory.sequential.size() / 8, 8), output_seed);
-  ctx.wait();
-  result.copy_bytes_per_second = measure_copy(ctx, memory);
+  result.copy_bytes_per_second = measure_copy(ctx, std::max(settings.size.array_bytes, least_copied_bytes));
   if (settings.on_row) settings.on_row(result);
-  for (const demo_problem& problem : demo_problems()) {
-    result.rows.push_back(run_row(ctx, settings, problem, memory));
+  problem_arrays memory(ctx);
+  for_each_row(settings, [&](const job& j, const sample& s) {
+    result.rows.push_back(run_row(ctx, settings, j, s, memory));
     if (settings.on_row) settings.on_row(result);
-  }
+  });
   return result;
 }
 

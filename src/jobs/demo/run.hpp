@@ -7,13 +7,11 @@
 #include <vector>
 
 #include <sheaf/context.hpp>
-#include <sheaf/scatter.hpp>
 
-#include "inputs/pattern.hpp"
-#include "jobs/library_calls.hpp"
+#include "jobs/generated/job.hpp"
 
-// `sheaf demo`: gather and scatter on generated inputs. Each answer is checked against values that are functions of the
-// position alone.
+// `sheaf demo`: the samples of every job on generated inputs. Each answer is checked against values that are functions
+// of the position alone.
 namespace sheaf::jobs {
 
 struct demo_size {
@@ -26,26 +24,19 @@ demo_size full_size(backend_kind backend);
 /// Arrays of a few MiB.
 demo_size small_size();
 
-/// What a row of the demo runs.
-struct demo_problem {
-  enum class operation : std::uint8_t { gather, scatter, scatter_last };
-  operation what = operation::gather;
-  inputs::pattern pattern;
-  std::uint64_t record_bytes = 0;
-};
-std::vector<demo_problem> demo_problems();
-/// "gather/permutation/r8/u32/n=1024".
-std::string name(const demo_problem& problem, std::uint64_t count);
-
+/// One sample on one backend.
 struct demo_row {
-  std::string problem;
+  std::string family;
+  std::string problem;  ///< "gather/permutation/r8/u32/n=1024"; prepared calls append "/prepared"
   std::string variant;
   double seconds = 0;  ///< median of the runs
   double predicted_seconds = 0;
-  std::uint64_t bytes = 0;  ///< record bytes read and written
-  std::uint64_t wrong_records = 0;
+  std::uint64_t bytes = 0;     ///< bytes that bandwidth counts
+  std::uint64_t mistakes = 0;  ///< 0 if the answer is right
 
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
+  /// 1 - |measured - predicted| / measured, and 0 where that is negative
+  double accuracy() const;
 };
 
 /// The results of one backend.
@@ -55,7 +46,7 @@ struct demo_result {
   std::string profile;  ///< name of the machine profile that predictions come from
   int threads = 1;
   double copy_bytes_per_second = 0;  ///< the machine's limit: a streamed copy, read plus written
-  std::vector<demo_row> rows;
+  std::vector<demo_row> rows;        ///< family by family
 
   double share(const demo_row& row) const { return row.bytes_per_second() / copy_bytes_per_second; }
   std::uint64_t wrong_rows() const;
@@ -63,11 +54,15 @@ struct demo_result {
 
 struct demo_settings {
   demo_size size;
-  std::string_view variant;  ///< variant to force; empty: none
-  library_calls calls;
-  std::function<void(const demo_result&)> on_row;  ///< called after the limit is measured and after each row
+  std::string_view variant = {};  ///< variant to force; empty: none. Prepared calls, which have others, are left out.
+  std::function<void(const demo_result&)> on_row = {};  ///< called after the limit is measured and after each row
+  /// Runs a call on these arrays. Tests replace it by faulty ones, to see that the check fails.
+  std::function<void(const std::function<void()>& call, const array_set& arrays)> around =
+      [](const std::function<void()>& call, const array_set&) { call(); };
 };
 
+/// Number of rows that run_demo makes.
+std::size_t demo_row_count(const demo_settings& settings);
 demo_result run_demo(const context& ctx, const demo_settings& settings);
 
 }  // namespace sheaf::jobs

@@ -1,0 +1,26 @@
+#include "bench/peers/list.hpp"
+#include "bench/peers/movement.hpp"
+#include "bench/peers/sort.hpp"
+#include "bench/peers/split.hpp"
+
+namespace sheaf::bench::peers::device {
+
+std::span<const peer_row> all() {
+  constexpr backend_kind cuda = backend_kind::cuda;
+  static constexpr peer_row rows[] = {
+      {"gather", cuda, gathers},
+      {"scatter", cuda, scatters},
+      {"split", cuda, split_peers},
+      {"split_unstable", cuda, split_peers},
+      {"split_gather_index", cuda, split_index_peers},
+      {"split_scatter_index", cuda, split_index_peers},
+      {"scatter_reduce", cuda, reduce_peers},
+      {"sort_keys", cuda, sort_keys_peers},
+      {"sort_pairs", cuda, sort_pairs_peers},
+      {"sort_records", cuda, sort_records_peers},
+      {"sort_gather_index", cuda, sort_index_peers},
+  };
+  return rows;
+}
+
+}  // namespace sheaf::bench::peers::device

@@ -1,0 +1,119 @@
+#include "bench/sweeps/sweep.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "primitives/entries/words.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+constexpr std::uint64_t most_log2_size = 40;
+constexpr std::uint64_t most_width = 65536;
+
+std::vector<std::uint64_t> numbers_between(std::string_view text, char separator) {
+  std::vector<std::uint64_t> numbers;
+  while (true) {
+    const std::string_view word = text.substr(0, text.find(separator));
+    const std::optional<std::uint64_t> number = primitives::parse_number(word);
+    if (!number) throw error(error_code::bad_argument, fmt::format("'{}' is not a whole number", word));
+    numbers.push_back(*number);
+    if (word.size() == text.size()) return numbers;
+    text.remove_prefix(word.size() + 1);
+  }
+}
+
+constexpr list_option lists[] = {
+    {"--patterns", "of index lists: permutation, identity, clustered:4096, ...",
+     [](sweep& s, std::span<const std::string> texts) { s.patterns = parsed_list(texts, primitives::parse_pattern); }},
+    {"--widths", "bytes of a record",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.record_bytes = numbers_in("--widths", texts, 1, most_width);
+     }},
+    {"--index-types", "u32, u64, i32, i64",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.indices = parsed_list(texts, primitives::parse_index_type);
+     }},
+    {"--keys", "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.keys = parsed_list(texts, primitives::parse_key_distribution);
+     }},
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> sweep::counts_of(std::uint64_t width) const {
+  return table_bytes != 0 ? std::vector{table_bytes / width} : counts;
+}
+
+std::span<const list_option> common_lists() { return lists; }
+
+std::string sweep_names() {
+  std::string all;
+  for (const family_sweeps* const family : sweeps_of_families()) {
+    for (const named_sweep& set : family->sets) all += fmt::format("{}{}", all.empty() ? "" : ", ", set.name);
+  }
+  return all;
+}
+
+sweep sweep_named(std::string_view set) {
+  for (const family_sweeps* const family : sweeps_of_families()) {
+    for (const named_sweep& known : family->sets) {
+      if (set == known.name) return known.make();
+    }
+  }
+  throw error(error_code::bad_argument, fmt::format("no set is named '{}'; there are {}", set, sweep_names()));
+}
+
+std::vector<problem> problems_of(const sweep& s) {
+  std::vector<problem> problems;
+  for (const family_sweeps* const family : sweeps_of_families()) {
+    std::vector<const primitives::entry*> entries;
+    for (const primitives::entry* const e : s.entries) {
+      if (e->family == family->family) entries.push_back(e);
+    }
+    if (!entries.empty()) family->add(s, entries, problems);
+  }
+  return problems;
+}
+
+std::vector<std::uint64_t> powers_of_two(std::uint64_t first, std::uint64_t last, std::uint64_t step) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t log2 = first; log2 <= last; log2 += step) sizes.push_back(std::uint64_t{1} << log2);
+  return sizes;
+}
+
+std::vector<primitives::input_pattern> patterns(std::initializer_list<const char*> texts) {
+  std::vector<primitives::input_pattern> all;
+  for (const char* text : texts) all.push_back(primitives::parse_pattern(text));
+  return all;
+}
+
+std::vector<std::uint64_t> numbers_in(std::string_view option, std::span<const std::string> texts, std::uint64_t least,
+                                      std::uint64_t most) {
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    numbers.push_back(primitives::number_of(option, texts.subspan(i, 1), least, most));
+  }
+  return numbers;
+}
+
+std::vector<std::uint64_t> parse_log2_sizes(const std::string& text) {
+  const bool is_range = text.find(':') != std::string::npos;
+  std::vector<std::uint64_t> numbers = numbers_between(text, is_range ? ':' : ',');
+  for (const std::uint64_t log2 : numbers) {
+    if (log2 > most_log2_size) throw error(error_code::bad_argument, fmt::format("2^{} records are too many", log2));
+  }
+  if (!is_range) {
+    for (std::uint64_t& number : numbers) number = std::uint64_t{1} << number;
+    return numbers;
+  }
+  if (numbers.size() > 3 || numbers[0] > numbers[1] || (numbers.size() == 3 && numbers[2] == 0)) {
+    throw error(error_code::bad_argument, fmt::format("'{}' is not FIRST:LAST or FIRST:LAST:STEP", text));
+  }
+  return powers_of_two(numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 1);
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/problem.hpp"
+#include "bench/sweeps/sort_layout.hpp"
+
+namespace sheaf::bench {
+
+/// A sweep is the product of these lists. A primitive ignores lists that do not apply to it.
+struct sweep {
+  std::vector<const primitives::entry*> entries;
+  std::vector<primitives::input_pattern> patterns;
+  std::vector<std::uint64_t> record_bytes;
+  std::vector<index_type> indices;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t table_bytes =
+      0;  ///< if not 0, counts is ignored and each width gets one count that fills about these bytes
+
+  std::vector<primitives::key_distribution> keys{primitives::key_distribution::uniform};
+  std::vector<std::uint64_t> key_bytes{0};
+  std::vector<std::uint32_t> bits{8};
+  std::vector<value_type> values{value_type::f32};
+  std::vector<std::uint64_t> slots{std::uint64_t{1} << 20};
+  std::vector<reduction_order> orders{reduction_order::deterministic};
+  std::vector<sort_layout> sorts = usual_sort_layouts();
+  std::vector<bit_range> bit_ranges{{}};
+
+  /// The counts for records of a width.
+  std::vector<std::uint64_t> counts_of(std::uint64_t width) const;
+};
+
+/// A predefined sweep.
+struct named_sweep {
+  std::string_view name;
+  sweep (*make)();
+};
+
+/// An option of the command line that replaces a list of the sweep.
+struct list_option {
+  std::string_view name;  ///< "--bits"
+  std::string_view help;
+  void (*read)(sweep& s, std::span<const std::string> texts);
+};
+
+/// What one family of primitives adds to sweeps.
+struct family_sweeps {
+  std::string_view family;
+  std::span<const named_sweep> sets;
+  std::span<const list_option> lists;
+  /// Adds the problems of the family's entries among the sweep's, so that consecutive rows share their records.
+  void (*add)(const sweep& s, std::span<const primitives::entry* const> entries, std::vector<problem>& problems);
+};
+
+/// All families that have sweeps, and the lists that several of them have.
+std::span<const family_sweeps* const> sweeps_of_families();
+std::span<const list_option> common_lists();
+
+/// The names that sweep_named knows, for a help text: "quick, records, ..."
+std::string sweep_names();
+/// @throws error(bad_argument)
+sweep sweep_named(std::string_view set);
+/// The problems of a sweep, family by family. Left out are: scatters by patterns with repeats, which have no single
+/// right answer; records too narrow for their key; a second reduction order of integers; ranges of bits of all but u32
+/// and u64 keys.
+std::vector<problem> problems_of(const sweep& s);
+
+/// 2^first, 2^(first + step), ... to 2^last.
+std::vector<std::uint64_t> powers_of_two(std::uint64_t first, std::uint64_t last, std::uint64_t step);
+std::vector<primitives::input_pattern> patterns(std::initializer_list<const char*> texts);
+
+/// "10:28:2" or "20,24" as powers of two. @throws error(bad_argument)
+std::vector<std::uint64_t> parse_log2_sizes(const std::string& text);
+
+/// The list of what parse makes of each text. @throws error(bad_argument)
+template <class Parse>
+auto parsed_list(std::span<const std::string> texts, Parse parse) {
+  std::vector<decltype(parse(std::string_view()))> list;
+  for (const std::string& text : texts) list.push_back(parse(text));
+  return list;
+}
+/// Whole numbers of a range. @throws error(bad_argument) naming the option
+std::vector<std::uint64_t> numbers_in(std::string_view option, std::span<const std::string> texts, std::uint64_t least,
+                                      std::uint64_t most);
+
+}  // namespace sheaf::bench

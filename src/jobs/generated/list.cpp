@@ -1,0 +1,37 @@
+#include "jobs/generated/job.hpp"
+
+namespace sheaf::jobs {
+
+// Each is defined in the file of its family.
+extern const job gather_job;
+extern const job scatter_job;
+extern const job split_job;
+extern const job split_unstable_job;
+extern const job split_gather_index_job;
+extern const job split_scatter_index_job;
+extern const job multi_split_job;
+extern const job scatter_reduce_job;
+extern const job sort_keys_job;
+extern const job sort_pairs_job;
+extern const job sort_records_job;
+extern const job sort_gather_index_job;
+
+std::span<const job* const> jobs() {
+  static const job* const all[] = {
+      &gather_job,
+      &scatter_job,
+      &split_job,
+      &split_unstable_job,
+      &split_gather_index_job,
+      &split_scatter_index_job,
+      &multi_split_job,
+      &scatter_reduce_job,
+      &sort_keys_job,
+      &sort_pairs_job,
+      &sort_records_job,
+      &sort_gather_index_job,
+  };
+  return all;
+}
+
+}  // namespace sheaf::jobs

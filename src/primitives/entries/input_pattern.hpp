@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sheaf/plan.hpp>
+
+// What generated inputs look like, in words: the order of an index list and the distribution of keys. The functions of
+// position that make such inputs are in src/inputs and src/jobs/generated.
+namespace sheaf::primitives {
+
+enum class pattern_kind : std::uint8_t {
+  identity,     ///< entry i is i
+  reverse,      ///< entry i is n - 1 - i
+  permutation,  ///< a random permutation
+  same,         ///< all entries name one record
+  uniform,      ///< records at random, with repeats
+  zipf,         ///< few records often, many rarely; the frequent ones are spread over the table
+  strided,      ///< every parameter-th record from record 0 on, then from record 1 on, and so on
+  partitioned,  ///< parameter streams, visited in random order, each ascending
+  clustered,    ///< a random permutation inside windows of parameter records
+};
+
+/// The order in which an index list names the records of a table.
+struct input_pattern {
+  pattern_kind kind = pattern_kind::identity;
+  std::uint64_t parameter = 0;
+  std::uint64_t seed = 1;
+};
+
+/// Reads "permutation", "strided:16", "partitioned:256". @throws error(bad_argument)
+input_pattern parse_pattern(std::string_view text);
+/// The text that parse_pattern reads.
+std::string name(const input_pattern& p);
+/// Whether lists of at most as many entries as there are records name each record at most once.
+bool is_distinct(const input_pattern& p) noexcept;
+/// What a caller who knows this pattern tells the planner.
+access_pattern hint(const input_pattern& p) noexcept;
+/// One pattern of every kind.
+std::vector<input_pattern> all_patterns();
+
+enum class key_distribution : std::uint8_t {
+  uniform,
+  equal,    ///< one category for all
+  two,      ///< the first or the last category, at random
+  sorted,   ///< ascending
+  zipf,     ///< few categories often, many rarely
+  reverse,  ///< descending
+  few,      ///< 1000 different keys
+  nested,   ///< the number of leading zero bits is uniform: one bucket stays large in every MSD pass
+};
+
+/// "uniform", "zipf", ...
+std::string_view name(key_distribution distribution) noexcept;
+/// @throws error(bad_argument)
+key_distribution parse_key_distribution(std::string_view text);
+
+}  // namespace sheaf::primitives

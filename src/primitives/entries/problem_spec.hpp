@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+#include <sheaf/scatter.hpp>
+#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/sort.hpp>
+#include <sheaf/split.hpp>
+
+#include "primitives/entries/input_pattern.hpp"
+
+namespace sheaf::primitives {
+
+/// A call of any primitive, in words: sizes, widths, types, and what generated inputs look like. A primitive ignores
+/// the members that its entry does not take.
+struct problem_spec {
+  std::string_view primitive = {};     ///< name of an entry, which lives as long as the program
+  input_pattern pattern = {};          ///< order of a generated index list
+  std::uint64_t record_bytes = 0;      ///< bytes of an output record, index entry or value
+  index_type index = index_type::u32;  ///< type of the index list, or of the record numbers that are written
+  std::uint64_t count = 0;             ///< records, keys, values or index entries that the call goes through
+
+  // Keys
+  key_distribution keys = key_distribution::uniform;
+  std::uint32_t bits = 8;       ///< bits of the key that decide; a split by more than 32 takes several calls
+  std::uint64_t key_bytes = 0;  ///< bytes of a key; 0 for a split by bits of the record itself
+  key_type number = key_type::unsigned_integer;
+  std::uint32_t first_bit = 0;  ///< lowest bit of the key that decides
+
+  // Values
+  value_type value = value_type::f32;
+  std::optional<std::uint64_t> table = {};  ///< records that an index may name; as many as `count` unless given
+  reduction_order order = reduction_order::deterministic;
+  reduction op = reduction::add;
+
+  // What a caller can say beyond a generated problem
+  sheaf::duplicates duplicates = sheaf::duplicates::any;
+  sheaf::bounds bounds = sheaf::bounds::check;
+  access_pattern access = {};                        ///< what the planner is told of the index list
+  bit_order bits_from = bit_order::little_endian;    ///< end of a record at which bit 0 of a split's key is
+  std::uint64_t categories = 0;                      ///< of a split whose keys are category numbers; 0: bits decide
+  std::vector<key_field> key_fields = {};            ///< a sort's key; empty: the members above say what it is
+  std::vector<std::uint64_t> more_value_bytes = {};  ///< sort_pairs: widths of the second and further arrays of values
+
+  /// Records that an index may name.
+  std::uint64_t indexed_count() const noexcept { return table.value_or(count); }
+};
+
+}  // namespace sheaf::primitives

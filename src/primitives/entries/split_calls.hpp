@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/split.hpp>
+
+#include "primitives/entries/problem_spec.hpp"
+
+// A stable split by more bits than one call takes is several calls, by the lowest bits first: a least-significant-digit
+// sort. Records have to hold their key.
+namespace sheaf::primitives {
+
+constexpr std::uint32_t most_bits_of_call = 32;
+
+std::uint32_t calls_of(const problem_spec& p);
+/// The key of one call. `keys` is the array of keys, which records that hold their key do without.
+split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call);
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,224 @@
+#include "jobs/generated/job.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "jobs/generated/arrays.hpp"
+#include "support/contexts.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using jobs::array_role;
+using jobs::array_set;
+using jobs::call_settings;
+using jobs::job;
+using jobs::problem_spec;
+using jobs::sample;
+
+// Sizes around nothing in particular, and one that is not a multiple of a block.
+constexpr std::uint64_t sizes[] = {1, 2, 1000, 20011};
+
+// One context of each backend that there is here.
+std::vector<context> contexts() {
+  std::vector<context> all{context::cpu(2)};
+  if (auto cuda = cuda_context()) all.push_back(*cuda);
+  return all;
+}
+
+template <class Use>
+void for_each_sample(Use use) {
+  for (const job* const j : jobs::jobs()) {
+    ASSERT_FALSE(j->samples.empty()) << j->primitive;
+    for (const sample& s : j->samples) use(*j, s);
+  }
+}
+
+std::vector<std::size_t> written_places(const job& j, const problem_spec& p) {
+  std::vector<std::size_t> places;
+  const jobs::array_shapes shapes = j.shapes(p);
+  for (std::size_t place = 0; place < jobs::most_arrays; ++place) {
+    const bool is_written = shapes[place].role == array_role::output || shapes[place].role == array_role::in_out;
+    if (is_written && shapes[place].bytes() > 0) places.push_back(place);
+  }
+  return places;
+}
+
+void flip_bit(const context& ctx, records array, std::uint64_t record) {
+  std::byte byte{};
+  std::byte* const place = array.data + (record + 1) * array.record_bytes - 1;
+  copy_bytes(ctx, &byte, place, 1);
+  byte ^= std::byte{1};
+  copy_bytes(ctx, place, &byte, 1);
+}
+
+TEST(GeneratedJob, IsAnsweredRightByEveryVariant) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      for (const std::uint64_t count : sizes) {
+        const problem_spec p = jobs::problem_of(s, count);
+        ASSERT_EQ(j.unchecked(p), "") << name(p);
+        arrays.fill(p, 1);
+        for (const variant_estimate& v : j.entry().explain(ctx, p, {}).variants) {
+          if (!v.applicable) continue;
+          for (const bool side_outputs : {false, true}) {
+            arrays.reset_outputs();
+            j.run(ctx, p, arrays.of_copy(0), {v.variant, side_outputs});
+            ctx.wait();
+            EXPECT_EQ(arrays.count_mistakes(side_outputs), 0U)
+                << name(p) << ": " << v.variant << " on " << sheaf::name(ctx.backend());
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(GeneratedJob, FindsAWrongBitAnywhere) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      const problem_spec p = jobs::problem_of(s, 5003);
+      arrays.fill(p, 1);
+      arrays.reset_outputs();
+      j.run(ctx, p, arrays.of_copy(0), {});
+      ctx.wait();
+      for (const std::size_t place : written_places(j, p)) {
+        const records written = arrays.at(0, place);
+        for (const std::uint64_t record : {std::uint64_t{0}, written.count / 2, written.count - 1}) {
+          flip_bit(ctx, written, record);
+          EXPECT_GT(arrays.count_mistakes(false), 0U) << name(p) << ": record " << record << " of array " << place;
+          flip_bit(ctx, written, record);
+        }
+      }
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+    });
+  }
+}
+
+TEST(GeneratedJob, FindsAWrongSideOutput) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  std::size_t found = 0;
+  for_each_sample([&](const job& j, const sample& s) {
+    const problem_spec p = jobs::problem_of(s, 5003);
+    const jobs::array_shapes shapes = j.shapes(p);
+    for (std::size_t place = 0; place < jobs::most_arrays; ++place) {
+      if (shapes[place].role != array_role::side_output || shapes[place].bytes() == 0) continue;
+      ++found;
+      arrays.fill(p, 1);
+      arrays.reset_outputs();
+      j.run(ctx, p, arrays.of_copy(0), {.with_side_outputs = true});
+      flip_bit(ctx, arrays.at(0, place), shapes[place].count / 2);
+      EXPECT_GT(arrays.count_mistakes(true), 0U) << name(p);
+    }
+  });
+  EXPECT_GT(found, 0U);
+}
+
+TEST(GeneratedJob, FindsACallThatDidNothing) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  for_each_sample([&](const job& j, const sample& s) {
+    const problem_spec p = jobs::problem_of(s, 5003);
+    arrays.fill(p, 1);
+    j.run(ctx, p, arrays.of_copy(0), {});
+    arrays.reset_outputs();
+    EXPECT_GT(arrays.count_mistakes(false), 0U) << name(p);
+  });
+}
+
+TEST(GeneratedJob, IsAnsweredRightByPreparedRuns) {
+  std::set<std::string_view> prepared;
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      EXPECT_TRUE(!s.is_prepared || j.prepare != nullptr) << s.name;
+      if (j.prepare == nullptr) return;
+      const problem_spec p = jobs::problem_of(s, 70001);
+      arrays.fill(p, 1);
+      const jobs::prepared_run made = j.prepare(ctx, p, arrays.of_copy(0), 100);
+      for (int run = 0; run < 2; ++run) {
+        arrays.reset_outputs();
+        made.run();
+        ctx.wait();
+        EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+      }
+      EXPECT_FALSE(made.report.variant.empty());
+      prepared.insert(j.entry().name);
+    });
+  }
+  EXPECT_GE(prepared.size(), 2U);
+}
+
+TEST(GeneratedJob, HasOtherInputsInOtherCopies) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  for_each_sample([&](const job& j, const sample& s) {
+    const problem_spec p = jobs::problem_of(s, 5003);
+    arrays.fill(p, 3);
+    arrays.reset_outputs();
+    for (const std::uint64_t copy : {2, 1, 0}) j.run(ctx, p, arrays.of_copy(copy), {});
+    EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+    EXPECT_NE(arrays.at(1, jobs::places::target).data, arrays.at(0, jobs::places::target).data);
+  });
+}
+
+// The way of a backend whose memory item loops do not reach.
+TEST(GeneratedJob, IsFilledAndCheckedThroughHostMemoryAlike) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      const problem_spec p = jobs::problem_of(s, 5003);
+      arrays.fill(p, 1);
+      const jobs::array_shapes shapes = j.shapes(p);
+      for (std::size_t place = 0; place < jobs::most_arrays; ++place) {
+        const bool is_filled = shapes[place].role != array_role::work && shapes[place].bytes() > 0;
+        if (is_filled) jobs::fill_through_host(ctx, p, 0, place, arrays.at(0, place));
+      }
+      j.run(ctx, p, arrays.of_copy(0), {});
+      ctx.wait();
+      EXPECT_EQ(jobs::count_mistakes_through_host(ctx, p, arrays.of_copy(0), false), 0U) << name(p);
+      const std::size_t place = written_places(j, p).front();
+      flip_bit(ctx, arrays.at(0, place), 0);
+      EXPECT_GT(jobs::count_mistakes_through_host(ctx, p, arrays.of_copy(0), false), 0U) << name(p);
+    });
+  }
+}
+
+TEST(GeneratedJob, SaysWhatItCannotCheck) {
+  const auto why = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return jobs::job_of(p).unchecked(p);
+  };
+  EXPECT_EQ(why("gather/uniform:s0/r4/u32/n=9"), "an index into no records");
+  EXPECT_EQ(why("scatter/uniform/r4/u32/n=9"), "records have several writers, of which any may win");
+  EXPECT_EQ(why("scatter/permutation:s8/r4/u32/n=9"), "records have several writers, of which any may win");
+  EXPECT_EQ(why("scatter/permutation:s9999/r4/u32/n=9"), "");
+  EXPECT_EQ(why("scatter_reduce/uniform:s9/r4/u32+f32+max/n=9"), "only sums are checked");
+  EXPECT_EQ(why("split/uniform:b8/r2/k32/n=70000"), "records are too narrow to be told apart");
+  EXPECT_EQ(why("split_unstable/uniform:b64/r8/own/n=9"), "no call splits by so many bits");
+  EXPECT_EQ(why("sort_records/uniform/r5/u32/n=1000"), "rows are too narrow to be told apart");
+  EXPECT_EQ(why("sort_keys/uniform/r32/u256/n=9"), "such keys are not generated");
+}
+
+TEST(GeneratedJob, CountsTheBytesThatItsCallMoves) {
+  const auto moved = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return jobs::job_of(p).moved_bytes(p);
+  };
+  EXPECT_EQ(moved("gather/identity/r8/u32/n=100"), 1600U);
+  EXPECT_EQ(moved("scatter_reduce/uniform:s9/r4/u32+f32/n=100"), 800U);
+  EXPECT_EQ(moved("split/uniform:b8/r8/own/n=100"), 1600U);
+  EXPECT_EQ(moved("split/uniform:b8/r8/k32/n=100"), 2000U);
+  EXPECT_EQ(moved("split_gather_index/uniform:b8/r4/k32/n=100"), 800U);
+  EXPECT_EQ(moved("sort_pairs/uniform/r16/u64/n=100"), 4800U);
+  EXPECT_EQ(moved("sort_gather_index/uniform/r4/u64/n=100"), 1200U);
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,132 @@
+#include "primitives/entries/entry.hpp"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobs/generated/job.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using primitives::entries;
+using primitives::entry;
+using primitives::given_option;
+using primitives::problem_of_options;
+using primitives::problem_spec;
+
+template <class Call>
+void expect_refused(const std::string& message, Call call) {
+  EXPECT_THAT(message_of(error_code::bad_argument, call), testing::HasSubstr(message));
+}
+
+TEST(Entries, HaveNamesOfTheirOwnAndAJobEach) {
+  std::set<std::string_view> names;
+  for (const entry* const e : entries()) {
+    EXPECT_TRUE(names.insert(e->name).second) << e->name << " stands twice";
+    EXPECT_EQ(&primitives::entry_named(e->name), e);
+    EXPECT_EQ(jobs::job_of({.primitive = e->name}).primitive, e->name);
+  }
+  EXPECT_EQ(jobs::jobs().size(), entries().size());
+  expect_refused("'gathers' is not a primitive; there are gather, scatter, ",
+                 [] { primitives::entry_named("gathers"); });
+}
+
+TEST(Entries, OfAFamilyStandTogether) {
+  std::size_t count = 0;
+  std::string_view before;
+  std::set<std::string_view> seen;
+  for (const entry* const e : entries()) {
+    if (e->family == before) continue;
+    EXPECT_TRUE(seen.insert(e->family).second) << e->family << " stands apart";
+    before = e->family;
+  }
+  for (const std::string_view family : primitives::families()) count += primitives::entries_of(family).size();
+  EXPECT_EQ(count, entries().size());
+}
+
+// The call that a problem's name stands for is planned from the same problem: every variant has the same price.
+TEST(Entries, PredictWhatTheirCallsExplain) {
+  for (const named_context& named : every_context()) {
+    for (const jobs::job* const job : jobs::jobs()) {
+      for (const jobs::sample& sample : job->samples) {
+        const problem_spec p = jobs::problem_of(sample, 1 << 20);
+        const explanation why = job->entry().explain(named.ctx, p, {});
+        const auto estimates = job->entry().estimates(p, named.ctx.backend(), named.ctx.profile());
+        ASSERT_EQ(why.variants.size(), estimates.size()) << name(p);
+        for (std::size_t v = 0; v < estimates.size(); ++v) {
+          EXPECT_EQ(estimates[v].variant, why.variants[v].variant) << name(p);
+          EXPECT_EQ(estimates[v].applicable, why.variants[v].applicable) << name(p) << ": " << estimates[v].variant;
+          EXPECT_EQ(estimates[v].seconds, why.variants[v].seconds) << name(p) << ": " << estimates[v].variant;
+          EXPECT_EQ(estimates[v].scratch_bytes, why.variants[v].scratch_bytes)
+              << name(p) << ": " << estimates[v].variant;
+        }
+        ASSERT_NE(primitives::cheapest(estimates), nullptr) << name(p);
+        EXPECT_EQ(primitives::cheapest(estimates)->variant, why.choice()->variant) << name(p);
+      }
+    }
+  }
+}
+
+TEST(Entries, PriceAllStepsOfASplitInSeveralCategories) {
+  const context ctx = context::cpu(2);
+  const problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s65536/r100/k32/n=1048576");
+  const problem_spec numbers = primitives::parse_problem("split/uniform:b8/r4/k32/n=1048576");
+  const variant_estimate all = *entry_of(p).explain(ctx, p, {}).choice();
+  EXPECT_GT(all.seconds, entry_of(numbers).explain(ctx, numbers, {}).choice()->seconds);
+  double sum = 0;
+  for (const cost_term& term : all.terms) sum += term.seconds;
+  EXPECT_NEAR(sum, all.seconds, 1e-12);
+  EXPECT_EQ(all.terms.back().what, std::string("gather"));
+}
+
+TEST(Entries, PriceEveryCallOfASplitByManyBits) {
+  const context ctx = context::cpu(2);
+  const problem_spec once = primitives::parse_problem("split/uniform:b32/r12/own/n=1048576");
+  const problem_spec thrice = primitives::parse_problem("split/uniform:b96/r12/own/n=1048576");
+  const entry& split = entry_of(once);
+  EXPECT_GT(split.explain(ctx, thrice, {}).choice()->seconds, 2.5 * split.explain(ctx, once, {}).choice()->seconds);
+}
+
+TEST(Entries, TakeRequiredOptionsAndRefuseOthers) {
+  for (const entry* const e : entries()) {
+    expect_refused("--count is required", [&] { problem_of_options(*e, {}); });
+    expect_refused("2 times --count: " + std::string(e->name) + " has one", [&] {
+      problem_of_options(*e, std::vector<given_option>{{"--count", {"1", "2"}}});
+    });
+    expect_refused("--count: '-1' is not a whole number", [&] {
+      problem_of_options(*e, std::vector<given_option>{{"--count", {"-1"}}});
+    });
+  }
+}
+
+TEST(Entries, SayWhichPrimitivesAnOptionIsFor) {
+  expect_refused("--duplicates is for scatter", [] {
+    problem_of_options(primitives::entry_named("gather"), std::vector<given_option>{{"--duplicates", {"any"}}});
+  });
+}
+
+TEST(Entries, FillInWhatOptionsLeaveOut) {
+  const auto problem = [](const char* primitive, const std::vector<given_option>& given) {
+    return problem_of_options(primitives::entry_named(primitive), given);
+  };
+  const problem_spec index = problem("split_gather_index", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(index.index, index_type::u64) << "there are too many records for u32";
+  EXPECT_EQ(index.record_bytes, 8U);
+  EXPECT_EQ(index.key_bytes, 4U);
+  const problem_spec sums = problem("scatter_reduce", {{"--count", {"9"}}, {"--table", {"5"}}, {"--type", {"f64"}}});
+  EXPECT_EQ(sums.record_bytes, 8U);
+  EXPECT_EQ(sums.indexed_count(), 5U);
+  const problem_spec pairs = problem("sort_pairs", {{"--count", {"9"}}, {"--bytes", {"4", "16"}}});
+  EXPECT_EQ(pairs.key_bytes, 4U);
+  EXPECT_EQ(pairs.record_bytes, 4U);
+  EXPECT_EQ(pairs.more_value_bytes, std::vector<std::uint64_t>{16});
+  EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
+}
+
+}  // namespace
+}  // namespace sheaf::tests
