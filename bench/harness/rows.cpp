@@ -19,16 +19,23 @@ constexpr std::uint64_t prepared_bytes = 48;
 contender ours(const context& ctx, const problem& p, const workspace& arrays, std::string who,
                const variant_estimate& estimate, bool by_name, bool timed_side_outputs) {
   const jobs::job& job = jobs::job_of(p);
-  const auto run = [ctx, p, &job, &arrays, variant = by_name ? estimate.variant : std::string{}](std::uint64_t copy,
-                                                                                                 bool side_outputs) {
-    job.run(ctx, p, arrays.all(copy), {variant, side_outputs});
+  // Views of the arrays are made before the time is taken, as the peers' are.
+  const auto copies_of_arrays = std::make_shared<std::vector<jobs::array_set>>();
+  const auto run = [ctx, p, &job, copies_of_arrays, variant = by_name ? estimate.variant : std::string{}](
+                       std::uint64_t copy, bool side_outputs) {
+    job.run(ctx, p, (*copies_of_arrays)[copy], {variant, side_outputs});
   };
   contender c{.who = std::move(who),
               .variant = estimate.variant,
               .predicted_seconds = estimate.seconds,
               .scratch_bytes = estimate.scratch_bytes,
               .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
-              .wait = [ctx] { ctx.wait(); }};
+              .wait = [ctx] { ctx.wait(); },
+              .prepare =
+                  [&arrays, copies_of_arrays](std::uint64_t copies) {
+                    copies_of_arrays->clear();
+                    for (std::uint64_t copy = 0; copy < copies; ++copy) copies_of_arrays->push_back(arrays.all(copy));
+                  }};
   const jobs::array_shapes shapes = job.shapes(p);
   const bool has_side_output = std::any_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
     return s.role == jobs::array_role::side_output && s.bytes() > 0;

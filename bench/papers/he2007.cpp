@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/context_state.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/multipass.hpp"
@@ -48,8 +49,12 @@ contender planned_contender(const context& ctx, const Variant& variant, const Pr
           .variant = std::string(variant.name),
           .predicted_seconds = plan.seconds,
           .scratch_bytes = plan.scratch_bytes,
-          .queue = [ctx, &variant, problem, plan,
-                    buffers_of](std::uint64_t copy) { variant.run(ctx, problem, plan, buffers_of(copy)); },
+          .queue =
+              [ctx, &variant, problem, plan, buffers_of](std::uint64_t copy) {
+                const core::scratch scratch(ctx.state(), plan.scratch_bytes);
+                if (!scratch.is_taken()) scratch.throw_not_taken(variant.name);
+                variant.run(ctx, problem, plan, buffers_of(copy), scratch.data());
+              },
           .wait = [ctx] { ctx.wait(); }};
 }
 
@@ -127,7 +132,7 @@ contender single_pass(const session& s, const problem& p, int threads) {
     auto best = variants.begin();
     plan::planned least = plan::rejected("not planned yet");
     for (auto v = variants.begin(); v != variants.end(); ++v) {
-      if (!only_moves(v->name)) continue;
+      if (!v->works_on(ctx.backend()) || !only_moves(v->name)) continue;
       const plan::planned plan = v->plan(problem, ctx.profile());
       if (!plan.applicable() || plan.by_name_only || (least.applicable() && plan.seconds >= least.seconds)) continue;
       best = v;
@@ -145,9 +150,9 @@ contender multi_pass(const session& s, const problem& p, std::uint64_t passes, s
   return with_variants(s.ctx, s.arrays, p, [&](const auto& variants, const auto& problem, const auto& buffers_of) {
     const auto& variant = multipass_of(variants, s.ctx.backend());
     plan::planned plan = variant.plan(problem, s.ctx.profile());
-    const bool as_planned = plan.parameters[primitives::multipass_passes] == passes && segments == 1;
-    plan.parameters[primitives::multipass_passes] = passes;
-    plan.parameters[primitives::multipass_segments] = segments;
+    const bool as_planned = plan.decided.get<primitives::multipass_decision>().passes == passes && segments == 1;
+    plan.decided.set(
+        primitives::multipass_decision{static_cast<std::uint32_t>(passes), static_cast<std::uint32_t>(segments)});
     contender c = planned_contender(s.ctx, variant, problem, plan, buffers_of);
     c.who += fmt::format(":passes={},segments={}", passes, segments);
     if (!as_planned) c.predicted_seconds = 0;
@@ -170,7 +175,7 @@ std::uint64_t modelled_passes(const session& s, const problem& p) {
 std::uint64_t planned_passes(const session& s, const problem& p) {
   return with_variants(s.ctx, s.arrays, p, [&](const auto& variants, const auto& problem, const auto&) {
     const plan::planned plan = multipass_of(variants, s.ctx.backend()).plan(problem, s.ctx.profile());
-    return plan.parameters[primitives::multipass_passes];
+    return std::uint64_t{plan.decided.get<primitives::multipass_decision>().passes};
   });
 }
 

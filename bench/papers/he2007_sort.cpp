@@ -36,7 +36,8 @@ contender with_transfers(const session& s, const problem& p, const contender& so
   c.who += "+transfers";
   c.predicted_seconds = 0;
   // The source is filled after contenders are made, so its copy on the host is taken here.
-  c.prepare = [&arrays = s.arrays, host, ctx = s.ctx, bytes](std::uint64_t) {
+  c.prepare = [&arrays = s.arrays, host, ctx = s.ctx, bytes, sort](std::uint64_t copies) {
+    sort.prepare(copies);
     copy_bytes(ctx, host.get(), arrays.source(0).data, bytes);
   };
   c.queue = [&arrays = s.arrays, host, ctx = s.ctx, bytes, sort](std::uint64_t) {

@@ -65,6 +65,13 @@ class SHEAF_API context {
   /// @throws error(bad_argument) if one of its functions is null.
   void use(const memory_resource& memory);
 
+  /// Limits the scratch that one call may take to this many bytes from now on; ~0, the default, is no limit. Calls take
+  /// the cheapest plan that keeps to it. They take all of their scratch before they queue anything, and where the
+  /// memory resource has less, the cheapest plan that needs less. @throws error(out_of_memory) by a call that no plan
+  /// can do. Memory that a result keeps, as of a prepared movement, does not count.
+  void limit_scratch(std::uint64_t bytes);
+  std::uint64_t scratch_limit() const noexcept;
+
   /// Blocks until all queued work is done. The context goes on working after a bad index.
   /// @throws error(bad_index) for the first bad index since the last wait, in the order of (call, position), and
   /// error(device_failure) where the device failed.

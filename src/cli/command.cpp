@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "jobs/backends.hpp"
+#include "jobs/sort_key.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -34,13 +35,18 @@ void common_options::add_to(CLI::App& subcommand, const std::string& verify_text
   subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
 }
 
+void common_options::add_memory_to(CLI::App& subcommand) {
+  add_byte_size(
+      subcommand, "--memory", scratch_limit,
+      "Most scratch memory that a call may take, such as 512M or 4G; calls then take plans that need no more");
+}
+
 context common_options::make_context() const {
-  if (const jobs::backend* const named = jobs::backend_named(backend)) return named->make(threads);
-  if (backend == "auto") {
-    context best = context::best();
-    if (best.backend() != backend_kind::cpu) return best;
-  }
-  return context::cpu(threads);
+  const jobs::backend* const named = jobs::backend_named(backend);
+  context ctx = named != nullptr ? named->make(threads) : backend == "auto" ? context::best() : context::cpu(threads);
+  if (backend == "auto" && ctx.backend() == backend_kind::cpu) ctx = context::cpu(threads);
+  if (scratch_limit) ctx.limit_scratch(*scratch_limit);
+  return ctx;
 }
 
 std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
@@ -63,6 +69,22 @@ exit_code exit_code_of(error_code code) {
     case error_code::internal: return exit_internal;
   }
   return exit_internal;
+}
+
+CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
+                           const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [name, &bytes](const std::string& text) {
+            try {
+              bytes = jobs::parse_byte_size(text);
+            } catch (const error& e) {
+              throw CLI::ValidationError(name, e.what());
+            }
+          },
+          description)
+      ->type_name("SIZE");
 }
 
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,

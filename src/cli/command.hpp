@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -42,10 +43,13 @@ struct common_options {
   bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
   bool quiet = false;
+  std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
 
   /// @param verify_text  what --verify does, if it does not compare with the serial reference.
   void add_to(CLI::App& subcommand, const std::string& verify_text = "Check the answer against the serial reference");
-  /// @throws error(backend_unavailable)
+  /// Adds --memory, for subcommands whose calls take scratch.
+  void add_memory_to(CLI::App& subcommand);
+  /// A context of the backend, limited to --memory. @throws error(backend_unavailable)
   context make_context() const;
   /// The variant to force: reference.serial for the reference backend, else empty.
   std::string_view variant() const;
@@ -55,6 +59,10 @@ struct common_options {
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
 exit_code exit_code_of(error_code code);
+
+/// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
+CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
+                           const std::string& description);
 
 /// Adds an option for a whole number in decimal notation; anything else is a usage error that names the option.
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,

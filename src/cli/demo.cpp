@@ -125,6 +125,7 @@ void add_demo(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--report", options->report, "Write an HTML page")->type_name("FILE");
   options->add_to(*command, "Changes nothing: every answer is checked anyway");
+  options->add_memory_to(*command);
   command->footer(footer);
   command->callback([options] { run(*options); });
 }

@@ -39,6 +39,7 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
   add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
   add_pattern(subcommand, "--pattern-hint", pattern);
   common.add_to(subcommand);
+  common.add_memory_to(subcommand);
 }
 
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description) {

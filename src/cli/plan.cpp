@@ -174,6 +174,7 @@ void add_plan(CLI::App& app) {
   subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
   add_fields(*subcommand, *options);
   options->common.add_to(*subcommand);
+  options->common.add_memory_to(*subcommand);
   subcommand->footer(footer());
   subcommand->callback([options] { run(*options); });
 }

@@ -164,18 +164,8 @@ void add_sort(CLI::App& app) {
   add_number(
       *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
       "Width of raw records; .npy files know their own");
-  subcommand
-      ->add_option_function<std::string>(
-          "--memory",
-          [o](const std::string& text) {
-            try {
-              o->memory_bytes = jobs::parse_byte_size(text);
-            } catch (const error& e) {
-              throw CLI::ValidationError("--memory", e.what());
-            }
-          },
-          "Most memory to use, such as 512M or 4G; half of what is free unless given")
-      ->type_name("SIZE");
+  add_byte_size(*subcommand, "--memory", o->memory_bytes,
+                "Most memory to use, such as 512M or 4G; half of what is free unless given");
   o->common.add_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "

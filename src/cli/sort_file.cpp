@@ -41,9 +41,9 @@ std::uint64_t scratch_of(const explanation& plan) {
   return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
 }
 
-// The bytes that a sort in memory takes; none if their number overflows.
-std::optional<std::uint64_t> needed_bytes(const sort_job& job, const context& ctx, const explanation& plan) {
-  std::uint64_t bytes = ctx.backend() == backend_kind::cpu ? scratch_of(plan) : 0;
+// The bytes of the rows and of what is written, side by side; none if their number overflows.
+std::optional<std::uint64_t> array_bytes(const sort_job& job) {
+  std::uint64_t bytes = 0;
   for (const std::uint64_t width : {job.rows.record_bytes, job.written_bytes()}) {
     std::uint64_t array = 0;
     if (__builtin_mul_overflow(job.rows.count, width, &array) || __builtin_add_overflow(bytes, array, &bytes))
@@ -175,12 +175,17 @@ sort_report sort_in_runs(const sort_job& job) {
 }  // namespace
 
 sort_report sort_file(const sort_job& job) {
-  {
-    const context ctx = job.common.make_context();
+  const std::optional<std::uint64_t> arrays = array_bytes(job);
+  if (arrays && *arrays <= job.memory_bytes) {
+    context ctx = job.common.make_context();
+    const std::uint64_t left_bytes = job.memory_bytes - *arrays;
+    const bool on_host = ctx.backend() == backend_kind::cpu;
+    if (on_host) ctx.limit_scratch(left_bytes);
     explanation plan = explain(ctx, job, {nullptr, job.rows.count, job.rows.record_bytes}, {job.common.variant()});
-    const auto needed = needed_bytes(job, ctx, plan);
-    if (needed && *needed <= job.memory_bytes) {
-      return sort_in_memory(job, ctx, std::move(plan), job.memory_bytes - *needed);
+    if (!on_host) return sort_in_memory(job, ctx, std::move(plan), left_bytes);
+    if (const variant_estimate* const choice = plan.choice()) {
+      const std::uint64_t scratch_bytes = choice->scratch_bytes;
+      return sort_in_memory(job, ctx, std::move(plan), left_bytes - scratch_bytes);
     }
   }
   return sort_in_runs(job);

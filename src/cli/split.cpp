@@ -216,6 +216,7 @@ void add_split(CLI::App& app) {
       *subcommand, "--key-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->key_bytes = n; },
       "Width of raw keys or categories; .npy files know their own");
   o->common.add_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
 #include "core/context_state.hpp"
 
 namespace sheaf {
 
-std::string_view name(backend_kind backend) noexcept { return backend == backend_kind::cpu ? "cpu" : "cuda"; }
+std::string_view name(backend_kind backend) noexcept { return core::backend_of(backend).name; }
 
 context::context(std::shared_ptr<core::context_state> state) : state_(std::move(state)) {}
 
@@ -20,7 +21,6 @@ context context::cpu(int threads) { return context(core::make_cpu_state(threads)
 #if SHEAF_HAS_CUDA
 context context::cuda(int device) { return context(core::make_cuda_state(device, nullptr, true)); }
 context context::cuda(int device, CUstream_st* stream) { return context(core::make_cuda_state(device, stream, false)); }
-context context::best() { return core::cuda_device_count() > 0 ? cuda(0) : cpu(); }
 #else
 namespace {
 [[noreturn]] void without_cuda() {
@@ -29,8 +29,14 @@ namespace {
 }  // namespace
 context context::cuda(int) { without_cuda(); }
 context context::cuda(int, CUstream_st*) { without_cuda(); }
-context context::best() { return cpu(); }
 #endif
+
+context context::best() {
+  for (const core::backend& b : core::backends()) {
+    if (b.is_built() && b.device_count() > 0) return context(b.make_state(0));
+  }
+  return cpu();
+}
 
 backend_kind context::backend() const noexcept { return state_->backend; }
 int context::threads() const noexcept { return state_->threads; }
@@ -52,6 +58,9 @@ void context::use(const memory_resource& memory) {
   }
   state_->memory = memory;
 }
+
+void context::limit_scratch(std::uint64_t bytes) { state_->limit_scratch(bytes); }
+std::uint64_t context::scratch_limit() const noexcept { return state_->scratch_limit(); }
 
 void context::wait() const { state_->wait(); }
 work_status context::status() const { return state_->status(); }
@@ -84,6 +93,11 @@ context_state::context_state(backend_kind kind, std::string device, memory_resou
 
 void context_state::use(const machine& new_profile) {
   profile = new_profile;
+  plans_.clear();
+}
+
+void context_state::limit_scratch(std::uint64_t bytes) {
+  scratch_limit_ = bytes;
   plans_.clear();
 }
 

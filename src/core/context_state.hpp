@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -47,7 +48,11 @@ class context_state {
   std::string_view forced_variant(std::string_view primitive) const noexcept;
 
   void use(const machine& new_profile);
-  /// The planner's slot for the primitive that this key stands for; empty at first and after use(machine).
+  /// Most bytes of scratch that a call may take; all ones: no limit.
+  std::uint64_t scratch_limit() const noexcept { return scratch_limit_; }
+  void limit_scratch(std::uint64_t bytes);
+  /// The planner's slot for the primitive that this key stands for; empty at first, and after use(machine) and
+  /// limit_scratch().
   std::unique_ptr<plan_memory>& remembered_plan(const void* key);
 
   const backend_kind backend;
@@ -59,25 +64,28 @@ class context_state {
  private:
   std::vector<std::pair<const void*, std::unique_ptr<plan_memory>>> plans_;
   std::uint64_t calls_ = 0;
+  std::uint64_t scratch_limit_ = ~std::uint64_t{0};
   std::vector<std::pair<std::string, std::string>> forced_;
 };
 
 /// Scratch for one call: taken from the context's resource, given back in stream order at the end of the scope.
 class scratch {
  public:
+  /// Takes nothing if the resource does not have so many bytes.
   scratch(context_state& state, std::uint64_t bytes);
+  scratch(scratch&& other) noexcept;
+  scratch& operator=(scratch&& other) noexcept;
   ~scratch();
-  scratch(const scratch&) = delete;
-  scratch& operator=(const scratch&) = delete;
 
-  template <class T>
-  T* as() const noexcept {
-    return static_cast<T*>(block_);
-  }
+  bool is_taken() const noexcept { return block_ != nullptr || bytes_ == 0; }
+  /// Null if 0 bytes were asked for, or if they were not to be had.
+  std::byte* data() const noexcept { return static_cast<std::byte*>(block_); }
+  /// @throws error(out_of_memory) that names the call
+  [[noreturn]] void throw_not_taken(std::string_view call) const;
 
  private:
+  context_state* state_;
   memory_resource memory_;
-  CUstream_st* stream_;
   void* block_ = nullptr;
   std::uint64_t bytes_;
 };

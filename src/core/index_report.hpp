@@ -5,8 +5,13 @@
 
 namespace sheaf::core {
 
-/// Which list an index came from; decides the words of the message.
-enum class index_role : std::uint32_t { gather_index, scatter_index, slot_index, category };
+/// The words in which a bad index is reported. A primitive defines them once; they live as long as the program.
+struct index_words {
+  const char* call;   ///< "gather"
+  const char* list;   ///< "index"
+  const char* whose;  ///< "the table's"
+  const char* named;  ///< what the list's entries name, "records"
+};
 
 /// The first bad index of the calls since the last wait, ordered by (call, position). A plain struct, because it lies
 /// in memory that the backend's workers write.
@@ -15,7 +20,7 @@ struct index_report {
   std::uint64_t position = ~std::uint64_t{0};
   std::uint64_t value = 0;  ///< the bits of the index, sign-extended if is_signed
   std::uint64_t limit = 0;  ///< records that the index may name, or categories
-  index_role role = index_role::gather_index;
+  const index_words* words = nullptr;
   std::uint32_t is_signed = 0;
 
   bool found() const noexcept { return call != ~std::uint64_t{0}; }

@@ -9,13 +9,9 @@
 namespace sheaf {
 namespace {
 
-void* allocate_or_throw(const core::context_state& state, std::uint64_t bytes, std::string_view what) {
-  void* block = state.memory.allocate(state.memory.state, bytes, state.stream());
-  if (block == nullptr) {
-    throw error(error_code::out_of_memory,
-                fmt::format("{}: {} bytes of {} memory are not to be had", what, bytes, name(state.backend)));
-  }
-  return block;
+[[noreturn]] void throw_out_of_memory(const core::context_state& state, std::uint64_t bytes, std::string_view call) {
+  throw error(error_code::out_of_memory,
+              fmt::format("{}: {} bytes of {} memory are not to be had", call, bytes, name(state.backend)));
 }
 
 }  // namespace
@@ -28,7 +24,9 @@ struct buffer::owner {
 
 buffer::buffer(const context& ctx, std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  data_ = static_cast<std::byte*>(allocate_or_throw(ctx.state(), bytes, "buffer"));
+  const core::context_state& state = ctx.state();
+  data_ = static_cast<std::byte*>(state.memory.allocate(state.memory.state, bytes, state.stream()));
+  if (data_ == nullptr) throw_out_of_memory(state, bytes, "buffer");
   owner_ = new owner{ctx.state_, ctx.state().memory};
 }
 
@@ -58,14 +56,29 @@ void copy_bytes(const context& ctx, void* to, const void* from, std::uint64_t by
 
 namespace core {
 
-scratch::scratch(context_state& state, std::uint64_t bytes)
-    : memory_(state.memory), stream_(state.stream()), bytes_(bytes) {
-  if (bytes > 0) block_ = allocate_or_throw(state, bytes, "scratch");
+scratch::scratch(context_state& state, std::uint64_t bytes) : state_(&state), memory_(state.memory), bytes_(bytes) {
+  if (bytes > 0) block_ = memory_.allocate(memory_.state, bytes, state.stream());
+}
+
+scratch::scratch(scratch&& other) noexcept
+    : state_(other.state_),
+      memory_(other.memory_),
+      block_(std::exchange(other.block_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+scratch& scratch::operator=(scratch&& other) noexcept {
+  std::swap(state_, other.state_);
+  std::swap(memory_, other.memory_);
+  std::swap(block_, other.block_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
 }
 
 scratch::~scratch() {
-  if (block_ != nullptr) memory_.deallocate(memory_.state, block_, bytes_, stream_);
+  if (block_ != nullptr) memory_.deallocate(memory_.state, block_, bytes_, state_->stream());
 }
+
+void scratch::throw_not_taken(std::string_view call) const { throw_out_of_memory(*state_, bytes_, call); }
 
 }  // namespace core
 }  // namespace sheaf

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
 #include "io/input_file.hpp"
 #include "io/machine_fields.hpp"
 #include "io/output_file.hpp"
@@ -88,10 +89,9 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   machine m;
   m.name = in.name("name");
   const std::string backend = in.text("backend");
-  if (backend != "cpu" && backend != "cuda") {
-    in.fail(fmt::format("backend is {}, not \"cpu\" or \"cuda\"", in.shown("backend")));
-  }
-  m.backend = backend == "cpu" ? backend_kind::cpu : backend_kind::cuda;
+  const auto kind = core::backend_named(backend);
+  if (!kind) in.fail(fmt::format("backend is {}, which this sheaf does not know", in.shown("backend")));
+  m.backend = *kind;
   m.source = origin;
   m.versions = in.names("versions");
   m.memory_bytes = in.count("memory_bytes", 1, field_reader::most_bytes);

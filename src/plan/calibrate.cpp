@@ -11,6 +11,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/version.hpp>
 
+#include "core/backends.hpp"
 namespace sheaf {
 namespace plan {
 namespace {
@@ -39,8 +40,8 @@ struct measuring_plan {
   std::span<const std::uint64_t> widths;
 };
 
-constexpr measuring_plan cpu_plan{8e-3, 32 * KiB, GiB, 2 * GiB, 80e6, cpu_widths};
-constexpr measuring_plan cuda_plan{1e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, cuda_widths};
+constexpr measuring_plan host_plan{8e-3, 32 * KiB, GiB, 2 * GiB, 80e6, cpu_widths};
+constexpr measuring_plan gpu_plan{1e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, cuda_widths};
 constexpr std::uint64_t least_random = 32 * KiB;
 constexpr std::uint64_t least_chase = 4 * KiB;
 constexpr std::uint64_t most_chase = GiB;
@@ -68,7 +69,7 @@ class measurement {
  public:
   measurement(probe& device, const calibrate_options& options, const clock_function& now)
       : device_(device), options_(options), now_(now), start_(now()), m_(device.describe()) {
-    plan_ = m_.backend == backend_kind::cpu ? cpu_plan : cuda_plan;
+    plan_ = is_host() ? host_plan : gpu_plan;
   }
 
   machine run() {
@@ -78,7 +79,7 @@ class measurement {
     m_.step_seconds = rounded(median_seconds("steps", 1e-6, [&](std::uint64_t n) { return device_.steps(n); }));
     m_.barrier_seconds =
         rounded(median_seconds("barriers", 1e-6, [&](std::uint64_t n) { return device_.barriers(n); }));
-    if (m_.backend == backend_kind::cpu) {
+    if (is_host()) {
       m_.digit_seconds = rounded(median_seconds("digits", 1e-9, [&](std::uint64_t n) { return device_.digits(n); }));
     }
     measure_streams();
@@ -92,6 +93,8 @@ class measurement {
   }
 
  private:
+  bool is_host() const { return core::backend_of(m_.backend).processor == core::processor_kind::host_threads; }
+
   void take_memory() {
     const auto affordable = static_cast<std::uint64_t>(plan_.bytes_per_budget_second * std::max(0.0, options_.seconds));
     const std::uint64_t wanted = std::min({m_.memory_bytes / 2, plan_.most_random, std::max(affordable, least_memory)});
@@ -102,7 +105,7 @@ class measurement {
     if (stream_footprints_.empty() || random_footprints_.empty()) {
       throw error(error_code::out_of_memory, fmt::format("calibrate: {} bytes of memory are too few", memory));
     }
-    points_ = (m_.backend == backend_kind::cpu ? 4 : 3) + stream_footprints_.size() + chase_footprints_.size() +
+    points_ = (is_host() ? 4 : 3) + stream_footprints_.size() + chase_footprints_.size() +
               random_footprints_.size() * (2 * plan_.widths.size() + std::size(atomic_widths));
   }
 
@@ -224,11 +227,7 @@ machine calibrate(const context& ctx, const calibrate_options& options) {
   if (!(options.seconds > 0)) {
     throw error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in", options.seconds));
   }
-#if SHEAF_HAS_CUDA
-  const auto probe = ctx.backend() == backend_kind::cuda ? cuda::make_probe(ctx) : cpu::make_probe(ctx);
-#else
-  const auto probe = cpu::make_probe(ctx);
-#endif
+  const auto probe = core::backend_of(ctx.backend()).make_probe(ctx);
   machine m = plan::measure(*probe, options, [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   });

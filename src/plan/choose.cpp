@@ -28,7 +28,13 @@ void throw_rejected(std::string_view primitive, std::span<const rejection> rejec
   throw error(error_code::no_variant, text);
 }
 
-variant_estimate describe(std::string_view name, const planned& plan) {
+void throw_out_of_scratch(std::string_view primitive, std::string_view variant, std::uint64_t bytes,
+                          std::uint64_t limit) {
+  throw error(error_code::out_of_memory, fmt::format("{}: {} takes {} bytes of scratch, the context is limited to {}",
+                                                     primitive, variant, bytes, limit));
+}
+
+variant_estimate describe(std::string_view name, const planned& plan, std::uint64_t scratch_limit) {
   variant_estimate estimate;
   estimate.variant = name;
   estimate.applicable = plan.applicable();
@@ -37,6 +43,10 @@ variant_estimate describe(std::string_view name, const planned& plan) {
   estimate.terms.assign(plan.terms.begin(), plan.terms.begin() + plan.term_count);
   if (!plan.applicable()) {
     estimate.reason = plan.rejection;
+  } else if (plan.scratch_bytes > scratch_limit) {
+    estimate.applicable = false;
+    estimate.reason =
+        fmt::format("takes {} bytes of scratch, the context is limited to {}", plan.scratch_bytes, scratch_limit);
   } else if (plan.by_name_only) {
     estimate.reason = "runs by name only";
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,17 +24,32 @@ struct choice {
 // Errors and explanations of choose(); their texts are in choose.cpp.
 struct rejection {
   std::string_view variant;
-  const char* reason;
+  std::string reason;
 };
 [[noreturn]] void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
                                         std::span<const std::string_view> names);
 [[noreturn]] void throw_rejected(std::string_view primitive, std::span<const rejection> rejections);
-variant_estimate describe(std::string_view name, const planned& plan);
+variant_estimate describe(std::string_view name, const planned& plan, std::uint64_t scratch_limit);
 void explain_losers(explanation& why, bool forced);
 
+[[noreturn]] void throw_out_of_scratch(std::string_view primitive, std::string_view variant, std::uint64_t bytes,
+                                       std::uint64_t limit);
+
 /// The name of the variant that must run: the caller's, else the environment's, else empty.
-inline std::string_view forced_name(std::string_view primitive, std::string_view asked, const context& ctx) {
-  return asked.empty() ? ctx.state().forced_variant(primitive) : asked;
+inline std::string_view forced_name(std::string_view primitive, std::string_view asked,
+                                    const core::context_state* state) {
+  return asked.empty() && state != nullptr ? state->forced_variant(primitive) : asked;
+}
+
+/// The scope of a call of this context.
+inline scope scope_of(const context& ctx) noexcept {
+  return {ctx.profile(), ctx.state().scratch_limit(), &ctx.state()};
+}
+
+/// What is left of a scope's memory for a call inside a plan that takes `scratch_bytes` of its own.
+inline scope inner_scope(const scope& outer, std::uint64_t scratch_bytes) noexcept {
+  const std::uint64_t limit = outer.scratch_limit;
+  return {outer.machine, limit == no_scratch_limit ? limit : limit - std::min(limit, scratch_bytes), outer.context};
 }
 
 /// The last choice that a context made for a primitive. Consecutive calls with one problem then plan once: planning
@@ -44,8 +60,50 @@ struct remembered_choice final : core::plan_memory {
   choice<variant<Problem, Buffers>> chosen;
 };
 
+/// The cheapest variant for this backend that can run the problem within the scope, or the forced one; none if there is
+/// none. For calls inside a plan, and for the machine of another day.
+template <class Problem, class Buffers>
+choice<variant<Problem, Buffers>> cheapest(std::span<const variant<Problem, Buffers>> list, const Problem& problem,
+                                           backend_kind backend, const scope& in, std::string_view forced = {}) {
+  choice<variant<Problem, Buffers>> best;
+  for (const auto& candidate : list) {
+    if (!candidate.works_on(backend) || (!forced.empty() && candidate.name != forced)) continue;
+    planned plan = candidate.plan(problem, in);
+    if (!plan.applicable() || plan.scratch_bytes > in.scratch_limit || (forced.empty() && plan.by_name_only)) continue;
+    if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {&candidate, std::move(plan)};
+  }
+  return best;
+}
+
+/// Throws why no variant can run the problem.
+template <class Problem, class Buffers>
+[[noreturn]] void throw_no_choice(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
+                                  const Problem& problem, backend_kind backend, const scope& in,
+                                  std::string_view forced) {
+  std::vector<std::string_view> names;
+  std::vector<rejection> rejections;
+  for (const auto& candidate : list) {
+    if (!candidate.works_on(backend)) {
+      if (candidate.name == forced) {
+        rejections.push_back({candidate.name, "works on " + std::string(name(*candidate.backend)) + " memory"});
+      }
+      continue;
+    }
+    names.push_back(candidate.name);
+    if (!forced.empty() && candidate.name != forced) continue;
+    const planned plan = candidate.plan(problem, in);
+    if (plan.applicable() && plan.scratch_bytes > in.scratch_limit && (!forced.empty() || !plan.by_name_only)) {
+      throw_out_of_scratch(primitive, candidate.name, plan.scratch_bytes, in.scratch_limit);
+    }
+    rejections.push_back({candidate.name, plan.applicable() ? "runs by name only" : plan.rejection});
+  }
+  if (rejections.empty()) throw_unknown_variant(primitive, forced, names);
+  throw_rejected(primitive, rejections);
+}
+
 /// The cheapest variant that can run the problem, or the forced one.
-/// @throws error(no_variant) with every reason, error(bad_argument) for a name that is not in the list.
+/// @throws error(no_variant) with every reason, error(bad_argument) for a name that is not in the list,
+/// error(out_of_memory) if every variant that could run needs more scratch than the context's limit.
 template <class Problem, class Buffers>
 choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
                                          const Problem& problem, const context& ctx, std::string_view asked) {
@@ -54,50 +112,58 @@ choice<variant<Problem, Buffers>> choose(std::string_view primitive, std::span<c
   if (asked.empty() && slot != nullptr && static_cast<const memory&>(*slot).problem == problem) {
     return static_cast<const memory&>(*slot).chosen;
   }
-  const std::string_view forced = forced_name(primitive, asked, ctx);
-  choice<variant<Problem, Buffers>> best;
-  for (const auto& candidate : list) {
-    if (!forced.empty() && candidate.name != forced) continue;
-    const planned plan = candidate.plan(problem, ctx.profile());
-    if (!plan.applicable() || (forced.empty() && plan.by_name_only)) continue;
-    if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {&candidate, plan};
+  const std::string_view forced = forced_name(primitive, asked, &ctx.state());
+  const scope in = scope_of(ctx);
+  choice<variant<Problem, Buffers>> best = cheapest(list, problem, ctx.backend(), in, forced);
+  if (best.variant == nullptr) throw_no_choice(primitive, list, problem, ctx.backend(), in, forced);
+  if (asked.empty()) {
+    auto remembered = std::make_unique<memory>();
+    remembered->problem = problem;
+    remembered->chosen = best;
+    slot = std::move(remembered);
   }
-  if (best.variant != nullptr) {
-    if (asked.empty()) {
-      auto remembered = std::make_unique<memory>();
-      remembered->problem = problem;
-      remembered->chosen = best;
-      slot = std::move(remembered);
-    }
-    return best;
-  }
-
-  std::vector<std::string_view> names;
-  std::vector<rejection> rejections;
-  for (const auto& candidate : list) {
-    names.push_back(candidate.name);
-    if (!forced.empty() && candidate.name != forced) continue;
-    const planned plan = candidate.plan(problem, ctx.profile());
-    rejections.push_back({candidate.name, plan.applicable() ? "runs by name only" : plan.rejection});
-  }
-  if (rejections.empty()) throw_unknown_variant(primitive, forced, names);
-  throw_rejected(primitive, rejections);
+  return best;
 }
 
-/// Every variant's estimate on the problem, and which one choose() would take.
+/// Chooses, takes all scratch of the call, and only then runs. Where the context's memory cannot give the scratch, the
+/// next cheapest plan that needs less is taken. Returns what ran.
+/// @throws what choose() throws, and error(out_of_memory) if no plan is left.
+template <class Problem, class Buffers>
+choice<variant<Problem, Buffers>> execute(std::string_view primitive, std::span<const variant<Problem, Buffers>> list,
+                                          const Problem& problem, const context& ctx, std::string_view asked,
+                                          const Buffers& buffers) {
+  choice<variant<Problem, Buffers>> taken = choose(primitive, list, problem, ctx, asked);
+  core::scratch scratch(ctx.state(), taken.plan.scratch_bytes);
+  while (!scratch.is_taken()) {
+    scope smaller = scope_of(ctx);
+    smaller.scratch_limit = taken.plan.scratch_bytes - 1;
+    const std::string_view forced = forced_name(primitive, asked, &ctx.state());
+    choice<variant<Problem, Buffers>> next = cheapest(list, problem, ctx.backend(), smaller, forced);
+    if (next.variant == nullptr) scratch.throw_not_taken(primitive);
+    taken = std::move(next);
+    scratch = core::scratch(ctx.state(), taken.plan.scratch_bytes);
+  }
+  taken.variant->run(ctx, problem, taken.plan, buffers, scratch.data());
+  return taken;
+}
+
+/// The estimate of every variant for this backend, and which one choose() would take.
 template <class Problem, class Buffers>
 explanation explain(std::string_view primitive, std::span<const variant<Problem, Buffers>> list, const Problem& problem,
                     const context& ctx, std::string_view asked) {
-  const std::string_view forced = forced_name(primitive, asked, ctx);
+  const std::string_view forced = forced_name(primitive, asked, &ctx.state());
+  const scope in = scope_of(ctx);
   explanation why{std::string(primitive), ctx.profile().name, {}};
-  std::size_t best = list.size();
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const planned plan = list[i].plan(problem, ctx.profile());
-    why.variants.push_back(describe(list[i].name, plan));
-    const bool may_run = plan.applicable() && (forced.empty() ? !plan.by_name_only : list[i].name == forced);
-    if (may_run && (best == list.size() || plan.seconds < why.variants[best].seconds)) best = i;
+  std::size_t best = list.size();  // index in why.variants
+  for (const auto& candidate : list) {
+    if (!candidate.works_on(ctx.backend())) continue;
+    const planned plan = candidate.plan(problem, in);
+    why.variants.push_back(describe(candidate.name, plan, in.scratch_limit));
+    const bool may_run =
+        why.variants.back().applicable && (forced.empty() ? !plan.by_name_only : candidate.name == forced);
+    if (may_run && (best == list.size() || plan.seconds < why.variants[best].seconds)) best = why.variants.size() - 1;
   }
-  if (best < list.size()) why.variants[best].chosen = true;
+  if (best < why.variants.size()) why.variants[best].chosen = true;
   explain_losers(why, !forced.empty());
   return why;
 }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/backends.hpp"
 namespace sheaf::plan::he2007 {
 namespace {
 
-constexpr double warp_threads_of_cuda = 32;
+constexpr double warp_threads_of_gpu = 32;
 
 double blocks_per_record(double record_bytes, const parameters& p) noexcept {
   return std::max(1.0, std::ceil(record_bytes / p.block_bytes));
@@ -31,7 +32,7 @@ parameters parameters_of(const machine& m) noexcept {
   p.hit_seconds = p.transfer_bytes / m.cached_bytes_per_second;
   p.cache_blocks = std::floor(static_cast<double>(m.cache_bytes) / p.block_bytes);
   p.sequential_bytes_per_second = m.copy_bytes_per_second;
-  p.warp_threads = m.backend == backend_kind::cuda ? warp_threads_of_cuda : 1;
+  p.warp_threads = core::backend_of(m.backend).processor == core::processor_kind::gpu ? warp_threads_of_gpu : 1;
   return p;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
 #include "plan/calibrate.hpp"
 
 namespace sheaf::plan {
@@ -63,7 +64,8 @@ void require_plausible(const machine& m) {
   require_seconds("calls", m.launch_seconds);
   require_seconds("steps", m.step_seconds);
   require_seconds("barriers", m.barrier_seconds);
-  if (m.backend == backend_kind::cpu) require_seconds("digits", m.digit_seconds);
+  if (core::backend_of(m.backend).processor == core::processor_kind::host_threads)
+    require_seconds("digits", m.digit_seconds);
   double streamed = 0;
   double before = 0;
   for (const stream_rate& rate : m.streams) {

@@ -64,12 +64,4 @@ constexpr std::uint64_t shuffled(std::uint64_t x, int bits) noexcept {
 
 }  // namespace plan
 
-// What the backends define.
-namespace cpu {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
-}
-namespace cuda {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
-}
-
 }  // namespace sheaf

@@ -2,29 +2,91 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <span>
+#include <stdexcept>
 #include <string_view>
+#include <type_traits>
 
 #include <sheaf/context.hpp>
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
+namespace sheaf::core {
+class context_state;
+}
+
 namespace sheaf::plan {
 
-/// What a variant would cost on a problem and what it decided, or why it cannot run. Makes no allocation.
+constexpr std::uint64_t no_scratch_limit = ~std::uint64_t{0};
+
+/// What a plan may count on: the machine's speeds, the memory that is left, and the context whose forced variants hold
+/// for the calls inside a call.
+struct scope {
+  const sheaf::machine& machine;
+  std::uint64_t scratch_limit;         ///< most bytes of scratch that the plan may ask for
+  const core::context_state* context;  ///< null: no variant is forced
+
+  scope(const sheaf::machine& m, std::uint64_t most_scratch = no_scratch_limit,
+        const core::context_state* state = nullptr) noexcept
+      : machine(m), scratch_limit(most_scratch), context(state) {}
+};
+
+/// What plan() decided, for run() of the same variant: one value of any plain type, stored without an allocation.
+class decision {
+ public:
+  static constexpr std::size_t most_bytes = 192;
+
+  template <class T>
+  void set(const T& value) noexcept {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= most_bytes && alignof(T) <= alignof(std::uint64_t));
+    std::memcpy(bytes_, &value, sizeof value);
+    type_ = &tag<T>;
+  }
+  /// @throws std::logic_error if plan() decided a value of another type, or none.
+  template <class T>
+  T get() const {
+    if (type_ != &tag<T>) throw std::logic_error("a variant was run with the plan of another one");
+    std::array<std::byte, sizeof(T)> stored;
+    std::memcpy(stored.data(), bytes_, sizeof(T));
+    return std::bit_cast<T>(stored);
+  }
+
+ private:
+  template <class T>
+  static constexpr char tag = 0;
+
+  alignas(std::uint64_t) std::byte bytes_[most_bytes]{};
+  const void* type_ = nullptr;
+};
+
+/// What a variant would cost on a problem and what it decided, or why it cannot run. Only plans with calls inside
+/// allocate.
 struct planned {
   static constexpr std::size_t most_terms = 8;
 
   double seconds = 0;
-  std::uint64_t scratch_bytes = 0;
+  std::uint64_t scratch_bytes = 0;  ///< all that run() takes, calls inside it included
   std::array<cost_term, most_terms> terms{};
   std::uint32_t term_count = 0;
-  std::array<std::uint64_t, 4> parameters{};  ///< passes, bits and the like that plan() hands to run()
-  const char* rejection = nullptr;            ///< why it cannot run; null if it can
+  decision decided;                         ///< passes, bits and the like that plan() hands to run()
+  std::shared_ptr<const void> inner_calls;  ///< choices for the calls inside run(), of a type that the variant knows
+  const char* rejection = nullptr;          ///< why it cannot run; null if it can
   bool by_name_only = false;  ///< runs only when forced: the serial reference, or a variant that the pattern rules out
+
+  /// The choices for the calls inside, as the variant's plan() stored them in inner_calls.
+  template <class T>
+  const T& inner() const {
+    if (inner_calls == nullptr) throw std::logic_error("a variant was run with the plan of another one");
+    return *static_cast<const T*>(inner_calls.get());
+  }
 
   bool applicable() const noexcept { return rejection == nullptr; }
   planned& add(const char* what, double term_seconds) noexcept {
@@ -60,8 +122,12 @@ inline planned rejected(const char* reason) noexcept {
 template <class Problem, class Buffers>
 struct variant {
   std::string_view name;
-  planned (*plan)(const Problem&, const machine&);
-  void (*run)(const context&, const Problem&, const planned&, const Buffers&);
+  std::optional<backend_kind> backend;  ///< whose memory it works on; none: any backend's
+  planned (*plan)(const Problem&, const scope&);
+  /// Queues or does the work. `scratch` has the plan's scratch_bytes, aligned to 256 bytes; null if these are 0.
+  void (*run)(const context&, const Problem&, const planned&, const Buffers&, std::byte* scratch);
+
+  bool works_on(backend_kind kind) const noexcept { return !backend || *backend == kind; }
 };
 
 }  // namespace sheaf::plan

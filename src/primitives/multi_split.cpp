@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 
-#include <sheaf/gather.hpp>
 #include <sheaf/split.hpp>
 
 #include "core/context_state.hpp"
 #include "plan/choose.hpp"
+#include "primitives/gather.hpp"
 #include "primitives/split.hpp"
 #include "primitives/views.hpp"
 
@@ -56,21 +57,101 @@ void require_membership(const context& ctx, const membership& of, std::uint64_t 
   require_offsets(call, ctx, of.categories, offsets);
 }
 
-void find_row_of_entries(const context& ctx, const membership& of, index_type type, void* row_of_entry) {
-  const row_of_entry_problem p{ctx.backend(), of.first.size() - 1, of.category.count, type};
-  const auto [variant, plan] = plan::choose("row_of_entry", row_of_entry_variants(), p, ctx, "");
-  variant->run(ctx, p, plan, {of.first.data(), row_of_entry});
+// The calls inside a multi_split.
+struct inner_problems {
+  row_of_entry_problem rows;
+  split_problem split;
+  std::optional<gather_problem> gather;  // none where only the sources are asked for
+  bool has_own_sources = false;          // the caller gives no array for them
+};
+
+// These calls planned together, and where arrays lie in the scratch. The row of each entry lies at 0.
+struct inner_calls {
+  plan::choice<row_of_entry_variant> rows;
+  plan::choice<split_variant> split;
+  plan::choice<gather_variant> gather;
+  std::uint64_t sources = 0;  // offset of the sources
+  std::uint64_t scratch = 0;  // offset of the calls' scratch: they run one after another
+  std::uint64_t bytes = 0;
+};
+
+// The cheapest calls that take at most `limit` bytes of scratch, or none.
+std::optional<inner_calls> plan_calls(const context& ctx, const inner_problems& p, std::uint64_t limit,
+                                      std::string_view forced_split) {
+  const core::context_state& state = ctx.state();
+  const std::uint64_t list_bytes = (p.rows.entries * bytes(p.rows.index) + 255) / 256 * 256;
+  inner_calls calls;
+  calls.sources = list_bytes;
+  calls.scratch = p.has_own_sources ? 2 * list_bytes : list_bytes;
+  if (calls.scratch > limit) return std::nullopt;
+  const plan::scope inside = plan::inner_scope({ctx.profile(), limit, &state}, calls.scratch);
+  calls.rows = plan::cheapest(row_of_entry_variants(), p.rows, ctx.backend(), inside);
+  calls.split = plan::cheapest(split_variants(), p.split, ctx.backend(), inside,
+                               plan::forced_name("split", forced_split, &state));
+  if (calls.rows.variant == nullptr || calls.split.variant == nullptr) return std::nullopt;
+  std::uint64_t most = std::max(calls.rows.plan.scratch_bytes, calls.split.plan.scratch_bytes);
+  if (p.gather) {
+    calls.gather =
+        plan::cheapest(gather_variants(), *p.gather, ctx.backend(), inside, plan::forced_name("gather", {}, &state));
+    if (calls.gather.variant == nullptr) return std::nullopt;
+    most = std::max(most, calls.gather.plan.scratch_bytes);
+  }
+  calls.bytes = calls.scratch + most;
+  return calls;
 }
 
-// Splits the record numbers of all entries by category, into `sources`.
-void split_sources(const context& ctx, const membership& of, index_output sources, std::span<std::uint64_t> offsets,
-                   const split_options& options) {
-  const std::uint64_t width = bytes(sources.type);
+[[noreturn]] void throw_no_plan(const context& ctx, const inner_problems& p, std::string_view forced_split) {
+  const std::uint64_t limit = ctx.state().scratch_limit();
+  if (const auto unlimited = plan_calls(ctx, p, plan::no_scratch_limit, forced_split)) {
+    plan::throw_out_of_scratch(call, unlimited->split.variant->name, unlimited->bytes, limit);
+  }
+  plan::throw_no_choice(call, split_variants(), p.split, ctx.backend(), plan::scope_of(ctx),
+                        plan::forced_name("split", forced_split, &ctx.state()));
+}
+
+// Splits the record numbers of all entries by category, into `sources` or scratch, and gathers `in` by them where
+// p.gather says so. All scratch is taken before anything runs; where there is less, calls that need less are planned.
+void run_calls(const context& ctx, const inner_problems& p, const membership& of, index_output sources,
+               std::span<std::uint64_t> offsets, std::string_view forced_split, const_records in, records out) {
+  if (p.rows.entries == 0 && offsets.empty()) return;
+  std::optional<inner_calls> calls = plan_calls(ctx, p, ctx.state().scratch_limit(), forced_split);
+  if (!calls) throw_no_plan(ctx, p, forced_split);
+  core::scratch memory(ctx.state(), calls->bytes);
+  while (!memory.is_taken()) {
+    calls = plan_calls(ctx, p, calls->bytes - 1, forced_split);
+    if (!calls) memory.throw_not_taken(call);
+    memory = core::scratch(ctx.state(), calls->bytes);
+  }
+  const std::uint64_t entries = p.rows.entries;
+  const std::uint64_t width = bytes(p.rows.index);
+  std::byte* const rows = memory.data();
+  std::byte* const scratch = rows + calls->scratch;
+  if (p.has_own_sources) {
+    sources = {rows + calls->sources, entries, p.rows.index};
+    // A split leaves entries out whose category is bad. Their places keep an index that names no record.
+    if (entries > 0 && p.split.checks_category()) ctx.state().fill(sources.data, 0xff, entries * width);
+  }
+  if (entries > 0) calls->rows.variant->run(ctx, p.rows, calls->rows.plan, {of.first.data(), rows}, scratch);
+  calls->split.variant->run(ctx, p.split, calls->split.plan,
+                            {.in = const_records(rows, entries, width),
+                             .keys = of.category,
+                             .out = records(sources.data, entries, width),
+                             .offsets = offsets.empty() ? nullptr : offsets.data()},
+                            scratch);
+  if (!p.gather || entries == 0) return;
+  calls->gather.variant->run(ctx, *p.gather, calls->gather.plan,
+                             {in, index_span(sources.data, entries, sources.type), out}, scratch);
+}
+
+inner_problems problems_of(const context& ctx, const membership& of, index_output sources, index_type type) {
   const std::uint64_t entries = of.category.count;
-  const core::scratch row_of_entry(ctx.state(), std::max<std::uint64_t>(1, entries * width));
-  if (entries > 0) find_row_of_entries(ctx, of, sources.type, row_of_entry.as<void>());
-  split(ctx, const_records(row_of_entry.as<void>(), entries, width), split_key::category(of.category, of.categories),
-        records(sources.data, entries, width), offsets, options);
+  inner_problems p;
+  p.rows = {ctx.backend(), of.first.size() - 1, entries, type};
+  p.split = describe_split(ctx, const_records(nullptr, entries, bytes(type)),
+                           split_key::category(of.category, of.categories), records(sources.data, entries, bytes(type)),
+                           /*stable=*/true);
+  p.has_own_sources = sources.count == 0 && entries > 0;
+  return p;
 }
 
 void require_sources(const context& ctx, const membership& of, index_output sources) {
@@ -90,7 +171,7 @@ void multi_split_index(const context& ctx, const membership& of, index_output so
   require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
   require_no_overlap({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
-  split_sources(ctx, of, sources, offsets, options);
+  run_calls(ctx, problems_of(ctx, of, sources, sources.type), of, sources, offsets, options.variant, {}, {});
 }
 
 void multi_split(const context& ctx, const_records in, const membership& of, records out, index_output sources,
@@ -111,18 +192,11 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   require_memory(call, ctx, out.data, extent(out), "out");
   require_no_overlap({named(out, "out"), named(sources), named(offsets)},
                      {named(in, "in"), named(of), named(of.category, "category")});
-  const index_type type = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
-  const std::uint64_t own_bytes = wants_sources ? 0 : out.count * bytes(type);
-  const core::scratch own(ctx.state(), std::max<std::uint64_t>(1, own_bytes));
-  if (!wants_sources) {
-    sources = {own.as<void>(), out.count, type};
-    // A split leaves entries out whose category is bad. Their places keep an index that names no record.
-    if (own_bytes > 0 && of.categories < std::uint64_t{1} << (8 * of.category.record_bytes)) {
-      ctx.state().fill(sources.data, 0xff, own_bytes);
-    }
-  }
-  split_sources(ctx, of, sources, offsets, options);
-  gather(ctx, in, sources, out);
+  const index_type narrowest = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
+  inner_problems p = problems_of(ctx, of, sources, wants_sources ? sources.type : narrowest);
+  const index_span order(sources.data, out.count, p.rows.index);
+  p.gather = describe_gather(ctx, in, order, out);
+  run_calls(ctx, p, of, sources, offsets, options.variant, in, out);
 }
 
 }  // namespace sheaf

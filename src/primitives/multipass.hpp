@@ -11,11 +11,11 @@
 // regions. Pass i scans the index list and moves the records of region i alone, so that the cache holds the region.
 namespace sheaf::primitives {
 
-/// Places in planned::parameters of what plan decides for run.
-enum multipass_parameter : std::size_t {
-  multipass_passes,    ///< number of passes, and of regions of the indexed side
-  multipass_segments,  ///< segments of index and sequential side; a segment has all passes before the next one begins
-                       ///< (Fig. 10)
+/// What the plan of a multi-pass variant decides for run. Both are at least 1.
+struct multipass_decision {
+  std::uint32_t passes = 1;    ///< number of passes, and of regions of the indexed side
+  std::uint32_t segments = 1;  ///< segments of index and sequential side; a segment has all passes before the next one
+                               ///< begins (Fig. 10)
 };
 
 /// A range of items cut into parts of equal size. Where the number of items is no multiple of the number of parts, the
@@ -29,11 +29,6 @@ struct equal_parts {
   constexpr std::uint64_t begin(std::uint64_t part) const { return least * part + (part < larger ? part : larger); }
   constexpr std::uint64_t count(std::uint64_t part) const { return least + (part < larger ? 1 : 0); }
 };
-
-/// Number of passes or segments of a plan, at least 1.
-inline std::uint32_t rounds_of(const plan::planned& plan, multipass_parameter which) noexcept {
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.parameters[which], 1, std::uint64_t{1} << 30));
-}
 
 /// Number of records of the indexed side that the index type can name; regions are cut from these. An index below it is
 /// good. With bounds::check an index from it on is bad, so a pass compares an index with its region's bounds alone.

@@ -9,6 +9,7 @@
 #include <sheaf/scatter.hpp>
 
 #include "plan/choose.hpp"
+#include "primitives/backends.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/views.hpp"
@@ -19,21 +20,15 @@ namespace {
 
 // ---- variant "kept": a copy of the list
 
-/// Predicted seconds of the variant that the planner would choose for this problem.
-template <class Problem, class Buffers>
-double cheapest(std::span<const plan::variant<Problem, Buffers>> list, const Problem& problem, const machine& m) {
-  double least_seconds = 1e300;
-  for (const auto& v : list) {
-    const plan::planned plan = v.plan(problem, m);
-    if (plan.applicable() && !plan.by_name_only) least_seconds = std::min(least_seconds, plan.seconds);
-  }
-  return least_seconds;
-}
+gather_problem gather_of(const prepare_problem& p) { return {static_cast<const movement&>(p)}; }
+scatter_problem scatter_of(const prepare_problem& p) { return {static_cast<const movement&>(p), p.duplicates}; }
 
-double unprepared_seconds(const prepare_problem& p, const machine& m) {
-  const movement& each_run = p;
-  if (p.direction == prepared_direction::gather) return cheapest(gather_variants(), gather_problem{each_run}, m);
-  return cheapest(scatter_variants(), scatter_problem{each_run, p.duplicates}, m);
+/// The plan of the movement that each run would be without a preparation.
+plan::planned unprepared_plan(const prepare_problem& p, const plan::scope& in) {
+  if (p.direction == prepared_direction::gather) {
+    return plan::cheapest(gather_variants(), gather_of(p), p.backend, in).plan;
+  }
+  return plan::cheapest(scatter_variants(), scatter_of(p), p.backend, in).plan;
 }
 
 class kept_list final : public prepared_movement {
@@ -58,30 +53,31 @@ class kept_list final : public prepared_movement {
   buffer memory_;
 };
 
-plan::planned plan_kept(const prepare_problem& p, const machine& m) {
-  const double seconds_of_run = unprepared_seconds(p, m);
+plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  const double run_seconds = unprepared_plan(p, scope).seconds;
   plan::planned plan;
   plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
-  plan.add("runs", static_cast<double>(p.expected_runs) * seconds_of_run);
-  plan.parameters[run_nanoseconds] = static_cast<std::uint64_t>(seconds_of_run * 1e9);
+  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = p.index_bytes()});
   return plan;
 }
 
-void run_kept(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b) {
+void run_kept(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b,
+              std::byte*) {
   *b.made = std::make_shared<kept_list>(ctx, p, b.index);
 }
 
-constexpr prepare_variant kept{"kept", plan_kept, run_kept};
+constexpr prepare_variant kept{"kept", std::nullopt, plan_kept, run_kept};
 
 }  // namespace
 
 std::span<const prepare_variant> prepare_variants() {
-  static const prepare_variant all[] = {
-    kept,
-#if SHEAF_HAS_CUDA
-    cuda::prepare_scheduled,
-#endif
-  };
+  static const std::vector<prepare_variant> all = [] {
+    std::vector<prepare_variant> list = variants_of(&backend_variants::prepare);
+    list.insert(list.begin(), kept);
+    return list;
+  }();
   return all;
 }
 
@@ -108,15 +104,15 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
                       std::string_view forced) {
   ctx.wait();  // errors and time of earlier calls do not count as this one's
   const auto begin = std::chrono::steady_clock::now();
-  const auto [variant, plan] = plan::choose(call, prepare_variants(), p, ctx, forced);
   made_movement made;
-  variant->run(ctx, p, plan, {index, &made.work});
+  const auto [variant, plan] =
+      plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, forced, {index, &made.work});
   ctx.wait();
   preparation& r = made.report;
   r.variant = variant->name;
   r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  r.run_seconds = static_cast<double>(plan.parameters[run_nanoseconds]) * 1e-9;
-  r.unprepared_seconds = unprepared_seconds(p, ctx.profile());
+  r.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
+  r.unprepared_seconds = unprepared_plan(p, plan::scope_of(ctx)).seconds;
   r.kept_bytes = made.work->kept_bytes();
   const double saved = r.unprepared_seconds - r.run_seconds;
   if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));

@@ -17,6 +17,7 @@ namespace primitives {
 class prepared_movement {
  public:
   virtual ~prepared_movement() = default;
+  /// @throws error(out_of_memory) if a run takes scratch that is not to be had
   virtual void run(const context& ctx, const_records from, records to) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
 };
@@ -38,8 +39,11 @@ struct prepare_buffers {
   std::shared_ptr<prepared_movement>* made;  ///< where run puts the executor
 };
 
-/// Place in planned::parameters of the predicted time of one run, in nanoseconds.
-constexpr std::size_t run_nanoseconds = 0;
+/// What every preparation decides.
+struct prepare_decision {
+  double run_seconds = 0;        ///< predicted time of one run
+  std::uint64_t kept_bytes = 0;  ///< memory that the executor keeps
+};
 
 /// The seconds of a plan are those of the preparation and of all expected runs.
 using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
@@ -48,10 +52,4 @@ using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
 std::span<const prepare_variant> prepare_variants();
 
 }  // namespace primitives
-
-// Variants, which the backends define.
-namespace cuda {
-extern const primitives::prepare_variant prepare_scheduled;
-}
-
 }  // namespace sheaf

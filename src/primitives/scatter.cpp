@@ -3,28 +3,13 @@
 #include <sheaf/scatter.hpp>
 
 #include "plan/choose.hpp"
+#include "primitives/backends.hpp"
 
 namespace sheaf {
 namespace primitives {
 
 std::span<const scatter_variant> scatter_variants() {
-  static const scatter_variant all[] = {
-    reference::scatter_serial,
-    cpu::scatter_direct,
-    cpu::scatter_by_page,
-    cpu::scatter_bucketed,
-    cpu::scatter_multipass,
-    cpu::scatter_owner,
-#if SHEAF_HAS_CUDA
-    cuda::scatter_direct,
-    cuda::scatter_collective,
-    cuda::scatter_thread_per_record,
-    cuda::scatter_multipass,
-    cuda::scatter_adaptive,
-    cuda::scatter_bucketed,
-    cuda::scatter_last_writer,
-#endif
-  };
+  static const std::vector<scatter_variant> all = variants_of(&backend_variants::scatter);
   return all;
 }
 
@@ -42,8 +27,7 @@ void scatter(const context& ctx, const_records in, index_span index, records out
   primitives::require_fit("scatter", ctx, in, "in", index, out, "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = primitives::describe(ctx, in, index, out, options);
-  const auto [variant, plan] = plan::choose("scatter", primitives::scatter_variants(), problem, ctx, options.variant);
-  variant->run(ctx, problem, plan, {in, index, out});
+  plan::execute("scatter", primitives::scatter_variants(), problem, ctx, options.variant, {in, index, out});
 }
 
 explanation explain_scatter(const context& ctx, const_records in, index_span index, records out,

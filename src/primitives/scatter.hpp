@@ -5,6 +5,7 @@
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
 
+#include "core/index_report.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
@@ -19,6 +20,9 @@ struct scatter_problem : movement {
   friend bool operator==(const scatter_problem&, const scatter_problem&) = default;
 };
 
+/// How a bad index of this primitive is reported.
+inline constexpr core::index_words scatter_words{"scatter", "index", "the output's", "records"};
+
 struct scatter_buffers {
   const_records in;
   index_span index;
@@ -27,30 +31,8 @@ struct scatter_buffers {
 
 using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
 
-/// All variants of this build, in the order of scatter.cpp.
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const scatter_variant> scatter_variants();
 
 }  // namespace primitives
-
-// Variants, which the backends define.
-namespace reference {
-extern const primitives::scatter_variant scatter_serial;
-}
-namespace cpu {
-extern const primitives::scatter_variant scatter_direct;
-extern const primitives::scatter_variant scatter_by_page;
-extern const primitives::scatter_variant scatter_bucketed;
-extern const primitives::scatter_variant scatter_multipass;
-extern const primitives::scatter_variant scatter_owner;
-}  // namespace cpu
-namespace cuda {
-extern const primitives::scatter_variant scatter_adaptive;
-extern const primitives::scatter_variant scatter_direct;
-extern const primitives::scatter_variant scatter_collective;
-extern const primitives::scatter_variant scatter_thread_per_record;
-extern const primitives::scatter_variant scatter_multipass;
-extern const primitives::scatter_variant scatter_bucketed;
-extern const primitives::scatter_variant scatter_last_writer;
-}  // namespace cuda
-
 }  // namespace sheaf

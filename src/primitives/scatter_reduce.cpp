@@ -3,22 +3,14 @@
 #include <sheaf/scatter_reduce.hpp>
 
 #include "plan/choose.hpp"
+#include "primitives/backends.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
 
 std::span<const scatter_reduce_variant> scatter_reduce_variants() {
-  static const scatter_reduce_variant all[] = {
-    reference::scatter_reduce_serial,
-    cpu::scatter_reduce_owner,
-    cpu::scatter_reduce_split,
-    cpu::scatter_reduce_private,
-#if SHEAF_HAS_CUDA
-    cuda::scatter_reduce_atomic,
-    cuda::scatter_reduce_sorted,
-#endif
-  };
+  static const std::vector<scatter_reduce_variant> all = variants_of(&backend_variants::scatter_reduce);
   return all;
 }
 
@@ -54,8 +46,7 @@ void scatter_reduce(const context& ctx, const_values in, index_span index, value
   require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = describe(ctx, in, index, out, op, options);
-  const auto [variant, plan] = plan::choose(call, scatter_reduce_variants(), problem, ctx, options.variant);
-  variant->run(ctx, problem, plan, {in, index, out});
+  plan::execute(call, scatter_reduce_variants(), problem, ctx, options.variant, {in, index, out});
 }
 
 explanation explain_scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,

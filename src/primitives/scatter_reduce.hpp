@@ -5,6 +5,7 @@
 #include <sheaf/records.hpp>
 #include <sheaf/scatter_reduce.hpp>
 
+#include "core/index_report.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
@@ -25,6 +26,9 @@ struct scatter_reduce_problem : movement {
   friend bool operator==(const scatter_reduce_problem&, const scatter_reduce_problem&) = default;
 };
 
+/// How a bad index of this primitive is reported.
+inline constexpr core::index_words scatter_reduce_words{"scatter_reduce", "index", "the output's", "slots"};
+
 struct scatter_reduce_buffers {
   const_values in;
   index_span index;
@@ -33,23 +37,8 @@ struct scatter_reduce_buffers {
 
 using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
 
-/// All variants of this build, in the order of scatter_reduce.cpp.
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const scatter_reduce_variant> scatter_reduce_variants();
 
 }  // namespace primitives
-
-// Variants, which the backends define.
-namespace reference {
-extern const primitives::scatter_reduce_variant scatter_reduce_serial;
-}
-namespace cpu {
-extern const primitives::scatter_reduce_variant scatter_reduce_owner;
-extern const primitives::scatter_reduce_variant scatter_reduce_split;
-extern const primitives::scatter_reduce_variant scatter_reduce_private;
-}  // namespace cpu
-namespace cuda {
-extern const primitives::scatter_reduce_variant scatter_reduce_atomic;
-extern const primitives::scatter_reduce_variant scatter_reduce_sorted;
-}  // namespace cuda
-
 }  // namespace sheaf

@@ -4,26 +4,14 @@
 #include <vector>
 
 #include "plan/choose.hpp"
+#include "primitives/backends.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
 
 std::span<const sort_variant> sort_variants() {
-  static const sort_variant all[] = {
-    reference::sort_serial,
-    cpu::sort_msd,
-    cpu::sort_lsd,
-    cpu::sort_counting,
-#if SHEAF_HAS_CUDA
-    cuda::sort_msd,
-    cuda::sort_onesweep,
-    cuda::sort_lsd,
-    cuda::sort_counting,
-    cuda::sort_msd_bitonic,
-    cuda::sort_bitonic,
-#endif
-  };
+  static const std::vector<sort_variant> all = variants_of(&backend_variants::sort);
   return all;
 }
 
@@ -144,8 +132,7 @@ sort_problem describe_index(std::string_view call, const context& ctx, const_rec
 
 void run(std::string_view call, const context& ctx, const sort_problem& p, const sort_buffers& b,
          const sort_options& options) {
-  const auto [variant, plan] = plan::choose(call, sort_variants(), p, ctx, options.variant);
-  variant->run(ctx, p, plan, b);
+  plan::execute(call, sort_variants(), p, ctx, options.variant, b);
 }
 
 constexpr std::string_view records_call = "sort_records";

@@ -51,28 +51,8 @@ struct sort_buffers {
 
 using sort_variant = plan::variant<sort_problem, sort_buffers>;
 
-/// All variants of this build, in the order of sort.cpp.
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const sort_variant> sort_variants();
 
 }  // namespace primitives
-
-// Variants, which the backends define.
-namespace reference {
-extern const primitives::sort_variant sort_serial;
-}  // namespace reference
-namespace cpu {
-extern const primitives::sort_variant sort_msd;
-extern const primitives::sort_variant sort_lsd;
-extern const primitives::sort_variant sort_counting;
-}  // namespace cpu
-
-namespace cuda {
-extern const primitives::sort_variant sort_msd;
-extern const primitives::sort_variant sort_onesweep;
-extern const primitives::sort_variant sort_lsd;
-extern const primitives::sort_variant sort_counting;
-extern const primitives::sort_variant sort_msd_bitonic;
-extern const primitives::sort_variant sort_bitonic;
-}  // namespace cuda
-
 }  // namespace sheaf

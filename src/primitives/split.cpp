@@ -3,34 +3,19 @@
 #include <sheaf/split.hpp>
 
 #include "plan/choose.hpp"
+#include "primitives/backends.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
 
 std::span<const split_variant> split_variants() {
-  static const split_variant all[] = {
-    reference::split_serial,
-    cpu::split_buffered,
-#if SHEAF_HAS_CUDA
-    cuda::split_stable,
-    cuda::split_unordered,
-    cuda::split_by_index,
-    cuda::split_one_step,
-    cuda::split_two_step,
-#endif
-  };
+  static const std::vector<split_variant> all = variants_of(&backend_variants::split);
   return all;
 }
 
 std::span<const row_of_entry_variant> row_of_entry_variants() {
-  static const row_of_entry_variant all[] = {
-    reference::row_of_entry_serial,
-    cpu::row_of_entry,
-#if SHEAF_HAS_CUDA
-    cuda::row_of_entry,
-#endif
-  };
+  static const std::vector<row_of_entry_variant> all = variants_of(&backend_variants::row_of_entry);
   return all;
 }
 
@@ -109,7 +94,9 @@ split_problem describe_key(const context& ctx, const split_key& key, const_recor
   return p;
 }
 
-split_problem describe(const context& ctx, const_records in, const split_key& key, records out, bool stable) {
+}  // namespace
+
+split_problem describe_split(const context& ctx, const_records in, const split_key& key, records out, bool stable) {
   split_problem p = describe_key(ctx, key, key.from == split_key::kind::record_bits ? in : key.keys);
   p.stable = stable;
   p.record_bytes = in.record_bytes;
@@ -119,6 +106,8 @@ split_problem describe(const context& ctx, const_records in, const split_key& ke
                              in.stride_bytes | out.stride_bytes | in.record_bytes);
   return p;
 }
+
+namespace {
 
 split_problem describe(const context& ctx, const split_key& key, index_type type, split_product product) {
   split_problem p = describe_key(ctx, key, key.keys);
@@ -133,8 +122,7 @@ split_problem describe(const context& ctx, const split_key& key, index_type type
 std::uint64_t* values_of(std::span<std::uint64_t> offsets) { return offsets.empty() ? nullptr : offsets.data(); }
 
 void run(const context& ctx, const split_problem& p, const split_buffers& b, std::string_view forced) {
-  const auto [variant, plan] = plan::choose(name_of(p.product, p.stable), split_variants(), p, ctx, forced);
-  variant->run(ctx, p, plan, b);
+  plan::execute(name_of(p.product, p.stable), split_variants(), p, ctx, forced, b);
 }
 
 void split_records(const context& ctx, const_records in, const split_key& key, records out,
@@ -160,7 +148,7 @@ void split_records(const context& ctx, const_records in, const split_key& key, r
   }
   if (in.count == 0 && offsets.empty()) return;
   const const_records keys = key.from == split_key::kind::record_bits ? in : key.keys;
-  run(ctx, describe(ctx, in, key, out, stable), {in, keys, out, {}, values_of(offsets)}, options.variant);
+  run(ctx, describe_split(ctx, in, key, out, stable), {in, keys, out, {}, values_of(offsets)}, options.variant);
 }
 
 void split_index(const context& ctx, const split_key& key, index_output index, std::span<std::uint64_t> offsets,
@@ -212,7 +200,7 @@ explanation explain_split(const context& ctx, const_records in, const split_key&
   require_shape(call, in, "in");
   require_key_of_each(call, key, in);
   const records out(nullptr, in.count, in.record_bytes);
-  return plan::explain(call, split_variants(), describe(ctx, in, key, out, stable), ctx, options.variant);
+  return plan::explain(call, split_variants(), describe_split(ctx, in, key, out, stable), ctx, options.variant);
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <sheaf/records.hpp>
 #include <sheaf/split.hpp>
 
+#include "core/index_report.hpp"
 #include "plan/variant.hpp"
 #include "primitives/category.hpp"
 
@@ -44,6 +45,9 @@ struct split_problem {
   friend bool operator==(const split_problem&, const split_problem&) = default;
 };
 
+/// How a bad index of this primitive is reported.
+inline constexpr core::index_words category_words{"split", "category", "the", "categories"};
+
 struct split_buffers {
   const_records in;                  ///< input of split_product::records
   const_records keys;                ///< array that holds the keys: `in` for record_bits
@@ -54,8 +58,11 @@ struct split_buffers {
 
 using split_variant = plan::variant<split_problem, split_buffers>;
 
-/// All variants of this build, in the order of split.cpp.
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
 std::span<const split_variant> split_variants();
+
+/// The problem that a split of these records is. Checks nothing: data may be null.
+split_problem describe_split(const context& ctx, const_records in, const split_key& key, records out, bool stable);
 
 /// The row of each entry of compressed rows: row_of_entry[e] = r for first[r] <= e < first[r + 1].
 struct row_of_entry_problem {
@@ -80,23 +87,4 @@ void require_offsets(std::string_view call, const context& ctx, std::uint64_t ca
                      std::span<const std::uint64_t> offsets);
 
 }  // namespace primitives
-
-// Variants, which the backends define.
-namespace reference {
-extern const primitives::split_variant split_serial;
-extern const primitives::row_of_entry_variant row_of_entry_serial;
-}  // namespace reference
-namespace cpu {
-extern const primitives::split_variant split_buffered;
-extern const primitives::row_of_entry_variant row_of_entry;
-}  // namespace cpu
-namespace cuda {
-extern const primitives::split_variant split_stable;
-extern const primitives::split_variant split_unordered;
-extern const primitives::split_variant split_by_index;
-extern const primitives::split_variant split_one_step;
-extern const primitives::split_variant split_two_step;
-extern const primitives::row_of_entry_variant row_of_entry;
-}  // namespace cuda
-
 }  // namespace sheaf

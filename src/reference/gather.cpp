@@ -4,6 +4,7 @@
 
 #include "core/cpu_state.hpp"
 #include "reference/index_reader.hpp"
+#include "reference/variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -12,15 +13,16 @@ using primitives::gather_buffers;
 using primitives::gather_problem;
 
 // One record after another, each with the full latency of memory.
-plan::planned plan_serial(const gather_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_serial(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
   return plan;
 }
 
-void run_serial(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
+void run_serial(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
+                std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const index_reader index(b.index, p.indexed_count);
@@ -30,13 +32,14 @@ void run_serial(const context& ctx, const gather_problem& p, const plan::planned
       std::memcpy(to, b.table.data + index.bits(i) * p.indexed_stride_bytes, p.record_bytes);
     } else {
       std::memset(to, 0, p.record_bytes);
-      state.keep_first(index.report(call, i, core::index_role::gather_index));
+      state.keep_first(index.report(call, i, primitives::gather_words));
     }
   }
 }
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_serial{"reference.serial", plan_serial, run_serial};
+constinit const primitives::gather_variant gather_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                         run_serial};
 
 }  // namespace sheaf::reference

@@ -36,12 +36,12 @@ class index_reader {
     return 0;
   }
 
-  core::index_report report(std::uint64_t call, std::uint64_t i, core::index_role role) const {
+  core::index_report report(std::uint64_t call, std::uint64_t i, const core::index_words& words) const {
     return {.call = call,
             .position = i,
             .value = bits(i),
             .limit = limit_,
-            .role = role,
+            .words = &words,
             .is_signed = index_.type == index_type::i32 || index_.type == index_type::i64};
   }
 

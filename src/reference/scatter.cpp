@@ -4,6 +4,7 @@
 
 #include "core/cpu_state.hpp"
 #include "reference/index_reader.hpp"
+#include "reference/variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -12,15 +13,16 @@ using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
 // One record after another in index order, so the last writer of a record wins.
-plan::planned plan_serial(const scatter_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_serial(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
   return plan;
 }
 
-void run_serial(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
+void run_serial(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
+                std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const index_reader index(b.index, p.indexed_count);
@@ -29,13 +31,14 @@ void run_serial(const context& ctx, const scatter_problem& p, const plan::planne
       std::memcpy(b.out.data + index.bits(i) * p.indexed_stride_bytes, b.in.data + i * p.sequential_stride_bytes,
                   p.record_bytes);
     } else {
-      state.keep_first(index.report(call, i, core::index_role::scatter_index));
+      state.keep_first(index.report(call, i, primitives::scatter_words));
     }
   }
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_serial{"reference.serial", plan_serial, run_serial};
+constinit const primitives::scatter_variant scatter_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                           run_serial};
 
 }  // namespace sheaf::reference

@@ -4,6 +4,7 @@
 #include "primitives/reduce_value.hpp"
 #include "primitives/with_value.hpp"
 #include "reference/index_reader.hpp"
+#include "reference/variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -12,8 +13,8 @@ using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
 // One value after another, in index order.
-plan::planned plan_serial(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_serial(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
@@ -21,7 +22,7 @@ plan::planned plan_serial(const scatter_reduce_problem& p, const machine& m) {
 }
 
 void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-                const scatter_reduce_buffers& b) {
+                const scatter_reduce_buffers& b, std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const index_reader index(b.index, p.indexed_count);
@@ -34,7 +35,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
         T& slot = out[index.bits(i)];
         slot = primitives::reduced<op()>(slot, in[i]);
       } else {
-        state.keep_first(index.report(call, i, core::index_role::slot_index));
+        state.keep_first(index.report(call, i, primitives::scatter_reduce_words));
       }
     }
   });
@@ -42,6 +43,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", plan_serial, run_serial};
+constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", backend_kind::cpu,
+                                                                         plan_serial, run_serial};
 
 }  // namespace sheaf::reference

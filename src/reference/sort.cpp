@@ -1,4 +1,5 @@
 #include "primitives/sort.hpp"
+#include "reference/variants.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,8 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
 
-plan::planned plan_serial(const sort_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_serial(const sort_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   const auto count = static_cast<double>(p.count);
@@ -26,7 +27,7 @@ void move_row(const_records in, records out, std::uint64_t from, std::uint64_t t
   std::memcpy(out.data + to * out.stride_bytes, in.data + from * in.stride_bytes, in.record_bytes);
 }
 
-void run_serial(const context&, const sort_problem& p, const plan::planned&, const sort_buffers& b) {
+void run_serial(const context&, const sort_problem& p, const plan::planned&, const sort_buffers& b, std::byte*) {
   std::vector<primitives::key_number> keys(p.count);
   for (std::uint64_t i = 0; i < p.count; ++i) keys[i] = primitives::key_of(b.in.data + i * b.in.stride_bytes, p.key);
   std::vector<std::uint64_t> order(p.count);
@@ -45,6 +46,6 @@ void run_serial(const context&, const sort_problem& p, const plan::planned&, con
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_serial{"reference.serial", plan_serial, run_serial};
+constinit const primitives::sort_variant sort_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

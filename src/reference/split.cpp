@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/cpu_state.hpp"
+#include "reference/variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -17,8 +18,8 @@ using primitives::split_product;
 
 // A stable comparison sort of the numbers of good records by category. It has no table of categories, of which there
 // may be 2^32.
-plan::planned plan_serial(const split_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_serial(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   plan.add("latency", 2 * static_cast<double>(p.count) * m.access_seconds);
@@ -37,7 +38,7 @@ void move_record(const split_problem& p, const split_buffers& b, std::uint64_t f
   }
 }
 
-void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b) {
+void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b, std::byte*) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
@@ -49,7 +50,7 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
     if (category_of(i) < p.categories) {
       order.push_back(i);
     } else {
-      state.keep_first({call, i, category_of(i), p.categories, core::index_role::category, 0});
+      state.keep_first({call, i, category_of(i), p.categories, &primitives::category_words, 0});
     }
   }
   std::stable_sort(order.begin(), order.end(),
@@ -63,8 +64,8 @@ void run_serial(const context& ctx, const split_problem& p, const plan::planned&
   }
 }
 
-plan::planned plan_row_of_entry(const row_of_entry_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_row_of_entry(const row_of_entry_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.by_name_only = true;
   plan.add("latency", static_cast<double>(p.rows + p.entries) * m.access_seconds);
@@ -72,7 +73,7 @@ plan::planned plan_row_of_entry(const row_of_entry_problem& p, const machine& m)
 }
 
 void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan::planned&,
-                      const row_of_entry_buffers& b) {
+                      const row_of_entry_buffers& b, std::byte*) {
   const std::uint64_t width = bytes(p.index);
   for (std::uint64_t row = 0; row < p.rows; ++row) {
     for (std::uint64_t e = b.first[row]; e < b.first[row + 1] && e < p.entries; ++e) {
@@ -83,8 +84,8 @@ void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::split_variant split_serial{"reference.serial", plan_serial, run_serial};
-constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", plan_row_of_entry,
-                                                                     run_row_of_entry};
+constinit const primitives::split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
+                                                                     plan_row_of_entry, run_row_of_entry};
 
 }  // namespace sheaf::reference

@@ -123,8 +123,11 @@ TEST(Buffer, FailsWhereTheResourceIsDry) {
   counter.dry = true;
   ctx.use(counter.resource());
   expect_error(error_code::out_of_memory, "buffer: 64 bytes of cpu memory are not to be had", [&] { buffer(ctx, 64); });
-  expect_error(error_code::out_of_memory, "scratch: 32 bytes of cpu memory are not to be had",
-               [&] { core::scratch(ctx.state(), 32); });
+  const core::scratch scratch(ctx.state(), 32);
+  EXPECT_FALSE(scratch.is_taken());
+  expect_error(error_code::out_of_memory, "gather: 32 bytes of cpu memory are not to be had",
+               [&] { scratch.throw_not_taken("gather"); });
+  EXPECT_TRUE(core::scratch(ctx.state(), 0).is_taken()) << "nothing is always to be had";
 }
 
 TEST(Scratch, IsGivenBackAtTheEndOfItsScope) {
@@ -133,7 +136,7 @@ TEST(Scratch, IsGivenBackAtTheEndOfItsScope) {
   ctx.use(counter.resource());
   {
     const core::scratch block(ctx.state(), 100);
-    EXPECT_NE(block.as<char>(), nullptr);
+    EXPECT_NE(block.data(), nullptr);
     EXPECT_EQ(counter.bytes_out, 100U);
   }
   EXPECT_EQ(counter.bytes_out, 0U);

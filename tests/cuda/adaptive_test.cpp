@@ -52,8 +52,8 @@ void run_gather(const context& ctx, std::uint64_t width, index_span index, const
   const primitives::gather_problem problem{movement_of(width, index.type)};
   plan::planned plan = variant.plan(problem, ctx.profile());
   ASSERT_TRUE(plan.applicable()) << plan.rejection;
-  plan.parameters[primitives::multipass_passes] = 3;
-  variant.run(ctx, problem, plan, {{table.data(), count, width}, index, {out.data(), count, width}});
+  plan.decided.set(primitives::multipass_decision{.passes = 3});
+  variant.run(ctx, problem, plan, {{table.data(), count, width}, index, {out.data(), count, width}}, nullptr);
 }
 
 void run_scatter(const context& ctx, std::uint64_t width, index_span index, const buffer& in, const buffer& out) {
@@ -61,8 +61,8 @@ void run_scatter(const context& ctx, std::uint64_t width, index_span index, cons
   const primitives::scatter_problem problem{movement_of(width, index.type), duplicates::any};
   plan::planned plan = variant.plan(problem, ctx.profile());
   ASSERT_TRUE(plan.applicable()) << plan.rejection;
-  plan.parameters[primitives::multipass_passes] = 3;
-  variant.run(ctx, problem, plan, {{in.data(), count, width}, index, {out.data(), count, width}});
+  plan.decided.set(primitives::multipass_decision{.passes = 3});
+  variant.run(ctx, problem, plan, {{in.data(), count, width}, index, {out.data(), count, width}}, nullptr);
 }
 
 TEST(CudaAdaptive, MovesListsOfEveryOrder) {

@@ -166,7 +166,7 @@ TEST_F(CudaMemory, ScratchComesFromTheCallersResource) {
       ADD_FAILURE() << "scratch from an empty pool";
     } catch (const sheaf::error& e) {
       EXPECT_EQ(e.code(), error_code::out_of_memory);
-      EXPECT_STREQ(e.what(), "scratch: 64 bytes of cuda memory are not to be had");
+      EXPECT_STREQ(e.what(), "scatter: 64 bytes of cuda memory are not to be had");
     }
     ctx.wait();
   }

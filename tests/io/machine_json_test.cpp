@@ -60,7 +60,7 @@ TEST(MachineJson, WrongValuesAreNamed) {
   expect_refused(with("name", "7"), "m.json: name is 7, not a string");
   expect_refused(with("name", "\"\""), "m.json: name is \"\", not 1 to 200 printable bytes");
   expect_refused(with("name", "\"a\\u001b[2J\""), "m.json: name is \"a\\u001b[2J\", not 1 to 200 printable bytes");
-  expect_refused(with("backend", "\"tpu\""), "m.json: backend is \"tpu\", not \"cpu\" or \"cuda\"");
+  expect_refused(with("backend", "\"tpu\""), "m.json: backend is \"tpu\", which this sheaf does not know");
   expect_refused(with("memory_bytes", "-1"),
                  "m.json: memory_bytes is -1, not a whole number from 1 to 1152921504606846976");
   expect_refused(with("cache_bytes", "1.5"),

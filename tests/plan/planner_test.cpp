@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
@@ -13,6 +16,7 @@
 #include "primitives/scatter.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
+#include "support/variant_lists.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -36,17 +40,18 @@ plan::planned plan_at(double seconds, bool can) {
   p.scratch_bytes = 64;
   return p;
 }
-plan::planned plan_oracle(const priced&, const machine&) {
+plan::planned plan_oracle(const priced&, const plan::scope&) {
   plan::planned p = plan_at(0.001, true);
   p.by_name_only = true;
   return p;
 }
-plan::planned plan_slow(const priced& p, const machine&) { return plan_at(p.slow, p.slow_can); }
-plan::planned plan_fast(const priced& p, const machine&) { return plan_at(p.fast, p.fast_can); }
-void run_nothing(const context&, const priced&, const plan::planned&, const nothing&) {}
+plan::planned plan_slow(const priced& p, const plan::scope&) { return plan_at(p.slow, p.slow_can); }
+plan::planned plan_fast(const priced& p, const plan::scope&) { return plan_at(p.fast, p.fast_can); }
+void run_nothing(const context&, const priced&, const plan::planned&, const nothing&, std::byte*) {}
 
-constexpr priced_variant listed[] = {
-    {"t.oracle", plan_oracle, run_nothing}, {"t.slow", plan_slow, run_nothing}, {"t.fast", plan_fast, run_nothing}};
+constexpr priced_variant listed[] = {{"t.oracle", std::nullopt, plan_oracle, run_nothing},
+                                     {"t.slow", std::nullopt, plan_slow, run_nothing},
+                                     {"t.fast", std::nullopt, plan_fast, run_nothing}};
 constexpr std::span<const priced_variant> list = listed;
 
 std::string_view chosen(const priced& p, std::string_view asked = {}) {
@@ -110,8 +115,106 @@ TEST(Choose, RemembersOnlyTheVerySameProblem) {
 }
 
 // The first variant costs one launch of the machine.
-plan::planned plan_launch(const priced&, const machine& m) { return plan_at(m.launch_seconds, true); }
-constexpr priced_variant launched[] = {{"t.launch", plan_launch, run_nothing}, {"t.fast", plan_fast, run_nothing}};
+plan::planned plan_launch(const priced&, const plan::scope& scope) {
+  return plan_at(scope.machine.launch_seconds, true);
+}
+constexpr priced_variant launched[] = {{"t.launch", std::nullopt, plan_launch, run_nothing},
+                                       {"t.fast", std::nullopt, plan_fast, run_nothing}};
+
+// Variants that take scratch, the more the faster.
+struct scratch_of_names {
+  std::vector<std::pair<std::string, std::uint64_t>> runs;
+};
+using scratch_variant = plan::variant<priced, scratch_of_names*>;
+
+template <std::uint64_t Bytes>
+plan::planned plan_taking(const priced&, const plan::scope&) {
+  plan::planned p;
+  p.add("time", 1.0 / static_cast<double>(Bytes + 1));
+  p.scratch_bytes = Bytes;
+  p.decided.set(Bytes);
+  return p;
+}
+template <std::uint64_t Bytes>
+void run_taking(const context&, const priced&, const plan::planned& p, scratch_of_names* const& made,
+                std::byte* scratch) {
+  EXPECT_EQ(scratch == nullptr, Bytes == 0);
+  made->runs.emplace_back("took", p.decided.get<std::uint64_t>());
+}
+constexpr scratch_variant takers[] = {{"t.none", std::nullopt, plan_taking<0>, run_taking<0>},
+                                      {"t.some", std::nullopt, plan_taking<512>, run_taking<512>},
+                                      {"t.much", std::nullopt, plan_taking<4096>, run_taking<4096>}};
+
+TEST(Execute, TakesTheNextCheapestWhereMemoryIsShort) {
+  for (const auto& [had, expected] : {std::pair<std::uint64_t, std::uint64_t>{1 << 20, 4096},
+                                      {4096, 4096},
+                                      {4095, 512},
+                                      {512, 512},
+                                      {511, 0},
+                                      {0, 0}}) {
+    SCOPED_TRACE(had);
+    context ctx = context::cpu(1);
+    scratch_of_names made;
+    static std::uint64_t most;
+    most = had;
+    static memory_resource under;
+    under = ctx.state().memory;
+    ctx.use(memory_resource{[](void*, std::uint64_t bytes, CUstream_st* stream) -> void* {
+                              return bytes <= most ? under.allocate(under.state, bytes, stream) : nullptr;
+                            },
+                            [](void*, void* block, std::uint64_t bytes, CUstream_st* stream) {
+                              under.deallocate(under.state, block, bytes, stream);
+                            },
+                            nullptr});
+    const std::span<const scratch_variant> variants = takers;
+    const auto ran = plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "", &made);
+    EXPECT_EQ(ran.plan.scratch_bytes, expected);
+    ASSERT_EQ(made.runs.size(), 1U);
+    EXPECT_EQ(made.runs[0].second, expected);
+    if (had < 4096) {
+      expect_error(error_code::out_of_memory, "take: 4096 bytes of cpu memory are not to be had", [&] {
+        plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "t.much", &made);
+      });
+    }
+    ctx.use(under);
+    ctx.limit_scratch(had);
+    EXPECT_EQ(
+        (plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "", &made)).plan.scratch_bytes,
+        expected);
+    if (had < 4096) {
+      expect_error(error_code::out_of_memory,
+                   fmt::format("take: t.much takes 4096 bytes of scratch, the context is limited to {}", had), [&] {
+                     plan::execute<priced, scratch_of_names*>("take", variants, priced{1, 1}, ctx, "t.much", &made);
+                   });
+    }
+  }
+}
+
+TEST(Decision, IsOfTheTypeThatWasDecided) {
+  plan::decision decided;
+  EXPECT_THROW(decided.get<int>(), std::logic_error) << "nothing was decided";
+  decided.set(7);
+  EXPECT_EQ(decided.get<int>(), 7);
+  EXPECT_THROW(decided.get<unsigned>(), std::logic_error);
+  EXPECT_THROW(plan::planned().inner<int>(), std::logic_error);
+}
+
+// A variant for another backend does not exist for this context, but its name is known.
+constexpr priced_variant elsewhere[] = {{"cuda.fast", backend_kind::cuda, plan_fast, run_nothing},
+                                        {"cpu.slow", backend_kind::cpu, plan_slow, run_nothing}};
+
+TEST(Choose, LooksAtTheContextsBackendAlone) {
+  const std::span<const priced_variant> variants = elsewhere;
+  const context ctx = context::cpu(1);
+  EXPECT_EQ(plan::choose("idle", variants, priced{1, 2}, ctx, "").variant->name, "cpu.slow");
+  EXPECT_EQ(plan::explain("idle", variants, priced{1, 2}, ctx, "").variants.size(), 1U);
+  expect_error(error_code::no_variant, "idle: no variant can run this: cuda.fast (works on cuda memory)", [&] {
+    plan::choose("idle", variants, priced{1, 2}, ctx, "cuda.fast");
+  });
+  expect_error(error_code::bad_argument, "idle: no variant is named 'fast'; there are cpu.slow", [&] {
+    plan::choose("idle", variants, priced{1, 2}, ctx, "fast");
+  });
+}
 
 TEST(Choose, ForgetsWithANewProfile) {
   context ctx = context::cpu(1);
@@ -212,7 +315,7 @@ TEST(Explain, CoversEveryGatherVariantAndAgreesWithTheChoice) {
         const const_records table(nullptr, s.indexed_count, s.width, s.width + s.padding);
         const index_span index(nullptr, s.count, index_type::u64);
         const auto why = explain_gather(ctx, table, index, out, {.pattern = pattern});
-        ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::gather_variants().size()));
+        ASSERT_NO_FATAL_FAILURE(expect_whole(why, count_of(primitives::gather_variants(), ctx.backend())));
         const primitives::gather_problem problem{
             primitives::describe_movement(ctx, out, index, table, pattern, bounds::check)};
         EXPECT_EQ(plan::choose("gather", primitives::gather_variants(), problem, ctx, "").variant->name,
@@ -230,7 +333,7 @@ TEST(Explain, CoversEveryScatterVariantAndAgreesWithTheChoice) {
         const records out(nullptr, s.indexed_count, s.width, s.width + s.padding);
         const index_span index(nullptr, s.count, index_type::i64);
         const auto why = explain_scatter(ctx, in, index, out, {.duplicates = order});
-        ASSERT_NO_FATAL_FAILURE(expect_whole(why, primitives::scatter_variants().size()));
+        ASSERT_NO_FATAL_FAILURE(expect_whole(why, count_of(primitives::scatter_variants(), ctx.backend())));
         const primitives::scatter_problem problem{primitives::describe_movement(ctx, in, index, out, {}, bounds::check),
                                                   order};
         EXPECT_EQ(plan::choose("scatter", primitives::scatter_variants(), problem, ctx, "").variant->name,

@@ -8,6 +8,7 @@
 #include <sheaf/split.hpp>
 
 #include "inputs/pattern_function.hpp"
+#include "plan/choose.hpp"
 #include "primitives/split.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
@@ -276,10 +277,10 @@ TEST(RowOfEntry, EveryVariantNamesTheRecordOfEachEntry) {
       for (const named_context& where : every_context()) {
         SCOPED_TRACE(where.name);
         const placed_trial p(where.ctx, t);
+        if (!v.works_on(where.ctx.backend())) continue;
         const primitives::row_of_entry_problem problem{where.ctx.backend(), c.count, expected.count, c.sources};
-        const plan::planned plan = v.plan(problem, where.ctx.profile());
-        if (!plan.applicable()) continue;
-        v.run(where.ctx, problem, plan, {p.of().first.data(), p.sources.view().data});
+        plan::execute("row_of_entry", primitives::row_of_entry_variants(), problem, where.ctx, v.name,
+                      {p.of().first.data(), p.sources.view().data});
         where.ctx.wait();
         expect_bytes(p.sources.download(), expected, "row of each entry");
         ++runs;

@@ -76,9 +76,9 @@ TEST(MultipassPlan, TakesPassesFromTheModel) {
   namespace he2007 = plan::he2007;
   const auto expected = he2007::best_passes(he2007::operation::scatter, {p.count, p.indexed_count, 8, p.count * 4},
                                             access_pattern::unknown(), he2007::parameters_of(ctx.profile()));
-  EXPECT_EQ(variant.plan(p, ctx.profile()).parameters[primitives::multipass_passes], expected);
+  EXPECT_EQ(variant.plan(p, ctx.profile()).decided.get<primitives::multipass_decision>().passes, expected);
   p.pattern = access_pattern::sequential();
-  EXPECT_EQ(variant.plan(p, ctx.profile()).parameters[primitives::multipass_passes], 1U);
+  EXPECT_EQ(variant.plan(p, ctx.profile()).decided.get<primitives::multipass_decision>().passes, 1U);
 }
 
 }  // namespace

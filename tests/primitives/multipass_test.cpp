@@ -85,7 +85,6 @@ TEST_P(Multipass, RunsAsPlanned) {
   for (const named_context& where : every_context()) {
     SCOPED_TRACE(where.name);
     expect_bytes(run_multipass(where.ctx, t, [](plan::planned&) {}), t.expected(context::cpu(1)), "output");
-    expect_bytes(run_multipass(where.ctx, t, forced{0, 0}), t.expected(context::cpu(1)), "output");  // 0 counts as 1
   }
 }
 

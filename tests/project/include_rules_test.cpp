@@ -106,6 +106,16 @@ TEST_F(PlantedIncludes, OutsideFamiliesAreNamed) {
             }));
 }
 
+TEST_F(PlantedIncludes, OfTheListOfVariantsAreListsOfFamilies) {
+  plant("src/cuda/variants.cpp",
+        "#include \"cuda/split/variants.hpp\"\n#include \"cuda/split/launch.cuh\"\n"
+        "#include \"primitives/backends.hpp\"\n");
+  EXPECT_EQ(broken(), (list{
+                          "src/cuda/variants.cpp:2: cuda/split/launch.cuh: src/cuda/variants.cpp lists variants and no "
+                          "more",
+                      }));
+}
+
 TEST_F(PlantedIncludes, InsideSortPassFromMsdDown) {
   plant("src/cuda/sort/msd.cu", "#include \"cuda/sort/msd/launch.cuh\"\n#include \"cuda/sort/words/rows.cuh\"\n");
   plant("src/cuda/sort/msd/launch.cuh", "#include \"cuda/sort/onesweep/a.hpp\"\n#include \"cuda/sort/msd/a.cuh\"\n");

@@ -74,10 +74,10 @@ std::vector<std::byte> run_multipass(const context& ctx, const multipass_trial& 
   const auto run_with = [&](const auto& variant, const auto& problem, const auto& buffers) {
     plan::planned plan = variant.plan(problem, ctx.profile());
     ASSERT_TRUE(plan.applicable()) << plan.rejection;
-    EXPECT_GE(plan.parameters[primitives::multipass_passes], 1U);
-    EXPECT_EQ(plan.parameters[primitives::multipass_segments], 1U);
+    EXPECT_GE(plan.decided.get<primitives::multipass_decision>().passes, 1U);
+    EXPECT_EQ(plan.decided.get<primitives::multipass_decision>().segments, 1U);
     change(plan);
-    variant.run(ctx, problem, plan, buffers);
+    variant.run(ctx, problem, plan, buffers, nullptr);
   };
   if (t.gathers) {
     run_with(named(primitives::gather_variants(), name), primitives::gather_problem{m},
@@ -97,8 +97,8 @@ struct forced {
   std::uint64_t segments;
 
   void operator()(plan::planned& plan) const {
-    plan.parameters[primitives::multipass_passes] = passes;
-    plan.parameters[primitives::multipass_segments] = segments;
+    plan.decided.set(
+        primitives::multipass_decision{static_cast<std::uint32_t>(passes), static_cast<std::uint32_t>(segments)});
   }
 };
 

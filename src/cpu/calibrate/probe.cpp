@@ -11,12 +11,13 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
+#include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"
+#include "cpu/movement/variants.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/cache_hints.hpp"
-#include "primitives/gather.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -196,7 +197,7 @@ class cpu_probe final : public plan::probe {
   void gather_one_record(const_records table, index_span index, records out) const {
     primitives::require_fit("gather", ctx_, out, "out", index, table, "table", /*writes_sequential=*/true);
     const primitives::gather_problem problem = primitives::describe_gather(ctx_, table, index, out);
-    gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out});
+    gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out}, nullptr);
   }
 
   // Links all lines of the footprint into one cycle for pointer chasing. The cycle is kept until another is written.

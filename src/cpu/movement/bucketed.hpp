@@ -14,7 +14,6 @@ namespace sheaf::cpu {
 constexpr std::uint64_t most_bucketed_bytes = 32;
 
 inline const char* why_not_bucketed(const primitives::movement& m) noexcept {
-  if (m.backend != backend_kind::cpu) return "works on host memory";
   if (m.record_bytes > most_bucketed_bytes) return "records of more than 32 bytes are lines by themselves";
   return nullptr;
 }

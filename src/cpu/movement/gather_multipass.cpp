@@ -1,4 +1,5 @@
 #include "cpu/movement/multipass.hpp"
+#include "cpu/movement/variants.hpp"
 #include "primitives/gather.hpp"
 
 namespace sheaf::cpu {
@@ -7,8 +8,8 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
-plan::planned plan_multipass(const gather_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_multipass(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.indexed_count == 0) return plan::rejected("there is no record that an index could name");
   return plan_passes(p, m, plan::he2007::operation::gather);
 }
@@ -31,13 +32,15 @@ first_bad gather_region(Layout layout, const Index* index, std::uint64_t count, 
   return bad;
 }
 
-void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+void run_multipass(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
+                   std::byte*) {
+  const auto decided = plan.decided.get<primitives::multipass_decision>();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::gather_index,
+      for_each_checked_part(ctx, p, p.count, b.index, primitives::gather_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                               return for_each_pass(
-                                  p, plan, begin, end,
+                                  p, decided, begin, end,
                                   [&](std::uint64_t first, std::uint64_t count, std::uint64_t region_begin,
                                       std::uint64_t region_count, bool is_first) {
                                     return gather_region(layout, index + first, count, b.table.data,
@@ -51,6 +54,7 @@ void run_multipass(const context& ctx, const gather_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_multipass{"cpu.multipass", plan_multipass, run_multipass};
+constinit const primitives::gather_variant gather_multipass{"cpu.multipass", backend_kind::cpu, plan_multipass,
+                                                            run_multipass};
 
 }  // namespace sheaf::cpu

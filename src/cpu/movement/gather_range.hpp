@@ -10,8 +10,11 @@
 
 namespace sheaf::cpu {
 
-/// What run gets from plan, in planned::parameters.
-enum gather_parameter : std::size_t { gather_prefetches, gather_streams };
+/// What plan decides for run.
+struct gather_in_order_decision {
+  bool prefetches;  ///< whether records of the table are prefetched
+  bool streams;     ///< whether the output is written by streaming stores
+};
 
 /// Gathers a part of the output in the order of the list. `index` and `out` begin at the part, and the position of a
 /// bad index is counted from there.
@@ -120,7 +123,7 @@ inline void gather_in_order(const context& ctx, const primitives::gather_problem
                             const primitives::gather_buffers& b, bool prefetches, bool streams) {
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::gather_index,
+      for_each_checked_part(ctx, p, p.count, b.index, primitives::gather_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                               gather_range range(layout, index + begin, b.table.data,
                                                  b.out.data + layout.sequential_offset(begin), p.index_limit());

@@ -6,6 +6,7 @@
 
 #include "core/context_state.hpp"
 #include "cpu/threads/checked_parts.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
@@ -18,13 +19,6 @@
 // too skewed.
 namespace sheaf::cpu {
 
-/// What run gets from plan, in planned::parameters.
-enum bucket_parameter : std::size_t {
-  bucket_shift,    ///< index >> bucket_shift is the bucket
-  bucket_parts,    ///< parts of the list that are counted and moved in parallel
-  bucket_streams,  ///< whether full write-combining buffers leave by streaming stores
-};
-
 /// Scratch layout of index_buckets; every member but `buckets` is in bytes.
 struct bucket_scratch {
   std::uint64_t buckets;        ///< number of buckets
@@ -36,9 +30,10 @@ struct bucket_scratch {
   std::uint64_t values;         ///< offset of the values, in the order of the local indices
   std::uint64_t bytes;          ///< size of all scratch
 
-  bucket_scratch(const primitives::movement& p, const plan::planned& plan, std::uint64_t value_bytes) noexcept
-      : buckets(p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> plan.parameters[bucket_shift]) + 1) {
-    const std::uint64_t parts = plan.parameters[bucket_parts];
+  bucket_scratch() = default;
+  bucket_scratch(const primitives::movement& p, std::uint64_t shift, std::uint64_t parts,
+                 std::uint64_t value_bytes) noexcept
+      : buckets(p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> shift) + 1) {
     const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, buckets));
     starts = 0;
     cursors = table;
@@ -50,18 +45,28 @@ struct bucket_scratch {
   }
 };
 
-/// Sets the parameters for buckets of at most `bucket_records` records, or of more where these would be too many
-/// buckets.
-inline void plan_buckets(const primitives::movement& p, const machine& m, std::uint64_t bucket_records,
-                         plan::planned& plan) {
+/// What plan decides for run.
+struct bucket_decision {
+  std::uint64_t shift;    ///< index >> shift is the bucket
+  std::uint64_t parts;    ///< parts of the list that are counted and moved in parallel
+  bool streams;           ///< whether full write-combining buffers leave by streaming stores
+  bucket_scratch layout;  ///< where things lie in the scratch
+};
+
+/// Decides on buckets of at most `bucket_records` records, or of more where these would be too many buckets. Each index
+/// takes a value of `value_bytes` along.
+inline bucket_decision decide_buckets(const primitives::movement& p, const machine& m, std::uint64_t bucket_records,
+                                      std::uint64_t value_bytes) {
   constexpr std::uint64_t most_buckets = 4096;
   auto shift = static_cast<std::uint64_t>(std::bit_width(std::max<std::uint64_t>(1, bucket_records))) - 1;
   while (p.indexed_count > 0 && (p.indexed_count - 1) >> shift >= most_buckets) ++shift;
   const std::uint64_t buckets = p.indexed_count == 0 ? 1 : ((p.indexed_count - 1) >> shift) + 1;
-  plan.parameters[bucket_shift] = shift;
-  plan.parameters[bucket_parts] = std::min(parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism),
-                                           std::max<std::uint64_t>(1, p.count / buckets));
-  plan.parameters[bucket_streams] = p.sequential_bytes() + p.index_bytes() > m.cache_bytes;
+  const std::uint64_t parts = std::min(parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism),
+                                       std::max<std::uint64_t>(1, p.count / buckets));
+  return {.shift = shift,
+          .parts = parts,
+          .streams = p.sequential_bytes() + p.index_bytes() > m.cache_bytes,
+          .layout = bucket_scratch(p, shift, parts, value_bytes)};
 }
 
 /// Records of the indexed side that fit half of the second-level cache, which each core has to itself.
@@ -73,37 +78,36 @@ inline std::uint64_t cached_bucket_records(const primitives::movement& p, const 
 /// Prices a bucketed movement that streams `streamed_bytes` beside its accesses inside the buckets, on scratch that the
 /// context has kept from an earlier call. The first call takes 1.2 to 2.3 times as long: 2^26 records of 8 bytes, Xeon
 /// of family 6 model 207.
-inline void price_bucketed(const primitives::movement& p, const machine& m, std::uint64_t streamed_bytes,
-                           std::uint64_t value_bytes, bool writes, plan::planned& plan) {
-  const std::uint64_t bucket_bytes = p.indexed_stride_bytes << plan.parameters[bucket_shift];
+inline void price_bucketed(const primitives::movement& p, const machine& m, const bucket_decision& decided,
+                           std::uint64_t streamed_bytes, std::uint64_t value_bytes, bool writes, plan::planned& plan) {
+  const std::uint64_t bucket_bytes = p.indexed_stride_bytes << decided.shift;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("streamed", static_cast<double>(streamed_bytes) / m.copy_bytes_per_second);
   plan.add(writes ? "random write" : "random read", writes ? m.random_writes(p.count, value_bytes, bucket_bytes)
                                                            : m.random_reads(p.count, value_bytes, bucket_bytes));
-  // Time of the instructions for a record. A gather has three phases and so more of them; beside wide records they do
-  // not show.
+  // Time of the instructions for a record, in digits. A gather has three phases and so more of them; beside wide
+  // records they do not show.
   constexpr std::uint64_t wide_bytes = 16;
-  const double gathers = value_bytes < 8 ? 3.6e-9 : 4.6e-9;
-  const double seconds_each = !writes ? gathers : value_bytes < wide_bytes ? 1.5e-9 : 0;
-  plan.add("ordering", static_cast<double>(p.count) * seconds_each / m.parallelism);
+  const double gathers = value_bytes < 8 ? 1.38 : 1.77;
+  const double digits_each = !writes ? gathers : value_bytes < wide_bytes ? 0.577 : 0;
+  plan.add("ordering", static_cast<double>(p.count) * digits_each * digit_seconds(m) / m.parallelism);
 }
 
-/// The indices of one list grouped by bucket, in scratch that the object holds.
+/// The indices of one list grouped by bucket, in the call's scratch.
 template <class Index>
 class index_buckets {
  public:
-  index_buckets(const context& ctx, const primitives::movement& p, const plan::planned& plan, std::uint64_t value_bytes,
-                const Index* index)
-      : layout_(p, plan, value_bytes),
-        scratch_(ctx.state(), layout_.bytes),
+  index_buckets(const primitives::movement& p, const bucket_decision& decided, const Index* index, std::byte* scratch)
+      : layout_(decided.layout),
+        scratch_(scratch),
         index_(index),
         count_(p.count),
         limit_(p.indexed_count),
-        shift_(plan.parameters[bucket_shift]),
-        parts_(plan.parameters[bucket_parts]),
-        streams_(plan.parameters[bucket_streams] != 0),
+        shift_(decided.shift),
+        parts_(decided.parts),
+        streams_(decided.streams),
         starts_(scratch_at<std::uint64_t>(layout_.starts), parts_, layout_.buckets) {
-    ask_for_huge_pages(scratch_.as<void>(), layout_.bytes);
+    ask_for_huge_pages(scratch_, layout_.bytes);
   }
 
   /// Moves the good indices to their buckets: histogram, scan, scatter. Where Value is not void, value_of(position)
@@ -140,7 +144,7 @@ class index_buckets {
  private:
   template <class T>
   T* scratch_at(std::uint64_t offset) const noexcept {
-    return reinterpret_cast<T*>(scratch_.as<std::byte>() + offset);
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
 
   // Histogram of every part; indices past the end are counted nowhere.
@@ -196,7 +200,7 @@ class index_buckets {
   }
 
   bucket_scratch layout_;
-  core::scratch scratch_;
+  std::byte* scratch_;
   const Index* index_;
   std::uint64_t count_;
   std::uint64_t limit_;

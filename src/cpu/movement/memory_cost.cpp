@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cpu/threads/cache_hints.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "plan/he2007.hpp"
 
 namespace sheaf::cpu {
@@ -155,11 +156,11 @@ plan::planned to_plan(const memory_cost& t, const machine& m, bool writes) {
 
 void add_sharing(const primitives::movement& p, const machine& m, plan::planned& plan) {
   constexpr std::uint64_t shared_span = 4 * line_bytes;  // the hardware fetches neighbouring lines together
-  const double seconds_for_a_line = p.record_bytes < 2 * narrow ? 2e-9 : 8e-9;
+  const double digits_for_a_line = p.record_bytes < 2 * narrow ? 0.769 : 3.08;
   const std::uint64_t caches = m.cache_levels.size() > 1 ? m.cache_levels[1] * m.parallelism : std::uint64_t{2} << 20;
   if (p.pattern.shape != kind::strided || m.parallelism == 1 || p.indexed_bytes() > caches) return;
   if (p.record_bytes < narrow || p.pattern.parameter * p.indexed_stride_bytes > shared_span) return;
-  plan.add("shared lines", static_cast<double>(p.count) * seconds_for_a_line / m.parallelism);
+  plan.add("shared lines", static_cast<double>(p.count) * digits_for_a_line * digit_seconds(m) / m.parallelism);
 }
 
 void add_lines_read(const primitives::movement& p, const machine& m, bool writes, plan::planned& plan) {

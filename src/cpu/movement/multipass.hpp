@@ -5,6 +5,7 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/checked_parts.hpp"
+#include "cpu/threads/core_speed.hpp"
 #include "primitives/multipass.hpp"
 
 namespace sheaf::cpu {
@@ -13,18 +14,20 @@ namespace sheaf::cpu {
 /// branch is mispredicted about once a record, whatever the number of passes. Xeon of family 6 model 207, 2^22 random
 /// indices into 4096 records of 8 bytes, time beyond that of one pass: 9 ns a record in 2 passes, 18 in 8, 38 in 32.
 inline double region_check_seconds(const primitives::movement& p, const machine& m, std::uint64_t passes) noexcept {
-  constexpr double seconds_per_check = 0.9e-9;
-  constexpr double seconds_per_misprediction = 8e-9;
+  constexpr double digits_per_check = 0.346;
+  constexpr double digits_per_misprediction = 3.08;
   if (passes == 1) return 0;
-  return static_cast<double>(p.count) * (seconds_per_misprediction + seconds_per_check * static_cast<double>(passes)) /
-         m.parallelism;
+  return static_cast<double>(p.count) * (digits_per_misprediction + digits_per_check * static_cast<double>(passes)) *
+         digit_seconds(m) / m.parallelism;
 }
 
 /// The plan of a multi-pass variant (He et al. 2007), with as many passes as the paper's model asks for.
 inline plan::planned plan_passes(const primitives::movement& p, const machine& m, plan::he2007::operation operation) {
   namespace he2007 = plan::he2007;
   const bool writes = operation == he2007::operation::scatter;
-  const auto memory_cost_of = [&](const primitives::movement& q) { return writes ? scatter_cost(q, m) : gather_cost(q, m); };
+  const auto memory_cost_of = [&](const primitives::movement& q) {
+    return writes ? scatter_cost(q, m) : gather_cost(q, m);
+  };
   const std::uint64_t passes =
       he2007::best_passes(operation, primitives::sizes_of(p), p.pattern, he2007::parameters_of(m));
   memory_cost t = memory_cost_of(p);
@@ -40,8 +43,7 @@ inline plan::planned plan_passes(const primitives::movement& p, const machine& m
   plan.add("region checks", region_check_seconds(p, m, passes));
   // A single pass is cpu.direct without prefetching.
   if (passes == 1) plan.add("waiting for lines", 0.05 * plan.seconds);
-  plan.parameters[primitives::multipass_passes] = passes;
-  plan.parameters[primitives::multipass_segments] = 1;
+  plan.decided.set(primitives::multipass_decision{.passes = static_cast<std::uint32_t>(passes)});
   plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
   return plan;
 }
@@ -53,10 +55,10 @@ inline plan::planned plan_passes(const primitives::movement& p, const machine& m
 /// more than that, so there is no barrier between passes. A part is cut into as many segments as the whole list would
 /// be, so that the n-th segments of all threads together are as large as a segment of the paper.
 template <class Pass>
-first_bad for_each_pass(const primitives::movement& m, const plan::planned& plan, std::uint64_t begin,
-                        std::uint64_t end, Pass pass) {
-  const std::uint64_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
-  const std::uint64_t segments = primitives::rounds_of(plan, primitives::multipass_segments);
+first_bad for_each_pass(const primitives::movement& m, const primitives::multipass_decision& decided,
+                        std::uint64_t begin, std::uint64_t end, Pass pass) {
+  const std::uint64_t passes = decided.passes;
+  const std::uint64_t segments = decided.segments;
   const primitives::equal_parts regions(primitives::reachable_records(m), passes);
   const primitives::equal_parts cuts(end - begin, segments);
   first_bad all;

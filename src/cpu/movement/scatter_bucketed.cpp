@@ -1,6 +1,7 @@
 #include "cpu/movement/bucketed.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/scatter_range.hpp"
+#include "cpu/movement/variants.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -11,17 +12,19 @@ using primitives::scatter_problem;
 // Propagation blocking in two phases: group indices and records by bucket of the output; scatter bucket after bucket.
 // Everything is streamed but the writes inside a bucket, which a core's cache holds. The grouping is stable, so the
 // last writer wins.
-plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
+plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = why_not_bucketed(p)) return plan::rejected(reason);
   plan::planned plan;
-  plan_buckets(p, m, cached_bucket_records(p, m), plan);
-  plan.scratch_bytes = bucket_scratch(p, plan, bucketed_record_bytes(p)).bytes;
+  const bucket_decision decided = decide_buckets(p, m, cached_bucket_records(p, m), bucketed_record_bytes(p));
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   plan.by_name_only = !bucketing_may_pay(p);
   // The index list is read twice, pairs are written and read, and lines of the output are read and written.
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + bucketed_record_bytes(p));
   price_bucketed(
-      p, m,
+      p, m, decided,
       2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * std::min(p.indexed_bytes(), p.count * line_bytes),
       p.record_bytes, true, plan);
   return plan;
@@ -42,8 +45,10 @@ void scatter_bucket(Layout layout, const Buckets& buckets, std::uint64_t bucket,
   for (; i < end; ++i) copy_bucketed(layout, base + layout.indexed_offset(local[i]), values[i].bytes);
 }
 
-void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
+                  std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
+  const auto decided = plan.decided.get<bucket_decision>();
   with_index(b.index, [&](const auto* index) {
     if (p.duplicates == duplicates::any && !is_worth_bucketing(p, index)) {
       return scatter_in_order(ctx, p, b, true, p.sequential_bytes() > ctx.profile().cache_bytes);
@@ -51,7 +56,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
     const std::uint64_t call = state.begin_call();
     with_bucketed_record(p, [&](auto layout, auto block) {
       using value = decltype(block);
-      index_buckets buckets(ctx, p, plan, sizeof(value), index);
+      index_buckets buckets(p, decided, index, scratch);
       const first_bad bad = buckets.template reorder<value>([&, in = b.in.data](std::uint64_t i) {
         value record;
         copy_bucketed(layout, record.bytes, in + layout.sequential_offset(i));
@@ -61,7 +66,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
         scatter_bucket<decltype(layout), value>(layout, buckets, bucket, b.out.data);
       });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::scatter_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_words));
       }
     });
   });
@@ -69,6 +74,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", plan_bucketed, run_bucketed};
+constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", backend_kind::cpu, plan_bucketed,
+                                                             run_bucketed};
 
 }  // namespace sheaf::cpu

@@ -3,6 +3,7 @@
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/movement/page_order.hpp"
 #include "cpu/movement/scatter_range.hpp"
+#include "cpu/movement/variants.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -29,7 +30,8 @@ double page_ordered_share(const scatter_problem& p) {
 
 // Page order: each tile of the index list is written one group of neighbouring pages after another. A tile that is not
 // scattered, or that holds a bad index, is written in its own order.
-plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
+plan::planned plan_by_page(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = why_not_in_page_order(p)) return plan::rejected(reason);
   memory_cost t = scatter_cost(p, m);
@@ -38,8 +40,11 @@ plan::planned plan_by_page(const scatter_problem& p, const machine& m) {
   add_sharing(p, m, plan);
   add_lines_read(p, m, true, plan);
   plan.add("ordering", m.streamed(p.count * 4 * sizeof(tile_entry), page_order::bytes()));
-  plan.parameters[scatter_streams] = p.sequential_bytes() > m.cache_bytes;
-  plan.scratch_bytes = page_order::bytes() * m.parallelism;
+  plan.decided.set(scatter_in_order_decision{.prefetches = true, .streams = p.sequential_bytes() > m.cache_bytes});
+  // One for each thread, of which a profile of another machine may have fewer.
+  const std::uint64_t threads =
+      scope.context != nullptr ? static_cast<std::uint64_t>(scope.context->threads) : m.parallelism;
+  plan.scratch_bytes = page_order::bytes() * threads;
   return plan;
 }
 
@@ -56,14 +61,15 @@ void scatter_ordered(Layout layout, std::span<const tile_entry> entries, const s
   }
 }
 
-void run_by_page(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
-  const core::scratch scratch(ctx.state(), page_order::bytes() * static_cast<std::uint64_t>(ctx.threads()));
+void run_by_page(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
+                 std::byte* scratch) {
+  const auto decided = plan.decided.get<scatter_in_order_decision>();
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::scatter_index,
+      for_each_checked_part(ctx, p, p.count, b.index, primitives::scatter_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t part) {
-                              page_order pages(p, scratch.as<std::byte>() + part * page_order::bytes());
+                              page_order pages(p, scratch + part * page_order::bytes());
                               first_bad all;
                               for (std::uint64_t first = begin; first < end; first += tile_entries) {
                                 const std::uint64_t count = std::min(tile_entries, end - first);
@@ -74,7 +80,7 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
                                   continue;
                                 }
                                 const first_bad bad = scatter_range(layout, index + first, in, b.out.data, count, limit,
-                                                                    true, plan.parameters[scatter_streams]);
+                                                                    decided.prefetches, decided.streams);
                                 if (bad.found()) all.note(first + bad.position);
                               }
                               return all;
@@ -85,6 +91,7 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_by_page{"cpu.by_page", plan_by_page, run_by_page};
+constinit const primitives::scatter_variant scatter_by_page{"cpu.by_page", backend_kind::cpu, plan_by_page,
+                                                            run_by_page};
 
 }  // namespace sheaf::cpu

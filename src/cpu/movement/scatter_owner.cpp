@@ -1,5 +1,6 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
+#include "cpu/movement/variants.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "primitives/scatter.hpp"
 
@@ -11,8 +12,8 @@ using primitives::scatter_problem;
 
 // Owner computes: each thread owns a range of the output and reads the whole index list. Records of a range are written
 // in the order of the list, so the last writer wins; the price is that every thread reads the index once.
-plan::planned plan_owner(const scatter_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_owner(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   memory_cost t = scatter_cost(p, m);
   t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = to_plan(t, m, true);
@@ -20,11 +21,12 @@ plan::planned plan_owner(const scatter_problem& p, const machine& m) {
   return plan;
 }
 
-void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
+void run_owner(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
+               std::byte*) {
   const std::uint64_t limit = p.index_limit();
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.indexed_count, b.index, core::index_role::scatter_index,
+      for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                               first_bad bad;
                               for (std::uint64_t i = 0; i < p.count; ++i) {
@@ -44,6 +46,6 @@ void run_owner(const context& ctx, const scatter_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_owner{"cpu.owner", plan_owner, run_owner};
+constinit const primitives::scatter_variant scatter_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
 
 }  // namespace sheaf::cpu

@@ -10,8 +10,11 @@
 
 namespace sheaf::cpu {
 
-/// What run gets from plan, in planned::parameters.
-enum scatter_parameter : std::size_t { scatter_prefetches, scatter_streams };
+/// What plan decides for run.
+struct scatter_in_order_decision {
+  bool prefetches;  ///< whether lines of the output are prefetched
+  bool streams;     ///< whether whole lines are written by streaming stores
+};
 
 /// Scatters a part of the input in the order of the list. `index` and `in` begin at the part, and the position of a bad
 /// index is counted from there.
@@ -52,7 +55,7 @@ inline void scatter_in_order(const context& ctx, const primitives::scatter_probl
                              const primitives::scatter_buffers& b, bool prefetches, bool streams) {
   with_index(b.index, [&](const auto* index) {
     with_layout(p, [&](auto layout) {
-      for_each_checked_part(ctx, p, p.count, b.index, core::index_role::scatter_index,
+      for_each_checked_part(ctx, p, p.count, b.index, primitives::scatter_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                               first_bad bad =
                                   scatter_range(layout, index + begin, b.in.data + layout.sequential_offset(begin),

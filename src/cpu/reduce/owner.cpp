@@ -1,8 +1,10 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
+#include "cpu/reduce/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
+#include "cpu/threads/core_speed.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -14,16 +16,16 @@ using primitives::scatter_reduce_problem;
 // often as the answer is yes. Xeon of family 6 model 207, 2^24 values into 256 slots: 2 ns a value on one thread, which
 // does not ask, 6 ns on each of two threads.
 double ownership_check_seconds(const scatter_reduce_problem& p, const machine& m) {
-  constexpr double seconds_per_value = 1e-9;
-  constexpr double seconds_per_own_value = 10e-9;
+  constexpr double digits_per_value = 0.385;
+  constexpr double digits_per_own_value = 3.85;
   if (m.parallelism <= 1) return 0;
-  return static_cast<double>(p.count) * (seconds_per_value + seconds_per_own_value / m.parallelism);
+  return static_cast<double>(p.count) * (digits_per_value + digits_per_own_value / m.parallelism) * digit_seconds(m);
 }
 
 // Owner computes: each thread owns a range of the output and reads the whole index list, so every slot takes its values
 // in the order of their positions. A single thread owns all slots and does not ask.
-plan::planned plan_owner(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_owner(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   memory_cost t = scatter_cost(p, m);
   t.sequential += m.streamed(p.index_bytes() * (m.parallelism - 1), p.index_bytes());
   plan::planned plan = to_plan(t, m, true);
@@ -52,10 +54,10 @@ first_bad reduce_owned(const scatter_reduce_problem& p, const Index* index, cons
 }
 
 void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-               const scatter_reduce_buffers& b) {
+               const scatter_reduce_buffers& b, std::byte*) {
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
-      for_each_checked_part(ctx, p, p.indexed_count, b.index, core::index_role::slot_index,
+      for_each_checked_part(ctx, p, p.indexed_count, b.index, primitives::scatter_reduce_words,
                             [&](std::uint64_t begin, std::uint64_t end, std::uint64_t) {
                               return reduce_owned(p, index, in, out, begin, end, op);
                             });
@@ -65,6 +67,7 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", plan_owner, run_owner};
+constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", backend_kind::cpu, plan_owner,
+                                                                        run_owner};
 
 }  // namespace sheaf::cpu

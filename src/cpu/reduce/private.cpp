@@ -5,6 +5,7 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
+#include "cpu/reduce/variants.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
 
@@ -22,14 +23,16 @@ constexpr T identity_of(reduction op) {
   return std::is_floating_point_v<T> ? static_cast<T>(-0.0) : T{0};
 }
 
-// What run gets from plan, in planned::parameters.
-enum private_parameter : std::size_t { private_parts };
+// What plan decides for run.
+struct private_decision {
+  std::uint64_t parts;  ///< parts of the values, each with an output of its own but the first
+};
 
 // Privatization, for small outputs: each thread reduces its part of the values into an output of its own, and the
 // private outputs are reduced into the caller's. Slots take their values in another order than that of the positions,
 // which changes no integer result.
-plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_private(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
   if (is_float && p.op != reduction::add) return plan::rejected("no float leaves every minimum and maximum as it is");
   if (p.order_matters() && p.order == reduction_order::deterministic) {
@@ -37,24 +40,25 @@ plan::planned plan_private(const scatter_reduce_problem& p, const machine& m) {
   }
   const std::uint64_t parts = parts_worth(2 * p.sequential_bytes() + p.index_bytes(), m.parallelism);
   plan::planned plan = to_plan(scatter_cost(p, m), m, true);
-  plan.parameters[private_parts] = parts;
+  plan.decided.set(private_decision{parts});
   plan.scratch_bytes = (parts - 1) * p.indexed_bytes();
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   return plan.add("copies", m.streamed(3 * plan.scratch_bytes, plan.scratch_bytes));
 }
 
 void run_private(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
-                 const scatter_reduce_buffers& b) {
+                 const scatter_reduce_buffers& b, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const std::uint64_t parts = plan.parameters[private_parts];
-  const core::scratch scratch(state, plan.scratch_bytes);
+  const auto [parts] = plan.decided.get<private_decision>();
   first_bad bad;
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
       using T = std::remove_pointer_t<decltype(out)>;
       std::uint64_t first_bad_position = ~std::uint64_t{0};
-      const auto private_output = [&](std::uint64_t part) { return scratch.as<T>() + (part - 1) * p.indexed_count; };
+      const auto private_output = [&](std::uint64_t part) {
+        return reinterpret_cast<T*>(scratch) + (part - 1) * p.indexed_count;
+      };
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first_bad_position)
       for (std::uint64_t part = 0; part < parts; ++part) {
         T* const own = part == 0 ? out : private_output(part);
@@ -79,12 +83,13 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
     });
   });
   if (bad.found()) {
-    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::slot_index));
+    state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));
   }
 }
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", plan_private, run_private};
+constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", backend_kind::cpu,
+                                                                          plan_private, run_private};
 
 }  // namespace sheaf::cpu

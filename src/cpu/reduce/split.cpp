@@ -2,6 +2,7 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
+#include "cpu/reduce/variants.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -11,18 +12,20 @@ using primitives::scatter_reduce_problem;
 
 // Propagation blocking: group indices and values by bucket of the output, then let one thread reduce each bucket. The
 // grouping is stable, so every slot takes its values in the order of their positions, as in the reference.
-plan::planned plan_split(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_split(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   constexpr std::uint64_t buckets_per_thread = 8;
   const std::uint64_t share = p.indexed_count / (buckets_per_thread * m.parallelism);
   plan::planned plan;
-  plan_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), plan);
-  plan.scratch_bytes = bucket_scratch(p, plan, p.record_bytes).bytes;
+  const bucket_decision decided =
+      decide_buckets(p, m, std::min(cached_bucket_records(p, m), std::max<std::uint64_t>(1, share)), p.record_bytes);
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
   const std::uint64_t pairs = p.count * (sizeof(std::uint32_t) + p.record_bytes);
   const std::uint64_t touched = std::min(p.indexed_bytes(), p.count * line_bytes);
-  price_bucketed(p, m, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes, true,
-                 plan);
+  price_bucketed(p, m, decided, 2 * p.index_bytes() + p.sequential_bytes() + 2 * pairs + 2 * touched, p.record_bytes,
+                 true, plan);
   return plan;
 }
 
@@ -42,18 +45,19 @@ void reduce_bucket(const Buckets& buckets, std::uint64_t bucket, T* out, Op op) 
 }
 
 void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
-               const scatter_reduce_buffers& b) {
+               const scatter_reduce_buffers& b, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
+  const auto decided = plan.decided.get<bucket_decision>();
   const std::uint64_t call = state.begin_call();
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
       using T = std::remove_pointer_t<decltype(out)>;
-      index_buckets buckets(ctx, p, plan, sizeof(T), index);
+      index_buckets buckets(p, decided, index, scratch);
       const first_bad bad = buckets.template reorder<T>([in](std::uint64_t i) { return in[i]; });
       for_each_task(buckets.bucket_count(), buckets.parts(),
                     [&](std::uint64_t bucket) { reduce_bucket(buckets, bucket, out, op); });
       if (bad.found()) {
-        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, core::index_role::slot_index));
+        state.keep_first(report_of(b.index, bad.position, call, p.indexed_count, primitives::scatter_reduce_words));
       }
     });
   });
@@ -61,6 +65,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", plan_split, run_split};
+constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", backend_kind::cpu, plan_split,
+                                                                        run_split};
 
 }  // namespace sheaf::cpu

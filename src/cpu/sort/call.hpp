@@ -98,28 +98,27 @@ void with_encoder(const primitives::sort_problem& p, const primitives::sort_buff
   }
 }
 
-/// Calls body with the sort_call of a planned problem, and holds its scratch meanwhile.
+/// Calls body with the sort_call of a planned problem.
 template <class Body>
-void with_sort_call(const context& ctx, const primitives::sort_problem& p, const plan::planned& plan,
-                    const primitives::sort_buffers& b, Body body) {
-  const word_encoding encoding = encoding_of(p);
-  const sort_scratch layout(p, encoding, plan);
-  const core::scratch scratch(ctx.state(), layout.bytes);
-  ask_for_huge_pages(scratch.as<void>(), layout.bytes);
+void with_sort_call(const primitives::sort_problem& p, const plan::planned& plan, const primitives::sort_buffers& b,
+                    std::byte* scratch, Body body) {
+  const auto decided = plan.decided.get<sort_decision>();
+  const word_encoding& encoding = decided.encoding;
+  const sort_scratch& layout = decided.layout;
+  ask_for_huge_pages(scratch, layout.bytes);
   with_encoder(p, b, encoding, [&](const auto& encoder, auto array) {
     using Array = decltype(array);
-    auto* const memory = scratch.as<std::byte>();
     body(sort_call<Array>{
         .encoder = encoder,
         .layout = layout,
-        .scratch = memory,
-        .arrays = {Array::in_scratch(memory + layout.words[0], p.count),
+        .scratch = scratch,
+        .arrays = {Array::in_scratch(scratch + layout.words[0], p.count),
                    encoding.out_holds_words ? Array::in_outputs(b)
-                                            : Array::in_scratch(memory + layout.words[1], p.count)},
+                                            : Array::in_scratch(scratch + layout.words[1], p.count)},
         .count = p.count,
-        .parts = plan.parameters[sort_parts],
-        .digit_bits = static_cast<std::uint32_t>(plan.parameters[sort_digit_bits]),
-        .streams = plan.parameters[sort_streams] != 0,
+        .parts = decided.parts,
+        .digit_bits = decided.digit_bits,
+        .streams = decided.streams,
         .lowest_key_bit = encoding.lowest_key_bit,
         .rounds = encoding.rounds,
         .mask = bits_at<typename Array::word>(encoding.lowest_key_bit, encoding.key_bits),

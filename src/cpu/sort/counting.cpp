@@ -4,6 +4,7 @@
 #include "core/context_state.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/row_encoder.hpp"
+#include "cpu/sort/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 
@@ -20,25 +21,30 @@ constexpr std::uint64_t least_rows_of_part = std::uint64_t{1} << 16;
 
 std::uint64_t numbers_of(const sort_problem& p) noexcept { return std::uint64_t{1} << (8 * p.rows.record_bytes); }
 
-plan::planned plan_counting(const sort_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+// What plan decides for run.
+struct counting_decision {
+  std::uint64_t parts;  ///< parts of the rows that are counted in parallel
+};
+
+plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (encoding_of(p).content != word_content::row || !key_is_row(p))
     return plan::rejected("rows hold more than their key");
   if (p.rows.record_bytes > 2) return plan::rejected("keys of more than 16 bits are too many numbers to count");
   plan::planned plan;
   const std::uint64_t moved = p.count * (p.rows.in_stride_bytes + p.rows.out_stride_bytes);
-  plan.parameters[sort_parts] =
+  const std::uint64_t parts =
       std::min(parts_worth(moved, m.parallelism), std::max<std::uint64_t>(1, p.count / least_rows_of_part));
-  plan.scratch_bytes = plan.parameters[sort_parts] * numbers_of(p) * sizeof(std::uint64_t);
+  plan.decided.set(counting_decision{parts});
+  plan.scratch_bytes = parts * numbers_of(p) * sizeof(std::uint64_t);
   plan.add("latency", m.launch_seconds + m.step_seconds);
   plan.add("streamed", m.streamed(moved, moved));
   // One thread of a Xeon of family 6 model 207: 2^25 rows of 1 byte take 16 ms, of 2 bytes 37 to 50 ms. 2^14 rows of
   // 2 bytes take 0.47 ms, mostly for looking at counts of 0 and 1.
-  const double seconds_of_row = p.rows.record_bytes == 1 ? 4e-10 : 1.2e-9;
-  constexpr double seconds_of_number = 7e-9;
-  plan.add("counting", static_cast<double>(p.count) * seconds_of_row * core_speed_ratio(m) /
-                           static_cast<double>(plan.parameters[sort_parts]));
-  plan.add("reading counts", seconds_of_number * core_speed_ratio(m) * static_cast<double>(numbers_of(p)));
+  const double digits_of_row = p.rows.record_bytes == 1 ? 0.154 : 0.462;
+  constexpr double digits_of_number = 2.69;
+  plan.add("counting", static_cast<double>(p.count) * digits_of_row * digit_seconds(m) / static_cast<double>(parts));
+  plan.add("reading counts", digits_of_number * digit_seconds(m) * static_cast<double>(numbers_of(p)));
   return plan;
 }
 
@@ -97,18 +103,19 @@ class counting_sort {
   std::uint64_t* counts_;
 };
 
-void run_counting(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-  auto* const counts = scratch.as<std::uint64_t>();
+void run_counting(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                  std::byte* scratch) {
+  const auto [parts] = plan.decided.get<counting_decision>();
+  auto* const counts = reinterpret_cast<std::uint64_t*>(scratch);
   if (p.rows.record_bytes == 1) {
-    counting_sort<std::uint8_t>(p, b, plan.parameters[sort_parts], counts).run();
+    counting_sort<std::uint8_t>(p, b, parts, counts).run();
   } else {
-    counting_sort<std::uint16_t>(p, b, plan.parameters[sort_parts], counts).run();
+    counting_sort<std::uint16_t>(p, b, parts, counts).run();
   }
 }
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_counting{"cpu.counting", plan_counting, run_counting};
+constinit const primitives::sort_variant sort_counting{"cpu.counting", backend_kind::cpu, plan_counting, run_counting};
 
 }  // namespace sheaf::cpu

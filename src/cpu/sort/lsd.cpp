@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cpu/sort/call.hpp"
+#include "cpu/sort/variants.hpp"
 
 // LSD radix sort: passes over all words, from the lowest digit in which keys differ to the highest. A pass takes
 // equally long for all key distributions, and there is one for every digit, so this is for keys of few bits.
@@ -67,12 +68,13 @@ class lsd_sort {
   std::uint32_t source_ = sort_call<Array>::encoded_rows;
 };
 
-void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  with_sort_call(ctx, p, plan, b, [](const auto& call) { lsd_sort(call).run(); });
+void run_lsd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+             std::byte* scratch) {
+  with_sort_call(p, plan, b, scratch, [](const auto& call) { lsd_sort(call).run(); });
 }
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_lsd{"cpu.lsd", plan_lsd, run_lsd};
+constinit const primitives::sort_variant sort_lsd{"cpu.lsd", backend_kind::cpu, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cpu

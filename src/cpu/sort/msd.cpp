@@ -6,6 +6,7 @@
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
+#include "cpu/sort/variants.hpp"
 
 // MSD radix sort (radix clustering; Boncz, Manegold, Kersten, VLDB 1999): passes split words by the highest bits that
 // differ, until a range fits a core's cache and is sorted there. All threads together split a range that is too large
@@ -165,12 +166,13 @@ class msd_sort {
   const sort_call<Array>& call_;
 };
 
-void run_msd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  with_sort_call(ctx, p, plan, b, [](const auto& call) { msd_sort(call).run(); });
+void run_msd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+             std::byte* scratch) {
+  with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_msd{"cpu.msd", plan_msd, run_msd};
+constinit const primitives::sort_variant sort_msd{"cpu.msd", backend_kind::cpu, plan_msd, run_msd};
 
 }  // namespace sheaf::cpu

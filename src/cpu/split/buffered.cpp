@@ -1,4 +1,5 @@
 #include "cpu/split/call.hpp"
+#include "cpu/split/variants.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -7,10 +8,11 @@ using primitives::split_buffers;
 using primitives::split_problem;
 
 // Stable counting sort by category, with write-combining buffers.
-void run_buffered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+void run_buffered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                  std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call_number = state.begin_call();
-  split_call call(ctx, p, plan, b);
+  split_call call(p, plan.decided.get<split_decision>(), b, scratch);
   if (call.passes == 1) {
     split_in_one_pass(call);
   } else {
@@ -19,11 +21,11 @@ void run_buffered(const context& ctx, const split_problem& p, const plan::planne
   const first_bad bad = call.bad();
   if (!bad.found()) return;
   const std::uint32_t category = primitives::field_of(b.keys.data + bad.position * p.key_stride_bytes, p.bits);
-  state.keep_first({call_number, bad.position, category, p.categories, core::index_role::category, 0});
+  state.keep_first({call_number, bad.position, category, p.categories, &primitives::category_words, 0});
 }
 
 }  // namespace
 
-constinit const primitives::split_variant split_buffered{"cpu.buffered", plan_split, run_buffered};
+constinit const primitives::split_variant split_buffered{"cpu.buffered", backend_kind::cpu, plan_split, run_buffered};
 
 }  // namespace sheaf::cpu

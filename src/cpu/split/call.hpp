@@ -14,18 +14,18 @@ namespace sheaf::cpu {
 /// One call of cpu.buffered: its arguments, its scratch, and the steps that every pass is made of.
 class split_call {
  public:
-  split_call(const context& ctx, const primitives::split_problem& problem, const plan::planned& plan,
-             const primitives::split_buffers& arrays)
+  split_call(const primitives::split_problem& problem, const split_decision& decided,
+             const primitives::split_buffers& arrays, std::byte* scratch)
       : p(problem),
         b(arrays),
-        layout(p, plan),
-        parts(plan.parameters[split_parts]),
-        passes(plan.parameters[split_passes]),
-        digit_bits_(static_cast<std::uint32_t>(plan.parameters[split_digit_bits])),
-        streams_(plan.parameters[split_streams] != 0),
-        scratch_(ctx.state(), layout.bytes),
+        layout(decided.layout),
+        parts(decided.parts),
+        passes(decided.passes),
+        digit_bits_(decided.digit_bits),
+        streams_(decided.streams),
+        scratch_(scratch),
         starts_(scratch_at<std::uint64_t>(layout.starts), parts, layout.buckets) {
-    ask_for_huge_pages(scratch_.as<void>(), layout.bytes);
+    ask_for_huge_pages(scratch_, layout.bytes);
   }
 
   const primitives::split_problem& p;
@@ -41,7 +41,7 @@ class split_call {
 
   template <class T>
   T* scratch_at(std::uint64_t offset) const noexcept {
-    return reinterpret_cast<T*>(scratch_.as<std::byte>() + offset);
+    return reinterpret_cast<T*>(scratch_ + offset);
   }
 
   /// Calls body with a block_of_bytes as wide as a record that is written through write-combining buffers.
@@ -160,7 +160,7 @@ class split_call {
  private:
   std::uint32_t digit_bits_;
   bool streams_;
-  core::scratch scratch_;
+  std::byte* scratch_;
   bucket_table starts_;
   first_bad bad_;
 };

@@ -19,9 +19,9 @@ constexpr std::uint32_t most_digit_bits = 12;
 // Most bits of a digit where ranks are written (scatter index): these need cursors but no buffers.
 constexpr std::uint32_t most_rank_bits = 16;
 
-// Time to count and move a record beside streaming it, on the Xeon of family 6 model 207: some 30 instructions, and a
-// write-combining buffer that is full once in 16 records of 8 bytes.
-constexpr double seconds_per_record = 2e-9;
+// Time to count and move a record beside streaming it, in digits. On the Xeon of family 6 model 207: some 30
+// instructions, and a write-combining buffer that is full once in 16 records of 8 bytes.
+constexpr double digits_per_record = 0.769;
 
 std::uint32_t most_bits(const split_problem& p) noexcept {
   return p.product == split_product::scatter_index ? most_rank_bits : most_digit_bits;
@@ -57,39 +57,47 @@ std::uint64_t pass_entry_bytes(const split_problem& p) noexcept {
   }
 }
 
-split_scratch::split_scratch(const split_problem& p, const plan::planned& plan) noexcept {
-  const std::uint64_t passes = plan.parameters[split_passes];
-  const std::uint64_t parts = plan.parameters[split_parts];
-  buckets = passes == 1 ? split_buckets_of(p) : std::uint64_t{1} << plan.parameters[split_digit_bits];
+namespace {
+
+split_scratch layout_of(const split_problem& p, std::uint64_t passes, std::uint32_t digit_bits,
+                        std::uint64_t parts) noexcept {
+  split_scratch l;
+  l.buckets = passes == 1 ? split_buckets_of(p) : std::uint64_t{1} << digit_bits;
   const bool has_buffers = passes > 1 || (p.product != split_product::scatter_index && combines_writes(p));
-  const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, buckets));
-  starts = 0;
-  cursors = table;
-  buffers = 2 * table;
-  bad_positions = buffers + (has_buffers ? parts * buckets * write_buffer_bytes : 0);
-  entries[0] = bad_positions + whole_write_buffers(parts * sizeof(std::uint64_t));
+  const std::uint64_t table = whole_write_buffers(bucket_table::bytes(parts, l.buckets));
+  l.starts = 0;
+  l.cursors = table;
+  l.buffers = 2 * table;
+  l.bad_positions = l.buffers + (has_buffers ? parts * l.buckets * write_buffer_bytes : 0);
+  l.entries[0] = l.bad_positions + whole_write_buffers(parts * sizeof(std::uint64_t));
   const std::uint64_t array = whole_write_buffers(p.count * pass_entry_bytes(p));
   // Passes over records use the output as one of the two arrays.
   const bool out_holds_entries = pass_entry_of(p) == pass_entry::record;
-  entries[1] = entries[0] + (passes > 1 ? array : 0);
-  bytes = entries[1] + (passes > 2 && !out_holds_entries ? array : 0);
+  l.entries[1] = l.entries[0] + (passes > 1 ? array : 0);
+  l.bytes = l.entries[1] + (passes > 2 && !out_holds_entries ? array : 0);
+  return l;
 }
 
-plan::planned plan_split(const split_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+}  // namespace
+
+plan::planned plan_split(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   const std::uint32_t bits = std::max(1U, primitives::category_bits(split_buckets_of(p)));
   const std::uint32_t passes = (bits + most_bits(p) - 1) / most_bits(p);
-  const std::uint64_t digit_bits = (bits + passes - 1) / passes;
+  const std::uint32_t digit_bits = (bits + passes - 1) / passes;
   const std::uint64_t moved = p.count * p.record_bytes;
   const std::uint64_t all_bytes = 2 * moved + (p.has_separate_key() ? key_bytes_read(p) : 0);
   // A part must have more records than buckets, or the scan of its counts would cost more than its records.
   const std::uint64_t most_parts = std::max<std::uint64_t>(1, p.count >> digit_bits);
-  plan.parameters[split_passes] = passes;
-  plan.parameters[split_digit_bits] = digit_bits;
-  plan.parameters[split_parts] = std::min(parts_worth(all_bytes, m.parallelism), most_parts);
-  plan.parameters[split_streams] = moved > m.cache_bytes;
-  plan.scratch_bytes = split_scratch(p, plan).bytes;
+  const std::uint64_t parts = std::min(parts_worth(all_bytes, m.parallelism), most_parts);
+  const split_decision decided{.passes = passes,
+                               .digit_bits = digit_bits,
+                               .streams = moved > m.cache_bytes,
+                               .parts = parts,
+                               .layout = layout_of(p, passes, digit_bits, parts)};
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.bytes;
 
   plan.add("latency", m.launch_seconds + 2 * passes * m.step_seconds);
   const std::uint64_t entry_bytes = p.count * pass_entry_bytes(p);
@@ -102,7 +110,7 @@ plan::planned plan_split(const split_problem& p, const machine& m) {
   if (passes > 1) streamed += (passes - 1) * 3 * entry_bytes;
   plan.add("streamed", m.streamed(streamed, all_bytes));
   plan.add("moving records",
-           static_cast<double>(p.count) * passes * seconds_per_record * core_speed_ratio(m) / m.parallelism);
+           static_cast<double>(p.count) * passes * digits_per_record * digit_seconds(m) / m.parallelism);
   return plan;
 }
 

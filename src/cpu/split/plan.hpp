@@ -8,14 +8,6 @@
 
 namespace sheaf::cpu {
 
-/// What run gets from plan, in planned::parameters.
-enum split_parameter : std::size_t {
-  split_passes,      ///< number of LSD radix passes
-  split_digit_bits,  ///< bits of a pass' digit
-  split_parts,       ///< parts of the input that are counted and moved in parallel
-  split_streams,     ///< whether full write-combining buffers leave by streaming stores
-};
-
 /// What several passes move from one to the next, one entry a record.
 enum class pass_entry : std::uint8_t {
   record,               ///< the record, which holds its key
@@ -39,10 +31,17 @@ struct split_scratch {
   std::uint64_t bad_positions;  ///< offset of the first bad position of each part, later of its sum of offsets
   std::uint64_t entries[2];     ///< offsets of the two arrays between which several passes move entries
   std::uint64_t bytes;          ///< size of all scratch
-
-  split_scratch(const primitives::split_problem& p, const plan::planned& plan) noexcept;
 };
 
-plan::planned plan_split(const primitives::split_problem& p, const machine& m);
+/// What plan decides for run.
+struct split_decision {
+  std::uint64_t passes;      ///< number of LSD radix passes
+  std::uint32_t digit_bits;  ///< bits of a pass' digit
+  bool streams;              ///< whether full write-combining buffers leave by streaming stores
+  std::uint64_t parts;       ///< parts of the input that are counted and moved in parallel
+  split_scratch layout;      ///< where things lie in the scratch
+};
+
+plan::planned plan_split(const primitives::split_problem& p, const plan::scope& scope);
 
 }  // namespace sheaf::cpu

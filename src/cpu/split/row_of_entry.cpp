@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cpu/split/variants.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/split.hpp"
 
@@ -9,8 +10,8 @@ namespace {
 using primitives::row_of_entry_buffers;
 using primitives::row_of_entry_problem;
 
-plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cpu) return plan::rejected("works on host memory");
+plan::planned plan_rows(const row_of_entry_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   const std::uint64_t streamed = (p.rows + 1) * sizeof(std::uint64_t) + p.entries * bytes(p.index);
   plan::planned plan;
   plan.add("latency", m.launch_seconds + m.step_seconds);
@@ -34,7 +35,8 @@ void fill_part(const row_of_entry_problem& p, const row_of_entry_buffers& b, std
 
 // Load-balancing search: each thread writes an equal part of the entries, however long the rows are. No long row keeps
 // one thread busy, and no thread writes outside its part.
-void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
+void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b,
+              std::byte*) {
   const auto threads = static_cast<std::uint64_t>(ctx.threads());
   const std::uint64_t parts = parts_worth(p.rows * sizeof(std::uint64_t) + p.entries * bytes(p.index), threads);
   for_each_part(parts, [&](std::uint64_t part) {
@@ -51,6 +53,7 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", plan_rows, run_rows};
+constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", backend_kind::cpu, plan_rows,
+                                                              run_rows};
 
 }  // namespace sheaf::cpu

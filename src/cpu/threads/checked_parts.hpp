@@ -23,8 +23,8 @@ struct first_bad {
 
 /// The error report for index[position], with the index's value as the caller's type has it.
 inline core::index_report report_of(index_span index, std::uint64_t position, std::uint64_t call, std::uint64_t limit,
-                                    core::index_role role) {
-  core::index_report report{.call = call, .position = position, .limit = limit, .role = role};
+                                    const core::index_words& words) {
+  core::index_report report{.call = call, .position = position, .limit = limit, .words = &words};
   report.is_signed = index.type == index_type::i32 || index.type == index_type::i64;
   switch (index.type) {
     case index_type::u32: report.value = static_cast<const std::uint32_t*>(index.data)[position]; break;
@@ -41,7 +41,7 @@ inline core::index_report report_of(index_span index, std::uint64_t position, st
 /// call number.
 template <class Work>
 void for_each_checked_part(const context& ctx, const primitives::movement& m, std::uint64_t count, index_span index,
-                           core::index_role role, Work work) {
+                           const core::index_words& words, Work work) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const std::uint64_t worth = (2 * m.sequential_bytes() + m.index_bytes()) / bytes_per_thread;
@@ -61,7 +61,7 @@ void for_each_checked_part(const context& ctx, const primitives::movement& m, st
     }
     first.position = position;
   }
-  if (first.found()) state.keep_first(report_of(index, first.position, call, m.indexed_count, role));
+  if (first.found()) state.keep_first(report_of(index, first.position, call, m.indexed_count, words));
 }
 
 }  // namespace sheaf::cpu

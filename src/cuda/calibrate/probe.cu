@@ -8,9 +8,10 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
+#include "core/backends.hpp"
 #include "cuda/calibrate/kernels.cuh"
 #include "cuda/device/launch.cuh"
-#include "primitives/gather.hpp"
+#include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -205,7 +206,7 @@ class cuda_probe final : public plan::probe {
   void gather_one_record(const_records table, index_span index, records out) const {
     primitives::require_fit("gather", ctx_, out, "out", index, table, "table", /*writes_sequential=*/true);
     const primitives::gather_problem problem = primitives::describe_gather(ctx_, table, index, out);
-    gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out});
+    gather_direct.run(ctx_, problem, gather_direct.plan(problem, ctx_.profile()), {table, index, out}, nullptr);
   }
 
   // The blocks that the device runs at once.

@@ -27,7 +27,7 @@ __device__ __noinline__ void report_bad_index(const index_guard& guard, std::uin
                       ? static_cast<std::uint64_t>(index)
                       : static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(index)));
     first.limit = guard.records;
-    *reinterpret_cast<volatile std::uint32_t*>(&guard.slot->first.role) = static_cast<std::uint32_t>(guard.role);
+    first.words = guard.words;
     first.is_signed = guard.is_signed;
     first.position = position;
     __threadfence();

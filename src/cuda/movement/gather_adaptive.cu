@@ -2,6 +2,7 @@
 
 #include "cuda/movement/adaptive.cuh"
 #include "cuda/movement/pass_plan.hpp"
+#include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -16,8 +17,8 @@ constexpr std::uint64_t widest_record = 4;
 
 // Priced as the passes that a random list takes, and a tenth more for what sampling may cost any list, because a
 // smaller gain is not worth it. A list in order costs about as much as with cuda.direct.
-plan::planned plan_adaptive(const gather_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_adaptive(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = adaptive_rejection(p, widest_record)) return plan::rejected(reason);
   plan::planned plan = plan_passes(p, m, plan::he2007::operation::gather, [&](std::uint64_t passes) {
     return to_plan(multipass_gather_cost(p, m, passes), m, false);
@@ -25,18 +26,19 @@ plan::planned plan_adaptive(const gather_problem& p, const machine& m) {
   plan.add("sampling", 0.1 * plan.seconds);
   primitives::movement in_order = p;
   in_order.pattern = access_pattern::sequential();
-  const bool is_short = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order_seconds;
+  const bool is_short = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order_steps * m.step_seconds;
   plan.by_name_only = is_short || p.record_bytes < narrowest_record || p.pattern.shape != access_pattern::kind::unknown;
   return plan;
 }
 
 // Items and steps are those of cuda.direct. Rounds are enough that reading the verdict costs a list in order little.
-void run_adaptive(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+void run_adaptive(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
+                  std::byte*) {
   constexpr const char* operation = "cuda.adaptive";
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, b.table.data, b.out.data, b.index, guard);
-  const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
+  const std::uint32_t passes = plan.decided.get<primitives::multipass_decision>().passes;
   switch (p.record_bytes) {
     case 1: return launch_adaptive<direction::gather, std::uint8_t, 4, 256>(ctx, operation, p, 4, passes, a);
     case 2: return launch_adaptive<direction::gather, std::uint16_t, 4, 256>(ctx, operation, p, 4, passes, a);
@@ -46,6 +48,7 @@ void run_adaptive(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_adaptive{"cuda.adaptive", plan_adaptive, run_adaptive};
+constinit const primitives::gather_variant gather_adaptive{"cuda.adaptive", backend_kind::cuda, plan_adaptive,
+                                                           run_adaptive};
 
 }  // namespace sheaf::cuda

@@ -3,6 +3,7 @@
 #include "cuda/movement/direct_if_ordered.cuh"
 #include "cuda/movement/gather_schedule.hpp"
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/variants.hpp"
 #include "primitives/gather.hpp"
 
 // The bucketed gather: builds a gather schedule in scratch and applies it once. If the list's order is unknown,
@@ -13,10 +14,16 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
-plan::planned plan_bucketed(const gather_problem& p, const machine& m) {
+// A list in order that takes fewer steps of the profile than this would lose some per cent to the order sample.
+constexpr double least_in_order_steps = 128;
+
+plan::planned plan_bucketed(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = schedule_rejection(p)) return plan::rejected(reason);
   plan::planned plan;
-  plan.scratch_bytes = layout_of_schedule(p, bucket_storage::fixed_capacity).end;
+  const schedule_layout layout = layout_of_schedule(p, bucket_storage::fixed_capacity);
+  plan.decided.set(layout);
+  plan.scratch_bytes = layout.end;
   // Kernels run one after another, and the few blocks of a short list wait for memory.
   plan.add("latency", m.launch_seconds + 17 * m.step_seconds);
   plan.add("schedule", build_seconds(p, m));
@@ -25,8 +32,7 @@ plan::planned plan_bucketed(const gather_problem& p, const machine& m) {
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
-    constexpr double least_in_order = 180e-6;
-    plan.by_name_only = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order;
+    plan.by_name_only = to_plan(gather_cost(in_order, m), m, false).seconds < least_in_order_steps * m.step_seconds;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }
@@ -41,13 +47,12 @@ std::uint64_t blocks_for(const context& ctx, std::uint64_t tiles, bool asks_for_
   return std::max<std::uint64_t>(1, std::min(tiles, asks_for_verdict ? resident_blocks : most));
 }
 
-void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+void run_bucketed(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
+                  std::byte* scratch) {
   constexpr const char* operation = "cuda.bucketed";
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  auto* const scratch = memory.as<std::byte>();
-  const schedule_layout l = layout_of_schedule(p, bucket_storage::fixed_capacity);
+  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
+  const auto l = plan.decided.get<schedule_layout>();
   auto* const tile_counters = reinterpret_cast<std::uint32_t*>(scratch + l.tile_counters);
   direct_attempt attempt;
   if (p.pattern.shape == access_pattern::kind::unknown) {
@@ -103,6 +108,7 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_bucketed{"cuda.bucketed", plan_bucketed, run_bucketed};
+constinit const primitives::gather_variant gather_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
+                                                           run_bucketed};
 
 }  // namespace sheaf::cuda

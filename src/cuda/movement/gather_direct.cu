@@ -1,6 +1,7 @@
 #include "primitives/gather.hpp"
 
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/variants.hpp"
 #include "cuda/movement/word_copy.cuh"
 
 // Direct gather: one random access for each record of one word, with several in flight for each thread.
@@ -10,25 +11,30 @@ namespace {
 using primitives::gather_buffers;
 using primitives::gather_problem;
 
-constexpr std::size_t cache_sized = 0;  // plan_direct's parameter: the table is about as large as L2
+// What plan decides for run.
+struct direct_decision {
+  bool is_cache_sized;  ///< the table is about as large as L2
+};
 
-plan::planned plan_direct(const gather_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_direct(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   plan::planned plan = to_plan(gather_cost(p, m), m, false);
-  plan.parameters[cache_sized] = p.indexed_bytes() > m.cache_bytes * 3 / 4 && p.indexed_bytes() < m.cache_bytes * 3 / 2;
+  plan.decided.set(
+      direct_decision{p.indexed_bytes() > m.cache_bytes * 3 / 4 && p.indexed_bytes() < m.cache_bytes * 3 / 2});
   return plan;
 }
 
-void run_direct(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b) {
+void run_direct(const context& ctx, const gather_problem& p, const plan::planned& plan, const gather_buffers& b,
+                std::byte*) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
   launch_words<direction::gather>(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard),
-                                  plan.parameters[cache_sized] != 0);
+                                  plan.decided.get<direct_decision>().is_cache_sized);
 }
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_direct{"cuda.direct", plan_direct, run_direct};
+constinit const primitives::gather_variant gather_direct{"cuda.direct", backend_kind::cuda, plan_direct, run_direct};
 
 }  // namespace sheaf::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cuda/block/tile_scheduler.cuh"
+#include "cuda/device/speeds.hpp"
 #include "cuda/movement/word_copy.cuh"
 #include "plan/variant.hpp"
 
@@ -45,7 +46,6 @@ schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage
 }
 
 const char* schedule_rejection(const primitives::movement& p) {
-  if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (const char* reason = words_rejection(p)) return reason;
   if (p.count >= ~std::uint32_t{0} - bucketing_tile) return "counts pass 32 bits";
   if (layout_of_schedule(p, bucket_storage::fixed_capacity).shift > 32) return "buckets hold more than 2^32 records";
@@ -56,31 +56,38 @@ namespace {
 
 /// Seconds of a kernel that streams `bytes` at a share of copy bandwidth and ranks or reorders `count` records
 /// meanwhile.
-double stream_seconds(double bytes, double bandwidth_share, double count, double per_second, const machine& m) {
+double stream_seconds(double bytes, double bandwidth_share, double count, double ranked, const machine& m) {
   plan::planned stream;
   stream.add_overlapped(3, {{"streamed", bytes / m.copy_bytes_per_second / bandwidth_share},
-                            {"ranked", count / (per_second * std::max(1.0, static_cast<double>(m.parallelism)))}});
+                            {"ranked", instruction_seconds(count, ranked, m)}});
   return stream.seconds;
 }
 
-/// Share of copy bandwidth that build_schedule reaches, and records that it takes per second and multiprocessor.
-constexpr double build_share = 0.60;
-constexpr double build_per_second = 2.0e9;
-/// Share of copy bandwidth that collect_tiles reaches, and records that it takes per second and multiprocessor.
-constexpr double collect_share = 0.68;
-constexpr double collect_per_second = 2.0e9;
-/// Time of a random read from a bucket while other data stream through L2, over the profile's, which has L2 to itself.
-constexpr double shared_l2_slowdown = 1.2;
-/// Least footprint of random reads: the blocks of a multiprocessor read from all of L2, however small a bucket is.
-constexpr std::uint64_t least_bucket_bytes = 1 << 20;
-/// Slowdown of 16-byte words, whose tiles leave a multiprocessor one block.
-constexpr double single_block_slowdown = 1.35;
+struct schedule_tuning {
+  /// Share of copy bandwidth that build_schedule reaches, and records that it ranks in the time in which the L2 cache
+  /// moves a byte.
+  double build_share = 0.60;
+  double build_ranked = 0.0304;
+  /// Share of copy bandwidth that collect_tiles reaches, and records that it reorders in the time in which the L2 cache
+  /// moves a byte.
+  double collect_share = 0.68;
+  double collect_ranked = 0.0304;
+  /// Time of a random read from a bucket while other data stream through L2, over the profile's, which has L2 to
+  /// itself.
+  double shared_l2_slowdown = 1.2;
+  /// Least footprint of random reads: the blocks of a multiprocessor read from all of L2, however small a bucket is.
+  std::uint64_t least_bucket_bytes = 1 << 20;
+  /// Slowdown of 16-byte words, whose tiles leave a multiprocessor one block.
+  double single_block_slowdown = 1.35;
+};
+constexpr schedule_tuning tuning;
 
 }  // namespace
 
 double build_seconds(const primitives::movement& p, const machine& m) {
   const auto count = static_cast<double>(p.count);
-  return stream_seconds(count * (static_cast<double>(bytes(p.index)) + 4 + 2), build_share, count, build_per_second, m);
+  return stream_seconds(count * (static_cast<double>(bytes(p.index)) + 4 + 2), tuning.build_share, count,
+                        tuning.build_ranked, m);
 }
 
 double apply_seconds(const primitives::movement& p, const machine& m) {
@@ -90,11 +97,12 @@ double apply_seconds(const primitives::movement& p, const machine& m) {
   plan::planned reading;
   reading.add_overlapped(
       3, {{"buckets", (count * (4 + width) + static_cast<double>(p.indexed_bytes())) / m.copy_bytes_per_second},
-          {"random read",
-           shared_l2_slowdown * m.random_reads(p.count, p.record_bytes,
-                                               std::max(least_bucket_bytes, p.indexed_stride_bytes << l.shift))}});
-  const double collecting = stream_seconds(count * (2 * width + 2), collect_share, count, collect_per_second, m);
-  return (reading.seconds + collecting) * (p.record_bytes == 16 ? single_block_slowdown : 1.0);
+          {"random read", tuning.shared_l2_slowdown *
+                              m.random_reads(p.count, p.record_bytes,
+                                             std::max(tuning.least_bucket_bytes, p.indexed_stride_bytes << l.shift))}});
+  const double collecting =
+      stream_seconds(count * (2 * width + 2), tuning.collect_share, count, tuning.collect_ranked, m);
+  return (reading.seconds + collecting) * (p.record_bytes == 16 ? tuning.single_block_slowdown : 1.0);
 }
 
 }  // namespace sheaf::cuda

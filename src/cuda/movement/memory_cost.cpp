@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda/device/speeds.hpp"
 #include "plan/he2007.hpp"
 #include "primitives/multipass.hpp"
 
@@ -14,10 +15,10 @@ using kind = access_pattern::kind;
 
 constexpr double line_bytes = 128;
 constexpr double warp_threads = 32;
-/// Words that one multiprocessor moves per second: 2.5 every clock of 1.98 GHz.
-constexpr double words_per_second = 4.9e9;
-/// Records that one multiprocessor moves per second with one in flight for each thread: 0.85 every clock.
-constexpr double single_records_per_second = 1.7e9;
+/// Words that the multiprocessors move in the time in which the L2 cache moves a byte: 2.5 every clock of each.
+constexpr double words_issued = 0.0744;
+/// Records that they move in that time with one in flight for each thread: 0.85 every clock of each.
+constexpr double single_records_issued = 0.0258;
 constexpr std::uint64_t in_l1 = 32 << 10;                    ///< a footprint that L1 holds
 constexpr std::uint64_t in_l2 = 4 << 20;                     ///< a footprint that L2 holds with ease
 constexpr std::uint64_t in_memory = std::uint64_t{1} << 36;  ///< a footprint far past every cache
@@ -320,10 +321,10 @@ memory_cost uncoalesced_cost(memory_cost cost, const primitives::movement& p, co
   return cost;
 }
 
-double issue_seconds(double words, const machine& m) { return words / (words_per_second * m.parallelism); }
+double issue_seconds(double words, const machine& m) { return instruction_seconds(words, words_issued, m); }
 
 double single_issue_seconds(double records, const machine& m) {
-  return records / (single_records_per_second * m.parallelism);
+  return instruction_seconds(records, single_records_issued, m);
 }
 
 plan::planned to_plan(const memory_cost& cost, const machine& m, bool writes) {

@@ -178,7 +178,7 @@ void launch_multipass(const context& ctx, const primitives::movement& p, const p
     using word_type = decltype(word);
     if (words_rejection(p) != nullptr) {
       const tile_shape tile = shape_of(p, static_cast<std::uint32_t>(state_of(ctx).multiprocessors()),
-                                       primitives::rounds_of(plan, primitives::multipass_passes));
+                                       plan.decided.get<primitives::multipass_decision>().passes);
       const pass_schedule s = schedule_of(ctx, p, plan, tile.records);
       launch(ctx, "cuda.multipass", move_records_in_passes<Direction, word_type>, blocks_of(s), arguments, s, tile);
       return;

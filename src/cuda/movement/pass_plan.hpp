@@ -6,8 +6,9 @@
 
 namespace sheaf::cuda {
 
-/// A list in order that takes less than this would lose more than some per cent to the order sample.
-constexpr double least_in_order_seconds = 40e-6;
+/// A list in order that takes fewer steps of the profile than this would lose more than some per cent to the order
+/// sample.
+constexpr double least_in_order_steps = 28.4;
 
 /// The plan of a multi-pass variant, with the number of passes that `plan_of` prices lowest. The 2007 model's number of
 /// passes is one of the candidates. By itself that model would choose too few: it gives a region the whole cache of 60
@@ -31,8 +32,7 @@ plan::planned plan_passes(const primitives::movement& p, const machine& m, plan:
   }
   // One pass does the work of cuda.direct or cuda.collective, and filters besides.
   if (passes == 1) plan.add("filtering", 0.05 * plan.seconds);
-  plan.parameters[primitives::multipass_passes] = passes;
-  plan.parameters[primitives::multipass_segments] = 1;
+  plan.decided.set(primitives::multipass_decision{.passes = static_cast<std::uint32_t>(passes)});
   // One pass has no gain over cuda.direct, and a list that turns out to be in order would pay for each further pass. In
   // both cases the variant runs by name only.
   plan.by_name_only = passes == 1 || p.pattern.shape == access_pattern::kind::unknown;

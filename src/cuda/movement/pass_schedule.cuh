@@ -68,8 +68,7 @@ inline std::uint64_t total_tiles(std::uint64_t passes, std::uint64_t segments, s
 /// The schedule for a plan's passes and segments with tiles of `tile_records` records.
 inline pass_schedule schedule_of(const context& ctx, const primitives::movement& p, const plan::planned& plan,
                                  std::uint64_t tile_records) {
-  const std::uint32_t passes = primitives::rounds_of(plan, primitives::multipass_passes);
-  const std::uint32_t segments = primitives::rounds_of(plan, primitives::multipass_segments);
+  const auto [passes, segments] = plan.decided.get<primitives::multipass_decision>();
   const primitives::equal_parts index_segments(p.count, segments);
   const std::uint64_t tiles = ceil_div(index_segments.count(0), tile_records);
   const std::uint64_t cache_half = ctx.profile().cache_bytes / 2;  // the other half is left to the region

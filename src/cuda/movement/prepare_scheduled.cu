@@ -7,7 +7,9 @@
 #include "cuda/movement/gather_schedule.cuh"
 #include "cuda/movement/gather_schedule.hpp"
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/variants.hpp"
 #include "cuda/movement/word_copy.cuh"
+#include "plan/choose.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
 
@@ -42,18 +44,55 @@ const char* rejection(const prepare_problem& p) {
   return nullptr;
 }
 
-plan::planned plan_scheduled(const prepare_problem& p, const machine& m) {
+/// The scatter that inverts the list of a prepared scatter: of record numbers, with the caller's list.
+primitives::scatter_problem inverting_problem(const prepare_problem& p) {
+  primitives::scatter_problem s{p, p.duplicates};
+  s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
+  s.pattern = access_pattern::random();
+  return s;
+}
+
+/// What plan decides for run beside the prepare_decision.
+struct scheduled_calls {
+  schedule_layout layout;
+  plan::choice<primitives::scatter_variant> inverting;  ///< of a scatter; without a variant for a gather
+  std::uint64_t lists_bytes = 0;                        ///< bytes of inverse and record numbers in the scratch
+};
+
+/// Chooses the scatter that inverts the list as a caller's is chosen, but only among the variants that suit a random
+/// list.
+plan::choice<primitives::scatter_variant> choose_inverting(const prepare_problem& p, const plan::scope& in) {
+  const primitives::scatter_problem s = inverting_problem(p);
+  plan::choice<primitives::scatter_variant> best;
+  for (const auto* v : {&scatter_direct, &scatter_bucketed, &scatter_last_writer}) {
+    if ((p.duplicates == duplicates::last) != (v == &scatter_last_writer)) continue;
+    plan::planned plan = v->plan(s, in);
+    if (!plan.applicable() || plan.scratch_bytes > in.scratch_limit) continue;
+    if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {v, std::move(plan)};
+  }
+  return best;
+}
+
+plan::planned plan_scheduled(const prepare_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = rejection(p)) return plan::rejected(reason);
   const movement g = gather_of(p);
   const double run_seconds = m.launch_seconds + m.step_seconds + apply_seconds(g, m);
   plan::planned plan;
   const double reading_list = static_cast<double>(g.index_bytes()) / m.copy_bytes_per_second;
   plan.add("schedule", 4 * m.launch_seconds + reading_list + build_seconds(g, m));
+  const auto calls = std::make_shared<scheduled_calls>();
+  calls->layout = layout_of_schedule(g, bucket_storage::contiguous);
   if (p.direction == prepared_direction::scatter) {
-    plan.add("inverse", m.random_writes(p.count, 4, p.indexed_count * 4) + 2 * reading_list);
+    calls->lists_bytes = ceil_div((p.count + p.indexed_count) * sizeof(std::uint32_t), 256) * 256;
+    calls->inverting = choose_inverting(p, plan::inner_scope(scope, calls->lists_bytes));
+    if (calls->inverting.variant == nullptr) return plan::rejected("no scatter can invert the list");
+    plan.add("inverse", calls->inverting.plan.seconds + 2 * reading_list);
+    plan.scratch_bytes = calls->lists_bytes + calls->inverting.plan.scratch_bytes;
   }
   plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.parameters[primitives::run_nanoseconds] = static_cast<std::uint64_t>(run_seconds * 1e9);
+  plan.decided.set(primitives::prepare_decision{.run_seconds = run_seconds, .kept_bytes = calls->layout.bucket_words});
+  plan.inner_calls = calls;
   plan.by_name_only = !is_scattered(p.pattern);
   return plan;
 }
@@ -66,26 +105,28 @@ __global__ void __launch_bounds__(block_threads) number_records(std::uint32_t* s
 
 class scheduled_movement final : public prepared_movement {
  public:
-  scheduled_movement(const context& ctx, const prepare_problem& p, index_span index)
+  scheduled_movement(const context& ctx, const prepare_problem& p, const scheduled_calls& calls, index_span index,
+                     std::byte* scratch)
       : gather_(gather_of(p)),
         scatters_(p.direction == prepared_direction::scatter),
-        layout_(layout_of_schedule(gather_, bucket_storage::contiguous)),
+        layout_(calls.layout),
         memory_(ctx, std::max<std::uint64_t>(1, layout_.bucket_words)) {
     if (!scatters_) {
-      build(ctx, index, state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count));
+      build(ctx, index, state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count));
     } else if (gather_.count > 0) {
-      build_inverse(ctx, p, index);
+      build_inverse(ctx, p, calls, index, scratch);
     }
   }
 
   void run(const context& ctx, const_records from, records to) override {
     const device_scope scope(ctx.device());
     const core::scratch memory(ctx.state(), std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
+    if (!memory.is_taken()) memory.throw_not_taken(scatters_ ? "prepared_scatter" : "prepared_gather");
     const gather_schedule s = schedule();
     with_word(gather_.word_bytes, [&](auto value) {
       using word = decltype(value);
       constexpr int items = sizeof(word) == 16 ? 4 : 8;
-      word* const bucket_words = memory.as<word>();
+      word* const bucket_words = reinterpret_cast<word*>(memory.data());
       const auto tiles_per_bucket =
           static_cast<std::uint32_t>(ceil_div(longest_list_, std::uint64_t{block_threads} * items));
       if (tiles_per_bucket > 0) {
@@ -121,35 +162,18 @@ class scheduled_movement final : public prepared_movement {
             .shift = layout_.shift};
   }
 
-  void build_inverse(const context& ctx, const prepare_problem& p, index_span index) {
-    const core::scratch lists(ctx.state(), (p.count + p.indexed_count) * sizeof(std::uint32_t));
-    auto* const inverse = lists.as<std::uint32_t>();
+  void build_inverse(const context& ctx, const prepare_problem& p, const scheduled_calls& calls, index_span index,
+                     std::byte* scratch) {
+    auto* const inverse = reinterpret_cast<std::uint32_t*>(scratch);
     std::uint32_t* const numbers = inverse + p.indexed_count;
     require(cudaMemsetAsync(inverse, 0xff, p.indexed_count * sizeof(std::uint32_t), ctx.stream()), operation);
     launch(ctx, operation, number_records, ceil_div(p.count, block_threads), numbers, p.count);
-    invert(ctx, p, index, numbers, inverse);  // reports bad indices
+    const auto& [inverting, plan] = calls.inverting;  // it reports bad indices
+    inverting->run(ctx, inverting_problem(p), plan,
+                   {const_records(numbers, p.count, sizeof(std::uint32_t)), index,
+                    records(inverse, p.indexed_count, sizeof(std::uint32_t))},
+                   scratch + calls.lists_bytes);
     build(ctx, {inverse, p.indexed_count, index_type::u32}, index_guard{});
-  }
-
-  // Chooses the scatter as a caller's is chosen, but only among the variants that suit a random list.
-  static void invert(const context& ctx, const prepare_problem& p, index_span index, const std::uint32_t* numbers,
-                     std::uint32_t* inverse) {
-    primitives::scatter_problem s{p, p.duplicates};
-    s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
-    s.pattern = access_pattern::random();
-    const primitives::scatter_variant* best = nullptr;
-    plan::planned best_plan;
-    for (const auto* v : {&scatter_direct, &scatter_bucketed, &scatter_last_writer}) {
-      if ((p.duplicates == duplicates::last) != (v == &scatter_last_writer)) continue;
-      const plan::planned plan = v->plan(s, ctx.profile());
-      if (plan.applicable() && (best == nullptr || plan.seconds < best_plan.seconds)) {
-        best = v;
-        best_plan = plan;
-      }
-    }
-    best->run(ctx, s, best_plan,
-              {const_records(numbers, p.count, sizeof(std::uint32_t)), index,
-               records(inverse, p.indexed_count, sizeof(std::uint32_t))});
   }
 
   void build(const context& ctx, index_span index, const index_guard& guard) {
@@ -187,13 +211,15 @@ class scheduled_movement final : public prepared_movement {
   std::uint64_t longest_list_ = 0;
 };
 
-void run_scheduled(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b) {
+void run_scheduled(const context& ctx, const prepare_problem& p, const plan::planned& plan, const prepare_buffers& b,
+                   std::byte* scratch) {
   const device_scope scope(ctx.device());
-  *b.made = std::make_shared<scheduled_movement>(ctx, p, b.index);
+  *b.made = std::make_shared<scheduled_movement>(ctx, p, plan.inner<scheduled_calls>(), b.index, scratch);
 }
 
 }  // namespace
 
-constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", plan_scheduled, run_scheduled};
+constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda, plan_scheduled,
+                                                              run_scheduled};
 
 }  // namespace sheaf::cuda

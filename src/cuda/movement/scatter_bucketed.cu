@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "cuda/device/speeds.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/scatter_bucketed.cuh"
+#include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"
 
 // Propagation blocking for a random scatter, in three streams over memory. The first pass sends records with their
@@ -62,6 +64,12 @@ struct scratch_layout {
   std::uint64_t end;
 };
 
+/// What plan decides for run.
+struct bucketed_decision {
+  bucketing cut;
+  scratch_layout layout;
+};
+
 scratch_layout layout_of(const scatter_problem& p, const bucketing& c) {
   scratch_layout l{};
   const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
@@ -84,7 +92,6 @@ scratch_layout layout_of(const scatter_problem& p, const bucketing& c) {
 }
 
 const char* bucketed_rejection(const scatter_problem& p) {
-  if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.duplicates == duplicates::last) return "any writer may win";
   if (const char* reason = words_rejection(p)) return reason;
   const bucketing c = bucketing_of(p);
@@ -98,16 +105,25 @@ const char* bucketed_rejection(const scatter_problem& p) {
   return nullptr;
 }
 
-/// Share of copy bandwidth that a bucketing pass reaches, and records that it takes per second and multiprocessor,
-/// which limits narrow words.
-constexpr double pass_share = 0.67;
-constexpr double wide_pass_share = 0.78;  // for 16-byte words
-constexpr double pass_per_second = 2.2e9;
-/// Share of copy bandwidth that write_fine_buckets reaches, and records that it takes per second and multiprocessor.
-constexpr double write_share = 0.90;
-constexpr double write_per_second = 3.5e9;
+struct bucketed_tuning {
+  /// Share of copy bandwidth that a bucketing pass reaches, and records that it ranks in the time in which the L2 cache
+  /// moves a byte, which limits narrow words.
+  double pass_share = 0.67;
+  double wide_pass_share = 0.78;  ///< for 16-byte words
+  double pass_ranked = 0.0334;
+  /// Share of copy bandwidth that write_fine_buckets reaches, and records that it writes in the time in which the L2
+  /// cache moves a byte.
+  double write_share = 0.90;
+  double write_ranked = 0.0531;
+  /// Steps of the profile that a block of an empty bucket takes.
+  double empty_bucket_steps = 0.000711;
+  /// A list in order that takes fewer steps than this would lose some per cent to the order sample.
+  double least_in_order_steps = 128;
+};
+constexpr bucketed_tuning tuning;
 
-plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
+plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = bucketed_rejection(p)) return plan::rejected(reason);
   const bucketing c = bucketing_of(p);
   const auto count = static_cast<double>(p.count);
@@ -116,32 +132,34 @@ plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
   const double bus = m.copy_bytes_per_second;
   const double in = count * (static_cast<double>(p.sequential_stride_bytes) + index);
   plan::planned plan;
-  plan.scratch_bytes = layout_of(p, c).end;
+  const bucketed_decision decided{c, layout_of(p, c)};
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.end;
   // Kernels run one after another, and the few blocks of a short list wait for memory.
   plan.add("latency", m.launch_seconds + (6 + 2 * c.passes) * m.step_seconds);
-  const auto stream = [&](const char* name, double bytes, double share, double per_second) {
+  const auto stream = [&](const char* name, double bytes, double share, double ranked) {
     plan::planned stream_plan;
     stream_plan.add_overlapped(3,
-                               {{"streamed", bytes / bus / share}, {"ranked", count / (per_second * m.parallelism)}});
+                               {{"streamed", bytes / bus / share}, {"ranked", instruction_seconds(count, ranked, m)}});
     plan.add(name, stream_plan.seconds);
   };
-  const double share = p.record_bytes == 16 ? wide_pass_share : pass_share;
+  const double share = p.record_bytes == 16 ? tuning.wide_pass_share : tuning.pass_share;
   if (c.passes == 2) {
-    stream("coarse buckets", in + count * (width + 4), share, pass_per_second);
-    stream("fine buckets", count * (2 * width + 4 + 2), share, pass_per_second);
+    stream("coarse buckets", in + count * (width + 4), share, tuning.pass_ranked);
+    stream("fine buckets", count * (2 * width + 4 + 2), share, tuning.pass_ranked);
   } else {
-    stream("fine buckets", in + count * (width + 2), share, pass_per_second);
+    stream("fine buckets", in + count * (width + 2), share, tuning.pass_ranked);
   }
   stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width,
-         write_share, write_per_second);
-  plan.add("empty buckets", static_cast<double>(c.fine_buckets) * 1e-9);
+         tuning.write_share, tuning.write_ranked);
+  plan.add("empty buckets", static_cast<double>(c.fine_buckets) * tuning.empty_bucket_steps * m.step_seconds);
   if (p.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that end at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
-    constexpr double least_in_order = 180e-6;
-    plan.by_name_only = to_plan(scatter_cost(in_order, m), m, true).seconds < least_in_order;
+    plan.by_name_only =
+        to_plan(scatter_cost(in_order, m), m, true).seconds < tuning.least_in_order_steps * m.step_seconds;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }
@@ -151,13 +169,14 @@ plan::planned plan_bucketed(const scatter_problem& p, const machine& m) {
 template <class Word>
 class bucketed_scatter {
  public:
-  bucketed_scatter(const context& ctx, const scatter_problem& p, const scatter_buffers& b, std::byte* scratch)
-      : ctx_(ctx), p_(p), b_(b), bucketing_(bucketing_of(p)), layout_(layout_of(p, bucketing_)), scratch_(scratch) {}
+  bucketed_scatter(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
+                   const bucketed_decision& decided, std::byte* scratch)
+      : ctx_(ctx), p_(p), b_(b), bucketing_(decided.cut), layout_(decided.layout), scratch_(scratch) {}
 
   void run() {
     index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
     if (p_.bounds == bounds::check) {
-      guard = state_of(ctx_).guard(core::index_role::scatter_index, p_.index, p_.indexed_count);
+      guard = state_of(ctx_).guard(primitives::scatter_words, p_.index, p_.indexed_count);
     }
     if (p_.pattern.shape == access_pattern::kind::unknown) {
       auto* const tile_counters = array<std::uint32_t>(layout_.tile_counters);
@@ -283,15 +302,16 @@ class bucketed_scatter {
   std::uint32_t used_counters_ = 0;
 };
 
-void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b) {
+void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
+                  std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  with_word(p.word_bytes,
-            [&](auto word) { bucketed_scatter<decltype(word)>(ctx, p, b, memory.as<std::byte>()).run(); });
+  const auto decided = plan.decided.get<bucketed_decision>();
+  with_word(p.word_bytes, [&](auto word) { bucketed_scatter<decltype(word)>(ctx, p, b, decided, scratch).run(); });
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", plan_bucketed, run_bucketed};
+constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
+                                                             run_bucketed};
 
 }  // namespace sheaf::cuda

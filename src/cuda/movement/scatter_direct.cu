@@ -1,6 +1,7 @@
 #include "primitives/scatter.hpp"
 
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/variants.hpp"
 #include "cuda/movement/word_copy.cuh"
 
 // Direct scatter: one random access for each record of one word, with several in flight for each thread.
@@ -10,21 +11,22 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-plan::planned plan_direct(const scatter_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_direct(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   return to_plan(scatter_cost(p, m), m, true);
 }
 
-void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
+void run_direct(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
+                std::byte*) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   launch_words<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_direct{"cuda.direct", plan_direct, run_direct};
+constinit const primitives::scatter_variant scatter_direct{"cuda.direct", backend_kind::cuda, plan_direct, run_direct};
 
 }  // namespace sheaf::cuda

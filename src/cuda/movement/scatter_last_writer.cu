@@ -2,6 +2,7 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
+#include "cuda/movement/variants.hpp"
 
 // duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic
 // maximum over the positions that name it, in a winner table. The second moves only the winners, as cuda.collective
@@ -18,8 +19,8 @@ std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::ui
 // Whether the whole table is cleared. If the index is short, clearing the entries that it names is faster.
 bool clears_whole_table(const scatter_problem& p) { return p.indexed_count <= p.count * 8; }
 
-plan::planned plan_last_writer(const scatter_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_last_writer(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.scratch_bytes = p.indexed_count * winner_bytes(p);
   const std::uint64_t footprint = p.sequential_bytes() + 2 * p.index_bytes() + p.indexed_bytes() + plan.scratch_bytes;
@@ -63,26 +64,26 @@ void launch_find_last_writers(const context& ctx, const scatter_problem& p, cons
   launch(ctx, "cuda.last_writer", find_last_writers<Winner>, blocks, a, winner);
 }
 
-void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan,
-                     const scatter_buffers& b) {
+void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
+                     std::byte* scratch) {
   const device_scope scope(ctx.device());
-  const core::scratch winners(ctx.state(), plan.scratch_bytes);
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
   if (winner_bytes(p) == 4) {
-    auto* const winner = winners.as<std::uint32_t>();
+    auto* const winner = reinterpret_cast<std::uint32_t*>(scratch);
     launch_find_last_writers(ctx, p, finding_arguments, winner);
     launch_collective<direction::scatter>(ctx, p, moving_arguments, winner, nullptr);
   } else {
-    auto* const winner = winners.as<unsigned long long>();
+    auto* const winner = reinterpret_cast<unsigned long long*>(scratch);
     launch_find_last_writers(ctx, p, finding_arguments, winner);
-    launch_collective<direction::scatter>(ctx, p, moving_arguments, nullptr, winners.as<std::uint64_t>());
+    launch_collective<direction::scatter>(ctx, p, moving_arguments, nullptr, reinterpret_cast<std::uint64_t*>(scratch));
   }
 }
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_last_writer{"cuda.last_writer", plan_last_writer, run_last_writer};
+constinit const primitives::scatter_variant scatter_last_writer{"cuda.last_writer", backend_kind::cuda,
+                                                                plan_last_writer, run_last_writer};
 
 }  // namespace sheaf::cuda

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cuda/device/state.hpp"
+#include "cuda/papers/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/limbs.cuh"
 
@@ -69,8 +70,8 @@ __global__ void __launch_bounds__(tile_threads)
   for (std::uint32_t i = threadIdx.x; i < size; i += tile_threads) to[begin + i] = words[i];
 }
 
-plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_bitonic(const sort_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   const word_encoding encoding = encoding_of(p);
   if (!encoding.rows_are_words || encoding.payload != word_payload::none)
     return plan::rejected("sorts rows that are unsigned numbers of 4 to 16 bytes");
@@ -83,7 +84,7 @@ plan::planned plan_bitonic(const sort_problem& p, const machine& m) {
   const double bytes = 2 * count * static_cast<double>(p.rows.record_bytes);
   plan.add("steps in global memory", merges_in_memory * (merges_in_memory + 1) / 2 * bytes / m.copy_bytes_per_second);
   // A step inside a tile waits for a barrier, however few words there are.
-  constexpr double barrier_seconds = 0.7e-6;
+  const double barrier_seconds = 0.5 * m.step_seconds;
   const double first_merges = std::min(merges, merges_in_tile);
   const double steps_in_tile = first_merges * (first_merges + 1) / 2 + merges_in_memory * merges_in_tile;
   plan.add("steps in tiles",
@@ -107,7 +108,7 @@ void sort_words(const context& ctx, const char* operation, std::uint64_t count, 
   }
 }
 
-void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&, const sort_buffers& b) {
+void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&, const sort_buffers& b, std::byte*) {
   constexpr const char* operation = "cuda.bitonic";
   const device_scope scope(ctx.device());
   switch (p.rows.record_bytes) {
@@ -120,6 +121,6 @@ void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_bitonic{"cuda.bitonic", plan_bitonic, run_bitonic};
+constinit const primitives::sort_variant sort_bitonic{"cuda.bitonic", backend_kind::cuda, plan_bitonic, run_bitonic};
 
 }  // namespace sheaf::cuda

@@ -1,5 +1,6 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
+#include "cuda/papers/variants.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
 
@@ -49,33 +50,36 @@ memory_cost thread_per_record_cost(memory_cost cost, const movement& p, const ma
   return words_per_record(p) == 1 ? cost : uncoalesced_cost(cost, p, m);
 }
 
-plan::planned plan_gather(const gather_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_gather(const gather_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   return to_plan(thread_per_record_cost(gather_cost(p, m), p, m), m, false);
 }
 
-void run_gather(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b) {
+void run_gather(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
+                std::byte*) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::gather_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::gather_words, p.index, p.indexed_count);
   launch_thread_per_record<direction::gather>(ctx, p, arguments_of(p, b.table.data, b.out.data, b.index, guard));
 }
 
-plan::planned plan_scatter(const scatter_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_scatter(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
   return to_plan(thread_per_record_cost(scatter_cost(p, m), p, m), m, true);
 }
 
-void run_scatter(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b) {
+void run_scatter(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
+                 std::byte*) {
   const device_scope scope(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::scatter_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   launch_thread_per_record<direction::scatter>(ctx, p, arguments_of(p, b.in.data, b.out.data, b.index, guard));
 }
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_thread_per_record{"cuda.thread_per_record", plan_gather, run_gather};
-constinit const primitives::scatter_variant scatter_thread_per_record{"cuda.thread_per_record", plan_scatter,
-                                                                      run_scatter};
+constinit const primitives::gather_variant gather_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
+                                                                    plan_gather, run_gather};
+constinit const primitives::scatter_variant scatter_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
+                                                                      plan_scatter, run_scatter};
 
 }  // namespace sheaf::cuda

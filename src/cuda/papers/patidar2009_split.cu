@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "cuda/device/speeds.hpp"
+#include "cuda/papers/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "cuda/split/scan_kernels.cuh"
@@ -173,36 +175,39 @@ scratch_layout layout_of(const split_problem& p, bool two_steps) {
 }
 
 plan::planned plan_paper(const split_problem& p, const machine& m, bool two_steps) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
   if (p.product != split_product::records || p.has_separate_key() || p.word_bytes != 8 || p.record_bytes != 8 ||
       p.in_stride_bytes != 8 || p.out_stride_bytes != 8 || p.categories > bins) {
     return plan::rejected("splits 8-byte records side by side by up to 8 bits of their own");
   }
   if (segments_of(p) >= ~std::uint32_t{0}) return plan::rejected("takes 2^32 segments at most");
   // While lanes increment in turn, one lane of 32 works.
-  constexpr double turns_per_second = 1.2e9;  // of records, an H200's
+  constexpr double turns = 0.00138;  // records for a byte of the L2 cache
   plan::planned plan = stable_pass_cost(p, m);
-  plan.add("turns", static_cast<double>(p.count) / turns_per_second * 132 / std::max(1U, m.parallelism) / 10);
+  plan.add("turns", instruction_seconds(static_cast<double>(p.count), turns, m));
   if (two_steps) plan.add("local list", static_cast<double>(p.count) * 16 / m.copy_bytes_per_second);
-  plan.scratch_bytes = layout_of(p, two_steps).bytes;
+  const scratch_layout layout = layout_of(p, two_steps);
+  plan.decided.set(layout);
+  plan.scratch_bytes = layout.bytes;
   plan.by_name_only = true;
   return plan;
 }
 
-plan::planned plan_one_step(const split_problem& p, const machine& m) { return plan_paper(p, m, false); }
-plan::planned plan_two_step(const split_problem& p, const machine& m) { return plan_paper(p, m, true); }
+plan::planned plan_one_step(const split_problem& p, const plan::scope& scope) {
+  return plan_paper(p, scope.machine, false);
+}
+plan::planned plan_two_step(const split_problem& p, const plan::scope& scope) {
+  return plan_paper(p, scope.machine, true);
+}
 
 void run_paper(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
-               const split_buffers& b, bool two_steps) {
+               const split_buffers& b, std::byte* scratch, bool two_steps) {
   const device_scope current_device(ctx.device());
   if (p.count == 0) {
     if (b.offsets == nullptr) return;
     require(cudaMemsetAsync(b.offsets, 0, (p.categories + 1) * sizeof(std::uint64_t), ctx.stream()), operation);
     return;
   }
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  auto* const scratch = memory.as<std::byte>();
-  const scratch_layout l = layout_of(p, two_steps);
+  const auto l = plan.decided.get<scratch_layout>();
   auto* const total = reinterpret_cast<unsigned long long*>(scratch);
   auto* const bin_begin = reinterpret_cast<unsigned long long*>(scratch + l.bin_begin);
   auto* const run_begin = reinterpret_cast<std::uint64_t*>(scratch + l.run_begin);
@@ -230,16 +235,20 @@ void run_paper(const context& ctx, const char* operation, const split_problem& p
                 static_cast<const std::uint32_t*>(table), static_cast<const std::uint64_t*>(run_begin), segments, out);
 }
 
-void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
-  run_paper(ctx, "cuda.one_step", p, plan, b, false);
+void run_one_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                  std::byte* scratch) {
+  run_paper(ctx, "cuda.one_step", p, plan, b, scratch, false);
 }
-void run_two_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
-  run_paper(ctx, "cuda.two_step", p, plan, b, true);
+void run_two_step(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                  std::byte* scratch) {
+  run_paper(ctx, "cuda.two_step", p, plan, b, scratch, true);
 }
 
 }  // namespace
 
-constinit const primitives::split_variant split_one_step{"cuda.one_step", plan_one_step, run_one_step};
-constinit const primitives::split_variant split_two_step{"cuda.two_step", plan_two_step, run_two_step};
+constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_one_step,
+                                                         run_one_step};
+constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
+                                                         run_two_step};
 
 }  // namespace sheaf::cuda

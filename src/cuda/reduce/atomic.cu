@@ -3,6 +3,7 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
 #include "cuda/reduce/block_sums.cuh"
+#include "cuda/reduce/variants.hpp"
 #include "primitives/reduce_value.hpp"
 #include "primitives/with_value.hpp"
 
@@ -16,8 +17,8 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-plan::planned plan_atomic(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.order_matters() && p.order == reduction_order::deterministic) {
     return plan::rejected("adds floats in the order in which workers come");
   }
@@ -144,9 +145,9 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
-                const scatter_reduce_buffers& b) {
+                const scatter_reduce_buffers& b, std::byte*) {
   const device_scope current_device(ctx.device());
-  const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   // Signed sums have the bits of unsigned ones.
@@ -167,6 +168,7 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", plan_atomic, run_atomic};
+constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
+                                                                         run_atomic};
 
 }  // namespace sheaf::cuda

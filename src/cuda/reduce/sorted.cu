@@ -2,6 +2,7 @@
 
 #include "cuda/movement/record_copy.cuh"
 #include "cuda/reduce/segmented_sum.cuh"
+#include "cuda/reduce/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "primitives/scatter_reduce.hpp"
@@ -46,8 +47,8 @@ struct scratch_layout {
   }
 };
 
-plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.op != reduction::add) return plan::rejected("adds");
   if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
   primitives::split_problem split;
@@ -67,7 +68,9 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const machine& m) {
   const double bytes_per_slot = static_cast<double>(p.indexed_bytes()) / slots;
   const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(m.fetch_bytes));
   plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / m.copy_bytes_per_second);
-  plan.scratch_bytes = scratch_layout(p).bytes;
+  const scratch_layout layout(p);
+  plan.decided.set(layout);
+  plan.scratch_bytes = layout.bytes;
   return plan;
 }
 
@@ -87,9 +90,9 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class T>
-void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b, std::byte* scratch) {
+void run_as(const context& ctx, const scatter_reduce_problem& p, const scratch_layout& layout,
+            const scatter_reduce_buffers& b, std::byte* scratch) {
   constexpr const char* operation = "cuda.sorted";
-  const scratch_layout layout(p);
   const auto bad_slot = static_cast<std::uint32_t>(p.indexed_count);
   pair_passes passes = sort_passes(p);
   passes.values = static_cast<const std::byte*>(b.in.data);
@@ -100,10 +103,10 @@ void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_r
                  .bits = {0, 32},
                  .categories = p.indexed_count,
                  .may_be_bad = true,
-                 .role = core::index_role::slot_index,
+                 .words = &primitives::scatter_reduce_words,
                  .type = p.index};
   if (narrows_index(p)) {
-    const index_guard guard = state_of(ctx).guard(core::index_role::slot_index, p.index, p.indexed_count);
+    const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
     launch(ctx, operation, narrow_indices, ceil_div(p.count, block_threads * slots_per_thread),
            arguments_of(p, nullptr, nullptr, b.index, guard), bad_slot,
            reinterpret_cast<std::uint32_t*>(scratch + layout.slots));
@@ -117,20 +120,21 @@ void run_as(const context& ctx, const scatter_reduce_problem& p, const scatter_r
 }
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
-                const scatter_reduce_buffers& b) {
+                const scatter_reduce_buffers& b, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
+  const auto layout = plan.decided.get<scratch_layout>();
   switch (p.type) {
-    case value_type::f32: return run_as<float>(ctx, p, b, memory.as<std::byte>());
-    case value_type::f64: return run_as<double>(ctx, p, b, memory.as<std::byte>());
+    case value_type::f32: return run_as<float>(ctx, p, layout, b, scratch);
+    case value_type::f64: return run_as<double>(ctx, p, layout, b, scratch);
     case value_type::i32:
-    case value_type::u32: return run_as<std::uint32_t>(ctx, p, b, memory.as<std::byte>());
-    default: return run_as<std::uint64_t>(ctx, p, b, memory.as<std::byte>());
+    case value_type::u32: return run_as<std::uint32_t>(ctx, p, layout, b, scratch);
+    default: return run_as<std::uint64_t>(ctx, p, layout, b, scratch);
   }
 }
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", plan_sorted, run_sorted};
+constinit const primitives::scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
+                                                                         run_sorted};
 
 }  // namespace sheaf::cuda

@@ -3,10 +3,12 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
+#include "cuda/sort/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "primitives/category.hpp"
+#include "primitives/gathers_by_order.hpp"
 #include "primitives/sort.hpp"
 
 // cuda.lsd: LSD radix sort by stable passes of split (SplitSort, Patidar and Narayanan 2009, section 4). Rows that are
@@ -15,6 +17,7 @@
 namespace sheaf::cuda {
 namespace {
 
+using primitives::gathers_by_order;
 using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
@@ -116,6 +119,8 @@ struct row_number_layout {
     bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(p, round_bits)));
   }
 
+  index_type order_type() const { return row_number_bytes == 8 ? index_type::u64 : index_type::u32; }
+
   pair_passes passes_for(const sort_problem& p, std::uint32_t bits) const {
     pair_passes pass;
     pass.key_bits = bits;
@@ -125,8 +130,12 @@ struct row_number_layout {
   }
 };
 
-plan::planned plan_row_numbers(const sort_problem& p, const machine& m) {
+plan::planned plan_row_numbers(const sort_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   const row_number_layout layout(p);
+  plan::planned plan;
+  plan.decided.set(layout);
+  plan.scratch_bytes = layout.bytes;
   split_problem s;
   s.backend = backend_kind::cuda;
   s.product = split_product::gather_index;
@@ -135,7 +144,6 @@ plan::planned plan_row_numbers(const sort_problem& p, const machine& m) {
   s.record_bytes = s.out_stride_bytes = layout.row_number_bytes;
   s.word_bytes = layout.row_number_bytes;
   s.key_bytes = s.key_stride_bytes = sizeof(std::uint32_t);
-  plan::planned plan;
   plan.add("latency", m.launch_seconds + 5 * m.step_seconds);
   double passes = 0;
   double keys = 0;
@@ -148,21 +156,19 @@ plan::planned plan_row_numbers(const sort_problem& p, const machine& m) {
   plan.add("keys read", keys);
   plan.add("passes", passes);
   if (p.product == sort_product::records) {
-    double gathered =
-        p.writes_rows ? m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes) : 0;
-    for (std::uint32_t c = 0; c < p.column_count; ++c) {
-      const auto& column = p.columns[c];
-      gathered += m.random_reads(p.count, column.record_bytes, p.count * column.in_stride_bytes);
-    }
-    plan.add("gathered", gathered);
+    // The gathers begin when the key bits have had their use, and take their scratch there.
+    auto gathers = std::make_shared<gathers_by_order>(p, layout.order_type(), plan::inner_scope(scope, layout.keys));
+    plan.rejection = gathers->rejection();
+    plan.add("gathered", gathers->seconds());
+    plan.scratch_bytes = std::max(layout.bytes, layout.keys + gathers->scratch_bytes());
+    plan.inner_calls = std::move(gathers);
   }
-  plan.scratch_bytes = layout.bytes;
   return plan;
 }
 
-void run_row_numbers(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
-                     std::byte* scratch) {
-  const row_number_layout layout(p);
+void run_row_numbers(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
+                     const sort_buffers& b, std::byte* scratch) {
+  const auto layout = plan.decided.get<row_number_layout>();
   auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
   const std::byte* order = nullptr;
   for (std::uint32_t round = 0; round < layout.rounds; ++round) {
@@ -183,25 +189,23 @@ void run_row_numbers(const context& ctx, const char* operation, const sort_probl
     order = pass.out;
   }
   if (p.product == sort_product::gather_index) return;
-  gather_by_order(ctx, p, b, {order, p.count, layout.row_number_bytes == 8 ? index_type::u64 : index_type::u32});
+  plan.inner<gathers_by_order>().run(ctx, p, b, {order, p.count, layout.order_type()}, scratch + layout.keys);
 }
 
-plan::planned plan_lsd(const sort_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
-  return rows_are_own_keys(p) ? plan_words(p, m) : plan_row_numbers(p, m);
+plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {
+  return rows_are_own_keys(p) ? plan_words(p, scope.machine) : plan_row_numbers(p, scope);
 }
 
-void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
+void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+             std::byte* scratch) {
   constexpr const char* operation = "cuda.lsd";
   const device_scope scope(ctx.device());
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  auto* const scratch = memory.as<std::byte>();
   if (rows_are_own_keys(p)) return run_words(ctx, operation, p, b, scratch);
-  run_row_numbers(ctx, operation, p, b, scratch);
+  run_row_numbers(ctx, operation, p, plan, b, scratch);
 }
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_lsd{"cuda.lsd", plan_lsd, run_lsd};
+constinit const primitives::sort_variant sort_lsd{"cuda.lsd", backend_kind::cuda, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cuda

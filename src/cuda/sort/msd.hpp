@@ -1,13 +1,11 @@
 #pragma once
 
-#include <sheaf/machine_profile.hpp>
-
 #include "primitives/sort.hpp"
 
 namespace sheaf::cuda {
 
 /// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.msd to finish the groups in shared
 /// memory.
-plan::planned plan_msd(const primitives::sort_problem& p, const machine& m, double finish_slowdown);
+plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
 
 }  // namespace sheaf::cuda

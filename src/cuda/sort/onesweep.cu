@@ -3,6 +3,7 @@
 #include "cuda/sort/onesweep/run.hpp"
 #include "cuda/sort/run_words.hpp"
 #include "cuda/sort/scratch_layout.hpp"
+#include "cuda/sort/variants.hpp"
 #include "cuda/sort/word_costs.hpp"
 
 // cuda.onesweep: LSD radix sort of keys of 4 bytes in one kernel (Adinets and Merrill 2022). Here are its plan and its
@@ -14,39 +15,45 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
 
-constexpr word_cost histogram_cost{0, 0.2e-12};
-constexpr word_cost pass_cost{3.2e-12, 0.55e-12};
-constexpr double histogram_latency = 6e-6;
-constexpr latency_cost pass_latency{11e-6, 12.5e-6};
-constexpr double short_tile_pass_latency = 9e-6;  ///< a pass with values of 16 bytes, whose tiles are shorter
+/// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json).
+struct onesweep_tuning {
+  word_cost histogram{0, 0.852};
+  word_cost pass{27.8, 2.34};
+  // Latencies, in steps of the profile.
+  double histogram_steps = 4.27;
+  latency_cost pass_steps{7.82, 8.89};
+  double short_tile_pass_steps = 6.4;  ///< a pass with values of 16 bytes, whose tiles are shorter
+};
+constexpr onesweep_tuning tuning;
 
-plan::planned plan_onesweep(const sort_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   const word_encoding encoding = onesweep_encoding_of(p);
   if (encoding.limbs != 1)
     return plan::rejected("sorts by one key of 4 bytes, alone or with values of 4, 8 or 16 bytes");
   if (p.count >= most_onesweep_words) return plan::rejected("counts in 30 bits");
   const auto count = static_cast<double>(p.count);
   const double bytes = 4.0 + (encoding.payload == word_payload::separate ? separate_value_bytes(p, encoding) : 0);
-  const double slowdown = reference_bandwidth / m.copy_bytes_per_second;
   const double passes = std::ceil(encoding.key_bits / 8.0);
-  const double latency_a_pass = bytes > 12 ? short_tile_pass_latency : pass_latency.seconds(encoding.is_stable());
+  const double latency_a_pass =
+      bytes > 12 ? tuning.short_tile_pass_steps * m.step_seconds : tuning.pass_steps.seconds(encoding.is_stable(), m);
   const double read = encoding.rows_are_words ? 4.0 : static_cast<double>(p.rows.in_stride_bytes);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + histogram_latency + passes * latency_a_pass);
-  plan.add("digits counted", count * histogram_cost.seconds(read, slowdown));
-  plan.add("passes", passes * count * pass_cost.seconds(bytes, slowdown));
-  if (encoding.sorts_row_numbers && p.product == sort_product::records) plan.add("gathered", gather_seconds(p, m));
-  plan.scratch_bytes = sort_scratch_layout(p, encoding).bytes;
+  plan.add("latency", m.launch_seconds + tuning.histogram_steps * m.step_seconds + passes * latency_a_pass);
+  plan.add("digits counted", count * tuning.histogram.seconds(read, m));
+  plan.add("passes", passes * count * tuning.pass.seconds(bytes, m));
+  finish_plan(p, encoding, scope, plan);
   return plan;
 }
 
-void run_onesweep_variant(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b) {
-  sort_by_words(ctx, "cuda.onesweep", p, plan, b, word_sort_algorithm::onesweep);
+void run_onesweep_variant(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                          std::byte* scratch) {
+  sort_by_words(ctx, "cuda.onesweep", p, plan, b, scratch, word_sort_algorithm::onesweep);
 }
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", plan_onesweep, run_onesweep_variant};
+constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", backend_kind::cuda, plan_onesweep,
+                                                       run_onesweep_variant};
 
 }  // namespace sheaf::cuda

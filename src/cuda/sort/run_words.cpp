@@ -8,6 +8,7 @@
 #include "cuda/sort/onesweep/run.hpp"
 #include "cuda/sort/scratch_layout.hpp"
 #include "cuda/sort/words/encoding.hpp"
+#include "primitives/gathers_by_order.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -20,26 +21,29 @@ using primitives::sort_product;
 class word_sort_call {
  public:
   word_sort_call(const context& ctx, const char* operation, const sort_problem& p, const sort_buffers& b,
-                 const word_encoding& encoding, word_sort_algorithm algorithm, std::byte* scratch)
+                 const word_sort_decision& decided, word_sort_algorithm algorithm, std::byte* scratch)
       : ctx_(ctx),
         operation_(operation),
         p_(p),
         b_(b),
-        encoding_(encoding),
+        encoding_(decided.encoding),
         algorithm_(algorithm),
-        layout_(p, encoding),
+        layout_(decided.layout),
         scratch_(scratch) {}
 
-  void run() const {
-    if (!encoding_.sorts_row_numbers) return sort_words({});
+  /// Sorts words that are the rows.
+  void sort_rows() const { sort_words({}); }
+
+  /// Sorts row numbers, into the caller's index or into scratch, and returns where they are.
+  index_output sort_row_numbers() const {
     const bool is_index = p_.product == sort_product::gather_index;
     const index_output order = is_index ? b_.index : row_numbers_at(layout_.order[(encoding_.rounds - 1) % 2]);
     if (encoding_.payload == word_payload::separate) {
       sort_words(order);
     } else {
-      sort_row_numbers(order);
+      sort_in_rounds(order);
     }
-    if (!is_index) gather_by_order(ctx_, p_, b_, order);
+    return order;
   }
 
  private:
@@ -84,7 +88,7 @@ class word_sort_call {
   }
 
   // Sorts words of a key above a row number, in as many rounds as the key takes, and leaves the row numbers in `order`.
-  void sort_row_numbers(index_output order) const {
+  void sort_in_rounds(index_output order) const {
     void* const words = scratch_ + layout_.words[1];
     const std::uint32_t* order_before = nullptr;  // of the round before
     for (std::uint32_t round = 0; round < encoding_.rounds; ++round) {
@@ -135,11 +139,15 @@ class word_sort_call {
 }  // namespace
 
 void sort_by_words(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
-                   const sort_buffers& b, word_sort_algorithm algorithm) {
-  const device_scope scope(ctx.device());
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  const word_encoding encoding = algorithm == word_sort_algorithm::onesweep ? onesweep_encoding_of(p) : encoding_of(p);
-  word_sort_call(ctx, operation, p, b, encoding, algorithm, memory.as<std::byte>()).run();
+                   const sort_buffers& b, std::byte* scratch, word_sort_algorithm algorithm) {
+  const device_scope current_device(ctx.device());
+  const auto decided = plan.decided.get<word_sort_decision>();
+  const word_sort_call call(ctx, operation, p, b, decided, algorithm, scratch);
+  if (!decided.encoding.sorts_row_numbers) return call.sort_rows();
+  const index_output order = call.sort_row_numbers();
+  if (p.product == sort_product::gather_index) return;
+  plan.inner<primitives::gathers_by_order>().run(ctx, p, b, {order.data, order.count, order.type},
+                                                 scratch + decided.layout.tables);
 }
 
 }  // namespace sheaf::cuda

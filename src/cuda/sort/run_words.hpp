@@ -14,6 +14,7 @@ enum class word_sort_algorithm {
 /// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row
 /// numbers. cuda.msd, cuda.msd_bitonic and cuda.onesweep run this.
 void sort_by_words(const context& ctx, const char* operation, const primitives::sort_problem& p,
-                   const plan::planned& plan, const primitives::sort_buffers& b, word_sort_algorithm algorithm);
+                   const plan::planned& plan, const primitives::sort_buffers& b, std::byte* scratch,
+                   word_sort_algorithm algorithm);
 
 }  // namespace sheaf::cuda

@@ -4,6 +4,7 @@
 
 #include "cuda/sort/msd/run.hpp"
 #include "cuda/sort/onesweep/run.hpp"
+#include "primitives/gathers_by_order.hpp"
 
 namespace sheaf::cuda {
 
@@ -55,6 +56,20 @@ sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encod
   if (encoding.payload == word_payload::separate) values = take(p.count * separate_value_bytes(p, encoding));
   const word_sort s = word_sort_of(p, encoding, encoding.key_bits);
   tables = take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
+}
+
+void finish_plan(const sort_problem& p, const word_encoding& encoding, const plan::scope& in, plan::planned& plan) {
+  const sort_scratch_layout layout(p, encoding);
+  plan.decided.set(word_sort_decision{encoding, layout});
+  plan.scratch_bytes = layout.bytes;
+  if (!encoding.sorts_row_numbers || p.product != sort_product::records) return;
+  // The gathers begin when the tables of the sort have had their use, and take their scratch there.
+  auto gathers =
+      std::make_shared<primitives::gathers_by_order>(p, index_type::u32, plan::inner_scope(in, layout.tables));
+  plan.rejection = gathers->rejection();
+  plan.add("gathered", gathers->seconds());
+  plan.scratch_bytes = std::max(layout.bytes, layout.tables + gathers->scratch_bytes());
+  plan.inner_calls = std::move(gathers);
 }
 
 }  // namespace sheaf::cuda

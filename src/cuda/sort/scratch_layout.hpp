@@ -27,4 +27,14 @@ struct sort_scratch_layout {
   sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding);
 };
 
+/// What the plans of cuda.msd, cuda.msd_bitonic and cuda.onesweep decide for run.
+struct word_sort_decision {
+  word_encoding encoding;
+  sort_scratch_layout layout;
+};
+
+/// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with.
+void finish_plan(const primitives::sort_problem& p, const word_encoding& encoding, const plan::scope& in,
+                 plan::planned& plan);
+
 }  // namespace sheaf::cuda

@@ -2,32 +2,25 @@
 
 #include <sheaf/machine_profile.hpp>
 
-#include "primitives/sort.hpp"
-
-// What the plans of cuda.msd and cuda.onesweep are made of. Rates are those of an H200 that sorts 2^28 random words,
-// and are scaled by the copy bandwidth of the profile.
+// What the plans of cuda.msd and cuda.onesweep are made of, in multiples of profile values.
 namespace sheaf::cuda {
 
-/// Copy bandwidth, in bytes per second, of the H200 on which the rates were measured.
-constexpr double reference_bandwidth = 4.26e12;
-
-/// What a phase takes for each word.
+/// What a phase takes for each word, in bytes that could be moved in that time.
 struct word_cost {
-  double word;  ///< seconds a word, whatever its width
-  double byte;  ///< seconds a byte of the word and of its value, on the reference device
+  double cached_bytes;  ///< of the L2 cache, for the word's instructions, whatever its width
+  double copied_bytes;  ///< of memory, for each byte of the word and of its value
 
-  /// Seconds for a word and a value of `bytes` together, on a device whose bandwidth is `slowdown` times lower.
-  double seconds(double bytes, double slowdown) const { return word + byte * bytes * slowdown; }
+  /// Seconds for a word and a value of `bytes` together.
+  double seconds(double bytes, const machine& m) const {
+    return cached_bytes / m.cached_bytes_per_second + copied_bytes * bytes / m.copy_bytes_per_second;
+  }
 };
 
-/// What kernels take however few words there are.
+/// What kernels take however few words there are, in steps of the profile.
 struct latency_cost {
-  double any_order;  ///< seconds where equal keys may come in any order
-  double stable;     ///< seconds where equal keys keep their order, or values move with the words
-  double seconds(bool is_stable) const { return is_stable ? stable : any_order; }
+  double any_order;  ///< where equal keys may come in any order
+  double stable;     ///< where equal keys keep their order, or values move with the words
+  double seconds(bool is_stable, const machine& m) const { return (is_stable ? stable : any_order) * m.step_seconds; }
 };
-
-/// Seconds of the gathers of rows and values by an order of rows (gather_by_order).
-double gather_seconds(const primitives::sort_problem& p, const machine& m);
 
 }  // namespace sheaf::cuda

@@ -2,6 +2,9 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/record_copy.cuh"
+#include "cuda/split/passes.hpp"
+#include "cuda/split/variants.hpp"
+#include "plan/choose.hpp"
 
 // The variant cuda.by_index, for records that no single word holds: cuda.stable splits their numbers, then each record
 // moves once, by a gather or a scatter (Patidar and Narayanan 2009, section 3.3).
@@ -45,11 +48,17 @@ movement movement_of(const split_problem& p, index_type type) {
   return m;
 }
 
-plan::planned plan_by_index(const split_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+/// Bytes of the index list in the scratch, before the scratch of its split.
+std::uint64_t list_bytes_of(const split_problem& p, const split_problem& index) {
+  return scratch_aligned(p.count * index.record_bytes);
+}
+
+plan::planned plan_by_index(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (p.product != split_product::records) return plan::rejected("moves records");
   const split_problem index = index_problem(p);
-  const plan::planned split = split_stable.plan(index, m);
+  const std::uint64_t list_bytes = list_bytes_of(p, index);
+  const plan::planned split = split_stable.plan(index, plan::inner_scope(scope, list_bytes));
   if (!split.applicable()) return split;
   const movement moving = movement_of(p, index.index);
   const plan::planned move =
@@ -57,23 +66,22 @@ plan::planned plan_by_index(const split_problem& p, const machine& m) {
   plan::planned plan;
   plan.add("index", split.seconds);
   plan.add("records", move.seconds);
-  plan.scratch_bytes = p.count * index.record_bytes;
-  plan.parameters[0] = split.scratch_bytes;
+  plan.scratch_bytes = list_bytes + split.scratch_bytes;
+  plan.inner_calls = std::make_shared<plan::planned>(split);
   return plan;
 }
 
-void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+void run_by_index(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                  std::byte* scratch) {
   constexpr const char* operation = "cuda.by_index";
   const device_scope current_device(ctx.device());
   const split_problem index = index_problem(p);
-  const core::scratch memory(ctx.state(), std::max<std::uint64_t>(plan.scratch_bytes, 1));
-  const index_output list(memory.as<void>(), p.count, index.index);
+  const index_output list(scratch, p.count, index.index);
   if (moves_by_scatter(p)) {  // entries that the split leaves as they are must name no record
-    require(cudaMemsetAsync(list.data, 0xff, plan.scratch_bytes, ctx.stream()), operation);
+    require(cudaMemsetAsync(list.data, 0xff, p.count * index.record_bytes, ctx.stream()), operation);
   }
-  plan::planned split;
-  split.scratch_bytes = plan.parameters[0];
-  split_stable.run(ctx, index, split, {{}, b.keys, {}, list, b.offsets});
+  split_stable.run(ctx, index, plan.inner<plan::planned>(), {{}, b.keys, {}, list, b.offsets},
+                   scratch + list_bytes_of(p, index));
   if (p.count == 0) return;
   const movement moving = movement_of(p, index.index);
   if (moves_by_scatter(p)) {
@@ -86,6 +94,7 @@ void run_by_index(const context& ctx, const split_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::split_variant split_by_index{"cuda.by_index", plan_by_index, run_by_index};
+constinit const primitives::split_variant split_by_index{"cuda.by_index", backend_kind::cuda, plan_by_index,
+                                                         run_by_index};
 
 }  // namespace sheaf::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/device/speeds.hpp"
 #include "cuda/split/passes.hpp"
 
 namespace sheaf::cuda {
@@ -11,27 +12,31 @@ namespace {
 using primitives::split_problem;
 using primitives::split_product;
 
-/// Records a second that one multiprocessor of an H200 counts or ranks, where a pass waits for that.
-constexpr double counted_per_second = 6.2e9;
-constexpr double stable_per_second = 1.55e9;
-constexpr double unordered_per_second = 3.0e9;
-constexpr double two_categories_per_second = 1.8e9;  ///< unordered: all threads add to one of two counters
-constexpr double wide_per_second = 2.0e9;
-constexpr double wide_separate_keys_per_second = 2.8e9;
-constexpr double pairs_per_second = 1.2e9;
-/// How well ranking and streaming overlap, as in planned::add_overlapped.
-constexpr double overlap_exponent = 3;
+/// How many records the kernels count or rank in the time in which the L2 cache moves a byte, where a pass waits for
+/// that.
+struct split_tuning {
+  double counted = 0.0941;
+  double ranked_stable = 0.0235;
+  double ranked_unordered = 0.0456;
+  double ranked_two_categories = 0.0273;  ///< unordered: all threads add to one of two counters
+  double ranked_wide = 0.0304;
+  double ranked_wide_separate_keys = 0.0425;
+  double ranked_pairs = 0.0182;
+  /// How well ranking and streaming overlap, as in planned::add_overlapped.
+  double overlap_exponent = 3;
+};
+constexpr split_tuning tuning;
 
 struct pass_rates {
-  double ranked_per_second;
+  double ranked;  ///< records for a byte of the L2 cache, as in split_tuning
   double tile_records;
   double steps;  ///< latency of its kernels and of the few blocks of a short list, in steps of the profile
 };
 
 pass_rates rates_of(bool stable, bool wide, std::uint32_t word_bytes) {
   const double tile_records = wide ? 16384 : word_bytes == 16 ? 4096 : 8192;
-  const double ranked_per_second = stable ? stable_per_second : wide ? wide_per_second : unordered_per_second;
-  return {ranked_per_second, tile_records, stable ? 12.0 : 8.0};
+  const double ranked = stable ? tuning.ranked_stable : wide ? tuning.ranked_wide : tuning.ranked_unordered;
+  return {ranked, tile_records, stable ? 12.0 : 8.0};
 }
 
 struct pass_bytes {
@@ -54,10 +59,10 @@ void add_pass(plan::planned& plan, const machine& m, double count, double catego
   const bool has_histogram = count > rates.tile_records;
   plan.add("latency", m.launch_seconds + (has_histogram ? rates.steps : 2) * m.step_seconds);
   if (has_histogram) {
-    plan.add("counted", std::max(bytes.counted / bandwidth / 0.97, count / (counted_per_second * multiprocessors)));
+    plan.add("counted", std::max(bytes.counted / bandwidth / 0.97, instruction_seconds(count, tuning.counted, m)));
   }
-  plan.add_overlapped(overlap_exponent, {{"streamed", bytes.moved / bandwidth / share},
-                                         {"ranked", count / (rates.ranked_per_second * multiprocessors * busy_share)}});
+  plan.add_overlapped(tuning.overlap_exponent, {{"streamed", bytes.moved / bandwidth / share},
+                                                {"ranked", instruction_seconds(count, rates.ranked * busy_share, m)}});
 }
 
 pass_bytes bytes_of(const split_problem& p) {
@@ -80,8 +85,8 @@ plan::planned stable_pass_cost(const split_problem& p, const machine& m) {
 plan::planned unordered_pass_cost(const split_problem& p, const machine& m, bool wide) {
   plan::planned plan;
   pass_rates rates = rates_of(false, wide, p.word_bytes);
-  if (wide && p.has_separate_key()) rates.ranked_per_second = wide_separate_keys_per_second;
-  if (p.categories <= 2) rates.ranked_per_second = two_categories_per_second;
+  if (wide && p.has_separate_key()) rates.ranked = tuning.ranked_wide_separate_keys;
+  if (p.categories <= 2) rates.ranked = tuning.ranked_two_categories;
   add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p), rates);
   return plan;
 }
@@ -114,7 +119,7 @@ plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::ui
   const auto pass_seconds = [&](double counted, double moved, bool is_stable) {
     plan::planned one;
     pass_rates rates = rates_of(is_stable, false, p.word_bytes);
-    rates.ranked_per_second = std::min(rates.ranked_per_second, pairs_per_second);
+    rates.ranked = std::min(rates.ranked, tuning.ranked_pairs);
     add_pass(one, m, count, std::exp2(key_bits / passes), {count * counted, count * moved, value_bytes}, rates);
     return one.seconds - m.launch_seconds;
   };

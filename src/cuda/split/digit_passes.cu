@@ -60,8 +60,9 @@ std::uint32_t pass_count(const split_problem& p) {
   return p.categories <= narrow_bins ? 1 : static_cast<std::uint32_t>(ceil_div(sorted_bits(p), digit_bits));
 }
 
-plan::planned plan_digit_passes(const split_problem& p, const machine& m, bool stable) {
-  if (p.has_separate_key()) return plan_separate_keys(p, m, stable);
+plan::planned plan_digit_passes(const split_problem& p, const plan::scope& scope, bool stable) {
+  if (p.has_separate_key()) return plan_separate_keys(p, scope, stable);
+  const machine& m = scope.machine;
   const std::uint32_t first = first_pass_bits(p.bits.count, p.word_bytes, stable);
   const auto later_passes = static_cast<std::uint32_t>(ceil_div(p.bits.count - first, digit_bits));
   plan::planned plan = passes_cost(p, m, first, later_passes, stable);
@@ -70,9 +71,9 @@ plan::planned plan_digit_passes(const split_problem& p, const machine& m, bool s
   return plan;
 }
 
-void run_digit_passes(const context& ctx, const char* operation, const split_problem& p, const split_pass& pass,
-                      bool stable, std::byte* scratch) {
-  if (p.has_separate_key()) return run_separate_keys(ctx, operation, p, pass, stable, scratch);
+void run_digit_passes(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
+                      const split_pass& pass, bool stable, std::byte* scratch) {
+  if (p.has_separate_key()) return run_separate_keys(ctx, operation, p, plan, pass, stable, scratch);
   run_word_passes(ctx, operation, pass, stable, scratch, scratch + scratch_aligned(p.count * p.word_bytes));
 }
 

@@ -1,8 +1,9 @@
 #include "cuda/split/invert_order.hpp"
 
 #include "cuda/device/launch.cuh"
+#include "cuda/movement/variants.hpp"
 #include "cuda/split/passes.hpp"
-#include "primitives/scatter.hpp"
+#include "plan/choose.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -24,13 +25,6 @@ double random_write_seconds(const split_problem& p, const machine& m) {
   return m.random_writes(p.count, p.record_bytes, p.count * p.record_bytes);
 }
 
-/// The plan of the bucketed scatter, if it is faster than writes at random.
-plan::planned bucketed_plan(const split_problem& p, const machine& m) {
-  if (p.word_bytes != sizeof(std::uint32_t)) return plan::rejected("numbers are wide");
-  const plan::planned plan = scatter_bucketed.plan(scatter_of_positions(p), m);
-  return plan.applicable() && plan.seconds < random_write_seconds(p, m) ? plan : plan::rejected("slower");
-}
-
 __global__ void __launch_bounds__(block_threads) write_positions(std::uint32_t* position, std::uint64_t count) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i < count) position[i] = static_cast<std::uint32_t>(i);
@@ -48,15 +42,26 @@ __global__ void __launch_bounds__(block_threads)
 
 }  // namespace
 
-double inversion_seconds(const split_problem& p, const machine& m) {
-  const plan::planned bucketed = bucketed_plan(p, m);
-  return bucketed.applicable() ? bucketed.seconds : random_write_seconds(p, m);
+plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
+  plan::planned plan;
+  const double random_writes = random_write_seconds(p, in.machine);
+  if (p.word_bytes == sizeof(std::uint32_t)) {
+    const std::uint64_t positions_bytes = scratch_aligned(p.count * sizeof(std::uint32_t));
+    const plan::planned bucketed =
+        scatter_bucketed.plan(scatter_of_positions(p), plan::inner_scope(in, positions_bytes));
+    const std::uint64_t scratch_bytes = positions_bytes + bucketed.scratch_bytes;
+    if (bucketed.applicable() && bucketed.seconds < random_writes && scratch_bytes <= in.scratch_limit) {
+      plan.add("bucketed scatter", bucketed.seconds);
+      plan.scratch_bytes = scratch_bytes;
+      plan.inner_calls = std::make_shared<plan::planned>(bucketed);
+      return plan;
+    }
+  }
+  return plan.add("random write", random_writes);
 }
 
-std::uint64_t inversion_scratch_bytes(const split_problem& p) { return scratch_aligned(p.count * p.word_bytes); }
-
-void invert_order(const context& ctx, const char* operation, const split_problem& p, const std::byte* order,
-                  void* scatter_index, std::byte* scratch) {
+void invert_order(const context& ctx, const char* operation, const split_problem& p, const plan::planned& inversion,
+                  const std::byte* order, void* scatter_index, std::byte* scratch) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (p.word_bytes == 8) {
     return launch(ctx, operation, scatter_positions<unsigned long long>, blocks,
@@ -64,17 +69,17 @@ void invert_order(const context& ctx, const char* operation, const split_problem
                   static_cast<unsigned long long*>(scatter_index));
   }
   const auto* const numbers = reinterpret_cast<const std::uint32_t*>(order);
-  const plan::planned bucketed = bucketed_plan(p, ctx.profile());
-  if (!bucketed.applicable()) {
+  if (inversion.inner_calls == nullptr) {
     return launch(ctx, operation, scatter_positions<std::uint32_t>, blocks, numbers, p.count,
                   static_cast<std::uint32_t*>(scatter_index));
   }
   auto* const positions = reinterpret_cast<std::uint32_t*>(scratch);
   launch(ctx, operation, write_positions, blocks, positions, p.count);
   scatter_bucketed.run(
-      ctx, scatter_of_positions(p), bucketed,
+      ctx, scatter_of_positions(p), inversion.inner<plan::planned>(),
       {const_records(positions, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
-       records(scatter_index, p.count, sizeof(std::uint32_t))});
+       records(scatter_index, p.count, sizeof(std::uint32_t))},
+      scratch + scratch_aligned(p.count * sizeof(std::uint32_t)));
 }
 
 }  // namespace sheaf::cuda

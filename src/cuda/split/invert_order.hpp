@@ -11,13 +11,12 @@
 // (the output position of each record).
 namespace sheaf::cuda {
 
-/// Seconds that the inversion takes on the machine.
-double inversion_seconds(const primitives::split_problem& p, const machine& m);
-std::uint64_t inversion_scratch_bytes(const primitives::split_problem& p);
+/// Plans the inversion: by the bucketed scatter where that is faster, else by a write at random for each number.
+plan::planned plan_inversion(const primitives::split_problem& p, const plan::scope& in);
 
-/// Queues scatter_index[order[i]] = i for every i below p.count; entries of order that are no record numbers are left
-/// out. Both lists have numbers of p.word_bytes, 4 or 8.
-void invert_order(const context& ctx, const char* operation, const primitives::split_problem& p, const std::byte* order,
-                  void* scatter_index, std::byte* scratch);
+/// Queues scatter_index[order[i]] = i for every i below p.count, as planned; entries of order that are no record
+/// numbers are left out. Both lists have numbers of p.word_bytes, 4 or 8.
+void invert_order(const context& ctx, const char* operation, const primitives::split_problem& p,
+                  const plan::planned& inversion, const std::byte* order, void* scatter_index, std::byte* scratch);
 
 }  // namespace sheaf::cuda

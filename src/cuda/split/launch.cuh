@@ -25,7 +25,7 @@ inline key_arguments keys_of(const context& ctx, const split_pass& p) {
     return keys_of({.data = p.in, .stride = p.word_bytes, .word_bytes = p.word_bytes, .bits = p.bits});
   }
   key_arguments k = keys_of(p.keys);
-  if (p.keys.may_be_bad) k.guard = state_of(ctx).guard(p.keys.role, p.keys.type, p.keys.categories);
+  if (p.keys.may_be_bad) k.guard = state_of(ctx).guard(*p.keys.words, p.keys.type, p.keys.categories);
   return k;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/context_state.hpp"
 #include "primitives/category.hpp"
+#include "primitives/split.hpp"
 
 // The passes that splits consist of, for the split variants and for the primitives built on them (cuda.lsd and the
 // sorted scatter_reduce): one counting pass over words, and LSD radix passes over keys and values in separate arrays.
@@ -21,14 +22,14 @@ constexpr std::uint64_t scratch_aligned(std::uint64_t bytes) { return (bytes + 2
 
 /// Keys that lie outside the records that they belong to.
 struct key_array {
-  const std::byte* data = nullptr;                     ///< null: records hold their own keys
-  std::uint64_t stride = 0;                            ///< bytes from one key to the next
-  std::uint32_t word_bytes = 0;                        ///< 1, 2, 4, 8: keys are loaded as words; 0: byte by byte
-  bit_field bits;                                      ///< the field of a key that is its category
-  std::uint64_t categories = 0;                        ///< keys from this value on are bad
-  bool may_be_bad = false;                             ///< bad keys may occur; they are reported
-  core::index_role role = core::index_role::category;  ///< what the report of a bad key calls it
-  index_type type = index_type::u32;                   ///< type of the keys, as the report prints it
+  const std::byte* data = nullptr;  ///< null: records hold their own keys
+  std::uint64_t stride = 0;         ///< bytes from one key to the next
+  std::uint32_t word_bytes = 0;     ///< 1, 2, 4, 8: keys are loaded as words; 0: byte by byte
+  bit_field bits;                   ///< the field of a key that is its category
+  std::uint64_t categories = 0;     ///< keys from this value on are bad
+  bool may_be_bad = false;          ///< bad keys may occur; they are reported
+  const core::index_words* words = &primitives::category_words;  ///< how a bad key is reported
+  index_type type = index_type::u32;                             ///< type of the keys, as the report prints it
 };
 
 /// One counting pass. It moves words of 1 to 16 bytes, side by side, that hold their own category; or words (4, 8, 16

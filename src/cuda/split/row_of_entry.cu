@@ -1,4 +1,5 @@
 #include "cuda/device/launch.cuh"
+#include "cuda/split/variants.hpp"
 #include "primitives/split.hpp"
 
 // The variant cuda.row_of_entry: a load-balancing search. Each entry finds the row that it belongs to by a binary
@@ -9,8 +10,8 @@ namespace {
 using primitives::row_of_entry_buffers;
 using primitives::row_of_entry_problem;
 
-plan::planned plan_rows(const row_of_entry_problem& p, const machine& m) {
-  if (p.backend != backend_kind::cuda) return plan::rejected("works on CUDA memory");
+plan::planned plan_rows(const row_of_entry_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   plan::planned plan;
   plan.add("latency", m.launch_seconds);
   plan.add("streamed", m.streamed(p.rows * 8 + p.entries * bytes(p.index), p.rows * 8 + p.entries * bytes(p.index)));
@@ -37,7 +38,8 @@ __global__ void __launch_bounds__(block_threads)
   row_of_entry[e] = static_cast<Index>(begin);
 }
 
-void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b) {
+void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::planned&, const row_of_entry_buffers& b,
+              std::byte*) {
   if (p.rows == 0 || p.entries == 0) return;
   const device_scope current_device(ctx.device());
   const std::uint64_t blocks = ceil_div(p.entries, block_threads);
@@ -52,6 +54,7 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", plan_rows, run_rows};
+constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", backend_kind::cuda, plan_rows,
+                                                              run_rows};
 
 }  // namespace sheaf::cuda

@@ -3,6 +3,7 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/find_offsets.hpp"
 #include "cuda/split/invert_order.hpp"
+#include "plan/choose.hpp"
 
 // Splits by more than 256 categories whose keys lie outside the records: LSD radix passes over keys and values, where
 // values are the records or their numbers. A scatter index is the inverse of the order of the numbers.
@@ -15,8 +16,7 @@ using primitives::split_product;
 struct scratch_layout {
   pair_passes pairs;            ///< the passes, without their arrays; their scratch begins at 0
   std::uint64_t order = 0;      ///< where the sorted record numbers begin, if they are to be inverted
-  std::uint64_t inversion = 0;  ///< where the scratch of the inversion begins
-  std::uint64_t bytes = 0;      ///< size of the whole scratch
+  std::uint64_t inversion = 0;  ///< where the scratch of the inversion begins; without one, the size of the whole
 
   explicit scratch_layout(const split_problem& p, bool with_offsets, bool stable) {
     const bool inverts = p.product == split_product::scatter_index;
@@ -28,22 +28,26 @@ struct scratch_layout {
     pairs.stable = stable;
     order = scratch_aligned(pair_scratch_bytes(pairs));
     inversion = order + (inverts ? scratch_aligned(p.count * p.word_bytes) : 0);
-    bytes = inversion + (inverts ? inversion_scratch_bytes(p) : 0);
   }
 };
 
 }  // namespace
 
-plan::planned plan_separate_keys(const split_problem& p, const machine& m, bool stable) {
-  plan::planned plan = pair_passes_cost(p, m, sorted_bits(p), pass_count(p), stable);
+plan::planned plan_separate_keys(const split_problem& p, const plan::scope& scope, bool stable) {
+  plan::planned plan = pair_passes_cost(p, scope.machine, sorted_bits(p), pass_count(p), stable);
   // A problem does not say whether the call will ask for offsets: the scratch allows for them.
-  plan.scratch_bytes = scratch_layout(p, /*with_offsets=*/true, stable).bytes;
-  if (p.product == split_product::scatter_index) plan.add("inversion", inversion_seconds(p, m));
+  plan.scratch_bytes = scratch_layout(p, /*with_offsets=*/true, stable).inversion;
+  if (p.product == split_product::scatter_index) {
+    plan::planned inversion = plan_inversion(p, plan::inner_scope(scope, plan.scratch_bytes));
+    plan.add("inversion", inversion.seconds);
+    plan.scratch_bytes += inversion.scratch_bytes;
+    plan.inner_calls = std::make_shared<plan::planned>(std::move(inversion));
+  }
   return plan;
 }
 
-void run_separate_keys(const context& ctx, const char* operation, const split_problem& p, const split_pass& pass,
-                       bool stable, std::byte* scratch) {
+void run_separate_keys(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
+                       const split_pass& pass, bool stable, std::byte* scratch) {
   scratch_layout layout(p, pass.offsets != nullptr, stable);
   const bool inverts = p.product == split_product::scatter_index;
   pair_passes& pairs = layout.pairs;
@@ -55,7 +59,9 @@ void run_separate_keys(const context& ctx, const char* operation, const split_pr
   }
   const std::uint32_t* const keys = run_pair_passes(ctx, operation, pairs, scratch);
   find_offsets(ctx, operation, keys, sizeof(std::uint32_t), p.count, {0, pairs.key_bits}, p.categories, pass.offsets);
-  if (inverts) invert_order(ctx, operation, p, pairs.out, pass.scatter_index, scratch + layout.inversion);
+  if (!inverts) return;
+  invert_order(ctx, operation, p, plan.inner<plan::planned>(), pairs.out, pass.scatter_index,
+               scratch + layout.inversion);
 }
 
 }  // namespace sheaf::cuda

@@ -2,6 +2,7 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
+#include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
 #include "primitives/split.hpp"
 
@@ -75,28 +76,28 @@ void run_stable_pass(const context& ctx, const char* operation, const split_pass
 
 namespace {
 
-plan::planned plan_stable(const split_problem& p, const machine& m) {
+plan::planned plan_stable(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
-  if (pass_count(p) > 1) return plan_digit_passes(p, m, /*stable=*/true);
+  if (pass_count(p) > 1) return plan_digit_passes(p, scope, /*stable=*/true);
   plan::planned plan = stable_pass_cost(p, m);
-  plan.scratch_bytes = stable_scratch_bytes(p.count, p.word_bytes);
+  constexpr std::uint64_t least_scratch = 256;  // so that the pointer to it is never null
+  plan.scratch_bytes = std::max(least_scratch, stable_scratch_bytes(p.count, p.word_bytes));
   return plan;
 }
 
-void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+void run_stable(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                std::byte* scratch) {
   constexpr const char* operation = "cuda.stable";
-  constexpr std::uint64_t least_scratch = 256;  // so that the pointer to it is never null
   const device_scope current_device(ctx.device());
   if (split_empty_list(ctx, operation, p, b)) return;
-  const core::scratch memory(ctx.state(), std::max(plan.scratch_bytes, least_scratch));
-  auto* const scratch = memory.as<std::byte>();
   const split_pass pass = word_pass_of(p, b);
-  if (pass_count(p) > 1) return run_digit_passes(ctx, operation, p, pass, /*stable=*/true, scratch);
+  if (pass_count(p) > 1) return run_digit_passes(ctx, operation, p, plan, pass, /*stable=*/true, scratch);
   run_stable_pass(ctx, operation, pass, scratch);
 }
 
 }  // namespace
 
-constinit const primitives::split_variant split_stable{"cuda.stable", plan_stable, run_stable};
+constinit const primitives::split_variant split_stable{"cuda.stable", backend_kind::cuda, plan_stable, run_stable};
 
 }  // namespace sheaf::cuda

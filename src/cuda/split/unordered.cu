@@ -2,6 +2,7 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
+#include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
 #include "primitives/split.hpp"
 
@@ -62,30 +63,31 @@ bool fits_one_pass(const split_problem& p) {
   return p.categories <= (p.word_bytes == 4 || p.word_bytes == 8 ? wide_bins : narrow_bins);
 }
 
-plan::planned plan_unordered(const split_problem& p, const machine& m) {
+plan::planned plan_unordered(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
   if (p.stable || p.product != primitives::split_product::records) {
     return plan::rejected("does not keep the order in a category");
   }
-  if (!fits_one_pass(p)) return plan_digit_passes(p, m, /*stable=*/false);
+  if (!fits_one_pass(p)) return plan_digit_passes(p, scope, /*stable=*/false);
   plan::planned plan = unordered_pass_cost(p, m, p.categories > narrow_bins);
   plan.scratch_bytes = unordered_scratch_bytes;
   return plan;
 }
 
-void run_unordered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b) {
+void run_unordered(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                   std::byte* scratch) {
   constexpr const char* operation = "cuda.unordered";
   const device_scope current_device(ctx.device());
   if (split_empty_list(ctx, operation, p, b)) return;
-  const core::scratch memory(ctx.state(), plan.scratch_bytes);
-  auto* const scratch = memory.as<std::byte>();
   const split_pass pass = word_pass_of(p, b);
-  if (!fits_one_pass(p)) return run_digit_passes(ctx, operation, p, pass, /*stable=*/false, scratch);
+  if (!fits_one_pass(p)) return run_digit_passes(ctx, operation, p, plan, pass, /*stable=*/false, scratch);
   run_unordered_pass(ctx, operation, pass, scratch);
 }
 
 }  // namespace
 
-constinit const primitives::split_variant split_unordered{"cuda.unordered", plan_unordered, run_unordered};
+constinit const primitives::split_variant split_unordered{"cuda.unordered", backend_kind::cuda, plan_unordered,
+                                                          run_unordered};
 
 }  // namespace sheaf::cuda

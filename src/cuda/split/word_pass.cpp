@@ -9,7 +9,6 @@ using primitives::split_problem;
 using primitives::split_product;
 
 const char* word_pass_rejection(const split_problem& p) {
-  if (p.backend != backend_kind::cuda) return "works on CUDA memory";
   if (p.record_bytes != p.word_bytes) return "a record is more than one aligned word";
   if (p.has_separate_key() && p.word_bytes < 4) return "records of 1 and 2 bytes move only with their key in them";
   if (p.in_stride_bytes != p.word_bytes || p.out_stride_bytes != p.word_bytes) return "records are not contiguous";

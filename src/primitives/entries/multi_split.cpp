@@ -84,14 +84,15 @@ void add_steps(std::vector<variant_estimate>& variants, const problem_spec& p, b
   const auto of_gather = entry_of(moved).estimates(moved, backend, profile);
   const variant_estimate* const row_step = cheapest(of_rows);
   const variant_estimate* const gather_step = cheapest(of_gather);
-  const std::uint64_t number_bytes = p.count * bytes(number_type(p));
+  const std::uint64_t number_bytes = (p.count * bytes(number_type(p)) + 255) / 256 * 256;
   for (variant_estimate& v : variants) {
     if (!v.applicable || row_step == nullptr || gather_step == nullptr) continue;
     v.seconds += row_step->seconds + gather_step->seconds;
     v.terms.push_back({"record numbers", row_step->seconds});
     v.terms.push_back({"gather", gather_step->seconds});
-    // The record numbers in order are kept until the gather is done, those of the memberships until the split is.
-    v.scratch_bytes = number_bytes + std::max(number_bytes + v.scratch_bytes, gather_step->scratch_bytes);
+    // The record numbers of the memberships and those in order, and scratch that the steps use in turn.
+    v.scratch_bytes =
+        2 * number_bytes + std::max({row_step->scratch_bytes, v.scratch_bytes, gather_step->scratch_bytes});
   }
 }
 

@@ -1,7 +1,5 @@
 #include "cuda/sort/words/encoding.hpp"
 
-#include "primitives/gather.hpp"
-
 namespace sheaf::cuda {
 namespace {
 
@@ -200,16 +198,6 @@ word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, co
     mapping.target.limbs[payload_limb++] = {out, stride};
   });
   return mapping;
-}
-
-void gather_by_order(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order) {
-  const auto gather_rows = [&](const_records in, records out) {
-    const primitives::gather_problem problem =
-        primitives::describe_gather(ctx, in, order, out, access_pattern::unknown(), bounds::trust);
-    primitives::run_gather(ctx, problem, {in, order, out});
-  };
-  if (p.writes_rows) gather_rows(b.in, b.out);
-  for (std::uint32_t c = 0; c < p.column_count; ++c) gather_rows(b.columns[c].in, b.columns[c].out);
 }
 
 }  // namespace sheaf::cuda

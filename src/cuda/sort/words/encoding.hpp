@@ -71,8 +71,4 @@ void encode_round_keys(const context& ctx, const char* operation, const primitiv
 void compose_orders(const context& ctx, const char* operation, const std::uint32_t* first, const std::uint32_t* then,
                     std::uint64_t count, void* composed, std::uint64_t composed_bytes);
 
-/// Queues the gathers of rows and values by an order of rows.
-void gather_by_order(const context& ctx, const primitives::sort_problem& p, const primitives::sort_buffers& b,
-                     index_span order);
-
 }  // namespace sheaf::cuda

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <sheaf/context.hpp>
+
+namespace sheaf {
+
+namespace plan {
+class probe;
+}
+
+// How backends measure themselves; defined by them.
+namespace cpu {
+std::unique_ptr<plan::probe> make_probe(const context& ctx);
+}
+namespace cuda {
+std::unique_ptr<plan::probe> make_probe(const context& ctx);
+}
+
+namespace core {
+
+/// What a backend's processors are like, where profiles and models depend on it.
+enum class processor_kind : std::uint8_t {
+  host_threads,  ///< threads of this process, whose work in cache a profile measures too
+  gpu,           ///< multiprocessors, whose threads access memory by warps
+};
+
+/// What the layers beside the backends know of one. A backend is an enumerator of backend_kind, a factory of contexts,
+/// and a row of this table.
+struct backend {
+  backend_kind kind;
+  std::string_view name;  ///< in options, results, profiles, and before the dot of its variants' names
+  processor_kind processor;
+  bool uses_host_memory;  ///< its calls work on the host's memory: a file's records need no copy
+  /// Devices of this machine; null where this build does not have the backend.
+  int (*device_count)() noexcept;
+  /// A context on a device's own stream or threads. Null where this build does not have the backend.
+  std::shared_ptr<context_state> (*make_state)(int device);
+  std::unique_ptr<plan::probe> (*make_probe)(const context& ctx);
+
+  bool is_built() const noexcept { return make_state != nullptr; }
+};
+
+/// All backends, the one that context::best() prefers first.
+std::span<const backend> backends() noexcept;
+const backend& backend_of(backend_kind kind) noexcept;
+std::optional<backend_kind> backend_named(std::string_view name) noexcept;
+
+}  // namespace core
+}  // namespace sheaf

@@ -1,0 +1,33 @@
+#include "cpu/movement/variants.hpp"
+#include "cpu/reduce/variants.hpp"
+#include "cpu/sort/variants.hpp"
+#include "cpu/split/variants.hpp"
+#include "primitives/backends.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using namespace primitives;
+
+constexpr const gather_variant* gather_list[] = {&cpu::gather_direct, &cpu::gather_bucketed, &cpu::gather_multipass};
+constexpr const scatter_variant* scatter_list[] = {&cpu::scatter_direct, &cpu::scatter_by_page, &cpu::scatter_bucketed,
+                                                   &cpu::scatter_multipass, &cpu::scatter_owner};
+constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cpu::scatter_reduce_owner, &cpu::scatter_reduce_split,
+                                                                 &cpu::scatter_reduce_private};
+constexpr const split_variant* split_list[] = {&cpu::split_buffered};
+constexpr const row_of_entry_variant* row_of_entry_list[] = {&cpu::row_of_entry};
+constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cpu::sort_counting};
+
+}  // namespace
+
+constinit const backend_variants variants{
+    .gather = gather_list,
+    .scatter = scatter_list,
+    .prepare = {},
+    .scatter_reduce = scatter_reduce_list,
+    .split = split_list,
+    .row_of_entry = row_of_entry_list,
+    .sort = sort_list,
+};
+
+}  // namespace sheaf::cpu

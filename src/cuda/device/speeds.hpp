@@ -1,0 +1,16 @@
+#pragma once
+
+#include <sheaf/machine_profile.hpp>
+
+// The units in which the cost models state their constants: multiples of what a profile measures, so that predictions
+// follow the profile. All constants were fitted to an H200 with the shipped profile (profiles/nvidia-h200.json); the
+// records are bench/results/h200-model.json for movements, h200-split-model.json and h200-sort-model.json.
+namespace sheaf::cuda {
+
+/// Seconds in which all multiprocessors together do `items` steps of a loop that waits for instructions or shared
+/// memory and not for memory. `items_per_byte` is how many they do in the time in which the L2 cache moves one byte.
+inline double instruction_seconds(double items, double items_per_byte, const machine& m) noexcept {
+  return items / (items_per_byte * m.cached_bytes_per_second);
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "primitives/scatter_reduce.hpp"
+
+// The variants of this folder. Each is defined in the file that has its name.
+namespace sheaf::cuda {
+
+extern const primitives::scatter_reduce_variant scatter_reduce_atomic;
+extern const primitives::scatter_reduce_variant scatter_reduce_sorted;
+
+}  // namespace sheaf::cuda

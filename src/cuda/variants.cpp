@@ -1,0 +1,40 @@
+#include "cuda/movement/variants.hpp"
+#include "cuda/papers/variants.hpp"
+#include "cuda/reduce/variants.hpp"
+#include "cuda/sort/variants.hpp"
+#include "cuda/split/variants.hpp"
+#include "primitives/backends.hpp"
+
+namespace sheaf::cuda {
+namespace {
+
+using namespace primitives;
+
+constexpr const gather_variant* gather_list[] = {
+    &cuda::gather_direct,    &cuda::gather_collective, &cuda::gather_thread_per_record,
+    &cuda::gather_multipass, &cuda::gather_adaptive,   &cuda::gather_bucketed};
+constexpr const scatter_variant* scatter_list[] = {
+    &cuda::scatter_direct,   &cuda::scatter_collective, &cuda::scatter_thread_per_record, &cuda::scatter_multipass,
+    &cuda::scatter_adaptive, &cuda::scatter_bucketed,   &cuda::scatter_last_writer};
+constexpr const prepare_variant* prepare_list[] = {&cuda::prepare_scheduled};
+constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cuda::scatter_reduce_atomic,
+                                                                 &cuda::scatter_reduce_sorted};
+constexpr const split_variant* split_list[] = {&cuda::split_stable, &cuda::split_unordered, &cuda::split_by_index,
+                                               &cuda::split_one_step, &cuda::split_two_step};
+constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry};
+constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,      &cuda::sort_onesweep,    &cuda::sort_lsd,
+                                             &cuda::sort_counting, &cuda::sort_msd_bitonic, &cuda::sort_bitonic};
+
+}  // namespace
+
+constinit const backend_variants variants{
+    .gather = gather_list,
+    .scatter = scatter_list,
+    .prepare = prepare_list,
+    .scatter_reduce = scatter_reduce_list,
+    .split = split_list,
+    .row_of_entry = row_of_entry_list,
+    .sort = sort_list,
+};
+
+}  // namespace sheaf::cuda

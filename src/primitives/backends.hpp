@@ -1,0 +1,59 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "primitives/gather.hpp"
+#include "primitives/prepare.hpp"
+#include "primitives/scatter.hpp"
+#include "primitives/scatter_reduce.hpp"
+#include "primitives/sort.hpp"
+#include "primitives/split.hpp"
+
+// Where backends and primitives meet. A backend exports one list of variants for each primitive; a primitive's list is
+// those of all backends of this build.
+namespace sheaf {
+
+namespace primitives {
+
+template <class Variant>
+using variant_list = std::span<const Variant* const>;
+
+/// What a backend brings. A primitive that it does not have is an empty list.
+struct backend_variants {
+  variant_list<gather_variant> gather;
+  variant_list<scatter_variant> scatter;
+  variant_list<prepare_variant> prepare;
+  variant_list<scatter_reduce_variant> scatter_reduce;
+  variant_list<split_variant> split;
+  variant_list<row_of_entry_variant> row_of_entry;
+  variant_list<sort_variant> sort;
+};
+
+/// The backends of this build, the reference first.
+std::span<const backend_variants* const> all_backends();
+
+/// A primitive's variants, backend by backend.
+template <class Variant>
+std::vector<Variant> variants_of(variant_list<Variant> backend_variants::*primitive) {
+  std::vector<Variant> all;
+  for (const backend_variants* const backend : all_backends()) {
+    for (const Variant* const v : backend->*primitive) all.push_back(*v);
+  }
+  return all;
+}
+
+}  // namespace primitives
+
+// Defined by the backends, in their variants.cpp.
+namespace reference {
+extern const primitives::backend_variants variants;
+}
+namespace cpu {
+extern const primitives::backend_variants variants;
+}
+namespace cuda {
+extern const primitives::backend_variants variants;
+}
+
+}  // namespace sheaf

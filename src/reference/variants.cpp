@@ -1,0 +1,29 @@
+#include "reference/variants.hpp"
+
+#include "primitives/backends.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using namespace primitives;
+
+constexpr const gather_variant* gather_list[] = {&reference::gather_serial};
+constexpr const scatter_variant* scatter_list[] = {&reference::scatter_serial};
+constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&reference::scatter_reduce_serial};
+constexpr const split_variant* split_list[] = {&reference::split_serial};
+constexpr const row_of_entry_variant* row_of_entry_list[] = {&reference::row_of_entry_serial};
+constexpr const sort_variant* sort_list[] = {&reference::sort_serial};
+
+}  // namespace
+
+constinit const backend_variants variants{
+    .gather = gather_list,
+    .scatter = scatter_list,
+    .prepare = {},
+    .scatter_reduce = scatter_reduce_list,
+    .split = split_list,
+    .row_of_entry = row_of_entry_list,
+    .sort = sort_list,
+};
+
+}  // namespace sheaf::reference

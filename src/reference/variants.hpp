@@ -1,0 +1,24 @@
+#pragma once
+
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+#include "primitives/scatter_reduce.hpp"
+#include "primitives/sort.hpp"
+#include "primitives/split.hpp"
+
+// The variants of the serial reference. Each is defined in the file that has its name.
+namespace sheaf::reference {
+
+extern const primitives::gather_variant gather_serial;
+
+extern const primitives::scatter_variant scatter_serial;
+
+extern const primitives::scatter_reduce_variant scatter_reduce_serial;
+
+extern const primitives::split_variant split_serial;
+
+extern const primitives::row_of_entry_variant row_of_entry_serial;
+
+extern const primitives::sort_variant sort_serial;
+
+}  // namespace sheaf::reference
