@@ -58,6 +58,21 @@ class Prepared : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(EveryVariant, Prepared, testing::ValuesIn(variants()), test_name_of);
 
+// Any index into no records is bad, and is reported as a gather reports it.
+TEST(PreparedGather, FromNoRecordsReportsTheFirstIndex) {
+  const image index = index_list(inputs::parse_pattern("same"), 7, 5, index_type::u32);
+  const image out = poisoned(5, 8, 8);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const placed index_at(where.ctx, index);
+    const placed out_at(where.ctx, out);
+    const auto prepared =
+        prepare_gather(where.ctx, index_at.index(index_type::u32), 0, 8, 1000, {.pattern = access_pattern::random()});
+    prepared.run({nullptr, 0, 8}, out_at.view());
+    EXPECT_TRUE(message_of(error_code::bad_index, [&] { where.ctx.wait(); }).ends_with("past the table's 0 records"));
+  }
+}
+
 TEST_P(Prepared, GathersAsGatherDoes) {
   std::size_t runs = 0;
   const std::vector<trial> all = trials(false);

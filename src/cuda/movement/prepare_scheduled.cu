@@ -39,6 +39,7 @@ movement gather_of(const prepare_problem& p) {
 }
 
 const char* rejection(const prepare_problem& p) {
+  if (p.count > 0 && p.indexed_count == 0) return "there is no record that an index could name";
   if (const char* reason = schedule_rejection(gather_of(p))) return reason;
   if (p.direction == prepared_direction::scatter && p.count >= no_source) return "counts pass 32 bits";
   return nullptr;
@@ -177,6 +178,7 @@ class scheduled_movement final : public prepared_movement {
   }
 
   void build(const context& ctx, index_span index, const index_guard& guard) {
+    if (gather_.count == 0 || gather_.indexed_count == 0) return;  // there is nothing to run either
     bytes(index.type) == 8 ? build_as<std::uint64_t>(ctx, index, guard) : build_as<std::uint32_t>(ctx, index, guard);
     // Runs launch blocks for the longest list. Reading its length waits for the device, which a preparation may do.
     std::vector<std::uint32_t> sizes(layout_.buckets);
@@ -188,7 +190,6 @@ class scheduled_movement final : public prepared_movement {
   void build_as(const context& ctx, index_span index, const index_guard& guard) {
     const std::uint64_t limit = std::min(gather_.index_limit(), gather_.indexed_count);
     const gather_schedule s = schedule();
-    if (limit == 0 || gather_.count == 0) return;
     auto* const begin = array<unsigned long long>(layout_.bucket_begins);
     unsigned long long* const total = begin + most_buckets + 1;
     require(cudaMemsetAsync(s.bucket_sizes, 0, layout_.buckets * sizeof(std::uint32_t), ctx.stream()), operation);
