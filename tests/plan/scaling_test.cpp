@@ -106,7 +106,7 @@ TEST_F(Scaling, OfMovements) {
       }
     }
   }
-  EXPECT_GE(plans_.size(), 12U);
+  EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 12U : 6U);
 }
 
 TEST_F(Scaling, OfReductions) {
@@ -123,7 +123,7 @@ TEST_F(Scaling, OfReductions) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GE(plans_.size(), 5U);
+  EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 5U : 4U);
 }
 
 TEST_F(Scaling, OfSplits) {
@@ -160,7 +160,7 @@ TEST_F(Scaling, OfSplits) {
                  primitives::row_of_entry_problem{backend_kind::cpu, count, 2 * count, index_type::u32},
                  fmt::format("{} rows", count));
   }
-  EXPECT_GE(plans_.size(), 8U);
+  EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 8U : 3U);
 }
 
 TEST_F(Scaling, OfSorts) {
@@ -190,7 +190,7 @@ TEST_F(Scaling, OfSorts) {
       }
     }
   }
-  EXPECT_GE(plans_.size(), 8U);
+  EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 8U : 4U);
 }
 
 }  // namespace
