@@ -11,7 +11,6 @@
 #include "bench/harness/record.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/papers/run.hpp"
-#include "jobs/backends.hpp"
 #include "jobs/generated/job.hpp"
 
 namespace sheaf::bench {
@@ -75,12 +74,11 @@ void run_backend(const options& o, const context& ctx, const platform& hardware,
   }
 }
 
-std::optional<context> make_context(const options& o, const jobs::backend& backend) {
-  if (o.backends_named) return backend.make(o.threads);
+std::optional<context> make_context(const options& o, backend_kind backend) {
   try {
-    return backend.make(o.threads);
+    return context::on(backend, o.threads);
   } catch (const error& e) {
-    if (backend.kind == backend_kind::cpu) throw;
+    if (o.backends_named || e.code() != error_code::backend_unavailable) throw;
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());
     return std::nullopt;
   }
@@ -95,11 +93,11 @@ int write_and_judge(const options& o, const std::vector<result>& results, const 
 int run_papers(const options& o) {
   papers::sessions sessions;
   platforms measured;
-  for (const jobs::backend& backend : o.backends) {
+  for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
     sessions.emplace_back(*ctx, o.papers);
-    measured[backend.kind] = sessions.back().hardware;
+    measured[backend] = sessions.back().hardware;
   }
   const std::vector<result> results = papers::print_papers(sessions, o.papers);
   const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
@@ -112,7 +110,7 @@ int run_spatter_on(const options& o) {
     throw error(error_code::bad_argument, "spatter: --json wants one --backend");
   }
   bool all_right = true;
-  for (const jobs::backend& backend : o.backends) {
+  for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (ctx) all_right = run_spatter(*ctx, o.spatter, o.json_path) && all_right;
   }
@@ -131,10 +129,10 @@ int run(const options& o) {
   if (o.spatter.is_requested) return run_spatter_on(o);
   std::vector<result> results;
   platforms measured;
-  for (const jobs::backend& backend : o.backends) {
+  for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
-    platform& hardware = measured[backend.kind];
+    platform& hardware = measured[backend];
     hardware = platform_of(*ctx);
     if (o.warm) hardware.cache_bytes = warm_cache_bytes;
     run_backend(o, *ctx, hardware, results);

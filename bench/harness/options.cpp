@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
+
 namespace sheaf::bench {
 namespace {
 
@@ -67,8 +69,8 @@ void interpret(const raw_options& raw, options& parsed) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
   }
   parsed.backends_named = raw.backend != "all";
-  for (const jobs::backend& b : jobs::backends()) {
-    if (!parsed.backends_named || name(b.kind) == raw.backend) parsed.backends.push_back(b);
+  for (const core::backend& b : core::backends()) {
+    if (!parsed.backends_named || b.name == raw.backend) parsed.backends.push_back(b.kind);
   }
 }
 
@@ -92,7 +94,7 @@ std::string names_of_entries() {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  for (const jobs::backend& b : jobs::backends()) names.emplace_back(name(b.kind));
+  for (const core::backend& b : core::backends()) names.emplace_back(b.name);
   names.emplace_back("all");
   return names;
 }

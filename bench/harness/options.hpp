@@ -14,7 +14,6 @@
 #include "bench/papers/run.hpp"
 #include "bench/spatter/command.hpp"
 #include "bench/sweeps/sweep.hpp"
-#include "jobs/backends.hpp"
 
 namespace sheaf::bench {
 
@@ -24,7 +23,7 @@ struct options {
   std::optional<std::regex> filter;
   row_options rows;
   timing_limits limits;
-  std::vector<jobs::backend> backends;
+  std::vector<backend_kind> backends;
   bool backends_named = false;  ///< the user named a backend; it is an error if that is missing, and not skipped
   int threads = 0;
   bool list = false;

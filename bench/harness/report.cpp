@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/backends.hpp"
 #include "io/output_file.hpp"
-#include "jobs/backends.hpp"
 #include "primitives/entries/row_name.hpp"
 
 namespace sheaf::bench {
@@ -171,7 +171,7 @@ void print_result(const result& r) {
 
 void print_summary(std::span<const result> results) {
   fmt::print("\n");
-  for (const jobs::backend& b : jobs::backends()) {
+  for (const core::backend& b : core::backends()) {
     for (const primitives::entry* const e : primitives::entries()) print_peer_summary(results, b.kind, e->name);
     for (const primitives::entry* const e : primitives::entries()) print_accuracy(results, b.kind, e->name);
     print_regret(results, b.kind);

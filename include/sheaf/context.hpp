@@ -46,6 +46,8 @@ class SHEAF_API context {
   static context cuda(int device = 0);
   /// A CUDA device, on the caller's stream, which must live longer than the work queued on it.
   static context cuda(int device, CUstream_st* stream);
+  /// The first device of a backend; `threads` are those of the CPU, as in cpu(). @throws error(backend_unavailable)
+  static context on(backend_kind backend, int threads = 0);
   /// The first CUDA device where there is one, else the CPU.
   static context best();
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "jobs/backends.hpp"
+#include "core/backends.hpp"
 #include "jobs/sort_key.hpp"
 
 namespace sheaf::cli {
@@ -17,7 +17,7 @@ constexpr std::uint64_t most_threads = 4096;
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names{"auto", "reference"};
-  for (const jobs::backend& b : jobs::backends()) names.emplace_back(name(b.kind));
+  for (const core::backend& b : core::backends()) names.emplace_back(b.name);
   return names;
 }
 
@@ -42,9 +42,10 @@ void common_options::add_memory_to(CLI::App& subcommand) {
 }
 
 context common_options::make_context() const {
-  const jobs::backend* const named = jobs::backend_named(backend);
-  context ctx = named != nullptr ? named->make(threads) : backend == "auto" ? context::best() : context::cpu(threads);
-  if (backend == "auto" && ctx.backend() == backend_kind::cpu) ctx = context::cpu(threads);
+  const backend_kind kind = backend == "auto" ? core::best_backend()
+                            : is_reference()  ? backend_kind::cpu
+                                              : core::backend_named(backend).value();
+  context ctx = context::on(kind, threads);
   if (scratch_limit) ctx.limit_scratch(*scratch_limit);
   return ctx;
 }

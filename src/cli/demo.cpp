@@ -8,7 +8,7 @@
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
-#include "jobs/backends.hpp"
+#include "core/backends.hpp"
 #include "jobs/demo/report.hpp"
 #include "jobs/demo/run.hpp"
 #include "jobs/demo/summary.hpp"
@@ -29,8 +29,8 @@ constexpr const char* footer = R"(Every answer is checked, with or without --ver
 std::vector<context> contexts_of(const demo_options& options) {
   if (options.backend != "auto") return {options.make_context()};
   std::vector<context> contexts;
-  for (const jobs::backend& b : jobs::backends()) {
-    if (auto ctx = jobs::context_if_available(b, options.threads)) contexts.push_back(std::move(*ctx));
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device()) contexts.push_back(context::on(b.kind, options.threads));
   }
   return contexts;
 }

@@ -7,6 +7,7 @@
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
+#include "core/backends.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -16,10 +17,10 @@ constexpr const char* footer =
     "  sheaf version --json | python3 -c \"import json, sys; print(json.load(sys.stdin)['version'])\"";
 
 std::vector<std::string> backends() {
-  std::vector<std::string> built = {"reference", "cpu"};
-#if SHEAF_HAS_CUDA
-  built.emplace_back("cuda");
-#endif
+  std::vector<std::string> built = {"reference"};
+  for (const core::backend& b : core::backends()) {
+    if (b.is_built()) built.emplace_back(b.name);
+  }
   return built;
 }
 

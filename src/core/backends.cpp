@@ -11,24 +11,28 @@ namespace core {
 namespace {
 
 int one_host() noexcept { return 1; }
-std::shared_ptr<context_state> make_host_state(int) { return make_cpu_state(0); }
 
 #if SHEAF_HAS_CUDA
-std::shared_ptr<context_state> make_own_cuda_state(int device) { return make_cuda_state(device, nullptr, true); }
-constexpr backend cuda_backend{backend_kind::cuda,  "cuda",          processor_kind::gpu, false, cuda_device_count,
-                               make_own_cuda_state, cuda::make_probe};
+std::shared_ptr<context_state> make_first_cuda_state(int) { return make_cuda_state(0, nullptr, true); }
+constexpr backend cuda_backend{backend_kind::cuda,    "cuda",          processor_kind::gpu, false, cuda_device_count,
+                               make_first_cuda_state, cuda::make_probe};
 #else
 constexpr backend cuda_backend{backend_kind::cuda, "cuda", processor_kind::gpu, false, nullptr, nullptr, nullptr};
 #endif
 
 constexpr backend table[] = {
+    {backend_kind::cpu, "cpu", processor_kind::host_threads, true, one_host, make_cpu_state, cpu::make_probe},
     cuda_backend,
-    {backend_kind::cpu, "cpu", processor_kind::host_threads, true, one_host, make_host_state, cpu::make_probe},
 };
 
 }  // namespace
 
 std::span<const backend> backends() noexcept { return table; }
+
+backend_kind best_backend() noexcept {
+  const std::span<const backend> all = table;
+  return std::find_if(all.rbegin(), all.rend(), [](const backend& b) { return b.has_device(); })->kind;
+}
 
 const backend& backend_of(backend_kind kind) noexcept {
   return *std::find_if(std::begin(table), std::end(table), [&](const backend& b) { return b.kind == kind; });

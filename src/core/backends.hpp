@@ -39,15 +39,18 @@ struct backend {
   bool uses_host_memory;  ///< its calls work on the host's memory: a file's records need no copy
   /// Devices of this machine; null where this build does not have the backend.
   int (*device_count)() noexcept;
-  /// A context on a device's own stream or threads. Null where this build does not have the backend.
-  std::shared_ptr<context_state> (*make_state)(int device);
+  /// A context on its first device, or on that many threads of the CPU. Null where this build does not have the
+  /// backend.
+  std::shared_ptr<context_state> (*make_state)(int threads);
   std::unique_ptr<plan::probe> (*make_probe)(const context& ctx);
 
   bool is_built() const noexcept { return make_state != nullptr; }
+  bool has_device() const noexcept { return is_built() && device_count() > 0; }
 };
 
-/// All backends, the one that context::best() prefers first.
+/// All backends, built or not. context::best() takes the last that has a device: best_backend().
 std::span<const backend> backends() noexcept;
+backend_kind best_backend() noexcept;
 const backend& backend_of(backend_kind kind) noexcept;
 std::optional<backend_kind> backend_named(std::string_view name) noexcept;
 

@@ -22,21 +22,19 @@ context context::cpu(int threads) { return context(core::make_cpu_state(threads)
 context context::cuda(int device) { return context(core::make_cuda_state(device, nullptr, true)); }
 context context::cuda(int device, CUstream_st* stream) { return context(core::make_cuda_state(device, stream, false)); }
 #else
-namespace {
-[[noreturn]] void without_cuda() {
-  throw error(error_code::backend_unavailable, "context::cuda: this build of sheaf has no CUDA backend");
-}
-}  // namespace
-context context::cuda(int) { without_cuda(); }
-context context::cuda(int, CUstream_st*) { without_cuda(); }
+context context::cuda(int) { return on(backend_kind::cuda); }
+context context::cuda(int, CUstream_st*) { return on(backend_kind::cuda); }
 #endif
 
-context context::best() {
-  for (const core::backend& b : core::backends()) {
-    if (b.is_built() && b.device_count() > 0) return context(b.make_state(0));
+context context::on(backend_kind backend, int threads) {
+  const core::backend& b = core::backend_of(backend);
+  if (!b.is_built()) {
+    throw error(error_code::backend_unavailable, fmt::format("this build of sheaf has no backend '{}'", b.name));
   }
-  return cpu();
+  return context(b.make_state(threads));
 }
+
+context context::best() { return on(core::best_backend()); }
 
 backend_kind context::backend() const noexcept { return state_->backend; }
 int context::threads() const noexcept { return state_->threads; }

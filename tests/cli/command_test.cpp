@@ -228,9 +228,9 @@ TEST_F(Cli, AMissingBackendIsNamed) {
   ASSERT_EQ(version.code, 0);
   if (version.out.find("\"cuda\"") != std::string::npos) GTEST_SKIP() << "this build has the CUDA backend";
   expect_failure("gather table.npy index.npy -o out.npy --backend cuda", 6,
-                 "sheaf gather: context::cuda: this build of sheaf has no CUDA backend");
+                 "sheaf gather: this build of sheaf has no backend 'cuda'");
   expect_failure("plan gather --count 1 --table 1 --bytes 4 --backend cuda", 6,
-                 "sheaf plan: context::cuda: this build of sheaf has no CUDA backend");
+                 "sheaf plan: this build of sheaf has no backend 'cuda'");
 }
 
 TEST_F(Cli, PlanExplainsEveryVariant) {

@@ -3,9 +3,11 @@
 #include <set>
 #include <string_view>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "plan/probe.hpp"
+#include "support/expect_error.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -36,11 +38,26 @@ TEST(Backends, OfThisBuildMakeContextsAndMeasureThemselves) {
   EXPECT_EQ(cpu.make_probe(context::cpu(1))->describe().backend, backend_kind::cpu);
 }
 
-TEST(Backends, BestIsTheFirstWithADevice) {
+TEST(Backends, BestIsTheLastWithADevice) {
+  backend_kind best = backend_kind::cpu;
   for (const core::backend& b : core::backends()) {
-    if (!b.is_built() || b.device_count() == 0) continue;
-    EXPECT_EQ(context::best().backend(), b.kind);
-    break;
+    if (b.has_device()) best = b.kind;
+  }
+  EXPECT_EQ(core::best_backend(), best);
+  EXPECT_EQ(context::best().backend(), best);
+}
+
+TEST(Backends, MakeAContextByKindOrSayThatTheBuildHasNone) {
+  EXPECT_EQ(context::on(backend_kind::cpu, 3).threads(), 3);
+  EXPECT_THAT(message_of(error_code::bad_argument, [] { context::on(backend_kind::cpu, -1); }),
+              testing::HasSubstr("threads"));
+  for (const core::backend& b : core::backends()) {
+    SCOPED_TRACE(b.name);
+    if (b.has_device()) {
+      EXPECT_EQ(context::on(b.kind).backend(), b.kind);
+    } else {
+      EXPECT_NE(message_of(error_code::backend_unavailable, [&] { context::on(b.kind); }), "");
+    }
   }
 }
 
