@@ -1,18 +1,15 @@
+#include "primitives/multi_split.hpp"
+
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
-#include <optional>
 
 #include <sheaf/split.hpp>
 
 #include "core/context_state.hpp"
-#include "plan/choose.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/split.hpp"
+#include "core/scratch_offsets.hpp"
 #include "primitives/views.hpp"
 
-// A split of records that belong to several categories, in three steps: each entry of the membership gets the number of
-// its record (row_of_entry), the numbers are split by category, and the records are gathered by the numbers.
 namespace sheaf {
 namespace primitives {
 namespace {
@@ -57,53 +54,11 @@ void require_membership(const context& ctx, const membership& of, std::uint64_t 
   require_offsets(call, ctx, of.categories, offsets);
 }
 
-// The calls inside a multi_split.
-struct inner_problems {
-  row_of_entry_problem rows;
-  split_problem split;
-  std::optional<gather_problem> gather;  // none where only the sources are asked for
-  bool has_own_sources = false;          // the caller gives no array for them
-};
-
-// These calls planned together, and where arrays lie in the scratch. The row of each entry lies at 0.
-struct inner_calls {
-  plan::choice<row_of_entry_variant> rows;
-  plan::choice<split_variant> split;
-  plan::choice<gather_variant> gather;
-  std::uint64_t sources = 0;  // offset of the sources
-  std::uint64_t scratch = 0;  // offset of the calls' scratch: they run one after another
-  std::uint64_t bytes = 0;
-};
-
-// The cheapest calls that take at most `limit` bytes of scratch, or none.
-std::optional<inner_calls> plan_calls(const context& ctx, const inner_problems& p, std::uint64_t limit,
-                                      std::string_view forced_split) {
-  const core::context_state& state = ctx.state();
-  const std::uint64_t list_bytes = (p.rows.entries * bytes(p.rows.index) + 255) / 256 * 256;
-  inner_calls calls;
-  calls.sources = list_bytes;
-  calls.scratch = p.has_own_sources ? 2 * list_bytes : list_bytes;
-  if (calls.scratch > limit) return std::nullopt;
-  const plan::scope inside = plan::inner_scope({ctx.profile(), limit, &state}, calls.scratch);
-  calls.rows = plan::cheapest(row_of_entry_variants(), p.rows, ctx.backend(), inside);
-  calls.split = plan::cheapest(split_variants(), p.split, ctx.backend(), inside,
-                               plan::forced_name("split", forced_split, &state));
-  if (calls.rows.variant == nullptr || calls.split.variant == nullptr) return std::nullopt;
-  std::uint64_t most = std::max(calls.rows.plan.scratch_bytes, calls.split.plan.scratch_bytes);
-  if (p.gather) {
-    calls.gather =
-        plan::cheapest(gather_variants(), *p.gather, ctx.backend(), inside, plan::forced_name("gather", {}, &state));
-    if (calls.gather.variant == nullptr) return std::nullopt;
-    most = std::max(most, calls.gather.plan.scratch_bytes);
-  }
-  calls.bytes = calls.scratch + most;
-  return calls;
-}
-
-[[noreturn]] void throw_no_plan(const context& ctx, const inner_problems& p, std::string_view forced_split) {
-  const std::uint64_t limit = ctx.state().scratch_limit();
-  if (const auto unlimited = plan_calls(ctx, p, plan::no_scratch_limit, forced_split)) {
-    plan::throw_out_of_scratch(call, unlimited->split.variant->name, unlimited->bytes, limit);
+[[noreturn]] void throw_no_plan(const context& ctx, const multi_split_problem& p, std::string_view forced_split) {
+  plan::scope unlimited = plan::scope_of(ctx);
+  unlimited.scratch_limit = plan::no_scratch_limit;
+  if (const auto plan = plan_multi_split(p, unlimited, forced_split)) {
+    plan::throw_out_of_scratch(call, plan->split.variant->name, plan->scratch_bytes, ctx.state().scratch_limit());
   }
   plan::throw_no_choice(call, split_variants(), p.split, ctx.backend(), plan::scope_of(ctx),
                         plan::forced_name("split", forced_split, &ctx.state()));
@@ -111,16 +66,18 @@ std::optional<inner_calls> plan_calls(const context& ctx, const inner_problems& 
 
 // Splits the record numbers of all entries by category, into `sources` or scratch, and gathers `in` by them where
 // p.gather says so. All scratch is taken before anything runs; where there is less, calls that need less are planned.
-void run_calls(const context& ctx, const inner_problems& p, const membership& of, index_output sources,
+void run_calls(const context& ctx, const multi_split_problem& p, const membership& of, index_output sources,
                std::span<std::uint64_t> offsets, std::string_view forced_split, const_records in, records out) {
   if (p.rows.entries == 0 && offsets.empty()) return;
-  std::optional<inner_calls> calls = plan_calls(ctx, p, ctx.state().scratch_limit(), forced_split);
+  plan::scope scope = plan::scope_of(ctx);
+  std::optional<multi_split_plan> calls = plan_multi_split(p, scope, forced_split);
   if (!calls) throw_no_plan(ctx, p, forced_split);
-  core::scratch memory(ctx.state(), calls->bytes);
+  core::scratch memory(ctx.state(), calls->scratch_bytes);
   while (!memory.is_taken()) {
-    calls = plan_calls(ctx, p, calls->bytes - 1, forced_split);
+    scope.scratch_limit = calls->scratch_bytes - 1;
+    calls = plan_multi_split(p, scope, forced_split);
     if (!calls) memory.throw_not_taken(call);
-    memory = core::scratch(ctx.state(), calls->bytes);
+    memory = core::scratch(ctx.state(), calls->scratch_bytes);
   }
   const std::uint64_t entries = p.rows.entries;
   const std::uint64_t width = bytes(p.rows.index);
@@ -136,6 +93,7 @@ void run_calls(const context& ctx, const inner_problems& p, const membership& of
                             {.in = const_records(rows, entries, width),
                              .keys = of.category,
                              .out = records(sources.data, entries, width),
+                             .index = {},
                              .offsets = offsets.empty() ? nullptr : offsets.data()},
                             scratch);
   if (!p.gather || entries == 0) return;
@@ -143,9 +101,9 @@ void run_calls(const context& ctx, const inner_problems& p, const membership& of
                              {in, index_span(sources.data, entries, sources.type), out}, scratch);
 }
 
-inner_problems problems_of(const context& ctx, const membership& of, index_output sources, index_type type) {
+multi_split_problem problem_of(const context& ctx, const membership& of, index_output sources, index_type type) {
   const std::uint64_t entries = of.category.count;
-  inner_problems p;
+  multi_split_problem p;
   p.rows = {ctx.backend(), of.first.size() - 1, entries, type};
   p.split = describe_split(ctx, const_records(nullptr, entries, bytes(type)),
                            split_key::category(of.category, of.categories), records(sources.data, entries, bytes(type)),
@@ -162,6 +120,33 @@ void require_sources(const context& ctx, const membership& of, index_output sour
 }
 
 }  // namespace
+
+std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& p, const plan::scope& in,
+                                                 std::string_view forced_split) {
+  const backend_kind backend = p.rows.backend;
+  core::scratch_offsets arrays;
+  arrays.take(p.rows.entries * bytes(p.rows.index));
+  multi_split_plan calls;
+  calls.sources = arrays.bytes();
+  if (p.has_own_sources) arrays.take(p.rows.entries * bytes(p.rows.index));
+  calls.scratch = arrays.bytes();
+  if (calls.scratch > in.scratch_limit) return std::nullopt;
+  const plan::scope inside = plan::inner_scope(in, calls.scratch);
+  calls.rows = plan::cheapest(row_of_entry_variants(), p.rows, backend, inside);
+  calls.split =
+      plan::cheapest(split_variants(), p.split, backend, inside, plan::forced_name("split", forced_split, in.context));
+  if (calls.rows.variant == nullptr || calls.split.variant == nullptr) return std::nullopt;
+  std::uint64_t most = std::max(calls.rows.plan.scratch_bytes, calls.split.plan.scratch_bytes);
+  if (p.gather) {
+    calls.gather =
+        plan::cheapest(gather_variants(), *p.gather, backend, inside, plan::forced_name("gather", {}, in.context));
+    if (calls.gather.variant == nullptr) return std::nullopt;
+    most = std::max(most, calls.gather.plan.scratch_bytes);
+  }
+  calls.scratch_bytes = calls.scratch + most;
+  return calls;
+}
+
 }  // namespace primitives
 
 void multi_split_index(const context& ctx, const membership& of, index_output sources, std::span<std::uint64_t> offsets,
@@ -171,7 +156,7 @@ void multi_split_index(const context& ctx, const membership& of, index_output so
   require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
   require_no_overlap({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
-  run_calls(ctx, problems_of(ctx, of, sources, sources.type), of, sources, offsets, options.variant, {}, {});
+  run_calls(ctx, problem_of(ctx, of, sources, sources.type), of, sources, offsets, options.variant, {}, {});
 }
 
 void multi_split(const context& ctx, const_records in, const membership& of, records out, index_output sources,
@@ -193,7 +178,7 @@ void multi_split(const context& ctx, const_records in, const membership& of, rec
   require_no_overlap({named(out, "out"), named(sources), named(offsets)},
                      {named(in, "in"), named(of), named(of.category, "category")});
   const index_type narrowest = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;
-  inner_problems p = problems_of(ctx, of, sources, wants_sources ? sources.type : narrowest);
+  multi_split_problem p = problem_of(ctx, of, sources, wants_sources ? sources.type : narrowest);
   const index_span order(sources.data, out.count, p.rows.index);
   p.gather = describe_gather(ctx, in, order, out);
   run_calls(ctx, p, of, sources, offsets, options.variant, in, out);

@@ -376,7 +376,9 @@ TEST_F(ScratchLimit, IsKeptByEveryCallAndAnswersAreTheSame) {
       resource.start(no_failure);
       const outcome got = attempt(at, wanted, variant);
       EXPECT_LE(resource.most_bytes - resource.bytes, limit);
-      if (limit >= most || (c.always_can && variant.empty())) EXPECT_EQ(got, outcome::answered);
+      if (limit >= most || (c.always_can && variant.empty())) {
+        EXPECT_EQ(got, outcome::answered);
+      }
     }
   });
   EXPECT_GE(calls_tried_, 3 * every_call().size());
@@ -421,7 +423,9 @@ TEST_F(ScratchLimit, AnyAllocationMayFail) {
       SCOPED_TRACE(fmt::format("allocation {} fails", failing));
       resource.start(failing);
       const outcome got = attempt(at, wanted, variant);
-      if (c.always_can && variant.empty()) EXPECT_EQ(got, outcome::answered);
+      if (c.always_can && variant.empty()) {
+        EXPECT_EQ(got, outcome::answered);
+      }
       if (resource.taken <= failing) break;
       ++failures;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/word_copy.cuh"
@@ -26,22 +27,17 @@ schedule_layout layout_of_schedule(const primitives::movement& p, bucket_storage
   l.capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << l.shift);
   const std::uint64_t tiles = ceil_div(p.count, bucketing_tile);
   const std::uint64_t entries = storage == bucket_storage::fixed_capacity ? l.capacity * l.buckets : p.count;
-  std::uint64_t bytes_taken = 0;
-  const auto take = [&](std::uint64_t bytes) {
-    const std::uint64_t begin = bytes_taken;
-    bytes_taken += ceil_div(bytes, 256) * 256;
-    return begin;
-  };
-  l.bucket_sizes = take((l.buckets + all_counter_words) * sizeof(std::uint32_t));
+  core::scratch_offsets arrays;
+  l.bucket_sizes = arrays.take((l.buckets + all_counter_words) * sizeof(std::uint32_t));
   l.tile_counters = l.bucket_sizes + l.buckets * sizeof(std::uint32_t);
   l.bucket_begins =
-      take(storage == bucket_storage::fixed_capacity ? 0 : (2 * most_buckets + 1) * sizeof(std::uint64_t));
-  l.bucket_indices = take(entries * sizeof(std::uint32_t));
-  l.tile_slots = take(p.count * sizeof(std::uint16_t));
-  l.run_in_bucket = take(tiles * l.buckets * sizeof(std::uint32_t));
-  l.run_in_tile = take(tiles * l.buckets * sizeof(std::uint16_t));
-  l.bucket_words = bytes_taken;
-  l.end = bytes_taken + entries * p.record_bytes;
+      arrays.take(storage == bucket_storage::fixed_capacity ? 0 : (2 * most_buckets + 1) * sizeof(std::uint64_t));
+  l.bucket_indices = arrays.take(entries * sizeof(std::uint32_t));
+  l.tile_slots = arrays.take(p.count * sizeof(std::uint16_t));
+  l.run_in_bucket = arrays.take(tiles * l.buckets * sizeof(std::uint32_t));
+  l.run_in_tile = arrays.take(tiles * l.buckets * sizeof(std::uint16_t));
+  l.bucket_words = arrays.bytes();
+  l.end = arrays.bytes() + entries * p.record_bytes;
   return l;
 }
 

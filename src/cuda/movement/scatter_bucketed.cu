@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/scatter_bucketed.cuh"
@@ -75,19 +76,14 @@ scratch_layout layout_of(const scatter_problem& p, const bucketing& c) {
   const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
   l.coarse_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.index_bits - c.coarse_bits));
   l.fine_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.position_bits);
-  std::uint64_t bytes_taken = 0;
-  const auto take = [&](std::uint64_t bytes) {
-    const std::uint64_t begin = bytes_taken;
-    bytes_taken += ceil_div(bytes, 256) * 256;
-    return begin;
-  };
-  l.bucket_sizes = take((coarse_buckets + c.fine_buckets + all_counter_words) * sizeof(std::uint32_t));
+  core::scratch_offsets arrays;
+  l.bucket_sizes = arrays.take((coarse_buckets + c.fine_buckets + all_counter_words) * sizeof(std::uint32_t));
   l.tile_counters = l.bucket_sizes + (coarse_buckets + c.fine_buckets) * sizeof(std::uint32_t);
-  l.coarse_index = take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
-  l.coarse_word = take(coarse_buckets * l.coarse_capacity * p.record_bytes);
-  l.fine_index = take(c.fine_buckets * l.fine_capacity * sizeof(std::uint16_t));
-  l.fine_word = take(c.fine_buckets * l.fine_capacity * p.record_bytes);
-  l.end = bytes_taken;
+  l.coarse_index = arrays.take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
+  l.coarse_word = arrays.take(coarse_buckets * l.coarse_capacity * p.record_bytes);
+  l.fine_index = arrays.take(c.fine_buckets * l.fine_capacity * sizeof(std::uint16_t));
+  l.fine_word = arrays.take(c.fine_buckets * l.fine_capacity * p.record_bytes);
+  l.end = arrays.bytes();
   return l;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/movement/record_copy.cuh"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/reduce/variants.hpp"
@@ -40,9 +41,9 @@ struct scratch_layout {
 
   explicit scratch_layout(const scatter_reduce_problem& p) {
     const pair_passes passes = sort_passes(p);
-    values = scratch_aligned(pair_scratch_bytes(passes));
-    slots = values + scratch_aligned(p.count * passes.value_bytes);
-    carries = slots + (narrows_index(p) ? scratch_aligned(p.count * sizeof(std::uint32_t)) : 0);
+    values = core::scratch_aligned(pair_scratch_bytes(passes));
+    slots = values + core::scratch_aligned(p.count * passes.value_bytes);
+    carries = slots + (narrows_index(p) ? core::scratch_aligned(p.count * sizeof(std::uint32_t)) : 0);
     bytes = carries + segment_scratch_bytes(p.count, passes.value_bytes);
   }
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
 #include "cuda/sort/variants.hpp"
@@ -23,8 +24,6 @@ using primitives::sort_problem;
 using primitives::sort_product;
 using primitives::split_problem;
 using primitives::split_product;
-
-std::uint64_t aligned(std::uint64_t bytes) { return ceil_div(bytes, 256) * 256; }
 
 /// Rows are words that a pass of split moves by their own bits, and these bits order them as the key does.
 bool rows_are_own_keys(const sort_problem& p) {
@@ -65,7 +64,7 @@ plan::planned plan_words(const sort_problem& p, const machine& m) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
   plan.add("passes", passes * (pass.seconds - m.launch_seconds));
-  plan.scratch_bytes = (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0) +
+  plan.scratch_bytes = (passes > 1 ? core::scratch_aligned(p.count * p.rows.word_bytes) : 0) +
                        std::max<std::uint64_t>(256, stable_scratch_bytes(p.count, p.rows.word_bytes));
   return plan;
 }
@@ -74,7 +73,7 @@ void run_words(const context& ctx, const char* operation, const sort_problem& p,
                std::byte* scratch) {
   const key_field& f = p.key.fields[0];
   const std::uint32_t passes = digits_of(p.key.bits);
-  std::byte* const tables = scratch + (passes > 1 ? aligned(p.count * p.rows.word_bytes) : 0);
+  std::byte* const tables = scratch + (passes > 1 ? core::scratch_aligned(p.count * p.rows.word_bytes) : 0);
   split_pass pass;
   pass.in = b.in.data;
   pass.word_bytes = p.rows.word_bytes;
@@ -109,13 +108,13 @@ struct row_number_layout {
     row_number_bytes = p.product == sort_product::gather_index ? static_cast<std::uint32_t>(sheaf::bytes(p.index))
                        : p.count >> 32 == 0                    ? 4
                                                                : 8;
-    const std::uint64_t numbers = aligned(p.count * row_number_bytes);
+    const std::uint64_t numbers = core::scratch_aligned(p.count * row_number_bytes);
     // The last round of an index sort writes to the caller's index.
     const std::uint32_t orders = std::min(2U, p.product == sort_product::records ? rounds : rounds - 1);
     order[0] = 0;
     order[1] = orders > 1 ? numbers : 0;
     keys = orders * numbers;
-    passes = keys + aligned(p.count * sizeof(std::uint32_t));
+    passes = keys + core::scratch_aligned(p.count * sizeof(std::uint32_t));
     bytes = passes + std::max<std::uint64_t>(256, pair_scratch_bytes(passes_for(p, round_bits)));
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/sort/msd/run.hpp"
 #include "cuda/sort/onesweep/run.hpp"
 #include "primitives/gathers_by_order.hpp"
@@ -38,24 +39,21 @@ word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std
 }
 
 sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encoding& encoding) {
-  const auto take = [&](std::uint64_t needed) {
-    const std::uint64_t begin = bytes;
-    bytes += (needed + 255) / 256 * 256;
-    return begin;
-  };
+  core::scratch_offsets arrays;
   const std::uint64_t row_numbers = p.count * sizeof(std::uint32_t);
-  words[0] = take(p.count * encoding.word_bytes());
-  if (!words_fit_output(p, encoding)) words[1] = take(p.count * encoding.word_bytes());
+  words[0] = arrays.take(p.count * encoding.word_bytes());
+  if (!words_fit_output(p, encoding)) words[1] = arrays.take(p.count * encoding.word_bytes());
   if (encoding.sorts_row_numbers && (p.product == sort_product::records || encoding.rounds > 1)) {
-    order[0] = take(row_numbers);
+    order[0] = arrays.take(row_numbers);
   }
   if (encoding.rounds > 1) {
-    order[1] = take(row_numbers);
-    order_in_round = take(row_numbers);
+    order[1] = arrays.take(row_numbers);
+    order_in_round = arrays.take(row_numbers);
   }
-  if (encoding.payload == word_payload::separate) values = take(p.count * separate_value_bytes(p, encoding));
+  if (encoding.payload == word_payload::separate) values = arrays.take(p.count * separate_value_bytes(p, encoding));
   const word_sort s = word_sort_of(p, encoding, encoding.key_bits);
-  tables = take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
+  tables = arrays.take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
+  bytes = arrays.bytes();
 }
 
 void finish_plan(const sort_problem& p, const word_encoding& encoding, const plan::scope& in, plan::planned& plan) {

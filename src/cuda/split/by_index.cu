@@ -1,3 +1,4 @@
+#include "core/scratch_offsets.hpp"
 #include "primitives/split.hpp"
 
 #include "cuda/movement/memory_cost.hpp"
@@ -50,7 +51,7 @@ movement movement_of(const split_problem& p, index_type type) {
 
 /// Bytes of the index list in the scratch, before the scratch of its split.
 std::uint64_t list_bytes_of(const split_problem& p, const split_problem& index) {
-  return scratch_aligned(p.count * index.record_bytes);
+  return core::scratch_aligned(p.count * index.record_bytes);
 }
 
 plan::planned plan_by_index(const split_problem& p, const plan::scope& scope) {

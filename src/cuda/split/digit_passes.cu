@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/find_offsets.hpp"
@@ -66,7 +67,7 @@ plan::planned plan_digit_passes(const split_problem& p, const plan::scope& scope
   const std::uint32_t first = first_pass_bits(p.bits.count, p.word_bytes, stable);
   const auto later_passes = static_cast<std::uint32_t>(ceil_div(p.bits.count - first, digit_bits));
   plan::planned plan = passes_cost(p, m, first, later_passes, stable);
-  plan.scratch_bytes = scratch_aligned(p.count * p.word_bytes) +
+  plan.scratch_bytes = core::scratch_aligned(p.count * p.word_bytes) +
                        std::max(stable_scratch_bytes(p.count, p.word_bytes), stable ? 0 : unordered_scratch_bytes);
   return plan;
 }
@@ -74,7 +75,7 @@ plan::planned plan_digit_passes(const split_problem& p, const plan::scope& scope
 void run_digit_passes(const context& ctx, const char* operation, const split_problem& p, const plan::planned& plan,
                       const split_pass& pass, bool stable, std::byte* scratch) {
   if (p.has_separate_key()) return run_separate_keys(ctx, operation, p, plan, pass, stable, scratch);
-  run_word_passes(ctx, operation, pass, stable, scratch, scratch + scratch_aligned(p.count * p.word_bytes));
+  run_word_passes(ctx, operation, pass, stable, scratch, scratch + core::scratch_aligned(p.count * p.word_bytes));
 }
 
 }  // namespace sheaf::cuda

@@ -1,5 +1,6 @@
 #include "cuda/split/invert_order.hpp"
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/movement/variants.hpp"
 #include "cuda/split/passes.hpp"
@@ -46,7 +47,7 @@ plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
   plan::planned plan;
   const double random_writes = random_write_seconds(p, in.machine);
   if (p.word_bytes == sizeof(std::uint32_t)) {
-    const std::uint64_t positions_bytes = scratch_aligned(p.count * sizeof(std::uint32_t));
+    const std::uint64_t positions_bytes = core::scratch_aligned(p.count * sizeof(std::uint32_t));
     const plan::planned bucketed =
         scatter_bucketed.plan(scatter_of_positions(p), plan::inner_scope(in, positions_bytes));
     const std::uint64_t scratch_bytes = positions_bytes + bucketed.scratch_bytes;
@@ -79,7 +80,7 @@ void invert_order(const context& ctx, const char* operation, const split_problem
       ctx, scatter_of_positions(p), inversion.inner<plan::planned>(),
       {const_records(positions, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
        records(scatter_index, p.count, sizeof(std::uint32_t))},
-      scratch + scratch_aligned(p.count * sizeof(std::uint32_t)));
+      scratch + core::scratch_aligned(p.count * sizeof(std::uint32_t)));
 }
 
 }  // namespace sheaf::cuda

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/pair_scatter_kernel.cuh"
 #include "cuda/split/passes.hpp"
@@ -20,8 +21,8 @@ struct scratch_layout {
   std::uint64_t bytes;      ///< size of the whole scratch
 
   explicit scratch_layout(const pair_passes& p) {
-    const std::uint64_t key_bytes = scratch_aligned(p.count * sizeof(std::uint32_t));
-    const std::uint64_t value_bytes = scratch_aligned(p.count * p.value_bytes);
+    const std::uint64_t key_bytes = core::scratch_aligned(p.count * sizeof(std::uint32_t));
+    const std::uint64_t value_bytes = core::scratch_aligned(p.count * p.value_bytes);
     const std::uint32_t passes_writing_keys = pass_count(p) - (p.writes_keys ? 0 : 1);
     keys[0] = 0;
     keys[1] = passes_writing_keys > 0 ? key_bytes : 0;

@@ -17,9 +17,6 @@ constexpr std::uint32_t narrow_bins = 256;  ///< most categories of a stable pas
 constexpr std::uint32_t wide_bins = 2048;   ///< most categories of an unordered pass
 constexpr std::uint32_t digit_bits = 8;     ///< key bits of a pass, where a key takes several passes
 
-/// Rounds the size of a part of the scratch up, so that the next part is aligned.
-constexpr std::uint64_t scratch_aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 /// Keys that lie outside the records that they belong to.
 struct key_array {
   const std::byte* data = nullptr;  ///< null: records hold their own keys

@@ -1,3 +1,4 @@
+#include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/digit_passes.hpp"
@@ -26,8 +27,8 @@ struct scratch_layout {
     pairs.drops_bad_keys = p.checks_category();
     pairs.writes_keys = with_offsets;
     pairs.stable = stable;
-    order = scratch_aligned(pair_scratch_bytes(pairs));
-    inversion = order + (inverts ? scratch_aligned(p.count * p.word_bytes) : 0);
+    order = core::scratch_aligned(pair_scratch_bytes(pairs));
+    inversion = order + (inverts ? core::scratch_aligned(p.count * p.word_bytes) : 0);
   }
 };
 

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "core/scratch_offsets.hpp"
+
 namespace sheaf::jobs {
 namespace {
 
-constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 std::uint64_t buffer_bytes(const array_shape& shape, std::uint64_t copies) {
-  return (shape.is_shared() ? 1 : copies) * aligned(shape.bytes());
+  return (shape.is_shared() ? 1 : copies) * core::scratch_aligned(shape.bytes());
 }
 
 bool is_written(const array_shape& shape) {
@@ -73,7 +73,7 @@ void problem_arrays::fill_place(std::size_t place, std::uint64_t copies) {
 records problem_arrays::at(std::uint64_t copy, std::size_t place) const {
   const array_shape& shape = shapes_[place];
   std::byte* const first = buffers_[place].data();
-  const std::uint64_t skipped = shape.is_shared() ? 0 : copy * aligned(shape.bytes());
+  const std::uint64_t skipped = shape.is_shared() ? 0 : copy * core::scratch_aligned(shape.bytes());
   return {shape.count == 0 ? nullptr : first + skipped, shape.count, shape.item_bytes};
 }
 

@@ -1,9 +1,9 @@
-#include <algorithm>
+#include "primitives/multi_split.hpp"
 
 #include "primitives/entries/entry.hpp"
-#include "primitives/entries/estimates.hpp"
+#include "primitives/entries/movement.hpp"
+#include "primitives/entries/split_calls.hpp"
 #include "primitives/entries/words.hpp"
-#include "primitives/split.hpp"
 
 // A multi_split is a split of record numbers and a gather by them. Its variants are those of its split, which is what
 // the variant that a caller names decides; the other two steps go by their cheapest variant.
@@ -71,28 +71,34 @@ problem_spec split_of_numbers(const problem_spec& p) {
           .categories = categories_of(p)};
 }
 
-// Adds the steps around the split: the record of each membership before it, and the movement of the records behind it.
-void add_steps(std::vector<variant_estimate>& variants, const problem_spec& p, backend_kind backend,
-               const machine& profile) {
-  const row_of_entry_problem rows{backend, p.indexed_count(), p.count, number_type(p)};
-  const auto of_rows = estimates_of(row_of_entry_variants(), rows, profile);
+multi_split_problem problem_of(const problem_spec& p, backend_kind backend) {
   const problem_spec moved{.primitive = "gather",
                            .record_bytes = p.record_bytes,
                            .index = number_type(p),
                            .count = p.count,
                            .table = p.indexed_count()};
-  const auto of_gather = entry_of(moved).estimates(moved, backend, profile);
-  const variant_estimate* const row_step = cheapest(of_rows);
-  const variant_estimate* const gather_step = cheapest(of_gather);
-  const std::uint64_t number_bytes = (p.count * bytes(number_type(p)) + 255) / 256 * 256;
+  return {.rows = {backend, p.indexed_count(), p.count, number_type(p)},
+          .split = split_problem_of(split_of_numbers(p), 0, split_product::records, true, backend),
+          .gather = gather_problem{movement_of(moved, backend)},
+          .has_own_sources = true};
+}
+
+// Makes the estimates of the split those of the whole call.
+void add_other_calls(std::vector<variant_estimate>& variants, const problem_spec& p, backend_kind backend,
+                     const plan::scope& in) {
+  const multi_split_problem problem = problem_of(p, backend);
   for (variant_estimate& v : variants) {
-    if (!v.applicable || row_step == nullptr || gather_step == nullptr) continue;
-    v.seconds += row_step->seconds + gather_step->seconds;
-    v.terms.push_back({"record numbers", row_step->seconds});
-    v.terms.push_back({"gather", gather_step->seconds});
-    // The record numbers of the memberships and those in order, and scratch that the steps use in turn.
-    v.scratch_bytes =
-        2 * number_bytes + std::max({row_step->scratch_bytes, v.scratch_bytes, gather_step->scratch_bytes});
+    if (!v.applicable) continue;
+    const std::optional<multi_split_plan> calls = plan_multi_split(problem, in, v.variant);
+    if (!calls) {
+      v.applicable = v.chosen = false;
+      v.reason = "the calls around it take more scratch than the context's limit";
+      continue;
+    }
+    v.seconds += calls->rows.plan.seconds + calls->gather.plan.seconds;
+    v.terms.push_back({"record numbers", calls->rows.plan.seconds});
+    v.terms.push_back({"gather", calls->gather.plan.seconds});
+    v.scratch_bytes = calls->scratch_bytes;
   }
 }
 
@@ -100,14 +106,19 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
   const problem_spec numbers = split_of_numbers(p);
   explanation why = entry_of(numbers).explain(ctx, numbers, variant);
   why.primitive = p.primitive;
-  add_steps(why.variants, p, ctx.backend(), ctx.profile());
+  add_other_calls(why.variants, p, ctx.backend(), plan::scope_of(ctx));
+  if (why.choice() != nullptr || !plan::forced_name("split", variant, &ctx.state()).empty()) return why;
+  // The split that would be taken alone leaves too little scratch for the calls around it.
+  if (const variant_estimate* const next = cheapest(why.variants)) {
+    why.variants[static_cast<std::size_t>(next - why.variants.data())].chosen = true;
+  }
   return why;
 }
 
 std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
   const problem_spec numbers = split_of_numbers(p);
   std::vector<variant_estimate> all = entry_of(numbers).estimates(numbers, backend, profile);
-  add_steps(all, p, backend, profile);
+  add_other_calls(all, p, backend, profile);
   return all;
 }
 

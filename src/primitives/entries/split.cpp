@@ -117,27 +117,6 @@ std::vector<fact> facts_of_index(const problem_spec& p) {
   return all;
 }
 
-split_problem problem_of_call(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
-                              backend_kind backend) {
-  const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
-  const bool own = key.from == split_key::kind::record_bits;
-  split_problem s;
-  s.backend = backend;
-  s.product = product;
-  s.stable = stable;
-  s.count = p.count;
-  s.categories = key.categories;
-  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.record_bytes;
-  s.word_bytes =
-      product == split_product::records ? widest_word(p.record_bytes) : static_cast<std::uint32_t>(p.record_bytes);
-  s.index = p.index;
-  s.key_from = key.from;
-  s.key_bytes = s.key_stride_bytes = own ? p.record_bytes : p.key_bytes;
-  s.bits = key.from == split_key::kind::category ? bit_field{0, static_cast<std::uint32_t>(8 * p.key_bytes)} : key.bits;
-  s.key_word_bytes = widest_word(s.key_bytes);
-  return s;
-}
-
 // The calls of one problem run one after the other, and all but one need memory for the records between them.
 void add_call(std::vector<variant_estimate>& all, std::span<const variant_estimate> of_call,
               std::uint64_t between_bytes) {
@@ -151,7 +130,7 @@ void add_call(std::vector<variant_estimate>& all, std::span<const variant_estima
 template <split_product Product, bool Stable>
 std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
   const auto of_call = [&](std::uint32_t call) {
-    return estimates_of(split_variants(), problem_of_call(p, call, Product, Stable, backend), profile);
+    return estimates_of(split_variants(), split_problem_of(p, call, Product, Stable, backend), profile);
   };
   std::vector<variant_estimate> all = of_call(0);
   for (std::uint32_t call = 1; call < calls_of(p); ++call) add_call(all, of_call(call), p.count * p.record_bytes);
@@ -186,6 +165,27 @@ split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t c
   const bit_field bits{p.first_bit + skipped, calls_of(p) == 1 ? p.bits : std::min(most_bits_of_call, p.bits - skipped),
                        p.bits_from};
   return p.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
+}
+
+split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
+                               backend_kind backend) {
+  const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
+  const bool own = key.from == split_key::kind::record_bits;
+  split_problem s;
+  s.backend = backend;
+  s.product = product;
+  s.stable = stable;
+  s.count = p.count;
+  s.categories = key.categories;
+  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.record_bytes;
+  s.word_bytes =
+      product == split_product::records ? widest_word(p.record_bytes) : static_cast<std::uint32_t>(p.record_bytes);
+  s.index = p.index;
+  s.key_from = key.from;
+  s.key_bytes = s.key_stride_bytes = own ? p.record_bytes : p.key_bytes;
+  s.bits = key.from == split_key::kind::category ? bit_field{0, static_cast<std::uint32_t>(8 * p.key_bytes)} : key.bits;
+  s.key_word_bytes = widest_word(s.key_bytes);
+  return s;
 }
 
 extern const entry split_entry{.name = "split",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/scratch_offsets.hpp"
 #include "cuda/sort/msd/run.hpp"
 #include "cuda/sort/msd/tables.cuh"
 #include "cuda/sort/onesweep/run.hpp"
@@ -41,20 +42,22 @@ class msd_scratch_layout {
     const std::uint64_t buckets = count / group_words + 2;  // of one pass; each is larger than a group
     const std::uint64_t tiles = count / tile_words + buckets;
     const std::uint64_t count_rows = ordered ? tiles / chunk_tiles + buckets : buckets;
-    counters_ = take(sizeof(msd_counters));
+    core::scratch_offsets arrays;
+    counters_ = arrays.take(sizeof(msd_counters));
     for (int i = 0; i < 2; ++i) {
-      buckets_[i] = take(buckets * sizeof(msd_bucket));
-      bucket_of_tile_[i] = take(tiles * sizeof(std::uint32_t));
-      bucket_of_count_row_[i] = take(ordered ? count_rows * sizeof(std::uint32_t) : 0);
-      count_rows_[i] = take(count_rows * radix_bins * sizeof(std::uint32_t));
-      differing_bits_[i] = take(buckets * limbs * sizeof(std::uint32_t));
+      buckets_[i] = arrays.take(buckets * sizeof(msd_bucket));
+      bucket_of_tile_[i] = arrays.take(tiles * sizeof(std::uint32_t));
+      bucket_of_count_row_[i] = arrays.take(ordered ? count_rows * sizeof(std::uint32_t) : 0);
+      count_rows_[i] = arrays.take(count_rows * radix_bins * sizeof(std::uint32_t));
+      differing_bits_[i] = arrays.take(buckets * limbs * sizeof(std::uint32_t));
     }
-    tile_count_rows_ = take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
+    tile_count_rows_ = arrays.take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
     // The new buckets among a bucket's bins cut its small bins into stretches, one more than there are new buckets. Any
     // two neighbouring groups of a stretch have more than most_merged_words words together.
     const std::uint64_t groups = 2 * (count / most_merged_words(count) + buckets * (1 + passes)) + 2;
-    groups_ = take(groups * sizeof(msd_group));
-    hot_groups_ = take(groups * sizeof(msd_group));
+    groups_ = arrays.take(groups * sizeof(msd_group));
+    hot_groups_ = arrays.take(groups * sizeof(msd_group));
+    bytes_ = arrays.bytes();
     if (samples_skew(s)) {
       bytes_ = std::max(bytes_, behind_counters() + onesweep_scratch_bytes(count, s.value_bytes));
     }
@@ -81,12 +84,6 @@ class msd_scratch_layout {
   }
 
  private:
-  std::uint64_t take(std::uint64_t bytes) {
-    const std::uint64_t begin = bytes_;
-    bytes_ += ceil_div(bytes, 256) * 256;
-    return begin;
-  }
-
   std::uint64_t bytes_ = 0;
   std::uint64_t counters_, buckets_[2], bucket_of_tile_[2], bucket_of_count_row_[2], count_rows_[2], differing_bits_[2],
       tile_count_rows_, groups_, hot_groups_;
