@@ -1,6 +1,8 @@
 #include "bench/sweeps/sweep.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -76,6 +78,9 @@ std::vector<problem> problems_of(const sweep& s) {
     }
     if (!entries.empty()) family->add(s, entries, problems);
   }
+  // An entry ignores the lists that do not apply to it, which leaves problems of the same name.
+  std::set<std::string> names;
+  std::erase_if(problems, [&](const problem& p) { return !names.insert(primitives::name(p)).second; });
   return problems;
 }
 

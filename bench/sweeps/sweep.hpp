@@ -66,7 +66,7 @@ std::string sweep_names();
 sweep sweep_named(std::string_view set);
 /// The problems of a sweep, family by family. Left out are: scatters by patterns with repeats, which have no single
 /// right answer; records too narrow for their key; a second reduction order of integers; ranges of bits of all but u32
-/// and u64 keys.
+/// and u64 keys; a second problem of the same name.
 std::vector<problem> problems_of(const sweep& s);
 
 /// 2^first, 2^(first + step), ... to 2^last.

@@ -95,13 +95,11 @@ class include_rules {
   void check_definer(const path& file, const std::string& layer, const include_line& include) {
     const std::string header = below_include(include.target);
     if (public_headers_for_all().contains(header) || layers_above_the_library().contains(layer)) return;
-    const auto row = layers_that_define().find(header);
-    if (row == layers_that_define().end()) {
-      complain_of_no_row(file, include, "include/sheaf/" + header);
-    } else if (row->second.empty()) {
+    const names& definers = layers_that_define(header);
+    if (definers.empty()) {
       complain(file, include, fmt::format("{} includes what it needs and no more", layer));
-    } else if (!row->second.contains(layer)) {
-      complain(file, include, fmt::format("{} may not call what {} defines", layer, fmt::join(row->second, ", ")));
+    } else if (!definers.contains(layer)) {
+      complain(file, include, fmt::format("{} may not call what {} defines", layer, fmt::join(definers, ", ")));
     }
   }
 

@@ -36,17 +36,14 @@ inline const names& public_headers_for_all() {
   return headers;
 }
 
-/// Layers that define what the other public headers declare. They include such a header, and so do the layers above the
-/// library, which are its users; any other layer would call upwards. A backend takes types of a primitive from
-/// primitives/<p>.hpp. No one layer defines sheaf.hpp.
-inline const names_by_name& layers_that_define() {
-  static const names_by_name rows{
-      {"machine.hpp", {"io", "plan"}},  {"gather.hpp", {"primitives"}},
-      {"scatter.hpp", {"primitives"}},  {"scatter_reduce.hpp", {"primitives"}},
-      {"split.hpp", {"primitives"}},    {"sort.hpp", {"primitives"}},
-      {"prepared.hpp", {"primitives"}}, {"sheaf.hpp", {}},
-  };
-  return rows;
+/// Layers that define what another public header declares: src/primitives, unless a row says otherwise. They include
+/// such a header, and so do the layers above the library, which are its users; any other layer would call upwards. A
+/// backend takes types of a primitive from primitives/<p>.hpp. No layer defines sheaf.hpp.
+inline const names& layers_that_define(const std::string& public_header) {
+  static const names_by_name rows{{"machine.hpp", {"io", "plan"}}, {"sheaf.hpp", {}}};
+  static const names primitives{"primitives"};
+  const auto row = rows.find(public_header);
+  return row == rows.end() ? primitives : row->second;
 }
 
 /// Layers that use the library as any program does.
