@@ -22,6 +22,7 @@ class prepared_movement;
 /// What a preparation cost and what it is expected to save.
 struct preparation {
   std::string variant;                ///< name of the variant that does the runs
+  access_pattern order;               ///< what the list was found to be; unknown where no one pattern fits all of it
   double preparation_seconds = 0;     ///< measured time of the preparation
   double run_seconds = 0;             ///< predicted time of one run
   double unprepared_seconds = 0;      ///< predicted time of a gather or scatter by this list without preparation
@@ -79,7 +80,8 @@ class SHEAF_API prepared_scatter {
 /// Inspects a list for gathers from tables of table_count records of record_bytes bytes each.
 /// @param index          the list; it is not needed afterwards.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
-/// Returns when the preparation is done, and with it all work queued on ctx before.
+/// Returns when the preparation is done, and with it all work queued on ctx before. The order of the list is found from
+/// up to half a million of its entries; options.pattern counts where no one order fits them.
 /// @throws error(bad_argument) as gather does, and error(bad_index) for the first bad index of the list if the
 /// preparation reads it. With the variant "kept" the runs read it.
 SHEAF_API prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "plan/choose.hpp"
+#include "plan/list_order.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
@@ -95,16 +98,37 @@ prepare_problem describe(const context& ctx, std::string_view call, index_span i
           options.duplicates, std::max<std::uint64_t>(1, expected_runs)};
 }
 
+/// What the list is found to be, by runs of it on the host.
+access_pattern order_of(const context& ctx, index_span index, std::uint64_t records) {
+  if (index.count == 0) return access_pattern::unknown();
+  const std::uint64_t width = bytes(index.type);
+  const std::uint64_t run_entries = std::min(index.count, plan::run_entries);
+  std::vector<std::byte> copy(run_entries * width);
+  std::vector<std::uint64_t> run(run_entries);
+  std::vector<access_pattern> orders;
+  for (const std::uint64_t begin : plan::sample_runs(index.count)) {
+    copy_bytes(ctx, copy.data(), static_cast<const std::byte*>(index.data) + begin * width, copy.size());
+    for (std::uint64_t i = 0; i < run_entries; ++i) {
+      run[i] = 0;
+      std::memcpy(&run[i], copy.data() + i * width, width);  // a negative index is past all records at either width
+    }
+    orders.push_back(plan::order_of_run(run, records));
+  }
+  return plan::order_of_runs(orders);
+}
+
 struct made_movement {
   std::shared_ptr<prepared_movement> work;
   preparation report;
 };
 
-made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& p, index_span index,
+made_movement prepare(const context& ctx, std::string_view call, prepare_problem p, index_span index,
                       std::string_view forced) {
   ctx.wait();  // errors and time of earlier calls do not count as this one's
   const auto begin = std::chrono::steady_clock::now();
   made_movement made;
+  made.report.order = order_of(ctx, index, p.indexed_count);
+  if (made.report.order != access_pattern::unknown()) p.pattern = made.report.order;
   const auto [variant, plan] =
       plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, forced, {index, &made.work});
   ctx.wait();

@@ -94,7 +94,8 @@ plan::planned plan_scheduled(const prepare_problem& p, const plan::scope& scope)
   plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
   plan.decided.set(primitives::prepare_decision{.run_seconds = run_seconds, .kept_bytes = calls->layout.bucket_words});
   plan.inner_calls = calls;
-  plan.by_name_only = !is_scattered(p.pattern);
+  // A schedule of a list in order costs several times what the list costs without.
+  plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   return plan;
 }
 
