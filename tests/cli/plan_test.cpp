@@ -60,7 +60,7 @@ TEST_F(CliPlan, TakesTheNameOfAProblem) {
 TEST_F(CliPlan, RefusesWhatIsNoPrimitive) {
   const program_result result = run_sheaf(folder, "plan gathers --count 1");
   EXPECT_EQ(result.code, 2);
-  EXPECT_TRUE(result.err.starts_with("sheaf plan: 'gathers' is not a primitive; there are gather, scatter, split, "))
+  EXPECT_TRUE(result.err.starts_with("sheaf plan: 'gathers' is not a primitive; there are gather, scatter, "))
       << result.err;
   EXPECT_TRUE(result.err.ends_with("\nTry: sheaf plan --help\n")) << result.err;
 }

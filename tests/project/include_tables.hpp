@@ -95,8 +95,15 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
       {"onesweep", {"words", "onesweep"}},
       {"msd", {"words", "onesweep", "msd"}},
   };
+  static const names_by_name cuda_movement{
+      {"copy", {"copy"}},
+      {"passes", {"copy", "passes"}},
+      {"if_ordered", {"copy", "if_ordered"}},
+      {"buckets", {"copy", "if_ordered", "buckets"}},
+  };
   static const names_by_name none;
-  return backend == "cuda" && family == "sort" ? cuda_sort : none;
+  if (backend != "cuda") return none;
+  return family == "movement" ? cuda_movement : family == "sort" ? cuda_sort : none;
 }
 
 }  // namespace sheaf::tests

@@ -30,7 +30,8 @@ class device_scope {
 };
 
 /// The slot in device memory through which one block tells the later blocks and kernels of a call whether the index
-/// list is ordered or scattered (movement/order_sample.cuh). Every copy of the verdict lies on a cache line of its own.
+/// list is ordered or scattered (movement/if_ordered/sample.cuh). Every copy of the verdict lies on a cache line of its
+/// own.
 struct order_verdict {
   static constexpr std::uint32_t copies = 32;
   static constexpr std::uint32_t copy_words = 16;  ///< words from one copy to the next

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/movement/multipass.cuh"
-#include "cuda/movement/order_sample.cuh"
+#include "cuda/movement/if_ordered/sample.cuh"
+#include "cuda/movement/passes/kernels.cuh"
 
 // Adaptive movement of a list of unknown order, in one launch. The first blocks move their tiles as cuda.direct does,
 // while block 0 samples the list. When later blocks start, the verdict is published. If the list is ordered, they go on

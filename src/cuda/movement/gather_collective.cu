@@ -1,7 +1,7 @@
 #include "primitives/gather.hpp"
 
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/record_copy.cuh"
 #include "cuda/movement/variants.hpp"
 
 // Collective gather: neighbouring lanes move neighbouring words of a record (Patidar and Narayanan 2009, section 4.1).

@@ -4,11 +4,11 @@
 
 #include <sheaf/memory.hpp>
 
-#include "cuda/movement/gather_schedule.cuh"
-#include "cuda/movement/gather_schedule.hpp"
+#include "cuda/movement/buckets/gather_schedule.cuh"
+#include "cuda/movement/buckets/gather_schedule.hpp"
+#include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
-#include "cuda/movement/word_copy.cuh"
 #include "plan/choose.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"

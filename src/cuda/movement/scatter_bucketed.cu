@@ -2,8 +2,8 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/speeds.hpp"
+#include "cuda/movement/buckets/scatter.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/scatter_bucketed.cuh"
 #include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"
 

@@ -1,8 +1,8 @@
 #include "primitives/scatter.hpp"
 
+#include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
-#include "cuda/movement/word_copy.cuh"
 
 // Direct scatter: one random access for each record of one word, with several in flight for each thread.
 namespace sheaf::cuda {

@@ -1,7 +1,7 @@
 #include "primitives/scatter.hpp"
 
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/record_copy.cuh"
 #include "cuda/movement/variants.hpp"
 
 // duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic

@@ -1,7 +1,7 @@
 #include "primitives/scatter.hpp"
 
-#include "cuda/movement/multipass.cuh"
 #include "cuda/movement/pass_plan.hpp"
+#include "cuda/movement/passes/kernels.cuh"
 #include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {

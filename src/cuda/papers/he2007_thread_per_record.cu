@@ -1,5 +1,5 @@
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/record_copy.cuh"
 #include "cuda/papers/variants.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"

@@ -1,7 +1,7 @@
 #include "primitives/scatter_reduce.hpp"
 
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/record_copy.cuh"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/variants.hpp"
 #include "primitives/reduce_value.hpp"

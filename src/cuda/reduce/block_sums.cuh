@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/movement/record_copy.cuh"
+#include "cuda/movement/copy/records.cuh"
 
 // Privatization for hot slots: a block adds the values of slots that come often in shared memory, and adds only their
 // sums to the output. A sample of the list decides whether that pays.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/movement/record_copy.cuh"
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/reduce/variants.hpp"
 #include "cuda/split/cost.hpp"

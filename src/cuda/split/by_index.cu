@@ -1,8 +1,8 @@
 #include "core/scratch_offsets.hpp"
 #include "primitives/split.hpp"
 
+#include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/record_copy.cuh"
 #include "cuda/split/passes.hpp"
 #include "cuda/split/variants.hpp"
 #include "plan/choose.hpp"

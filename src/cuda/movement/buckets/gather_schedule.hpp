@@ -2,7 +2,7 @@
 
 #include <sheaf/machine_profile.hpp>
 
-#include "cuda/movement/buckets.hpp"
+#include "cuda/movement/buckets/bucketing.hpp"
 #include "primitives/movement.hpp"
 
 // The layout and the price of a gather schedule (gather_schedule.cuh).

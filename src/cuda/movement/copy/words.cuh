@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/movement/record_copy.cuh"
+#include "cuda/movement/copy/records.cuh"
 
 // Moves records of one aligned word, 1 to 16 bytes. Two aims compete. Many loads in flight for each thread make ordered
 // lists fast. Neighbouring positions that move close in time let lines fill up in L2 before they are evicted. The tile

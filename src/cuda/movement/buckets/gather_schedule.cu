@@ -1,11 +1,11 @@
-#include "cuda/movement/gather_schedule.hpp"
+#include "cuda/movement/buckets/gather_schedule.hpp"
 
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/device/speeds.hpp"
-#include "cuda/movement/word_copy.cuh"
+#include "cuda/movement/copy/words.cuh"
 #include "plan/variant.hpp"
 
 namespace sheaf::cuda {

@@ -3,8 +3,8 @@
 #include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
 #include "cuda/block/tile_scheduler.cuh"
-#include "cuda/movement/buckets.hpp"
-#include "cuda/movement/direct_if_ordered.cuh"
+#include "cuda/movement/buckets/bucketing.hpp"
+#include "cuda/movement/if_ordered/direct.cuh"
 
 // The kernels of the bucketed scatter: one pass of propagation blocking, which sends records with their indices to
 // coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes it.

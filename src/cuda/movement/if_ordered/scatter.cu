@@ -1,4 +1,4 @@
-#include "cuda/movement/direct_if_ordered.cuh"
+#include "cuda/movement/if_ordered/direct.cuh"
 
 namespace sheaf::cuda {
 

@@ -6,8 +6,8 @@
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
-#include "cuda/movement/buckets.hpp"
-#include "cuda/movement/order_sample.cuh"
+#include "cuda/movement/buckets/bucketing.hpp"
+#include "cuda/movement/if_ordered/sample.cuh"
 
 // Propagation blocking for a random gather, in three streams over memory. The first sorts each tile's indices into
 // buckets of the table. The second reads the table bucket by bucket, so that L2 holds what is read. The third collects

@@ -10,7 +10,7 @@
 
 // Moves records of any width between the indexed side, whose positions the index names, and the sequential side, in
 // index order. A gather reads the indexed side and writes the sequential one; a scatter does the reverse. Records of
-// one word have faster kernels in word_copy.cuh.
+// one word have faster kernels in words.cuh.
 namespace sheaf::cuda {
 
 enum class direction { gather, scatter };

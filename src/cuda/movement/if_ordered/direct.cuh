@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cuda/block/tile_scheduler.cuh"
-#include "cuda/movement/order_sample.cuh"
-#include "cuda/movement/word_copy.cuh"
+#include "cuda/movement/copy/words.cuh"
+#include "cuda/movement/if_ordered/sample.cuh"
 
 // Direct if ordered: the first kernel of a bucketed movement whose list is of unknown order. If the order sample says
 // that the list is ordered, the kernel moves all of it as cuda.direct does. If the list is scattered, it leaves all but
@@ -97,7 +97,7 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
 }
 
 /// Launch the kernel for the record's width. `tile_counters` is scratch for the parallel counters. The kernels are
-/// instantiated in gather_direct_if_ordered.cu and scatter_direct_if_ordered.cu.
+/// instantiated in gather.cu and scatter.cu.
 direct_attempt gather_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
                                  const move_arguments& a, std::uint32_t* tile_counters);
 direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/movement/pass_schedule.cuh"
-#include "cuda/movement/word_copy.cuh"
+#include "cuda/movement/copy/words.cuh"
+#include "cuda/movement/passes/schedule.cuh"
 
 // The multi-pass scheme of He et al. 2007 (section 3.4) in one launch: blocks take the tiles of one pass after those of
 // the pass before. Each record moves in exactly one pass, so passes need no synchronization.
