@@ -54,10 +54,12 @@ contender prepared(const context& ctx, const problem& p, const workspace& arrays
   };
   return {.who = "sheaf.prepared",
           .variant = "prepared",
-          .scratch_bytes = p.count * (prepared_bytes + p.record_bytes),
+          .scratch_bytes = p.count * p.record_bytes,
+          .kept_bytes_of_copy = p.count * prepared_bytes,
           .queue = [runs](std::uint64_t copy) { (*runs)[copy].run(); },
           .wait = [ctx] { ctx.wait(); },
-          .prepare = prepare};
+          .prepare = prepare,
+          .release = [runs] { runs->clear(); }};
 }
 
 /// The variants that the planner could have chosen, which --variants measures by name.
@@ -116,7 +118,9 @@ std::optional<contender> contender_by_name(const context& ctx, const problem& p,
 
 planned_row planned(const problem& p, std::uint64_t copies, std::vector<contender> contenders) {
   planned_row row{p, copies, std::move(contenders)};
-  for (const contender& c : row.contenders) row.scratch_bytes = std::max(row.scratch_bytes, c.scratch_bytes);
+  for (const contender& c : row.contenders) {
+    row.scratch_bytes = std::max(row.scratch_bytes, c.scratch_bytes + copies * c.kept_bytes_of_copy);
+  }
   return row;
 }
 
@@ -164,6 +168,9 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
     who.wait();
     r.verified = arrays.count_mistakes(with_side_outputs) == 0;
     results.push_back(std::move(r));
+  }
+  for (const contender& c : row.contenders) {
+    if (c.release) c.release();
   }
   return results;
 }

@@ -17,10 +17,13 @@ struct contender {
   double predicted_seconds = 0;  ///< the plan's time; 0 where there is no prediction
   double he2007_seconds = 0;     ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
+  std::uint64_t kept_bytes_of_copy = 0;           ///< memory that prepare() takes for each copy, until release()
   std::function<void(std::uint64_t copy)> queue;  ///< queues the call on this copy of the row's arrays
   std::function<void()> wait;                     ///< blocks until the queued work is done
   /// Called once after the arrays are filled and before anything is timed. For inspectors, whose calls are executors.
   std::function<void(std::uint64_t copies)> prepare = {};
+  /// Called once after the row is measured and checked: gives back what prepare() took.
+  std::function<void()> release = {};
   /// Runs in place of `queue`, on copy 0, where the answer is checked: with side outputs, which peers do not write.
   std::function<void()> queue_with_side_outputs = {};
 };

@@ -24,8 +24,8 @@ struct preparation {
   std::string variant;                ///< name of the variant that does the runs
   access_pattern order;               ///< what the list was found to be; unknown where no one pattern fits all of it
   double preparation_seconds = 0;     ///< measured time of the preparation
-  double run_seconds = 0;             ///< predicted time of one run
-  double unprepared_seconds = 0;      ///< predicted time of a gather or scatter by this list without preparation
+  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
+  double unprepared_seconds = 0;      ///< the same of a gather or scatter by this list without preparation
   std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
   std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
 };
@@ -81,7 +81,9 @@ class SHEAF_API prepared_scatter {
 /// @param index          the list; it is not needed afterwards.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// Returns when the preparation is done, and with it all work queued on ctx before. The order of the list is found from
-/// up to half a million of its entries; options.pattern counts where no one order fits them.
+/// up to half a million of its entries; options.pattern counts where no one order fits them. Where that order suggests
+/// other work than an unprepared call would do, and 16 runs or more are to come, both are timed on arrays of the
+/// preparation's own, if these take less than an eighth of memory, and the faster is taken.
 /// @throws error(bad_argument) as gather does, and error(bad_index) for the first bad index of the list if the
 /// preparation reads it. With the variant "kept" the runs read it.
 SHEAF_API prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,

@@ -58,6 +58,10 @@ class decision {
     std::memcpy(stored.data(), bytes_, sizeof(T));
     return std::bit_cast<T>(stored);
   }
+  /// The same value of the same type, bytes between members included.
+  friend bool operator==(const decision& a, const decision& b) noexcept {
+    return a.type_ == b.type_ && std::memcmp(a.bytes_, b.bytes_, most_bytes) == 0;
+  }
 
  private:
   template <class T>

@@ -4,81 +4,24 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
-#include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
-#include <sheaf/scatter.hpp>
 
 #include "plan/choose.hpp"
 #include "plan/list_order.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/prepare_kept.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
 namespace primitives {
-namespace {
-
-// ---- variant "kept": a copy of the list
-
-gather_problem gather_of(const prepare_problem& p) { return {static_cast<const movement&>(p)}; }
-scatter_problem scatter_of(const prepare_problem& p) { return {static_cast<const movement&>(p), p.duplicates}; }
-
-/// The plan of the movement that each run would be without a preparation.
-plan::planned unprepared_plan(const prepare_problem& p, const plan::scope& in) {
-  if (p.direction == prepared_direction::gather) {
-    return plan::cheapest(gather_variants(), gather_of(p), p.backend, in).plan;
-  }
-  return plan::cheapest(scatter_variants(), scatter_of(p), p.backend, in).plan;
-}
-
-class kept_list final : public prepared_movement {
- public:
-  kept_list(const context& ctx, const prepare_problem& p, index_span index)
-      : problem_(p), memory_(ctx, std::max<std::uint64_t>(1, p.index_bytes())) {
-    copy_bytes(ctx, memory_.data(), index.data, p.index_bytes());
-  }
-  void run(const context& ctx, const_records from, records to) override {
-    const index_span index(memory_.data(), problem_.count, problem_.index);
-    if (problem_.direction == prepared_direction::gather) {
-      gather(ctx, from, index, to, {.pattern = problem_.pattern, .bounds = problem_.bounds});
-    } else {
-      scatter(ctx, from, index, to,
-              {.pattern = problem_.pattern, .bounds = problem_.bounds, .duplicates = problem_.duplicates});
-    }
-  }
-  std::uint64_t kept_bytes() const override { return problem_.index_bytes(); }
-
- private:
-  prepare_problem problem_;
-  buffer memory_;
-};
-
-plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  const double run_seconds = unprepared_plan(p, scope).seconds;
-  plan::planned plan;
-  plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);
-  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
-  plan.decided.set(prepare_decision{.run_seconds = run_seconds, .kept_bytes = p.index_bytes()});
-  return plan;
-}
-
-void run_kept(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b,
-              std::byte*) {
-  *b.made = std::make_shared<kept_list>(ctx, p, b.index);
-}
-
-constexpr prepare_variant kept{"kept", std::nullopt, plan_kept, run_kept};
-
-}  // namespace
 
 std::span<const prepare_variant> prepare_variants() {
   static const std::vector<prepare_variant> all = [] {
     std::vector<prepare_variant> list = variants_of(&backend_variants::prepare);
-    list.insert(list.begin(), kept);
+    list.insert(list.begin(), prepare_kept);
     return list;
   }();
   return all;
@@ -122,21 +65,91 @@ struct made_movement {
   preparation report;
 };
 
-made_movement prepare(const context& ctx, std::string_view call, prepare_problem p, index_span index,
-                      std::string_view forced) {
+struct timed_pair {
+  double of_first;
+  double of_second;
+};
+
+/// The least times of runs of two movements in turn, which wait for each.
+timed_pair time_both(const context& ctx, prepared_movement& first, prepared_movement& second, const_records from,
+                     records to) {
+  constexpr int most_runs = 20;
+  constexpr int least_runs = 3;
+  constexpr double enough_seconds = 0.01;
+  const auto seconds_of = [&](prepared_movement& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work.run(ctx, from, to);
+    ctx.wait();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  timed_pair least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  double spent = 0;
+  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
+    const timed_pair now{seconds_of(first), seconds_of(second)};
+    least = {std::min(least.of_first, now.of_first), std::min(least.of_second, now.of_second)};
+    spent += now.of_first + now.of_second;
+  }
+  return least;
+}
+
+/// Whether runs may be timed on arrays of their own: where they are few beside the runs to come, and the arrays are
+/// small beside memory.
+bool may_time_runs(const context& ctx, const prepare_problem& p) {
+  constexpr std::uint64_t least_runs_to_come = 16;
+  const std::uint64_t array_bytes = (p.count + p.indexed_count) * p.record_bytes;
+  return p.expected_runs >= least_runs_to_come && array_bytes <= ctx.profile().memory_bytes / 8 &&
+         array_bytes <= ctx.scratch_limit();
+}
+
+/// Where the order of the list suggests other work than an unprepared call would do, both are timed, and the faster is
+/// kept: an order that is found does not make a prediction right.
+void keep_the_faster(const context& ctx, const prepare_problem& as_told, index_span index, made_movement& made) {
+  made_movement told;
+  const plan::planned plan = prepare_kept.plan(as_told, plan::scope_of(ctx));
+  prepare_kept.run(ctx, as_told, plan, {index, &told.work}, nullptr);
+  const bool gathers = as_told.direction == prepared_direction::gather;
+  const std::uint64_t from_count = gathers ? as_told.indexed_count : as_told.count;
+  const std::uint64_t to_count = gathers ? as_told.count : as_told.indexed_count;
+  const std::uint64_t width = as_told.record_bytes;
+  const buffer from(ctx, std::max<std::uint64_t>(1, from_count * width));
+  const buffer to(ctx, std::max<std::uint64_t>(1, to_count * width));
+  ctx.state().fill(from.data(), 0, from.size());
+  ctx.state().fill(to.data(), 0, to.size());
+  const timed_pair seconds =
+      time_both(ctx, *told.work, *made.work, {from.data(), from_count, width}, {to.data(), to_count, width});
+  made.report.unprepared_seconds = seconds.of_first;
+  made.report.run_seconds = std::min(seconds.of_first, seconds.of_second);
+  if (seconds.of_second <= seconds.of_first) return;
+  made.work = std::move(told.work);
+  made.report.variant = prepare_kept.name;
+}
+
+made_movement prepare(const context& ctx, std::string_view call, const prepare_problem& as_told, index_span index,
+                      std::string_view asked) {
   ctx.wait();  // errors and time of earlier calls do not count as this one's
   const auto begin = std::chrono::steady_clock::now();
   made_movement made;
-  made.report.order = order_of(ctx, index, p.indexed_count);
-  if (made.report.order != access_pattern::unknown()) p.pattern = made.report.order;
-  const auto [variant, plan] =
-      plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, forced, {index, &made.work});
-  ctx.wait();
   preparation& r = made.report;
+  prepare_problem p = as_told;
+  r.order = order_of(ctx, index, p.indexed_count);
+  if (r.order != access_pattern::unknown()) p.pattern = r.order;
+  const auto [variant, plan] =
+      plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, asked, {index, &made.work});
+  ctx.wait();
   r.variant = variant->name;
-  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   r.run_seconds = plan.decided.get<prepare_decision>().run_seconds;
-  r.unprepared_seconds = unprepared_plan(p, plan::scope_of(ctx)).seconds;
+  const movement_plan unprepared = plan_unprepared(as_told, plan::scope_of(ctx));
+  r.unprepared_seconds = plan_unprepared(p, plan::scope_of(ctx)).plan().seconds;
+  const bool is_forced = !plan::forced_name(call, asked, &ctx.state()).empty();
+  const bool is_unprepared = variant->name == prepare_kept.name && plan.inner<movement_plan>().runs_as(unprepared);
+  if (!is_forced && !is_unprepared && may_time_runs(ctx, p)) {
+    try {
+      keep_the_faster(ctx, as_told, index, made);
+    } catch (const error& e) {
+      if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
+    }
+  }
+  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   r.kept_bytes = made.work->kept_bytes();
   const double saved = r.unprepared_seconds - r.run_seconds;
   if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
