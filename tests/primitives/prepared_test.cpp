@@ -1,5 +1,7 @@
 // Prepared gathers and scatters against the reference: every variant, pattern, width and index type, several runs with
 // different data, bad indices, and what runs refuse.
+#include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
 
+#include "inputs/pattern_function.hpp"
 #include "primitives/prepare.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
@@ -70,6 +73,112 @@ TEST(PreparedGather, FromNoRecordsReportsTheFirstIndex) {
         prepare_gather(where.ctx, index_at.index(index_type::u32), 0, 8, 1000, {.pattern = access_pattern::random()});
     prepared.run({nullptr, 0, 8}, out_at.view());
     EXPECT_TRUE(message_of(error_code::bad_index, [&] { where.ctx.wait(); }).ends_with("past the table's 0 records"));
+  }
+}
+
+// A schedule of a list in order takes several times what the list takes without, so that none is built.
+TEST(PreparedMovements, SayTheOrderOfTheirListAndGiveNoneInOrderASchedule) {
+  constexpr std::uint64_t count = 1 << 20;
+  const struct {
+    const char* pattern;
+    access_pattern order;
+  } lists[] = {{"identity", access_pattern::sequential()},
+               {"reverse", access_pattern::sequential()},
+               {"strided:64", access_pattern::strided(64)},
+               {"permutation", access_pattern::random()}};
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    for (const auto& list : lists) {
+      SCOPED_TRACE(list.pattern);
+      const image index = index_list(inputs::parse_pattern(list.pattern), count, count, index_type::u32);
+      const placed index_at(where.ctx, index);
+      // Callers may be wrong about their list.
+      for (const access_pattern told : {access_pattern::unknown(), access_pattern::random()}) {
+        const prepare_options options{.pattern = told};
+        const preparation gather =
+            prepare_gather(where.ctx, index_at.index(index_type::u32), count, 8, 1000, options).report();
+        const preparation scatter =
+            prepare_scatter(where.ctx, index_at.index(index_type::u32), count, 8, 1000, options).report();
+        for (const preparation& report : {gather, scatter}) {
+          EXPECT_EQ(report.order, list.order);
+          if (list.order != access_pattern::random()) {
+            EXPECT_EQ(report.variant, "kept");
+          }
+          EXPECT_GT(report.run_seconds, 0);
+          EXPECT_GE(report.unprepared_seconds, report.run_seconds);
+        }
+      }
+    }
+  }
+}
+
+TEST(PreparedMovements, OfAListWithoutOneOrderGoByWhatTheCallerSays) {
+  const context ctx = context::cpu(2);
+  std::vector<std::uint32_t> index(1 << 20);
+  const inputs::pattern random = inputs::parse_pattern("permutation");
+  for (std::uint32_t i = 0; i < index.size(); ++i) {
+    index[i] = i % 3 == 0 || i < index.size() * 2 / 3
+                   ? i
+                   : static_cast<std::uint32_t>(inputs::pattern_entry(random, i, index.size()));
+  }
+  const prepared_gather prepared = prepare_gather(ctx, index, index.size(), 8, 1);
+  EXPECT_EQ(prepared.report().order, access_pattern::unknown());
+  std::vector<std::uint64_t> table(index.size());
+  std::iota(table.begin(), table.end(), 0);
+  std::vector<std::uint64_t> out(index.size());
+  prepared.run(table, out);
+  EXPECT_TRUE(std::equal(out.begin(), out.end(), index.begin()));
+}
+
+// The plan of a prepared call is one for records side by side and for the scratch there was.
+TEST(PreparedMovements, RunAtAnyStrideAndWithAnyLimitOfScratch) {
+  constexpr std::uint64_t count = 100000;
+  const image index = index_list(inputs::parse_pattern("permutation"), count, count, index_type::u32);
+  for (const named_context& named : every_context()) {
+    SCOPED_TRACE(named.name);
+    context ctx = named.ctx;
+    const placed index_at(ctx, index);
+    const auto prepared_to_gather = prepare_gather(ctx, index_at.index(index_type::u32), count, 8, 1000);
+    const auto prepared_to_scatter = prepare_scatter(ctx, index_at.index(index_type::u32), count, 8, 1000);
+    const bool may_need_scratch =
+        prepared_to_gather.report().variant != "kept" || prepared_to_scatter.report().variant != "kept";
+    for (const std::uint64_t limit : {~std::uint64_t{0}, std::uint64_t{0}}) {
+      if (limit == 0 && may_need_scratch) continue;
+      ctx.limit_scratch(limit);
+      for (const std::uint64_t stride : {8, 24}) {
+        SCOPED_TRACE(stride);
+        const image in = filled(count, 8, stride, 0, 3);
+        const placed in_at(ctx, in);
+        image gathered = poisoned(count, 8, 8);
+        image scattered = poisoned(count, 8, stride);
+        const placed gathered_at(ctx, gathered);
+        const placed scattered_at(ctx, scattered);
+        prepared_to_gather.run(in_at.view(), gathered_at.view());
+        prepared_to_scatter.run(in_at.view(), scattered_at.view());
+        ctx.wait();
+        const context serial = context::cpu(1);
+        gather(serial, in.view(), index_view(index, index_type::u32), gathered.view(), {.variant = "reference.serial"});
+        scatter(serial, in.view(), index_view(index, index_type::u32), scattered.view(),
+                {.variant = "reference.serial"});
+        expect_bytes(gathered_at.download(), gathered, "gathered");
+        expect_bytes(scattered_at.download(), scattered, "scattered");
+      }
+    }
+    ctx.limit_scratch(~std::uint64_t{0});
+  }
+}
+
+TEST(PreparedScatter, IntoNoRecordsReportsTheFirstIndex) {
+  const image index = index_list(inputs::parse_pattern("same"), 7, 5, index_type::u32);
+  const image in = filled(5, 8, 8, 0, 1);
+  for (const named_context& where : every_context()) {
+    SCOPED_TRACE(where.name);
+    const placed index_at(where.ctx, index);
+    const placed in_at(where.ctx, in);
+    const auto prepared =
+        prepare_scatter(where.ctx, index_at.index(index_type::u32), 0, 8, 1000, {.pattern = access_pattern::random()});
+    prepared.run(in_at.view(), {nullptr, 0, 8});
+    EXPECT_TRUE(message_of(error_code::bad_index, [&] { where.ctx.wait(); }).ends_with("past the output's 0 records"));
   }
 }
 
