@@ -44,6 +44,29 @@ constexpr list_option lists[] = {
      }},
 };
 
+// What no calibration measures: odd sizes and widths, and other orders and distributions. With --variants it says how
+// well plans choose on a machine.
+sweep planner() {
+  const auto all = primitives::entries();
+  sweep s{{all.begin(), all.end()},
+          patterns({"identity", "uniform", "permutation", "zipf", "strided:48", "partitioned:1000", "clustered:300"}),
+          {4, 12, 48},
+          {index_type::u32},
+          {3000, 50000, 700000, 9000000}};
+  s.keys = {primitives::key_distribution::uniform, primitives::key_distribution::zipf};
+  s.bits = {5, 13};
+  s.values = {value_type::f32, value_type::u64};
+  s.slots = {30000, 5000000};
+  s.orders = {reduction_order::deterministic, reduction_order::unordered};
+  s.sorts.clear();
+  for (const char* layout : {"u32", "i64", "u64+12", "f32+4", "bytes10/100", "u64/index"}) {
+    s.sorts.push_back(parse_sort_layout(layout));
+  }
+  return s;
+}
+
+constexpr named_sweep sets_of_all_families[] = {{"planner", planner}};
+
 }  // namespace
 
 std::vector<std::uint64_t> sweep::counts_of(std::uint64_t width) const {
@@ -57,10 +80,14 @@ std::string sweep_names() {
   for (const family_sweeps* const family : sweeps_of_families()) {
     for (const named_sweep& set : family->sets) all += fmt::format("{}{}", all.empty() ? "" : ", ", set.name);
   }
+  for (const named_sweep& set : sets_of_all_families) all += fmt::format(", {}", set.name);
   return all;
 }
 
 sweep sweep_named(std::string_view set) {
+  for (const named_sweep& known : sets_of_all_families) {
+    if (set == known.name) return known.make();
+  }
   for (const family_sweeps* const family : sweeps_of_families()) {
     for (const named_sweep& known : family->sets) {
       if (set == known.name) return known.make();

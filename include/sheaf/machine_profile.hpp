@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 #include <sheaf/export.hpp>
+#include <sheaf/plan.hpp>
 
 // What a machine can do, as numbers. Functions that make, read and keep profiles are in sheaf/machine.hpp.
 namespace sheaf {
@@ -29,6 +30,17 @@ struct stream_rate {
 struct latency_point {
   std::uint64_t footprint_bytes = 0;
   double seconds = 0;
+};
+
+/// How far off the prediction of a variant was for one problem that was run.
+struct variant_correction {
+  std::string primitive;                                       ///< whose variant it is: "gather"
+  std::string variant;                                         ///< "cpu.direct"
+  access_pattern::kind order = access_pattern::kind::unknown;  ///< what the plan was told of the index list
+  std::uint64_t record_bytes = 0;
+  std::uint64_t count = 0;  ///< records, values or index entries
+  std::uint64_t range = 0;  ///< records that the list names, categories of a split, or bits of a sort's key
+  double factor = 1;        ///< measured time over predicted time
 };
 
 /// The measured rates and latencies of a machine, from which plans predict time.
@@ -58,6 +70,9 @@ struct SHEAF_API machine {
   std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
   std::vector<access_rate> random_write;
   std::vector<access_rate> atomic_add;  ///< of words, where nobody uses the sum
+  /// What predictions are multiplied by, near the problems that were run; empty unless `sheaf machine --calibrate` ran
+  /// them. Ordered by primitive, variant and order, one factor for each problem.
+  std::vector<variant_correction> corrections;
 
   /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
   double streamed(std::uint64_t bytes, std::uint64_t footprint) const;

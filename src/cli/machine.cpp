@@ -11,6 +11,7 @@
 #include "cli/machine_table.hpp"
 #include "cli/progress_line.hpp"
 #include "core/context_state.hpp"
+#include "jobs/corrections.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -70,6 +71,9 @@ void print_machine(const shown_machine& shown, bool used) {
   if (m.digit_seconds > 0) fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(m.digit_seconds));
   fmt::print("  rates are for     {} {}\n", m.parallelism,
              m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
+  if (!m.corrections.empty()) {
+    fmt::print("  corrections       {} predictions of variants, compared with their runs\n", m.corrections.size());
+  }
   fmt::print("{}", curve_tables(m));
 }
 
@@ -98,7 +102,14 @@ shown_machine measured(const machine_command& o, const context& ctx) {
   options.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
   };
-  return {calibrate(ctx, options), {}};
+  shown_machine found{calibrate(ctx, options), {}};
+  jobs::correction_settings settings{.seconds = o.budget.seconds};
+  settings.progress = [&](std::string_view what, double share) {
+    line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
+  };
+  context fresh = context::on(ctx.backend(), ctx.threads());
+  jobs::measure_corrections(fresh, found.profile, settings);
+  return found;
 }
 
 shown_machine in_use(const context& ctx) {
@@ -163,7 +174,8 @@ void add_machine(CLI::App& app) {
   add_number(
       *subcommand, "--seconds", 1, most_seconds,
       [options](std::uint64_t n) { options->budget.seconds = static_cast<double>(n); },
-      "What --calibrate may take for a device, 60 unless given; few seconds measure little memory");
+      "What --calibrate may take for the rates of a device, and again for runs of the variants that compete, 60 unless "
+      "given; few seconds measure little memory");
   options->add_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });

@@ -1,9 +1,13 @@
 #include "io/machine_fields.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include <sheaf/error.hpp>
+
+#include "plan/pattern_words.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -122,6 +126,30 @@ std::vector<stream_rate> field_reader::stream_rates(const char* field) const {
 std::vector<latency_point> field_reader::latencies(const char* field) const {
   const auto read = [](const field_reader& row) { return latency_point{row.footprint(), row.seconds("seconds")}; };
   return points<latency_point>(field, "latencies", "footprint_bytes", read, has_less<latency_point>);
+}
+
+std::vector<variant_correction> field_reader::corrections(const char* field) const {
+  const auto read = [](const field_reader& row) {
+    const std::string order = row.text("order");
+    const auto word = std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
+                                   [&](const plan::pattern_word& w) { return w.text == order; });
+    if (word == std::end(plan::pattern_words)) {
+      row.fail(fmt::format("order is {}, not a kind of access pattern", row.shown("order")));
+    }
+    return variant_correction{row.name("primitive"),
+                              row.name("variant"),
+                              word->kind,
+                              row.count("record_bytes", 1, most_bytes),
+                              row.count("count", 1, most_bytes),
+                              row.count("range", 0, most_bytes),
+                              row.number("factor", 1e-3, 1e3)};
+  };
+  const auto key = [](const variant_correction& c) {
+    return std::tie(c.primitive, c.variant, c.order, c.record_bytes, c.count, c.range);
+  };
+  const auto before = [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); };
+  return points<variant_correction>(field, "corrections", "primitive, variant, order, record_bytes, count, then range",
+                                    read, before);
 }
 
 std::string field_reader::shown(const char* field) const { return shown_value(at(field)); }

@@ -33,6 +33,7 @@ class field_reader {
   std::vector<access_rate> rates(const char* field) const;
   std::vector<stream_rate> stream_rates(const char* field) const;
   std::vector<latency_point> latencies(const char* field) const;
+  std::vector<variant_correction> corrections(const char* field) const;
 
   /// The field's value as JSON, cut where it is long.
   std::string shown(const char* field) const;

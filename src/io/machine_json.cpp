@@ -1,5 +1,7 @@
 #include <sheaf/machine.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "io/input_file.hpp"
 #include "io/machine_fields.hpp"
 #include "io/output_file.hpp"
+#include "plan/pattern_words.hpp"
 
 namespace sheaf {
 namespace {
@@ -43,6 +46,22 @@ json latencies_json(const std::vector<latency_point>& latencies) {
   json list = json::array();
   for (const latency_point& l : latencies) {
     list.push_back({{"footprint_bytes", l.footprint_bytes}, {"seconds", l.seconds}});
+  }
+  return list;
+}
+
+json corrections_json(const std::vector<variant_correction>& corrections) {
+  json list = json::array();
+  for (const variant_correction& c : corrections) {
+    const auto& order = *std::find_if(std::begin(plan::pattern_words), std::end(plan::pattern_words),
+                                      [&](const plan::pattern_word& w) { return w.kind == c.order; });
+    list.push_back({{"primitive", c.primitive},
+                    {"variant", c.variant},
+                    {"order", order.text},
+                    {"record_bytes", c.record_bytes},
+                    {"count", c.count},
+                    {"range", c.range},
+                    {"factor", c.factor}});
   }
   return list;
 }
@@ -112,6 +131,7 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   m.random_read = in.rates("random_read");
   m.random_write = in.rates("random_write");
   m.atomic_add = in.rates("atomic_add");
+  if (document.contains("corrections")) m.corrections = in.corrections("corrections");
   return m;
 }
 
@@ -138,6 +158,7 @@ std::string format_machine(const machine& m) {
                    {"random_write", rates_json(m.random_write)},
                    {"atomic_add", rates_json(m.atomic_add)}};
   if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
+  if (!m.corrections.empty()) document["corrections"] = corrections_json(m.corrections);
   return lines_of(document);
 }
 

@@ -11,6 +11,7 @@
 #include <sheaf/plan.hpp>
 
 #include "core/context_state.hpp"
+#include "plan/correction.hpp"
 #include "plan/variant.hpp"
 
 namespace sheaf::plan {
@@ -68,7 +69,7 @@ choice<variant<Problem, Buffers>> cheapest(std::span<const variant<Problem, Buff
   choice<variant<Problem, Buffers>> best;
   for (const auto& candidate : list) {
     if (!candidate.works_on(backend) || (!forced.empty() && candidate.name != forced)) continue;
-    planned plan = candidate.plan(problem, in);
+    planned plan = corrected_plan(candidate, problem, in);
     if (!plan.applicable() || plan.scratch_bytes > in.scratch_limit || (forced.empty() && plan.by_name_only)) continue;
     if (best.variant == nullptr || plan.seconds < best.plan.seconds) best = {&candidate, std::move(plan)};
   }
@@ -157,7 +158,7 @@ explanation explain(std::string_view primitive, std::span<const variant<Problem,
   std::size_t best = list.size();  // index in why.variants
   for (const auto& candidate : list) {
     if (!candidate.works_on(ctx.backend())) continue;
-    const planned plan = candidate.plan(problem, in);
+    const planned plan = corrected_plan(candidate, problem, in);
     why.variants.push_back(describe(candidate.name, plan, in.scratch_limit));
     const bool may_run =
         why.variants.back().applicable && (forced.empty() ? !plan.by_name_only : candidate.name == forced);

@@ -18,6 +18,8 @@ struct gather_problem : movement {
   friend bool operator==(const gather_problem&, const gather_problem&) = default;
 };
 
+inline plan::measured_place place_of(const gather_problem& p) noexcept { return place_of_movement("gather", p); }
+
 /// How a bad index of this primitive is reported.
 inline constexpr core::index_words gather_words{"gather", "index", "the table's", "records"};
 

@@ -7,6 +7,8 @@
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 
+#include "plan/correction.hpp"
+
 namespace sheaf::primitives {
 
 /// What plans know of a movement of records by an index list: sizes and layout, never data. The indexed side is the one
@@ -33,6 +35,10 @@ struct movement {
 
   friend bool operator==(const movement&, const movement&) = default;
 };
+
+inline plan::measured_place place_of_movement(std::string_view primitive, const movement& p) noexcept {
+  return {primitive, p.pattern.shape, p.record_bytes, p.count, p.indexed_count};
+}
 
 /// Throws bad_argument, naming the call, unless the three views fit together, do not overlap and ctx can reach them.
 /// `writes_sequential` says which side the call writes: true for a gather, false for a scatter.

@@ -20,6 +20,8 @@ struct scatter_problem : movement {
   friend bool operator==(const scatter_problem&, const scatter_problem&) = default;
 };
 
+inline plan::measured_place place_of(const scatter_problem& p) noexcept { return place_of_movement("scatter", p); }
+
 /// How a bad index of this primitive is reported.
 inline constexpr core::index_words scatter_words{"scatter", "index", "the output's", "records"};
 

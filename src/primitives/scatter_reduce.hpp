@@ -26,6 +26,10 @@ struct scatter_reduce_problem : movement {
   friend bool operator==(const scatter_reduce_problem&, const scatter_reduce_problem&) = default;
 };
 
+inline plan::measured_place place_of(const scatter_reduce_problem& p) noexcept {
+  return place_of_movement("scatter_reduce", p);
+}
+
 /// How a bad index of this primitive is reported.
 inline constexpr core::index_words scatter_reduce_words{"scatter_reduce", "index", "the output's", "slots"};
 

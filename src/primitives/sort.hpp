@@ -6,6 +6,7 @@
 
 #include <sheaf/sort.hpp>
 
+#include "plan/correction.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sort_key.hpp"
 
@@ -41,6 +42,13 @@ struct sort_problem {
 
   friend bool operator==(const sort_problem&, const sort_problem&) = default;
 };
+
+inline plan::measured_place place_of(const sort_problem& p) noexcept {
+  std::uint64_t row_bytes = p.rows.record_bytes;
+  for (std::uint32_t c = 0; c < p.column_count; ++c) row_bytes += p.columns[c].record_bytes;
+  return {p.product == sort_product::records ? "sort" : "sort_gather_index", access_pattern::kind::unknown, row_bytes,
+          p.count, p.key.bits};
+}
 
 struct sort_buffers {
   const_records in{};

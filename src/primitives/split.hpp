@@ -7,6 +7,7 @@
 #include <sheaf/split.hpp>
 
 #include "core/index_report.hpp"
+#include "plan/correction.hpp"
 #include "plan/variant.hpp"
 #include "primitives/category.hpp"
 
@@ -44,6 +45,12 @@ struct split_problem {
 
   friend bool operator==(const split_problem&, const split_problem&) = default;
 };
+
+inline plan::measured_place place_of(const split_problem& p) noexcept {
+  const bool moves_records = p.product == split_product::records;
+  return {moves_records ? (p.stable ? "split" : "split_unstable") : "split_index", access_pattern::kind::unknown,
+          p.record_bytes, p.count, p.categories};
+}
 
 /// How a bad index of this primitive is reported.
 inline constexpr core::index_words category_words{"split", "category", "the", "categories"};

@@ -75,6 +75,8 @@ struct sample {
 struct job {
   std::string_view primitive;       ///< name of its entry
   std::span<const sample> samples;  ///< what the demo runs and the tests of jobs check
+  /// Names, without their count, of problems whose variants calibration runs.
+  std::span<const std::string_view> calibrated = {};
 
   array_shapes (*shapes)(const problem_spec& p);
   /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count.

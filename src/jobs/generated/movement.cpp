@@ -131,10 +131,33 @@ constexpr sample scatter_samples[] = {
     {"scatter/uniform/r100/u32+last"},    {"scatter/uniform/r128/u32+last"},    {"scatter/uniform/r1024/u32+last"},
     {"scatter/permutation/r4/u32", true}, {"scatter/permutation/r8/u32", true}, {"scatter/permutation/r16/u32", true}};
 
+constexpr std::string_view calibrated_gathers[] = {"gather/identity/r4/u32",
+                                                   "gather/identity/r16/u32",
+                                                   "gather/identity/r64/u32",
+                                                   "gather/permutation/r4/u32",
+                                                   "gather/permutation/r16/u32",
+                                                   "gather/permutation/r64/u32",
+                                                   "gather/clustered:4096/r4/u32",
+                                                   "gather/clustered:4096/r16/u32",
+                                                   "gather/clustered:4096/r64/u32",
+                                                   "gather/partitioned:256/r4/u32",
+                                                   "gather/partitioned:256/r16/u32",
+                                                   "gather/partitioned:256/r64/u32",
+                                                   "gather/zipf/r4/u32",
+                                                   "gather/zipf/r16/u32",
+                                                   "gather/zipf/r64/u32"};
+
+constexpr std::string_view calibrated_scatters[] = {
+    "scatter/identity/r4/u32",        "scatter/identity/r16/u32",        "scatter/identity/r64/u32",
+    "scatter/permutation/r4/u32",     "scatter/permutation/r16/u32",     "scatter/permutation/r64/u32",
+    "scatter/clustered:4096/r4/u32",  "scatter/clustered:4096/r16/u32",  "scatter/clustered:4096/r64/u32",
+    "scatter/partitioned:256/r4/u32", "scatter/partitioned:256/r16/u32", "scatter/partitioned:256/r64/u32"};
+
 }  // namespace
 
 extern const job gather_job{.primitive = "gather",
                             .samples = gather_samples,
+                            .calibrated = calibrated_gathers,
                             .shapes = gather_shapes,
                             .moved_bytes = moved_bytes,
                             .unchecked = gather_unchecked,
@@ -145,6 +168,7 @@ extern const job gather_job{.primitive = "gather",
 
 extern const job scatter_job{.primitive = "scatter",
                              .samples = scatter_samples,
+                             .calibrated = calibrated_scatters,
                              .shapes = scatter_shapes,
                              .moved_bytes = moved_bytes,
                              .unchecked = scatter_unchecked,

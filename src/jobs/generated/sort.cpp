@@ -110,10 +110,20 @@ constexpr sample records_samples[] = {{"sort_records/uniform/r16/u64"}, {"sort_r
 
 constexpr sample index_samples[] = {{"sort_gather_index/uniform/r4/u32"}, {"sort_gather_index/uniform/r4/u64"}};
 
+constexpr std::string_view calibrated_keys[] = {"sort_keys/uniform/r4/u32", "sort_keys/uniform/r8/u64"};
+
+constexpr std::string_view calibrated_pairs[] = {"sort_pairs/uniform/r4/u32", "sort_pairs/uniform/r8/u64"};
+
+constexpr std::string_view calibrated_records[] = {"sort_records/uniform/r16/u64", "sort_records/uniform/r100/bytes10"};
+
+constexpr std::string_view calibrated_indices[] = {"sort_gather_index/uniform/r4/u32",
+                                                   "sort_gather_index/uniform/r4/u64"};
+
 }  // namespace
 
 extern const job sort_keys_job{.primitive = "sort_keys",
                                .samples = keys_samples,
+                               .calibrated = calibrated_keys,
                                .shapes = shapes,
                                .moved_bytes = bytes_of_records,
                                .unchecked = unchecked,
@@ -123,6 +133,7 @@ extern const job sort_keys_job{.primitive = "sort_keys",
 
 extern const job sort_pairs_job{.primitive = "sort_pairs",
                                 .samples = pairs_samples,
+                                .calibrated = calibrated_pairs,
                                 .shapes = shapes,
                                 .moved_bytes = bytes_of_pairs,
                                 .unchecked = unchecked_rows,
@@ -132,6 +143,7 @@ extern const job sort_pairs_job{.primitive = "sort_pairs",
 
 extern const job sort_records_job{.primitive = "sort_records",
                                   .samples = records_samples,
+                                  .calibrated = calibrated_records,
                                   .shapes = shapes,
                                   .moved_bytes = bytes_of_records,
                                   .unchecked = unchecked_rows,
@@ -141,6 +153,7 @@ extern const job sort_records_job{.primitive = "sort_records",
 
 extern const job sort_gather_index_job{.primitive = "sort_gather_index",
                                        .samples = index_samples,
+                                       .calibrated = calibrated_indices,
                                        .shapes = shapes,
                                        .moved_bytes = bytes_of_index,
                                        .unchecked = unchecked,

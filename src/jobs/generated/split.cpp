@@ -135,10 +135,28 @@ constexpr sample gather_index_samples[] = {{"split_gather_index/uniform:b8/r4/k3
 constexpr sample scatter_index_samples[] = {{"split_scatter_index/uniform:b8/r4/k32"},
                                             {"split_scatter_index/zipf:b11/r8/k32"}};
 
+constexpr std::string_view calibrated_splits[] = {
+    "split/uniform:b5/r4/own",  "split/uniform:b8/r4/own",   "split/uniform:b11/r4/own", "split/uniform:b16/r4/own",
+    "split/uniform:b8/r16/k32", "split/uniform:b16/r16/k32", "split/uniform:b8/r100/k32"};
+
+constexpr std::string_view calibrated_unstable[] = {
+    "split_unstable/uniform:b5/r4/own",  "split_unstable/uniform:b8/r4/own",  "split_unstable/uniform:b11/r4/own",
+    "split_unstable/uniform:b16/r4/own", "split_unstable/uniform:b8/r16/k32", "split_unstable/uniform:b16/r16/k32",
+    "split_unstable/uniform:b8/r100/k32"};
+
+constexpr std::string_view calibrated_gather_indices[] = {"split_gather_index/uniform:b5/r4/k32",
+                                                          "split_gather_index/uniform:b8/r4/k32",
+                                                          "split_gather_index/uniform:b16/r4/k32"};
+
+constexpr std::string_view calibrated_scatter_indices[] = {"split_scatter_index/uniform:b5/r4/k32",
+                                                           "split_scatter_index/uniform:b8/r4/k32",
+                                                           "split_scatter_index/uniform:b16/r4/k32"};
+
 }  // namespace
 
 extern const job split_job{.primitive = "split",
                            .samples = split_samples,
+                           .calibrated = calibrated_splits,
                            .shapes = shapes,
                            .moved_bytes = moved_bytes,
                            .unchecked = unchecked,
@@ -148,6 +166,7 @@ extern const job split_job{.primitive = "split",
 
 extern const job split_unstable_job{.primitive = "split_unstable",
                                     .samples = unstable_samples,
+                                    .calibrated = calibrated_unstable,
                                     .shapes = shapes,
                                     .moved_bytes = moved_bytes,
                                     .unchecked = unchecked,
@@ -157,6 +176,7 @@ extern const job split_unstable_job{.primitive = "split_unstable",
 
 extern const job split_gather_index_job{.primitive = "split_gather_index",
                                         .samples = gather_index_samples,
+                                        .calibrated = calibrated_gather_indices,
                                         .shapes = shapes,
                                         .moved_bytes = moved_bytes,
                                         .unchecked = unchecked,
@@ -166,6 +186,7 @@ extern const job split_gather_index_job{.primitive = "split_gather_index",
 
 extern const job split_scatter_index_job{.primitive = "split_scatter_index",
                                          .samples = scatter_index_samples,
+                                         .calibrated = calibrated_scatter_indices,
                                          .shapes = shapes,
                                          .moved_bytes = moved_bytes,
                                          .unchecked = unchecked,

@@ -11,6 +11,7 @@
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
+#include "plan/correction.hpp"
 #include "primitives/entries/field.hpp"
 #include "primitives/entries/problem_spec.hpp"
 #include "primitives/entries/row_name.hpp"
@@ -36,7 +37,7 @@ struct entry {
   std::string_view name;    ///< "split_gather_index"
   std::string_view family;  ///< folder of its variants in a backend: "split"
   std::span<const field_use> fields;
-  std::string_view example;     ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
+  std::string_view example;   ///< options of a problem: "--count 1000 --table 1000 --bytes 16"
   bool writes_index = false;  ///< the output is a list of record numbers
 
   row_words (*write)(const problem_spec& p);
@@ -50,6 +51,8 @@ struct entry {
   explanation (*explain)(const context& ctx, const problem_spec& p, std::string_view variant);
   /// What each variant of a backend costs on a machine that need not be this one, in the order of the primitive's list.
   std::vector<variant_estimate> (*estimates)(const problem_spec& p, backend_kind backend, const machine& profile);
+  /// Where the problem lies among those that calibration runs; null for a call that is several of other primitives'.
+  plan::measured_place (*place)(const problem_spec& p, backend_kind backend) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
   double (*he2007_seconds)(const problem_spec& p, const machine& profile) = nullptr;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/choose.hpp"
+#include "primitives/entries/problem_spec.hpp"
 
 namespace sheaf::primitives {
 
@@ -15,9 +16,22 @@ std::vector<variant_estimate> estimates_of(std::span<const plan::variant<Problem
   std::vector<variant_estimate> all;
   for (const auto& v : variants) {
     if (!v.works_on(problem.backend)) continue;
-    all.push_back(plan::describe(v.name, v.plan(problem, profile), plan::no_scratch_limit));
+    all.push_back(
+        plan::describe(v.name, plan::corrected_plan(v, problem, plan::scope(profile)), plan::no_scratch_limit));
   }
   return all;
+}
+
+/// entry::estimates by the problem that ProblemOf(spec, backend) makes, and the variants that Variants() lists.
+template <auto ProblemOf, auto Variants>
+std::vector<variant_estimate> estimates_by(const problem_spec& p, backend_kind backend, const machine& profile) {
+  return estimates_of(Variants(), ProblemOf(p, backend), profile);
+}
+
+/// entry::place by the same problem.
+template <auto ProblemOf>
+plan::measured_place place_by(const problem_spec& p, backend_kind backend) {
+  return place_of(ProblemOf(p, backend));
 }
 
 }  // namespace sheaf::primitives

@@ -26,9 +26,7 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
                         {.pattern = p.access, .bounds = p.bounds, .variant = variant});
 }
 
-std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
-  return estimates_of(gather_variants(), gather_problem{movement_of(p, backend)}, profile);
-}
+gather_problem problem_of(const problem_spec& p, backend_kind backend) { return {movement_of(p, backend)}; }
 
 }  // namespace
 
@@ -41,7 +39,8 @@ extern const entry gather_entry{.name = "gather",
                                 .text = movement_text,
                                 .facts = movement_facts,
                                 .explain = explain,
-                                .estimates = estimates,
+                                .estimates = estimates_by<problem_of, gather_variants>,
+                                .place = place_by<problem_of>,
                                 .he2007_seconds = he2007_seconds_of_gather};
 
 }  // namespace sheaf::primitives

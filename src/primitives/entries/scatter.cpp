@@ -38,8 +38,8 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
                          {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = variant});
 }
 
-std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
-  return estimates_of(scatter_variants(), scatter_problem{movement_of(p, backend), p.duplicates}, profile);
+scatter_problem problem_of(const problem_spec& p, backend_kind backend) {
+  return {movement_of(p, backend), p.duplicates};
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ extern const entry scatter_entry{
     .text = movement_text,
     .facts = movement_facts,
     .explain = explain,
-    .estimates = estimates,
+    .estimates = estimates_by<problem_of, scatter_variants>,
+    .place = place_by<problem_of>,
     .he2007_seconds = he2007_seconds_of_scatter};
 
 }  // namespace sheaf::primitives

@@ -68,9 +68,8 @@ explanation explain(const context& ctx, const problem_spec& p, std::string_view 
                                 {.pattern = p.access, .bounds = p.bounds, .order = p.order, .variant = variant});
 }
 
-std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
-  return estimates_of(scatter_reduce_variants(),
-                      scatter_reduce_problem{movement_of(p, backend), p.value, p.op, p.order}, profile);
+scatter_reduce_problem problem_of(const problem_spec& p, backend_kind backend) {
+  return {movement_of(p, backend), p.value, p.op, p.order};
 }
 
 }  // namespace
@@ -85,6 +84,7 @@ extern const entry scatter_reduce_entry{
     .text = movement_text,
     .facts = movement_facts,
     .explain = explain,
-    .estimates = estimates};
+    .estimates = estimates_by<problem_of, scatter_reduce_variants>,
+    .place = place_by<problem_of>};
 
 }  // namespace sheaf::primitives

@@ -193,7 +193,7 @@ explanation explain_index(const context& ctx, const problem_spec& p, std::string
 
 sorted_array moved(std::uint64_t width) { return {width, width, width, widest_word(width)}; }
 
-sort_problem problem_of(const problem_spec& p, std::uint64_t width, backend_kind backend) {
+sort_problem problem_by_key(const problem_spec& p, std::uint64_t width, backend_kind backend) {
   sort_problem s;
   s.backend = backend;
   s.count = p.count;
@@ -201,23 +201,21 @@ sort_problem problem_of(const problem_spec& p, std::uint64_t width, backend_kind
   s.rows = moved(width);
   return s;
 }
-
-std::vector<variant_estimate> estimates_of_records(const problem_spec& p, backend_kind backend,
-                                                   const machine& profile) {
-  return estimates_of(sort_variants(), problem_of(p, p.record_bytes, backend), profile);
+sort_problem problem_of_records(const problem_spec& p, backend_kind backend) {
+  return problem_by_key(p, p.record_bytes, backend);
 }
-std::vector<variant_estimate> estimates_of_pairs(const problem_spec& p, backend_kind backend, const machine& profile) {
-  sort_problem s = problem_of(p, p.key_bytes, backend);
+sort_problem problem_of_pairs(const problem_spec& p, backend_kind backend) {
+  sort_problem s = problem_by_key(p, p.key_bytes, backend);
   for (const std::uint64_t width : values_of(p)) s.columns.at(s.column_count++) = moved(width);
-  return estimates_of(sort_variants(), s, profile);
+  return s;
 }
-std::vector<variant_estimate> estimates_of_index(const problem_spec& p, backend_kind backend, const machine& profile) {
-  sort_problem s = problem_of(p, p.key_bytes, backend);
+sort_problem problem_of_index(const problem_spec& p, backend_kind backend) {
+  sort_problem s = problem_by_key(p, p.key_bytes, backend);
   s.product = sort_product::gather_index;
   s.writes_rows = false;
   s.rows.out_stride_bytes = 0;
   s.index = p.index;
-  return estimates_of(sort_variants(), s, profile);
+  return s;
 }
 
 }  // namespace
@@ -241,7 +239,8 @@ extern const entry sort_keys_entry{.name = "sort_keys",
                                    .text = text_of_records,
                                    .facts = facts_of_records,
                                    .explain = explain_records,
-                                   .estimates = estimates_of_records};
+                                   .estimates = estimates_by<problem_of_records, sort_variants>,
+                                   .place = place_by<problem_of_records>};
 
 extern const entry sort_pairs_entry{.name = "sort_pairs",
                                     .family = "sort",
@@ -252,7 +251,8 @@ extern const entry sort_pairs_entry{.name = "sort_pairs",
                                     .text = text_of_pairs,
                                     .facts = facts_of_pairs,
                                     .explain = explain_pairs,
-                                    .estimates = estimates_of_pairs};
+                                    .estimates = estimates_by<problem_of_pairs, sort_variants>,
+                                    .place = place_by<problem_of_pairs>};
 
 extern const entry sort_records_entry{.name = "sort_records",
                                       .family = "sort",
@@ -263,7 +263,8 @@ extern const entry sort_records_entry{.name = "sort_records",
                                       .text = text_of_records,
                                       .facts = facts_of_records,
                                       .explain = explain_records,
-                                      .estimates = estimates_of_records};
+                                      .estimates = estimates_by<problem_of_records, sort_variants>,
+                                      .place = place_by<problem_of_records>};
 
 extern const entry sort_gather_index_entry{.name = "sort_gather_index",
                                            .family = "sort",
@@ -275,6 +276,7 @@ extern const entry sort_gather_index_entry{.name = "sort_gather_index",
                                            .text = text_of_index,
                                            .facts = facts_of_index,
                                            .explain = explain_index,
-                                           .estimates = estimates_of_index};
+                                           .estimates = estimates_by<problem_of_index, sort_variants>,
+                                           .place = place_by<problem_of_index>};
 
 }  // namespace sheaf::primitives

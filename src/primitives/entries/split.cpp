@@ -137,6 +137,12 @@ std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind back
   return all;
 }
 
+// A split by many bits lies where its first call does.
+template <split_product Product, bool Stable>
+plan::measured_place place(const problem_spec& p, backend_kind backend) {
+  return place_of(split_problem_of(p, 0, Product, Stable, backend));
+}
+
 template <split_product Product, bool Stable>
 explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
   const auto of_call = [&](std::uint32_t call) {
@@ -197,7 +203,8 @@ extern const entry split_entry{.name = "split",
                                .text = text,
                                .facts = facts,
                                .explain = explain<split_product::records, true>,
-                               .estimates = estimates<split_product::records, true>};
+                               .estimates = estimates<split_product::records, true>,
+                               .place = place<split_product::records, true>};
 
 extern const entry split_unstable_entry{.name = "split_unstable",
                                         .family = "split",
@@ -208,7 +215,8 @@ extern const entry split_unstable_entry{.name = "split_unstable",
                                         .text = text,
                                         .facts = facts,
                                         .explain = explain<split_product::records, false>,
-                                        .estimates = estimates<split_product::records, false>};
+                                        .estimates = estimates<split_product::records, false>,
+                                        .place = place<split_product::records, false>};
 
 extern const entry split_gather_index_entry{.name = "split_gather_index",
                                             .family = "split",
@@ -220,7 +228,8 @@ extern const entry split_gather_index_entry{.name = "split_gather_index",
                                             .text = text,
                                             .facts = facts_of_index,
                                             .explain = explain<split_product::gather_index, true>,
-                                            .estimates = estimates<split_product::gather_index, true>};
+                                            .estimates = estimates<split_product::gather_index, true>,
+                                            .place = place<split_product::gather_index, true>};
 
 extern const entry split_scatter_index_entry{.name = "split_scatter_index",
                                              .family = "split",
@@ -232,6 +241,7 @@ extern const entry split_scatter_index_entry{.name = "split_scatter_index",
                                              .text = text,
                                              .facts = facts_of_index,
                                              .explain = explain<split_product::scatter_index, true>,
-                                             .estimates = estimates<split_product::scatter_index, true>};
+                                             .estimates = estimates<split_product::scatter_index, true>,
+                                             .place = place<split_product::scatter_index, true>};
 
 }  // namespace sheaf::primitives

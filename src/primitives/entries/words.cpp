@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plan/pattern_words.hpp"
+
 namespace sheaf::primitives {
 namespace {
 
-struct shape_word {
-  std::string_view text;
-  access_pattern::kind shape;
-  bool takes_number;
-};
-constexpr shape_word shapes[] = {
-    {"unknown", access_pattern::kind::unknown, false},    {"sequential", access_pattern::kind::sequential, false},
-    {"random", access_pattern::kind::random, false},      {"partitioned", access_pattern::kind::partitioned, true},
-    {"clustered", access_pattern::kind::clustered, true}, {"strided", access_pattern::kind::strided, true},
-    {"skewed", access_pattern::kind::skewed, false},      {"repeated", access_pattern::kind::repeated, true}};
+using plan::pattern_word;
+using plan::pattern_words;
 
 struct key_word {
   std::string_view text;
@@ -33,8 +27,8 @@ std::string_view name(index_type type) noexcept { return text_of(type, index_typ
 std::string_view name(value_type type) noexcept { return text_of(type, value_types); }
 
 std::string name(const access_pattern& pattern) {
-  const auto& row = *std::find_if(std::begin(shapes), std::end(shapes),
-                                  [&](const shape_word& s) { return s.shape == pattern.shape; });
+  const auto& row = *std::find_if(std::begin(pattern_words), std::end(pattern_words),
+                                  [&](const pattern_word& w) { return w.kind == pattern.shape; });
   return row.takes_number ? fmt::format("{}:{}", row.text, pattern.parameter) : std::string(row.text);
 }
 
@@ -58,13 +52,13 @@ reduction_order parse_reduction_order(std::string_view text) { return value_of(t
 
 access_pattern parse_access_pattern(std::string_view text) {
   const std::string_view shape = text.substr(0, text.find(':'));
-  for (const shape_word& row : shapes) {
+  for (const pattern_word& row : pattern_words) {
     if (row.text != shape) continue;
-    if (!row.takes_number && shape.size() == text.size()) return {row.shape, 0};
+    if (!row.takes_number && shape.size() == text.size()) return {row.kind, 0};
     if (!row.takes_number || shape.size() == text.size()) break;
     const std::optional<std::uint64_t> parameter = parse_number(text.substr(shape.size() + 1));
     if (!parameter || *parameter == 0) break;
-    return {row.shape, *parameter};
+    return {row.kind, *parameter};
   }
   refuse(
       "'{}' is not an access pattern: unknown, sequential, random, partitioned:N, clustered:N, strided:N, skewed, "

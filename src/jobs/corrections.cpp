@@ -1,0 +1,152 @@
+#include "jobs/corrections.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "jobs/generated/arrays.hpp"
+#include "jobs/generated/job.hpp"
+#include "primitives/entries/entry.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t least_bytes = 64 * 1024;
+constexpr std::uint64_t steps_between_sizes = 16;  // each size is so many times the one before
+// A factor beyond these says that something else went on.
+constexpr double least_factor = 0.1;
+constexpr double most_factor = 10;
+
+// Three digits: the others are noise.
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::vector<std::uint64_t> sizes_of(const context& ctx, const machine& m, std::uint64_t most_bytes) {
+  const std::uint64_t usual = ctx.backend() == backend_kind::cpu ? 256 * MiB : 4096 * MiB;
+  const std::uint64_t most = std::min(most_bytes != 0 ? most_bytes : usual, m.memory_bytes / 16);
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = least_bytes; bytes < most; bytes *= steps_between_sizes) sizes.push_back(bytes);
+  sizes.push_back(most);
+  return sizes;
+}
+
+/// The problems of a calibrated name: as its callers tell the planner, and for a list at random also untold.
+std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes) {
+  problem_spec p = problem_of({name}, 1);
+  p = problem_of({name}, std::max<std::uint64_t>(1, bytes / p.record_bytes));
+  std::vector<problem_spec> problems{p};
+  if (p.access == access_pattern::random()) {
+    p.access = access_pattern::unknown();
+    problems.push_back(p);
+  }
+  return problems;
+}
+
+std::vector<variant_estimate> competing(const problem_spec& p, const context& ctx, const machine& m) {
+  std::vector<variant_estimate> variants = entry_of(p).estimates(p, ctx.backend(), m);
+  std::erase_if(variants, [](const variant_estimate& v) { return !v.applicable || v.reason == "runs by name only"; });
+  return variants.size() > 1 ? variants : std::vector<variant_estimate>{};
+}
+
+/// The least time of several runs, which each wait for the last.
+double least_seconds(const context& ctx, const job& j, const problem_spec& p, const problem_arrays& arrays,
+                     std::string_view variant) {
+  constexpr int most_runs = 30;
+  constexpr int least_runs = 4;
+  constexpr double enough_seconds = 0.02;
+  double least = std::numeric_limits<double>::infinity();
+  double spent = 0;
+  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
+    const double begin = now();
+    j.run(ctx, p, arrays.of_copy(0), {.variant = variant});
+    ctx.wait();
+    const double seconds = now() - begin;
+    if (run > 0) least = std::min(least, seconds);  // the first call takes scratch and loads code
+    spent += seconds;
+  }
+  return least;
+}
+
+void sort_corrections(std::vector<variant_correction>& all) {
+  const auto key = [](const variant_correction& c) {
+    return std::tie(c.primitive, c.variant, c.order, c.record_bytes, c.count, c.range);
+  };
+  std::sort(all.begin(), all.end(),
+            [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); });
+  const auto same = [&](const variant_correction& a, const variant_correction& b) { return key(a) == key(b); };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+}
+
+class correction_run {
+ public:
+  correction_run(context& ctx, machine& m, const correction_settings& settings)
+      : ctx_(ctx), m_(m), settings_(settings), arrays_(ctx), begin_(now()) {
+    m_.corrections.clear();
+  }
+
+  // Calls within calls are priced with the corrections of what they call, which come first in the order of the jobs.
+  void run() {
+    const auto all = jobs();
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      // Jobs that come later have their share of the time, too.
+      deadline_ = begin_ + settings_.seconds * static_cast<double>(j + 1) / static_cast<double>(all.size());
+      std::vector<variant_correction> found =
+          measure(*all[j], static_cast<double>(j) / static_cast<double>(all.size()));
+      m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
+      sort_corrections(m_.corrections);
+      ctx_.use(m_);
+    }
+  }
+
+ private:
+  std::vector<variant_correction> measure(const job& j, double share) {
+    std::vector<variant_correction> found;
+    if (j.entry().place == nullptr) return found;
+    if (settings_.progress) settings_.progress(j.primitive, share);
+    for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
+      for (const std::string_view name : j.calibrated) {
+        for (const problem_spec& p : problems_of(name, bytes)) {
+          if (now() > deadline_) return found;
+          measure(j, p, found);
+        }
+      }
+    }
+    return found;
+  }
+
+  void measure(const job& j, const problem_spec& p, std::vector<variant_correction>& found) {
+    const std::vector<variant_estimate> variants = competing(p, ctx_, m_);
+    if (variants.empty() || !j.unchecked(p).empty()) return;
+    arrays_.fill(p, 1);
+    ctx_.wait();
+    const plan::measured_place place = j.entry().place(p, ctx_.backend());
+    for (const variant_estimate& v : variants) {
+      const double factor = least_seconds(ctx_, j, p, arrays_, v.variant) / v.seconds;
+      if (!(factor > least_factor && factor < most_factor)) continue;
+      found.push_back({std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count,
+                       place.range, rounded(factor)});
+    }
+  }
+
+  context& ctx_;
+  machine& m_;
+  const correction_settings& settings_;
+  problem_arrays arrays_;
+  double begin_;
+  double deadline_ = 0;
+};
+
+}  // namespace
+
+void measure_corrections(context& ctx, machine& m, const correction_settings& settings) {
+  ctx.use(m);
+  correction_run(ctx, m, settings).run();
+}
+
+}  // namespace sheaf::jobs
