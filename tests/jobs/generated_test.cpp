@@ -78,6 +78,23 @@ TEST(GeneratedJob, IsAnsweredRightByEveryVariant) {
   }
 }
 
+// A problem of nothing may also name nothing: tables, outputs and lists of records are then empty, too.
+TEST(GeneratedJob, IsAnsweredRightForNothing) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      problem_spec p = jobs::problem_of(s, 0);
+      p.table = 0;
+      if (!j.unchecked(p).empty()) return;
+      arrays.fill(p, 1);
+      arrays.reset_outputs();
+      j.run(ctx, p, arrays.of_copy(0), {});
+      ctx.wait();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+    });
+  }
+}
+
 TEST(GeneratedJob, FindsAWrongBitAnywhere) {
   for (const context& ctx : contexts()) {
     jobs::problem_arrays arrays(ctx);
