@@ -153,7 +153,8 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
                        "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
   }
   expect_failure("split in.npy --key 0:33 -o out", 2, "sheaf split: a key of 33 bits, not 1 to 32");
-  expect_failure("split in.npy --key 30:3 -o out", 2, "sheaf split: bits 30 to 32 lie outside a record of 32 bits");
+  expect_failure("split in.npy --key 30:3 -o out", 2,
+                 "sheaf split: 3 bits from bit 30 on reach past a record of 32 bits");
   expect_failure("split in.npy --keys keys.npy -o out", 2,
                  "sheaf split: --keys requires --key\nTry: sheaf split --help");
   expect_failure("split in.npy --categories of.npy --count 0 -o out", 2,
@@ -205,7 +206,7 @@ TEST_F(CliSplit, PlansExplainSplitsAndReductions) {
   expect_failure("plan split --count 1 --bytes 4 --key 0:8 --categories 4", 2,
                  "sheaf plan: give --key or --categories, not both\nTry: sheaf plan --help");
   expect_failure("plan split --count 1 --bytes 4 --key 25:8", 2,
-                 "sheaf plan: split: bits 25 to 32 lie outside a record of 32 bits");
+                 "sheaf plan: split: 8 bits from bit 25 on reach past a record of 32 bits");
   expect_failure("plan split --count 1 --bytes 4 --key 0:8:u", 2,
                  "sheaf plan: --key: '0:8:u' is not OFFSET:BITS, two whole numbers\nTry: sheaf plan --help");
   expect_failure("plan split --count 1 --bytes 4 --key 0:8 --key 8:8", 2,
