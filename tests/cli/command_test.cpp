@@ -83,6 +83,20 @@ TEST_F(Cli, ScatterPutsRowsBack) {
             npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
 }
 
+TEST_F(Cli, TheLastWriterOfARecordWinsUnlessAnyMay) {
+  folder.write("in.bin", "abcdefghi");
+  folder.write("twice.bin", bytes_of<std::uint32_t>({1, 0, 1}));
+  const std::string scatter =
+      "scatter in.bin twice.bin --record-bytes 3 --index-type u32 --count 2 -o out.bin --verify";
+  for (const char* more : {"", " --duplicates last", " --backend reference"}) {
+    expect_success(scatter + more);
+    EXPECT_EQ(folder.read("out.bin"), "defghi") << more;
+  }
+  expect_success(scatter + " --duplicates any --threads 1");
+  EXPECT_EQ(folder.read("out.bin").substr(0, 3), "def");
+  EXPECT_NE(run_sheaf(folder, "scatter --help").out.find("faster"), std::string::npos);
+}
+
 TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
   folder.write("index2.npy", npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({9, 8, 7, 6, 5, 4, 3, 2, 1, 0})));
   expect_success("gather table.npy index2.npy -o rows.npy");
