@@ -23,12 +23,12 @@ namespace {
 constexpr const char* footer =
     "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. Records "
     "of\n"
-    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers or strings: "
-    "floats\n"
-    "with -0 before 0 and NaN at the ends, by their sign. --key takes BYTES bytes from byte OFFSET of a record on, as\n"
-    "bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 "
-    "bytes);\n"
-    ":desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at most.\n"
+    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers, dates and\n"
+    "strings: floats with -0 before 0 and NaN at the ends, by their sign; datetime64 and timedelta64 with NaT last;\n"
+    "strings of up to 32 bytes, or of 8 characters by code points. --key takes BYTES bytes from byte OFFSET of a\n"
+    "record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of\n"
+    "2, 4 or 8 bytes); :desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at\n"
+    "most.\n"
     "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: as\n"
     "much room again as the output takes is needed there.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
@@ -90,8 +90,8 @@ void print_order(const sort_command& o, const jobs::order_report& found, std::ui
              found.checksum);
 }
 
-void check(const sort_command& o, const io::record_file& file, const_records rows, const sort_key& key) {
-  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), key);
+void check(const sort_command& o, const io::record_file& file, const_records rows, const jobs::row_order& order) {
+  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), order);
   print_order(o, found, rows.record_bytes);
   if (found.first_break) throw verification_failed(break_text(o, *found.first_break));
 }
@@ -135,10 +135,10 @@ void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
   const const_records rows = file.rows(primitives::most_record_bytes);
-  const sort_key key = jobs::key_of_file(file, rows.record_bytes, o.keys, o.descending);
-  if (o.check) return check(o, file, rows, key);
+  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
+  if (o.check) return check(o, file, rows, order);
   require_not_an_input(o.output, {o.in});
-  sort_job job{o.common, file, rows, key, o.output, {}, 0};
+  sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
   job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
   print_sorted(o, job, sort_file(job));
