@@ -108,7 +108,6 @@ void run(const plan_command& o) {
   const problem_spec p = o.problem();
   const context ctx = o.common.make_context();
   const explanation why = entry_of(p).explain(ctx, p, o.common.variant());
-  if (o.common.quiet) return;
   if (o.common.json) {
     print_document(p, ctx, why);
   } else {
@@ -173,8 +172,9 @@ void add_plan(CLI::App& app) {
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
   subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
   add_fields(*subcommand, *options);
-  options->common.add_to(*subcommand);
+  options->common.add_context_to(*subcommand);
   options->common.add_memory_to(*subcommand);
+  options->common.add_json_to(*subcommand);
   subcommand->footer(footer());
   subcommand->callback([options] { run(*options); });
 }

@@ -281,6 +281,10 @@ TEST_F(CliSort, ChecksSayWhetherAFileIsSorted) {
   EXPECT_EQ(no["sorted"], false);
   EXPECT_EQ(no["breaks"], 2);
   EXPECT_EQ(no["first_break"], (nlohmann::json{0, 1}));
+  EXPECT_EQ(no["error"]["code"], "verification_failed");
+  EXPECT_EQ(no["error"]["message"], "verification failed: in.npy: record 1 belongs before record 0");
+  EXPECT_EQ(no["schema_version"], 1);
+  EXPECT_FALSE(yes.contains("error"));
   EXPECT_EQ(no["checksum"], yes["checksum"]);
 
   const program_result text = run_sheaf(folder, "sort sorted.npy --check");
@@ -307,6 +311,10 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
   expect_failure("sort in.npy", 2, "sheaf sort: give -o FILE, or --check");
   expect_failure("sort in.npy --check -o out", 2, "sheaf sort: --check looks at IN and writes nothing");
   expect_failure("sort in.npy --check --index gather", 2, "sheaf sort: --check looks at IN and writes nothing");
+  for (const std::string of_sorts : {"--backend cpu", "--threads 1", "--memory 1G", "--verify"}) {
+    expect_failure("sort in.npy --check " + of_sorts, 2,
+                   "sheaf sort: --check excludes " + of_sorts.substr(0, of_sorts.find(' ')) + try_help);
+  }
   expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
   expect_failure("sort in.npy -o out --memory 1g", 2,
@@ -347,6 +355,9 @@ TEST_F(CliSort, BadInputsAreNamed) {
                         ", which has no order that sort knows; --key says what bytes to sort by");
   }
   expect_type_failure("|S33", 33, ", strings of more than 32 bytes; --key 0:32 sorts by the first 32");
+  for (const char* descr : {"<U9", ">U9"}) {
+    expect_type_failure(descr, 36, ", strings of more than 8 characters; --key says what bytes to sort by");
+  }
   folder.write("rows.npy", npy_file("'|u1'", "(5, 2)", std::string(10, '\0')));
   expect_failure("sort rows.npy -o out", 3,
                  "sheaf sort: rows.npy: shape is (5, 2): --key says which bytes of a row to sort by");
@@ -355,9 +366,6 @@ TEST_F(CliSort, BadInputsAreNamed) {
   expect_failure("sort in.bin --key 0:1 -o out", 3,
                  "sheaf sort: in.bin: not an .npy file; raw files need --record-bytes");
   expect_failure("sort none.npy -o out", 3, "sheaf sort: none.npy: cannot be opened: No such file or directory");
-  for (const char* descr : {"<U9", ">U9"}) {
-    expect_type_failure(descr, 36, ", strings of more than 8 characters; --key says what bytes to sort by");
-  }
   expect_failure("sort . -o out", 3, "sheaf sort: .: not a regular file");
 }
 

@@ -145,6 +145,12 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
   expect_failure("split --categories of.npy --count 3 -o out", 2,
                  "sheaf split: IN may be left out for an --index by --keys or --categories alone");
   expect_failure("split in.npy --key 0:8 --index-type u32 -o out", 2, "sheaf split: --index-type is for --index");
+  expect_failure("split in.npy --key 0:8 --key-bytes 4 -o out", 2,
+                 "sheaf split: --key-bytes is for --keys or --categories");
+  expect_failure("split --keys keys.npy --key 0:8 --index gather --record-bytes 4 -o out", 2,
+                 "sheaf split: --record-bytes is for IN");
+  expect_failure("split in.npy --categories of.npy --count 3 --from-left -o out", 2,
+                 "sheaf split: --from-left is for --key");
   expect_failure("split in.npy --key 0:8 --index gather --unstable -o out", 2,
                  "sheaf split: --unstable is for records, not for an index");
   for (const char* key : {"8", "a:1", "1:", ":1", "-1:8", "1:2:3", "0x1:2"}) {
