@@ -21,7 +21,7 @@ struct demo_options : common_options {
   std::string report;
 };
 
-constexpr const char* footer = R"(Every answer is checked, with or without --verify. Example:
+constexpr const char* footer = R"(Every answer is checked. Example:
 
   sheaf demo --size small --report report.html)";
 
@@ -30,7 +30,7 @@ std::vector<context> contexts_of(const demo_options& options) {
   if (options.backend != "auto") return {options.make_context()};
   std::vector<context> contexts;
   for (const core::backend& b : core::backends()) {
-    if (b.has_device()) contexts.push_back(context::on(b.kind, options.threads));
+    if (b.has_device()) contexts.push_back(options.make_context(b.kind));
   }
   return contexts;
 }
@@ -98,10 +98,11 @@ void run(const demo_options& options) {
     if (options.is_reference()) results.back().backend = "reference";
     if (table) fmt::print("\n{}\n", jobs::summary_table(results.back()));
   }
+  nlohmann::json document;
   if (options.json) {
     nlohmann::json machines = nlohmann::json::array();
     for (const jobs::demo_result& result : results) machines.push_back(document_of(result));
-    print_json({{"command", "demo"}, {"version", SHEAF_VERSION}, {"size", options.size}, {"backends", machines}});
+    document = {{"command", "demo"}, {"version", SHEAF_VERSION}, {"size", options.size}, {"backends", machines}};
   }
   if (!options.report.empty()) jobs::write_demo_page(results, options.report);
 
@@ -109,9 +110,11 @@ void run(const demo_options& options) {
     for (const jobs::demo_row& row : result.rows) {
       if (row.mistakes == 0) continue;
       throw verification_failed(fmt::format("demo: {} on {}: {} mistakes in the answer ({})", row.problem,
-                                            result.backend, row.mistakes, row.variant));
+                                            result.backend, row.mistakes, row.variant),
+                                std::move(document));
     }
   }
+  if (options.json) print_json(std::move(document));
 }
 
 }  // namespace
@@ -124,8 +127,10 @@ void add_demo(CLI::App& app) {
       ->check(CLI::IsMember({"small", "full"}))
       ->capture_default_str();
   command->add_option("--report", options->report, "Write an HTML page")->type_name("FILE");
-  options->add_to(*command, "Changes nothing: every answer is checked anyway");
+  options->add_context_to(*command);
   options->add_memory_to(*command);
+  options->add_json_to(*command);
+  options->add_quiet_to(*command);
   command->footer(footer);
   command->callback([options] { run(*options); });
 }

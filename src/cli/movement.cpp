@@ -38,8 +38,11 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
       "Width of raw records; .npy files know their own");
   add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
   add_pattern(subcommand, "--pattern-hint", pattern);
-  common.add_to(subcommand);
+  common.add_context_to(subcommand);
   common.add_memory_to(subcommand);
+  common.add_verify_to(subcommand);
+  common.add_json_to(subcommand);
+  common.add_quiet_to(subcommand);
 }
 
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description) {

@@ -59,6 +59,13 @@ void require_options(const split_command& o) {
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
     refuse(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
   }
+  if (o.in.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for IN");
+  if (!has_separate_keys && o.key_bytes != 0) {
+    refuse(error_code::bad_argument, "--key-bytes is for --keys or --categories");
+  }
+  if (!o.categories.empty() && o.order == bit_order::from_left) {
+    refuse(error_code::bad_argument, "--from-left is for --key");
+  }
   if (o.index.empty() && o.index_kind) refuse(error_code::bad_argument, "--index-type is for --index");
   if (!o.index.empty() && o.unstable) refuse(error_code::bad_argument, "--unstable is for records, not for an index");
 }
@@ -215,8 +222,11 @@ void add_split(CLI::App& app) {
   add_number(
       *subcommand, "--key-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->key_bytes = n; },
       "Width of raw keys or categories; .npy files know their own");
-  o->common.add_to(*subcommand);
+  o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand);
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -104,8 +104,8 @@ merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const mer
     runs = std::move(longer);
   }
   std::uint64_t written = 0;
-  const auto write = [&](const std::byte* from, std::uint64_t bytes) {
-    output.write(from, bytes);
+  const auto write = [&](std::byte* block, std::uint64_t bytes) {
+    output.write(block, bytes);
     const std::uint64_t before = written;
     written += bytes;
     progress(written / output.part_bytes - before / output.part_bytes);

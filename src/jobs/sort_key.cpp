@@ -20,15 +20,27 @@ constexpr std::uint32_t most_field_bytes = 32;
   throw error(error_code::bad_input, fmt::format("{}: {}", file.path(), what));
 }
 
-// The key field that is a whole record of the file's numpy type.
-key_field field_of_type(const io::record_file& file) {
+// Characters of a string are numbers of 4 bytes. Big-endian ones compare as their bytes do, and shorter strings end in
+// zeros.
+sort_key key_of_characters(std::uint32_t width, bool big_endian) {
+  if (big_endian) return key_field{0, width, key_type::bytes};
+  constexpr std::uint32_t character_bytes = 4;
+  sort_key key{};
+  for (std::uint32_t at = 0; at < width; at += character_bytes) {
+    key.fields[key.count++] = {at, character_bytes, key_type::unsigned_integer};
+  }
+  return key;
+}
+
+// The order of records that are one value of the file's numpy type each.
+row_order order_of_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const std::string shown = io::printable(type.descr);
   const auto width = static_cast<std::uint32_t>(type.item_bytes);
   const bool big_endian = type.order == '>';
   switch (type.kind) {
-    case 'b': return {0, width, key_type::unsigned_integer};
-    case 'u': return {0, width, big_endian ? key_type::bytes : key_type::unsigned_integer};
+    case 'b': return key_field{0, width, key_type::unsigned_integer};
+    case 'u': return key_field{0, width, big_endian ? key_type::bytes : key_type::unsigned_integer};
     case 'i':
     case 'f':
       if (big_endian) {
@@ -36,13 +48,21 @@ key_field field_of_type(const io::record_file& file) {
                                       "little-endian",
                                       shown));
       }
-      if (type.kind == 'i') return {0, width, key_type::signed_integer};
-      if (width <= 8) return {0, width, key_type::floating};
+      if (type.kind == 'i') return key_field{0, width, key_type::signed_integer};
+      if (width <= 8) return key_field{0, width, key_type::floating};
       break;
+    case 'm':
+    case 'M':
+      return {key_field{0, width, key_type::signed_integer},
+              big_endian ? time_rows::big_endian : time_rows::little_endian};
     case 'S':
-      if (type.item_bytes <= most_field_bytes) return {0, width, key_type::bytes};
+      if (type.item_bytes <= most_field_bytes) return key_field{0, width, key_type::bytes};
       refuse_file(file,
                   fmt::format("descr is {}, strings of more than 32 bytes; --key 0:32 sorts by the first 32", shown));
+    case 'U':
+      if (type.item_bytes <= most_field_bytes) return key_of_characters(width, big_endian);
+      refuse_file(
+          file, fmt::format("descr is {}, strings of more than 8 characters; --key says what bytes to sort by", shown));
     default: break;
   }
   refuse_file(file,
@@ -51,17 +71,17 @@ key_field field_of_type(const io::record_file& file) {
 
 }  // namespace
 
-sort_key key_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
-                     bool descending) {
+row_order order_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
+                        bool descending) {
   if (!texts.empty()) return key_of_texts(texts, record_bytes, descending);
   if (!file.is_npy()) refuse("raw records need --key OFFSET:BYTES[:TYPE]");
   if (file.shape().size() != 1) {
     refuse_file(file,
                 fmt::format("shape is {}: --key says which bytes of a row to sort by", io::shape_text(file.shape())));
   }
-  key_field only = field_of_type(file);
-  only.descending = descending;
-  return only;
+  row_order order = order_of_type(file);
+  for (std::size_t i = 0; i < order.key.count; ++i) order.key.fields[i].descending = descending;
+  return order;
 }
 
 std::uint64_t parse_byte_size(std::string_view text) {

@@ -83,6 +83,20 @@ TEST_F(Cli, ScatterPutsRowsBack) {
             npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
 }
 
+TEST_F(Cli, TheLastWriterOfARecordWinsUnlessAnyMay) {
+  folder.write("in.bin", "abcdefghi");
+  folder.write("twice.bin", bytes_of<std::uint32_t>({1, 0, 1}));
+  const std::string scatter =
+      "scatter in.bin twice.bin --record-bytes 3 --index-type u32 --count 2 -o out.bin --verify";
+  for (const char* more : {"", " --duplicates last", " --backend reference"}) {
+    expect_success(scatter + more);
+    EXPECT_EQ(folder.read("out.bin"), "defghi") << more;
+  }
+  expect_success(scatter + " --duplicates any --threads 1");
+  EXPECT_EQ(folder.read("out.bin").substr(0, 3), "def");
+  EXPECT_NE(run_sheaf(folder, "scatter --help").out.find("faster"), std::string::npos);
+}
+
 TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
   folder.write("index2.npy", npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({9, 8, 7, 6, 5, 4, 3, 2, 1, 0})));
   expect_success("gather table.npy index2.npy -o rows.npy");
@@ -109,8 +123,7 @@ TEST_F(Cli, ReportsAreOneDocument) {
 }
 
 TEST_F(Cli, QuietPrintsNothing) {
-  for (const char* arguments : {"gather table.npy index.npy -o rows.npy --quiet", "machine --quiet", "version --quiet",
-                                "plan gather --count 1 --table 1 --bytes 1 --quiet"}) {
+  for (const char* arguments : {"gather table.npy index.npy -o rows.npy --quiet", "machine --quiet"}) {
     const program_result result = run_sheaf(folder, arguments);
     EXPECT_EQ(result.code, 0) << arguments;
     EXPECT_EQ(result.out + result.err, "") << arguments;
@@ -120,12 +133,71 @@ TEST_F(Cli, QuietPrintsNothing) {
 TEST_F(Cli, BadIndicesNameFilePositionAndValue) {
   folder.write("bad.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 10, -1})));
   folder.write("rows.npy", rows_file());
-  for (const char* json : {"", " --json"}) {
-    expect_failure("gather table.npy bad.npy -o out.npy" + std::string(json), 3,
-                   "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
-    expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy" + std::string(json), 3,
-                   "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
+  expect_failure("gather table.npy bad.npy -o out.npy", 3,
+                 "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
+  expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy", 3,
+                 "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
+}
+
+// With --json a failure is a document on stdout, beside the words on stderr.
+TEST_F(Cli, FailuresAreDocumentsToo) {
+  const auto expect_document = [&](const std::string& arguments, int exit, const std::string& code,
+                                   const std::string& message, const std::string& words) {
+    const program_result result = run_sheaf(folder, arguments);
+    EXPECT_EQ(result.code, exit) << arguments;
+    EXPECT_EQ(result.err, words + "\n") << arguments;
+    const nlohmann::json expected = {{"error", {{"code", code}, {"message", message}}}, {"schema_version", 1}};
+    EXPECT_EQ(nlohmann::json::parse(result.out, nullptr, false), expected) << arguments << "\n" << result.out;
+  };
+  folder.write("bad.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 10, -1})));
+  folder.write("raw", "12345");
+  expect_document("--json", 2, "usage", "A subcommand is required",
+                  "sheaf: A subcommand is required\nTry: sheaf --help");
+  expect_document("frobnicate --json", 2, "usage", "'frobnicate' is no subcommand",
+                  "sheaf: 'frobnicate' is no subcommand\nTry: sheaf --help");
+  expect_document("gather --record-bytes -1 --json", 2, "usage",
+                  "--record-bytes: '-1' is not a whole number from 1 to 65536",
+                  "sheaf gather: --record-bytes: '-1' is not a whole number from 1 to 65536\nTry: sheaf gather --help");
+  expect_document("plan gather --json --count 1 --table 1 --bytes 65537", 2, "bad_argument",
+                  "gather: out has records of 65537 bytes, not 1 to 65536",
+                  "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
+  expect_document("gather raw index.npy -o out --json", 3, "bad_input",
+                  "raw: not an .npy file; raw files need --record-bytes",
+                  "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
+  expect_document("gather table.npy bad.npy -o out.npy --json", 3, "bad_index",
+                  "bad.npy: index[1] is 10, past the table's 10 records",
+                  "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
+  expect_document("gather table.npy index.npy -o none/out.npy --quiet --json", 5, "io_failure",
+                  "none/out.npy: cannot be created: No such file or directory",
+                  "sheaf gather: none/out.npy: cannot be created: No such file or directory");
+  EXPECT_FALSE(folder.has("out.npy"));
+  EXPECT_FALSE(folder.has("out"));
+  // What stands behind -- is no option.
+  expect_failure("gather raw index.npy -o out -- --json", 2,
+                 "sheaf gather: The following argument was not expected: --json\nTry: sheaf gather --help");
+}
+
+TEST_F(Cli, OptionsThatASubcommandIgnoresAreNotOffered) {
+  const auto refused = [&](const std::string& arguments, const std::string& option) {
+    const program_result result = run_sheaf(folder, arguments + " " + option);
+    EXPECT_EQ(result.code, 2) << arguments << " " << option;
+    const std::string subcommand = arguments.substr(0, arguments.find(' '));
+    EXPECT_TRUE(result.err.starts_with("sheaf " + subcommand + ": ") &&
+                result.err.ends_with("\nTry: sheaf " + subcommand + " --help\n") &&
+                result.err.find(option.substr(0, option.find(' '))) != std::string::npos)
+        << result.err;
+  };
+  for (const char* option : {"--verify", "--quiet", "--backend cpu", "--threads 1", "--memory 1G"}) {
+    refused("version", option);
   }
+  for (const char* option : {"--verify", "--quiet"}) refused("plan gather --count 1 --table 1 --bytes 1", option);
+  for (const char* option : {"--verify", "--memory 1G", "--seconds 1"}) refused("machine", option);
+  refused("demo", "--verify");
+}
+
+TEST_F(Cli, ThreadsAreForTheCpu) {
+  expect_failure("gather table.npy index.npy -o out.npy --backend cuda --threads 2", 2,
+                 "sheaf gather: --threads is for the CPU, not for --backend cuda");
 }
 
 TEST_F(Cli, AFailedRunLeavesTheOldOutput) {

@@ -8,7 +8,9 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
@@ -100,6 +102,100 @@ TEST_F(CliSort, SortsArraysByTheirType) {
   expect_array("|S3", std::string("b\0\0abcab\0", 9), std::string("ab\0abcb\0\0", 9), 3);
 }
 
+constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+
+/// Dates in the byte order of a type, "<M8[s]" or ">M8[s]".
+std::string bytes_of_dates(const std::vector<std::int64_t>& dates, const std::string& descr) {
+  std::string bytes = bytes_of(dates);
+  if (descr.front() == '<') return bytes;
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + 8));
+  }
+  return bytes;
+}
+
+/// The places of dates in the order of numpy.argsort(kind='stable'): NaT after all others.
+std::vector<std::uint32_t> order_of_dates(const std::vector<std::int64_t>& dates, bool descending) {
+  std::vector<std::uint32_t> order(dates.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto is_before = [](std::int64_t a, std::int64_t b) { return a != nat && (b == nat || a < b); };
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return descending ? is_before(dates[b], dates[a]) : is_before(dates[a], dates[b]);
+  });
+  return order;
+}
+
+TEST_F(CliSort, SortsDatesAndDurationsAsNumpyDoes) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> dates{5, nat, -1, most, nat + 1, 0, nat, 256, -256, 5, most - 1, nat + 2, 1};
+  for (const std::string descr : {"<M8[ns]", ">M8[D]", "<m8[s]", ">m8[25us]", "<M8"}) {
+    const std::string quoted = "'" + descr + "'";
+    folder.write("dates.npy", npy_file(quoted, "(13,)", bytes_of_dates(dates, descr)));
+    for (const bool descending : {false, true}) {
+      const std::vector<std::uint32_t> order = order_of_dates(dates, descending);
+      std::vector<std::int64_t> sorted;
+      for (const std::uint32_t i : order) sorted.push_back(dates[i]);
+      EXPECT_EQ(descending ? sorted.front() : sorted.back(), nat);
+      const std::string arguments = descending ? "dates.npy --descending" : "dates.npy";
+      expect_sorts(arguments, "out.npy", npy_file(quoted, "(13,)", bytes_of_dates(sorted, descr)));
+      expect_sorts(arguments + " --index gather", "order.npy", npy_file("'<u4'", "(13,)", bytes_of(order)));
+      expect_success("sort out.npy --check" + std::string(descending ? " --descending" : ""));
+    }
+    expect_failure("sort dates.npy --check --quiet", 4,
+                   "sheaf sort: verification failed: dates.npy: record 2 belongs before record 1");
+  }
+}
+
+TEST_F(CliSort, DatesThatDoNotFitIntoMemoryAreSortedAsWell) {
+  std::mt19937_64 random(11);
+  std::vector<std::int64_t> dates(300'000);
+  for (std::int64_t& date : dates)
+    date = random() % 16 == 0 ? nat : static_cast<std::int64_t>(random() % 50'000) - 25'000;
+  const std::vector<std::uint32_t> order = order_of_dates(dates, false);
+  std::vector<std::int64_t> sorted;
+  for (const std::uint32_t i : order) sorted.push_back(dates[i]);
+  for (const std::string descr : {"<M8[us]", ">m8[us]"}) {
+    const std::string quoted = "'" + descr + "'";
+    folder.write("dates.npy", npy_file(quoted, "(300000,)", bytes_of_dates(dates, descr)));
+    expect_success("sort dates.npy -o out.npy --memory 1M --verify --backend cpu");
+    EXPECT_TRUE(folder.read("out.npy") == npy_file(quoted, "(300000,)", bytes_of_dates(sorted, descr))) << descr;
+    expect_success("sort dates.npy -o order.npy --index gather --memory 1M --verify --backend cpu");
+    EXPECT_TRUE(folder.read("order.npy") == npy_file("'<u4'", "(300000,)", bytes_of(order))) << descr;
+  }
+}
+
+TEST_F(CliSort, SortsStringsOfUpTo8CharactersByCodePoints) {
+  constexpr std::uint32_t letters[] = {'a', 'b', 0xe4, 0x100, 0xff, 0x4e2d, 0xffff, 0x10000, 0x1f600, 0x10ffff, ' '};
+  std::mt19937 random(12);
+  for (const std::size_t width : {1, 2, 5, 8}) {
+    using string = std::vector<std::uint32_t>;
+    std::vector<string> strings(60, string(width, 0));
+    for (string& s : strings) {
+      const std::size_t length = random() % (width + 1);
+      for (std::size_t i = 0; i < length; ++i) s[i] = letters[random() % std::size(letters)];
+    }
+    std::vector<string> sorted = strings;
+    std::stable_sort(sorted.begin(), sorted.end());
+    const auto bytes_of_strings = [](const std::vector<string>& list, bool big_endian) {
+      std::string bytes;
+      for (const string& s : list) {
+        for (const std::uint32_t c : s) {
+          for (int b = 0; b < 4; ++b) bytes += static_cast<char>(c >> 8 * (big_endian ? 3 - b : b) & 0xff);
+        }
+      }
+      return bytes;
+    };
+    for (const bool big_endian : {false, true}) {
+      const std::string descr = fmt::format("'{}U{}'", big_endian ? '>' : '<', width);
+      folder.write("strings.npy", npy_file(descr, "(60,)", bytes_of_strings(strings, big_endian)));
+      expect_sorts("strings.npy", "out.npy", npy_file(descr, "(60,)", bytes_of_strings(sorted, big_endian)));
+      std::vector<string> down = strings;
+      std::stable_sort(down.begin(), down.end(), std::greater<>());
+      expect_sorts("strings.npy --descending", "out.npy", npy_file(descr, "(60,)", bytes_of_strings(down, big_endian)));
+    }
+  }
+}
+
 TEST_F(CliSort, RowsAndStructuresGoByKeys) {
   folder.write("rows.npy", npy_file("'<u2'", "(3, 2)", bytes_of<std::uint16_t>({1, 30, 2, 10, 3, 20})));
   expect_sorts("rows.npy --key 2:2:u", "out.npy",
@@ -185,6 +281,10 @@ TEST_F(CliSort, ChecksSayWhetherAFileIsSorted) {
   EXPECT_EQ(no["sorted"], false);
   EXPECT_EQ(no["breaks"], 2);
   EXPECT_EQ(no["first_break"], (nlohmann::json{0, 1}));
+  EXPECT_EQ(no["error"]["code"], "verification_failed");
+  EXPECT_EQ(no["error"]["message"], "verification failed: in.npy: record 1 belongs before record 0");
+  EXPECT_EQ(no["schema_version"], 1);
+  EXPECT_FALSE(yes.contains("error"));
   EXPECT_EQ(no["checksum"], yes["checksum"]);
 
   const program_result text = run_sheaf(folder, "sort sorted.npy --check");
@@ -211,6 +311,10 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
   expect_failure("sort in.npy", 2, "sheaf sort: give -o FILE, or --check");
   expect_failure("sort in.npy --check -o out", 2, "sheaf sort: --check looks at IN and writes nothing");
   expect_failure("sort in.npy --check --index gather", 2, "sheaf sort: --check looks at IN and writes nothing");
+  for (const std::string of_sorts : {"--backend cpu", "--threads 1", "--memory 1G", "--verify"}) {
+    expect_failure("sort in.npy --check " + of_sorts, 2,
+                   "sheaf sort: --check excludes " + of_sorts.substr(0, of_sorts.find(' ')) + try_help);
+  }
   expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
   expect_failure("sort in.npy -o out --memory 1g", 2,
@@ -246,11 +350,14 @@ TEST_F(CliSort, BadInputsAreNamed) {
   for (const char* descr : {">i4", ">f4"}) {
     expect_type_failure(descr, 4, ", big-endian; of those only unsigned integers are sorted: save it as little-endian");
   }
-  for (const auto& [descr, width] : {std::pair("<c8", 8), {"<f16", 16}, {"<M8[s]", 8}, {"<U2", 8}, {"|V3", 3}}) {
+  for (const auto& [descr, width] : {std::pair("<c8", 8), {"<f16", 16}, {"|V3", 3}}) {
     expect_type_failure(descr, static_cast<std::size_t>(width),
                         ", which has no order that sort knows; --key says what bytes to sort by");
   }
   expect_type_failure("|S33", 33, ", strings of more than 32 bytes; --key 0:32 sorts by the first 32");
+  for (const char* descr : {"<U9", ">U9"}) {
+    expect_type_failure(descr, 36, ", strings of more than 8 characters; --key says what bytes to sort by");
+  }
   folder.write("rows.npy", npy_file("'|u1'", "(5, 2)", std::string(10, '\0')));
   expect_failure("sort rows.npy -o out", 3,
                  "sheaf sort: rows.npy: shape is (5, 2): --key says which bytes of a row to sort by");

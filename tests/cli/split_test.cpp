@@ -145,6 +145,12 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
   expect_failure("split --categories of.npy --count 3 -o out", 2,
                  "sheaf split: IN may be left out for an --index by --keys or --categories alone");
   expect_failure("split in.npy --key 0:8 --index-type u32 -o out", 2, "sheaf split: --index-type is for --index");
+  expect_failure("split in.npy --key 0:8 --key-bytes 4 -o out", 2,
+                 "sheaf split: --key-bytes is for --keys or --categories");
+  expect_failure("split --keys keys.npy --key 0:8 --index gather --record-bytes 4 -o out", 2,
+                 "sheaf split: --record-bytes is for IN");
+  expect_failure("split in.npy --categories of.npy --count 3 --from-left -o out", 2,
+                 "sheaf split: --from-left is for --key");
   expect_failure("split in.npy --key 0:8 --index gather --unstable -o out", 2,
                  "sheaf split: --unstable is for records, not for an index");
   for (const char* key : {"8", "a:1", "1:", ":1", "-1:8", "1:2:3", "0x1:2"}) {
@@ -153,7 +159,8 @@ TEST_F(CliSplit, UsageErrorsAreNamed) {
                        "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
   }
   expect_failure("split in.npy --key 0:33 -o out", 2, "sheaf split: a key of 33 bits, not 1 to 32");
-  expect_failure("split in.npy --key 30:3 -o out", 2, "sheaf split: bits 30 to 32 lie outside a record of 32 bits");
+  expect_failure("split in.npy --key 30:3 -o out", 2,
+                 "sheaf split: 3 bits from bit 30 on reach past a record of 32 bits");
   expect_failure("split in.npy --keys keys.npy -o out", 2,
                  "sheaf split: --keys requires --key\nTry: sheaf split --help");
   expect_failure("split in.npy --categories of.npy --count 0 -o out", 2,
@@ -205,7 +212,7 @@ TEST_F(CliSplit, PlansExplainSplitsAndReductions) {
   expect_failure("plan split --count 1 --bytes 4 --key 0:8 --categories 4", 2,
                  "sheaf plan: give --key or --categories, not both\nTry: sheaf plan --help");
   expect_failure("plan split --count 1 --bytes 4 --key 25:8", 2,
-                 "sheaf plan: split: bits 25 to 32 lie outside a record of 32 bits");
+                 "sheaf plan: split: 8 bits from bit 25 on reach past a record of 32 bits");
   expect_failure("plan split --count 1 --bytes 4 --key 0:8:u", 2,
                  "sheaf plan: --key: '0:8:u' is not OFFSET:BITS, two whole numbers\nTry: sheaf plan --help");
   expect_failure("plan split --count 1 --bytes 4 --key 0:8 --key 8:8", 2,
