@@ -151,7 +151,7 @@ std::string terms_text(const variant_estimate& v) {
 
 std::string time_text(const variant_estimate& v, const std::optional<pattern_range>& range) {
   if (!v.applicable) return "-";
-  const std::string planned = seconds_text(v.seconds);
+  std::string planned = seconds_text(v.seconds);
   const auto seconds = range ? range->of(v.variant) : std::nullopt;
   if (!seconds) return planned;
   const std::string least = seconds_text(std::min(seconds->in_order, seconds->at_random));

@@ -60,7 +60,7 @@ TEST_F(CliPlan, TakesTheNameOfAProblem) {
 }
 
 // The terms of a variant's line: numbers and units behind their names, and factors.
-double sum_of_terms(std::string text) {
+double sum_of_terms(const std::string& text) {
   double sum = 0;
   double group = 0;
   for (std::size_t at = text.find_first_of("0123456789"); at != std::string::npos;

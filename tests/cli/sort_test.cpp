@@ -125,6 +125,12 @@ std::vector<std::uint32_t> order_of_dates(const std::vector<std::int64_t>& dates
   return order;
 }
 
+std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dates, const std::vector<std::uint32_t>& order) {
+  std::vector<std::int64_t> sorted(dates.size());
+  std::transform(order.begin(), order.end(), sorted.begin(), [&](std::uint32_t i) { return dates[i]; });
+  return sorted;
+}
+
 TEST_F(CliSort, SortsDatesAndDurationsAsNumpyDoes) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::int64_t> dates{5, nat, -1, most, nat + 1, 0, nat, 256, -256, 5, most - 1, nat + 2, 1};
@@ -133,8 +139,7 @@ TEST_F(CliSort, SortsDatesAndDurationsAsNumpyDoes) {
     folder.write("dates.npy", npy_file(quoted, "(13,)", bytes_of_dates(dates, descr)));
     for (const bool descending : {false, true}) {
       const std::vector<std::uint32_t> order = order_of_dates(dates, descending);
-      std::vector<std::int64_t> sorted;
-      for (const std::uint32_t i : order) sorted.push_back(dates[i]);
+      const std::vector<std::int64_t> sorted = in_order(dates, order);
       EXPECT_EQ(descending ? sorted.front() : sorted.back(), nat);
       const std::string arguments = descending ? "dates.npy --descending" : "dates.npy";
       expect_sorts(arguments, "out.npy", npy_file(quoted, "(13,)", bytes_of_dates(sorted, descr)));
@@ -152,8 +157,7 @@ TEST_F(CliSort, DatesThatDoNotFitIntoMemoryAreSortedAsWell) {
   for (std::int64_t& date : dates)
     date = random() % 16 == 0 ? nat : static_cast<std::int64_t>(random() % 50'000) - 25'000;
   const std::vector<std::uint32_t> order = order_of_dates(dates, false);
-  std::vector<std::int64_t> sorted;
-  for (const std::uint32_t i : order) sorted.push_back(dates[i]);
+  const std::vector<std::int64_t> sorted = in_order(dates, order);
   for (const std::string descr : {"<M8[us]", ">m8[us]"}) {
     const std::string quoted = "'" + descr + "'";
     folder.write("dates.npy", npy_file(quoted, "(300000,)", bytes_of_dates(dates, descr)));

@@ -92,9 +92,9 @@ TEST(SortCheck, ComparesEveryTypeOfField) {
 TEST(SortCheck, DatesHaveNatLast) {
   constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
   const std::vector<std::int64_t> dates{nat + 1, -300, -1, 0, 256, std::numeric_limits<std::int64_t>::max(), nat, nat};
-  std::vector<std::int64_t> swapped;
-  for (const std::int64_t date : dates) {
-    swapped.push_back(static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(date))));
+  std::vector<std::int64_t> swapped = dates;
+  for (std::int64_t& date : swapped) {
+    date = static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(date)));
   }
   const auto look = [](const std::vector<std::int64_t>& rows, jobs::time_rows kind, bool descending = false) {
     const key_field whole{0, 8, key_type::signed_integer, descending};
