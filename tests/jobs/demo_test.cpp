@@ -107,7 +107,6 @@ TEST(CopyLimits, AreMeasuredInPowersOfTwo) {
       EXPECT_GT(rate.bytes_per_second, 0);
     }
     EXPECT_THAT(footprints, testing::ElementsAre(1 << 16, 1 << 17, 1 << 18, 1 << 19)) << named.name;
-    EXPECT_EQ(jobs::measure_copy(named.ctx, 1 << 17).footprint_bytes, 1U << 17);
   }
 }
 

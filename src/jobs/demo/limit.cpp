@@ -43,11 +43,6 @@ double copy_limits::bytes_per_second(std::uint64_t footprint_bytes) const {
   return best;
 }
 
-stream_rate measure_copy(const context& ctx, std::uint64_t footprint_bytes) {
-  const auto probe = probe_of(ctx);
-  return best_copy(*probe, std::min(footprint_bytes, std::bit_floor(probe->reserve(footprint_bytes))));
-}
-
 copy_limits measure_copy_limits(const context& ctx, std::uint64_t most_bytes) {
   const auto probe = probe_of(ctx);
   const std::uint64_t wanted = std::max(least_footprint, std::bit_ceil(most_bytes));

@@ -19,9 +19,8 @@ struct copy_limits {
   double bytes_per_second(std::uint64_t footprint_bytes) const;
 };
 
-/// The best rate of several copies in a footprint, a power of two, or in as much of it as there is memory for.
-stream_rate measure_copy(const context& ctx, std::uint64_t footprint_bytes);
-/// Measures footprints from 64 KiB to that of `most_bytes`, or to what there is memory for.
+/// The best rates of several copies in each footprint, from 64 KiB to that of `most_bytes`, or to what there is memory
+/// for.
 copy_limits measure_copy_limits(const context& ctx, std::uint64_t most_bytes);
 
 }  // namespace sheaf::jobs

@@ -8,14 +8,16 @@
 #include <sheaf/context.hpp>
 #include <sheaf/machine.hpp>
 
+#include "jobs/demo/limit.hpp"
+
 namespace sheaf::jobs {
 
 /// How the demo gets to know its machine.
 struct demo_calibration {
   std::string folder;  ///< where profiles are kept, apart from those of `sheaf machine --calibrate`; made if needed
   std::function<machine(const context&)> measure;
-  /// Rate of a copy in a footprint, now, which has to be close to the one just measured.
-  std::function<stream_rate(const context&, std::uint64_t footprint_bytes)> copy;
+  /// Rates of copies right after, which have to be close to those measured.
+  std::function<copy_limits(const context&, std::uint64_t most_bytes)> measure_copies;
 };
 
 /// Measures for some ten seconds, which is enough for the footprints of the demo.
