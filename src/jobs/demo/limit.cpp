@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint64_t least_footprint = std::uint64_t{64} << 10;
 constexpr double least_seconds = 2e-3;  // of a run, long against the clock's resolution and the start of threads
-constexpr int runs = 5;
+constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
+constexpr int pilots = 3;
+constexpr int runs = 10;
 
 std::unique_ptr<plan::probe> probe_of(const context& ctx) {
   std::unique_ptr<plan::probe> probe = core::backend_of(ctx.backend()).make_probe(ctx);
@@ -20,16 +22,21 @@ std::unique_ptr<plan::probe> probe_of(const context& ctx) {
   return probe;
 }
 
-stream_rate best_copy(plan::probe& probe, std::uint64_t footprint) {
-  std::uint64_t bytes = footprint;
-  plan::timing run = probe.stream(footprint, bytes);
-  while (run.seconds < least_seconds) run = probe.stream(footprint, bytes *= 2);
-  double best = 0;
-  for (int i = 0; i < runs; ++i) {
-    best = std::max(best, static_cast<double>(run.count) / run.seconds);
-    run = probe.stream(footprint, bytes);
+// The fastest of some runs, because a thread that was stopped meanwhile says nothing of the machine.
+plan::timing fastest(plan::probe& probe, std::uint64_t footprint, std::uint64_t bytes, int times) {
+  plan::timing best = probe.stream(footprint, bytes);
+  for (int run = 1; run < times; ++run) {
+    const plan::timing next = probe.stream(footprint, bytes);
+    if (next.seconds < best.seconds) best = next;
   }
-  return {footprint, best};
+  return best;
+}
+
+stream_rate best_copy(plan::probe& probe, std::uint64_t footprint) {
+  std::uint64_t bytes = std::max(footprint, least_bytes);
+  while (fastest(probe, footprint, bytes, pilots).seconds < least_seconds) bytes *= 2;
+  const plan::timing best = fastest(probe, footprint, bytes, runs);
+  return {footprint, static_cast<double>(best.count) / best.seconds};
 }
 
 }  // namespace
