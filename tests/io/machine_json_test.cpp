@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -179,16 +180,32 @@ TEST(MachineJson, LongValuesAreCut) {
 }
 
 TEST(MachineJson, TextThatIsNoJsonIsRefusedBriefly) {
-  for (const std::string& text : {std::string(), std::string("{"), std::string("nan"), "\"" + std::string(100000, 'x'),
-                                  std::string("{\"name\": \"\xff\"}"), std::string("\0", 1)}) {
-    const std::string message = message_of(error_code::bad_input, [&] { parse_machine(text, "m.json"); });
-    EXPECT_EQ(message.substr(0, 18), "m.json: not JSON: ");
-    EXPECT_LT(message.size(), 240U);
+  const std::string long_text = "\"" + std::string(100000, 'x');
+  const std::pair<std::string, const char*> wrong[] = {
+      {"", "m.json: not JSON: "},
+      {"{", "m.json: not JSON: "},
+      {"nan", "m.json: not JSON: "},
+      {long_text, "m.json: not JSON: "},
+      {"{\"name\": \"\xff\"}", "m.json: name: not JSON: "},
+      {"{\"streams\": [{}, {\"seconds\": " + long_text, "m.json: streams[1].seconds: not JSON: "},
+      {good + std::string(1, '\0'), "m.json: not JSON: byte "},
+      {good + "{}", "m.json: not JSON: "},
+  };
+  for (const auto& [text, start] : wrong) {
+    const std::string message = message_of(error_code::bad_input, [&text = text] { parse_machine(text, "m.json"); });
+    EXPECT_EQ(message.substr(0, std::string(start).size()), start);
+    EXPECT_LT(message.size(), 280U);
   }
 }
 
+TEST(MachineJson, AFieldThatIsThereTwiceIsRefused) {
+  expect_refused("{\"name\": \"a\", " + good.substr(1), "m.json: 'name' is there twice");
+  expect_refused(with_reads(R"([{"footprint_bytes": 4, "footprint_bytes": 8}])"),
+                 "m.json: random_read[0]: 'footprint_bytes' is there twice");
+}
+
 TEST(MachineJson, DeepNestingIsRefused) {
-  expect_refused(std::string(100000, '['), "m.json: nested deeper than a profile is");
+  expect_refused(std::string(100000, '['), "m.json: nested deeper than a machine profile is");
 }
 
 TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
@@ -197,7 +214,8 @@ TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
                [&] { load_machine(folder / "none.json"); });
   expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { load_machine(folder.path()); });
   const std::string big = folder.write("big.json", std::string((16 << 20) + 1, ' '));
-  expect_error(error_code::bad_input, big + ": 16777217 bytes is no machine profile", [&] { load_machine(big); });
+  expect_error(error_code::bad_input, big + ": 16777217 bytes, a machine profile has at most 16777216",
+               [&] { load_machine(big); });
 }
 
 TEST(MachineJson, PredictionsOfAnyAcceptedProfileAreFinite) {
