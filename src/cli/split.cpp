@@ -69,7 +69,7 @@ void require_distinct_outputs(const split_command& o) {
   require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
   std::error_code ignored;
   const auto canonical = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
   };
   if (canonical(o.output) == canonical(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));

@@ -210,8 +210,13 @@ TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
   expect_failure("gather table.npy index.npy -o /dev/null", 5,
                  "sheaf gather: /dev/null: cannot be replaced: not a regular file");
   folder.write("rows.npy", rows_file());
-  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5,
-                 "sheaf scatter: out.npy: cannot be written: File too large");
+  const program_result large = run_sheaf(folder, "scatter rows.npy index.npy --count 700000000000000000 -o out.npy");
+  EXPECT_EQ(large.code, 5);
+  EXPECT_TRUE(
+      large.err.starts_with("sheaf scatter: out.npy: cannot be written: 8400000000000000128 bytes are wanted, "))
+      << large.err;
+  EXPECT_TRUE(large.err.ends_with(" are free\n")) << large.err;
+  EXPECT_FALSE(folder.has("out.npy"));
   expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
 }

@@ -288,10 +288,13 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   folder.write("raw.bin", random_bytes(4'000'000, 256, 4));
   const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 -o disk/out --memory 1M";
   // The output fits on the device, the merged runs do not.
-  expect_failure(sort, 5, "sheaf sort: disk: a temporary file there cannot be written: No space left on device");
+  const program_result runs = run_sheaf(folder, sort);
+  EXPECT_EQ(runs.code, 5);
+  EXPECT_TRUE(runs.err.starts_with("sheaf sort: disk: a temporary file there cannot be written: 4")) << runs.err;
+  EXPECT_TRUE(runs.err.ends_with(" bytes are wanted, 2289664 are free\n")) << runs.err;
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   folder.write("raw.bin", random_bytes(8'000'000, 256, 4));
-  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: No space left on device");
+  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, 6291456 are free");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
 }

@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,36 @@ TEST_P(EveryTemporaryKind, FollowsALink) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
 }
 
+TEST_P(EveryTemporaryKind, FollowsLinksToAFileThatIsNotThereYet) {
+  std::filesystem::create_directory(folder / "far");
+  std::filesystem::create_symlink("../target", folder / "far/link");
+  std::filesystem::create_symlink("far/link", folder / "link");
+  {
+    output_file file(folder / "link", 3, GetParam());
+    file.write("new", 3);
+    EXPECT_EQ(file.folder(), (folder / "far/.."));
+    EXPECT_FALSE(folder.has("target"));
+  }
+  EXPECT_FALSE(folder.has("target")) << "without commit there is no file";
+  EXPECT_EQ(folder.count(), 2U);
+  write(folder / "link", "new", 3);
+  EXPECT_EQ(folder.read("target"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "far/link"));
+  EXPECT_EQ(folder.count(), 3U);
+}
+
+TEST_P(EveryTemporaryKind, LinksThatLeadNowhereAreNamed) {
+  std::filesystem::create_symlink("two", folder / "one");
+  std::filesystem::create_symlink("one", folder / "two");
+  expect_error(error_code::io_failure, (folder / "one") + ": cannot be created: Too many levels of symbolic links",
+               [&] { output_file file(folder / "one", 0, GetParam()); });
+  std::filesystem::create_symlink("none/out", folder / "link");
+  expect_error(error_code::io_failure, (folder / "link") + ": cannot be created: No such file or directory",
+               [&] { output_file file(folder / "link", 0, GetParam()); });
+  EXPECT_EQ(folder.count(), 3U);
+}
+
 TEST_P(EveryTemporaryKind, TakesTheLongestName) {
   const std::string longest(255, 'x');
   write(folder / longest, "fits", 4);
@@ -154,7 +185,7 @@ TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
   const std::string disk = folder / "disk";
   std::filesystem::create_directory(disk);
   if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "no right to mount a small disk";
-  expect_error(error_code::io_failure, disk + "/out: cannot be written: No space left on device",
+  expect_error(error_code::io_failure, disk + "/out: cannot be written: 1048576 bytes are wanted, 65536 are free",
                [&] { output_file file(disk + "/out", 1 << 20, GetParam()); });
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   const std::string bytes(1 << 20, 'x');
@@ -164,6 +195,39 @@ TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
   });
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// Expects that what would reserve twice the free space of the folder is refused before any of it is taken: under a
+// limit on file sizes, the first try to take it would be refused for that.
+template <class Reserve>
+void expect_no_space_taken(const std::string& folder, const std::string& words, Reserve reserve) {
+  struct statvfs disk {};
+  ASSERT_EQ(statvfs(folder.c_str(), &disk), 0);
+  if (disk.f_blocks == 0) GTEST_SKIP() << "the file system does not say what is free";
+  const std::uint64_t wanted = 2 * std::uint64_t{disk.f_bavail} * disk.f_frsize + (1 << 20);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1024, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = message_of(error_code::io_failure, [&] { reserve(wanted); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  const std::string start = words + " cannot be written: " + std::to_string(wanted) + " bytes are wanted, ";
+  EXPECT_TRUE(message.starts_with(start)) << message;
+  EXPECT_TRUE(message.ends_with(" are free")) << message;
+}
+
+TEST_P(EveryTemporaryKind, MoreThanIsFreeIsRefusedBeforeAnyIsTaken) {
+  expect_no_space_taken(folder.path(), (folder / "out") + ":",
+                        [&](std::uint64_t bytes) { output_file file(folder / "out", bytes, GetParam()); });
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST(ScratchFile, MoreThanIsFreeIsRefusedBeforeAnyIsTaken) {
+  const temporary_folder folder;
+  expect_no_space_taken(folder.path(), folder.path() + ": a temporary file there",
+                        [&](std::uint64_t bytes) { io::scratch_file file(folder.path(), bytes); });
 }
 
 TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
