@@ -134,7 +134,7 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
 void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
-  const const_records rows = file.rows(primitives::most_record_bytes);
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
   const sort_key key = jobs::key_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, key);
   require_not_an_input(o.output, {o.in});

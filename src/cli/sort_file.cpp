@@ -15,6 +15,7 @@
 #include "jobs/record_source.hpp"
 #include "jobs/sort_check.hpp"
 #include "jobs/sort_key.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -24,10 +25,12 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
+const_records mapped_rows(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
+
 void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
                    std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake = job.index ? jobs::sort_index_mistake(job.rows, job.key, out, *job.index)
+  const auto mistake = job.index ? jobs::sort_index_mistake(mapped_rows(job), job.key, out, *job.index)
                                  : jobs::sort_mistake(in, job.key, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
@@ -53,10 +56,11 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
 }
 
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
-  const std::uint64_t count = job.rows.count;
+  const const_records rows = mapped_rows(job);
+  const std::uint64_t count = rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
-  const context_input context_in(ctx, job.rows.data, count * job.rows.record_bytes);
-  const const_records in(context_in.data(), count, job.rows.record_bytes);
+  const context_input context_in(ctx, rows.data, count * rows.record_bytes);
+  const const_records in(context_in.data(), count, rows.record_bytes);
   const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
   const double seconds = timed(ctx, job.file.path(), [&] {
@@ -64,7 +68,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
     sort_records(ctx, in, job.key, {context_out.data(), count, in.record_bytes}, options);
   });
   context_out.fetch();
-  require_right(job, jobs::source_of(job.rows), jobs::source_of(const_records(out.rows())), left_bytes);
+  require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }

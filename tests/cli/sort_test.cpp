@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -297,6 +299,38 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, 6291456 are free");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// The file is larger than the address space: nobody says how much memory sort may take, and it maps none of the file.
+TEST_F(CliSort, AnAddressSpaceThatIsLimitedIsMemoryThatIsLimited) {
+  if (under_address_sanitizer || under_thread_sanitizer) GTEST_SKIP() << "sanitizers need address space without limit";
+  constexpr std::uint32_t records = 24576;
+  const std::string path = folder.write("large.bin", "");
+  std::filesystem::resize_file(path, std::uint64_t{65536} * records);
+  const std::string sort =
+      fmt::format("version >/dev/null; ulimit -v 1048576; '{}' sort --backend cpu --json ", sheaf_program());
+  const program_result index =
+      run_sheaf(folder, sort + "large.bin --record-bytes 65536 --key 0:8 --index gather -o index.bin");
+  ASSERT_EQ(index.code, 0) << index.err;
+  std::vector<std::uint32_t> in_order(records);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  EXPECT_TRUE(folder.read("index.bin") == bytes_of(in_order));
+  const program_result small = run_sheaf(folder, sort + "in.npy -o out.npy");
+  ASSERT_EQ(small.code, 0) << small.err;
+  const auto memory = [](const program_result& result) {
+    const std::string_view document = std::string_view(result.out).substr(result.out.find('{'));
+    return nlohmann::json::parse(document)["memory_bytes"].get<std::uint64_t>();
+  };
+  EXPECT_LE(memory(small), std::uint64_t{1} << 29);
+  EXPECT_LE(memory(index), std::uint64_t{1} << 29);
+}
+
+TEST_F(CliSort, MemoryIsGivenInAnyUnit) {
+  for (const char* size : {"1.5G", "1.5GiB", "1536m", "'1.5 GiB'"}) {
+    const program_result result = run_sheaf(folder, fmt::format("sort in.npy -o out.npy --json --memory {}", size));
+    ASSERT_EQ(result.code, 0) << size << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out)["memory_bytes"], std::uint64_t{3} << 29) << size;
+  }
 }
 
 TEST_F(CliSort, KilledAtAnyMomentItLeavesTheOldOutputOrTheNewOne) {

@@ -1,6 +1,7 @@
 #include "io/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -322,6 +324,40 @@ TEST(InputFile, WhatCannotBeReadIsNamed) {
                [&] { io::input_file file(folder / "none"); });
   expect_error(error_code::bad_input, folder.path() + ": not a regular file",
                [&] { io::input_file file(folder.path()); });
+}
+
+// A file without a disk can be longer than any address space, on any machine.
+TEST(InputFile, WhatCannotBeMappedIsOutOfMemoryAndStillRead) {
+  const int descriptor = memfd_create("sheaf-test", MFD_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  constexpr std::uint64_t bytes = std::uint64_t{1} << 50;
+  ASSERT_EQ(ftruncate(descriptor, bytes), 0);
+  ASSERT_EQ(pwrite(descriptor, "end", 3, bytes - 3), 3);
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  const io::input_file file(path);
+  expect_error(error_code::out_of_memory, path + ": cannot be mapped, 1125899906842624 bytes: Cannot allocate memory",
+               [&] { file.data(); });
+  std::string read(3, ' ');
+  file.read_at(bytes - 3, read.data(), 3);
+  EXPECT_EQ(read, "end");
+  close(descriptor);
+}
+
+TEST(InputFile, IsFoundByItsAddressesWhileItIsMapped) {
+  const temporary_folder folder;
+  const std::string path = folder.write("in", "hello");
+  const std::byte* first = nullptr;
+  {
+    io::input_file file(path);
+    first = file.data();
+    const io::input_file moved(std::move(file));
+    EXPECT_EQ(moved.data(), first);
+    ASSERT_NE(io::path_of_mapped(first + 4), nullptr);
+    EXPECT_EQ(io::path_of_mapped(first + 4), path);
+    EXPECT_EQ(io::path_of_mapped(first + 5), nullptr);
+    EXPECT_EQ(io::path_of_mapped(first - 1), nullptr);
+  }
+  EXPECT_EQ(io::path_of_mapped(first), nullptr);
 }
 
 TEST(InputFile, ANamedPipeIsRefusedWithoutWaiting) {
