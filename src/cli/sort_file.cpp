@@ -123,7 +123,8 @@ sort_report sort_in_runs(const sort_job& job) {
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  out.bypass_cache();
+  const io::cache_use cache = jobs::cache_use_for(job.memory_bytes);
+  if (cache == io::cache_use::bypass) out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t in_runs = 0;
   std::uint64_t merged_rows = 0;  // summed over the merge levels
@@ -154,7 +155,7 @@ sort_report sort_in_runs(const sort_job& job) {
       return on_host ? scratch_of(plan_of(count)) : 0;
     });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
-    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows));
+    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
     runs = jobs::write_runs(
         *file, rows.source, run_rows,
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);

@@ -35,14 +35,14 @@ int open_without_name(const std::string& folder) {
 
 }  // namespace
 
-scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes)
+scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes, cache_use cache)
     : folder_(folder), descriptor_(open_without_name(folder)) {
   if (descriptor_ < 0) fail(folder_, "cannot be created", errno);
   if (const auto reason = reserve(descriptor_, bytes)) {
     close(descriptor_);
     fail(folder_, "cannot be written", *reason);
   }
-  bypasses_cache_ = bypass_cache(descriptor_);
+  if (cache == cache_use::bypass) bypasses_cache_ = bypass_cache(descriptor_);
 }
 
 scratch_file::~scratch_file() { close(descriptor_); }

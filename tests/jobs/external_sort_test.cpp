@@ -186,6 +186,11 @@ TEST(SortExternal, MergesWithinItsMemoryAndAtLeastTwo) {
   EXPECT_EQ(jobs::most_merged_runs(65536, 1), 2U);
 }
 
+TEST(SortExternal, SmallBlocksGoThroughTheCache) {
+  EXPECT_EQ(jobs::cache_use_for(jobs::least_external_bytes), io::cache_use::keep);
+  EXPECT_EQ(jobs::cache_use_for(std::uint64_t{64} << 20), io::cache_use::bypass);
+}
+
 TEST(SortExternal, RunsFitWithTheirScratch) {
   const auto twice = [](std::uint64_t rows) { return rows * 20; };
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 50000, twice), 1000U);
