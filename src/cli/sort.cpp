@@ -166,7 +166,7 @@ void add_sort(CLI::App& app) {
       *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
       "Width of raw records; .npy files know their own");
   add_byte_size(*subcommand, "--memory", o->memory_bytes,
-                "Most memory to use, such as 512M or 4G; half of what is free unless given");
+                "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
   o->common.add_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "

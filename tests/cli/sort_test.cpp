@@ -215,8 +215,14 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
   expect_failure("sort in.npy --check --index gather", 2, "sheaf sort: --check looks at IN and writes nothing");
   expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
-  expect_failure("sort in.npy -o out --memory 1g", 2,
-                 "sheaf sort: --memory: '1g' is not a number of bytes such as 1000000, 512M or 4G" + try_help);
+  for (const char* size : {"1gg", "1.G", "-1", "much"}) {
+    expect_failure(
+        fmt::format("sort in.npy -o out --memory={}", size), 2,
+        fmt::format("sheaf sort: --memory: '{}' is not a number of bytes such as 1000000, 512M, 1.5G or 4GiB{}", size,
+                    try_help));
+  }
+  expect_failure("sort in.npy -o out --memory 99999999T", 2,
+                 "sheaf sort: --memory: '99999999T' is more bytes than 64 bits can count" + try_help);
   expect_failure("sort in.bin --record-bytes 2 -o out", 2, "sheaf sort: raw records need --key OFFSET:BYTES[:TYPE]");
   for (const char* key :
        {"8", "a:1", "1:", ":1", "-1:8", "1:2:x", "1:2:u:down", "1:2:desc:u", "0x1:2", "1:2:u:desc:"}) {
