@@ -139,6 +139,7 @@ void run(const sort_command& o) {
   const sort_key key = jobs::key_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, key);
   require_not_an_input(o.output, {o.in});
+  require_name_of_kind(o.output, file);
   sort_job job{o.common, file, rows, key, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
   job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));

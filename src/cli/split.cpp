@@ -123,6 +123,7 @@ void run(const split_command& o) {
   const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
   if (!o.categories.empty()) require_category_type(*key_file);
   require_distinct_outputs(o);
+  require_name_of_kind(o.output, in_file ? *in_file : *key_file);
   const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
   const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
   require_as_many(o, in, keys);
