@@ -1,5 +1,6 @@
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -8,21 +9,46 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
+#include "io/file_mapping.hpp"
 
 namespace sheaf::cli {
 namespace {
 
-// SIGBUS means that somebody truncated a mapped input while it was read. Only async-signal-safe calls are allowed here.
-extern "C" void input_shrank(int) {
-  constexpr std::string_view words = "sheaf: an input file was cut short while it was read\n";
-  const auto written = write(STDERR_FILENO, words.data(), words.size());
-  _exit(written < 0 ? exit_internal : exit_bad_input);
+// SIGBUS at an address of a mapped input means that somebody truncated the file while it was read. Elsewhere it is a
+// failure of its own, of which the process dies when it returns. Only async-signal-safe calls are allowed here.
+extern "C" void input_shrank(int, siginfo_t* info, void*) {
+  const char* const path = io::path_of_mapped(info->si_addr);
+  if (path == nullptr) {
+    std::signal(SIGBUS, SIG_DFL);
+    return;
+  }
+  for (const char* const words : {"sheaf: ", path, ": was cut short while it was read\n"}) {
+    if (write(STDERR_FILENO, words, std::strlen(words)) < 0) break;
+  }
+  _exit(exit_bad_input);
+}
+
+void watch_inputs() {
+  struct sigaction action {};
+  action.sa_sigaction = input_shrank;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+// A file that is opened while a standard descriptor is closed takes its place, and would get what is printed. Behind
+// such a descriptor goes what cannot be written to, as a closed one cannot.
+void occupy_closed_descriptors() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // open() takes the lowest number that is free.
+    if (fcntl(standard, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != standard) return;
+  }
 }
 
 // Cuts the call's name from a message of the library, because the program prints the name itself.
@@ -37,15 +63,29 @@ std::string subcommand_of(const CLI::App& app) {
   return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
+// The exit code says what happened, also where nobody can be told in words.
 int complain(const CLI::App& app, exit_code code, std::string_view message) {
   const std::string subcommand = subcommand_of(app);
   std::fflush(stdout);
-  fmt::print(stderr, "sheaf{}{}: {}\n", subcommand.empty() ? "" : " ", subcommand, without_name(message, subcommand));
+  const std::string line =
+      fmt::format("sheaf{}{}: {}\n", subcommand.empty() ? "" : " ", subcommand, without_name(message, subcommand));
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
   return code;
 }
 
+// What was printed may be in a buffer, and fail to leave it.
+int done(const CLI::App& app) {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return complain(app, exit_out_of_space, "standard output cannot be written");
+  return exit_done;
+}
+
 int usage(const CLI::App& app, const CLI::ParseError& e) {
-  if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+  if (e.get_exit_code() == 0) {  // --help and --version
+    app.exit(e);
+    return done(app);
+  }
   const std::string subcommand = subcommand_of(app);
   const std::vector<std::string> unknown = app.remaining();
   const std::string what = subcommand.empty() && !unknown.empty()
@@ -58,10 +98,7 @@ int usage(const CLI::App& app, const CLI::ParseError& e) {
 int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
-    std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return complain(app, exit_out_of_space, "standard output cannot be written");
-    return exit_done;
+    return done(app);
   } catch (const CLI::ParseError& e) {
     return usage(app, e);
   } catch (const verification_failed& e) {
@@ -89,7 +126,8 @@ constexpr const char* footer =
 
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
-  std::signal(SIGBUS, input_shrank);
+  occupy_closed_descriptors();
+  watch_inputs();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
                "sheaf");
@@ -106,5 +144,5 @@ int main(int argc, char** argv) try {
   add_version(app);
   return run(app, argc, argv);
 } catch (...) {
-  return sheaf::cli::exit_internal;  // even standard error cannot be written
+  return sheaf::cli::exit_internal;
 }
