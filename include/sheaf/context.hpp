@@ -38,10 +38,17 @@ enum class work_status : std::uint8_t {
 /// primitive or no variant of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
 ///
 /// A context that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
+///
+/// fork() leaves OpenMP's threads and CUDA with the parent. In a child, contexts that the parent made throw
+/// error(backend_unavailable) where they are used, and so does the making of a CPU context of several threads, if the
+/// parent had made one, or of a CUDA context, if the parent had looked for a device. CPU contexts of one thread work in
+/// parent and child, whoever made them, and a child that calls exec() is a new process. Programs that fork workers make
+/// their contexts in the workers.
 class SHEAF_API context {
  public:
   /// The CPU, with `threads` threads of this process; 0 takes SHEAF_THREADS, else as many as the machine offers it.
-  /// @throws error(bad_argument) unless threads is 0 to 4096.
+  /// @throws error(bad_argument) unless threads is 0 to 4096, error(backend_unavailable) for several threads in a child
+  /// of a process that had made such a context.
   static context cpu(int threads = 0);
   /// A CUDA device, on a stream of the context's own.
   /// @throws error(backend_unavailable) if the library has no CUDA backend or the machine no such device.

@@ -47,7 +47,7 @@ void common_options::add_verify_to(CLI::App& subcommand, const std::string& text
 void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
-      "Most scratch memory that a call may take, such as 512M or 4G; calls then take plans that need no more");
+      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
 }
 
 context common_options::make_context() const {

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <iostream>
 #include <new>
 #include <string>
@@ -8,12 +11,14 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
+#include "io/file_mapping.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -21,16 +26,44 @@ namespace {
 // Whether a failure is printed as a document, too. A signal handler reads it, which is installed after it is set.
 bool json_is_wanted = false;
 
-// SIGBUS means that somebody truncated a mapped input while it was read. Only async-signal-safe calls are allowed here.
-extern "C" void input_shrank(int) {
-  constexpr std::string_view words = "sheaf: an input file was cut short while it was read\n";
-  constexpr std::string_view document =
-      "{\n  \"error\": {\n    \"code\": \"bad_input\",\n    \"message\": \"an input file was cut short while it was "
-      "read\"\n  },\n  \"schema_version\": 1\n}\n";
+bool write_all(int descriptor, std::initializer_list<const char*> texts) {
+  return std::all_of(texts.begin(), texts.end(),
+                     [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
+}
+
+// SIGBUS at an address of a mapped input means that somebody truncated the file while it was read. Elsewhere it is a
+// failure of its own, of which the process dies when it returns. Only async-signal-safe calls are allowed here.
+extern "C" void input_shrank(int, siginfo_t* info, void*) {
+  const char* const path = io::path_of_mapped(info->si_addr);
+  if (path == nullptr) {
+    std::signal(SIGBUS, SIG_DFL);
+    return;
+  }
   static_assert(json_schema_version == 1);
-  const auto written = write(STDERR_FILENO, words.data(), words.size());
-  const bool is_said = written >= 0 && (!json_is_wanted || write(STDOUT_FILENO, document.data(), document.size()) >= 0);
-  _exit(is_said ? exit_bad_input : exit_internal);
+  write_all(STDERR_FILENO, {"sheaf: ", path, ": was cut short while it was read\n"});
+  if (json_is_wanted) {
+    write_all(
+        STDOUT_FILENO,
+        {"{\n  \"error\": {\n    \"code\": \"bad_input\",\n    \"message\": \"an input file was cut short while it "
+         "was read\"\n  },\n  \"schema_version\": 1\n}\n"});
+  }
+  _exit(exit_bad_input);
+}
+
+void watch_inputs() {
+  struct sigaction action {};
+  action.sa_sigaction = input_shrank;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+// A file that is opened while a standard descriptor is closed takes its place, and would get what is printed. Behind
+// such a descriptor goes what cannot be written to, as a closed one cannot.
+void occupy_closed_descriptors() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // open() takes the lowest number that is free.
+    if (fcntl(standard, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != standard) return;
+  }
 }
 
 // Cuts the call's name from a message of the library, because the program prints the name itself.
@@ -64,17 +97,31 @@ void print_failure(const failure& f, const std::string& message) {
   std::fflush(stdout);
 }
 
+// The exit code says what happened, also where nobody can be told in words.
 int complain(const CLI::App& app, const failure& f) {
   const std::string subcommand = subcommand_of(app);
   const std::string message(without_name(f.message, subcommand));
   std::fflush(stdout);
   if (json_is_wanted) print_failure(f, message);
-  fmt::print(stderr, "sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, f.hint);
+  const std::string words =
+      fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, f.hint);
+  static_cast<void>(std::fwrite(words.data(), 1, words.size(), stderr));
   return f.exit;
 }
 
+// What was printed may be in a buffer, and fail to leave it.
+int done(const CLI::App& app) {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return complain(app, {exit_out_of_space, name(error_code::io_failure), "standard output cannot be written"});
+  return exit_done;
+}
+
 int usage(const CLI::App& app, const CLI::ParseError& e) {
-  if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+  if (e.get_exit_code() == 0) {  // --help and --version
+    app.exit(e);
+    return done(app);
+  }
   const std::string subcommand = subcommand_of(app);
   std::vector<std::string> unknown = app.remaining();
   std::erase(unknown, "--json");  // known to every subcommand, and obeyed without one
@@ -88,10 +135,7 @@ int usage(const CLI::App& app, const CLI::ParseError& e) {
 int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
-    std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return complain(app, {exit_out_of_space, name(error_code::io_failure), "standard output cannot be written"});
-    return exit_done;
+    return done(app);
   } catch (const CLI::ParseError& e) {
     return usage(app, e);
   } catch (const verification_failed& e) {
@@ -124,7 +168,8 @@ constexpr const char* footer =
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
   json_is_wanted = wants_json(argc, argv);
-  std::signal(SIGBUS, input_shrank);
+  occupy_closed_descriptors();
+  watch_inputs();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
                "sheaf");
@@ -141,5 +186,5 @@ int main(int argc, char** argv) try {
   add_version(app);
   return run(app, argc, argv);
 } catch (...) {
-  return sheaf::cli::exit_internal;  // even standard error cannot be written
+  return sheaf::cli::exit_internal;
 }

@@ -81,6 +81,15 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
   }
 }
 
+void require_name_of_kind(const std::string& output, const io::record_file& like) {
+  if (like.is_npy() || !output.ends_with(".npy")) return;
+  throw error(
+      error_code::bad_argument,
+      fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end "
+                  "in .bin, or make {} an .npy file",
+                  output, like.path(), like.path()));
+}
+
 context_input::context_input(const context& ctx, const void* host, std::uint64_t bytes)
     : data_(const_cast<std::byte*>(static_cast<const std::byte*>(host))) {
   if (ctx.backend() == backend_kind::cpu) return;

@@ -62,6 +62,7 @@ void run(const scatter_command& o) {
   std::optional<io::record_file> base;
   if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
   require_not_an_input(o.output, {o.records_path, o.index, o.base});
+  require_name_of_kind(o.output, in);
 
   const std::size_t axes = row_axes(in, index);
   const const_records rows = in.rows(primitives::most_record_bytes, axes);

@@ -29,8 +29,9 @@ constexpr const char* footer =
     "record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of\n"
     "2, 4 or 8 bytes); :desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at\n"
     "most.\n"
-    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: as\n"
-    "much room again as the output takes is needed there.\n\n"
+    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: at\n"
+    "least as much room again as the output takes is needed there. Its units K, M, G and T are powers of 1024, KB to\n"
+    "TB of 1000.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
     "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
     "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
@@ -136,10 +137,11 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
 void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
-  const const_records rows = file.rows(primitives::most_record_bytes);
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
   const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, order);
   require_not_an_input(o.output, {o.in});
+  require_name_of_kind(o.output, file);
   sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
   job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
@@ -168,7 +170,7 @@ void add_sort(CLI::App& app) {
       *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
       "Width of raw records; .npy files know their own");
   add_byte_size(*subcommand, "--memory", o->memory_bytes,
-                "Most memory to use, such as 512M or 4G; half of what is free unless given");
+                "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
   o->common.add_context_to(*subcommand);
   o->common.add_verify_to(
       *subcommand,

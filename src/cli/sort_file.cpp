@@ -15,6 +15,7 @@
 #include "jobs/record_source.hpp"
 #include "jobs/sort_check.hpp"
 #include "jobs/sort_key.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -24,10 +25,12 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
+const_records mapped_rows(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
+
 void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
                    std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake = job.index ? jobs::sort_index_mistake(job.rows, job.order, out, *job.index)
+  const auto mistake = job.index ? jobs::sort_index_mistake(mapped_rows(job), job.order, out, *job.index)
                                  : jobs::sort_mistake(in, job.order, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
@@ -58,15 +61,16 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
 }
 
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
-  const std::uint64_t count = job.rows.count;
+  const const_records rows = mapped_rows(job);
+  const std::uint64_t count = rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
   std::vector<std::byte> copy(count * copied_bytes(job));
   if (!copy.empty()) {
-    std::copy_n(job.rows.data, copy.size(), copy.data());
+    std::copy_n(rows.data, copy.size(), copy.data());
     jobs::make_sortable(copy.data(), count, job.order.times);
   }
-  const context_input context_in(ctx, copy.empty() ? job.rows.data : copy.data(), count * job.rows.record_bytes);
-  const const_records in(context_in.data(), count, job.rows.record_bytes);
+  const context_input context_in(ctx, copy.empty() ? rows.data : copy.data(), count * rows.record_bytes);
+  const const_records in(context_in.data(), count, rows.record_bytes);
   const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
   const double seconds = timed(ctx, job.file.path(), [&] {
@@ -75,7 +79,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
   });
   context_out.fetch();
   if (!job.index) jobs::restore(out.rows().data, count, job.order.times);
-  require_right(job, jobs::source_of(job.rows), jobs::source_of(const_records(out.rows())), left_bytes);
+  require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
@@ -139,7 +143,8 @@ sort_report sort_in_runs(const sort_job& job) {
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  out.bypass_cache();
+  const io::cache_use cache = jobs::cache_use_for(job.memory_bytes);
+  if (cache == io::cache_use::bypass) out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t in_runs = 0;
   std::uint64_t merged_rows = 0;  // summed over the merge levels
@@ -170,7 +175,7 @@ sort_report sort_in_runs(const sort_job& job) {
       return on_host ? scratch_of(plan_of(count)) : 0;
     });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
-    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows));
+    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
     runs = jobs::write_runs(
         *file, rows.source, run_rows,
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);

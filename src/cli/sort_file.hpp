@@ -18,7 +18,7 @@ namespace sheaf::cli {
 struct sort_job {
   const common_options& common;
   const io::record_file& file;
-  const_records rows;  ///< rows of the mapped file
+  const_records rows;  ///< rows of the file, which is mapped only to be sorted in memory
   jobs::row_order order;
   std::string output;
   std::optional<index_type> index;  ///< type of the gather index to write; none: records

@@ -76,7 +76,7 @@ void require_distinct_outputs(const split_command& o) {
   require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
   std::error_code ignored;
   const auto canonical = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
   };
   if (canonical(o.output) == canonical(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
@@ -130,6 +130,7 @@ void run(const split_command& o) {
   const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
   if (!o.categories.empty()) require_category_type(*key_file);
   require_distinct_outputs(o);
+  require_name_of_kind(o.output, in_file ? *in_file : *key_file);
   const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
   const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
   require_as_many(o, in, keys);

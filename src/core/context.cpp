@@ -64,7 +64,10 @@ void context::use(const memory_resource& memory) {
 void context::limit_scratch(std::uint64_t bytes) { state().limit_scratch(bytes); }
 std::uint64_t context::scratch_limit() const { return state().scratch_limit(); }
 
-void context::wait() const { state().wait(); }
+void context::wait() const {
+  state().require_this_process("context::wait");
+  state().wait();
+}
 work_status context::status() const { return state().status(); }
 
 namespace core {
@@ -102,6 +105,13 @@ void context_state::use(const machine& new_profile) {
 void context_state::limit_scratch(std::uint64_t bytes) {
   scratch_limit_ = bytes;
   plans_.clear();
+}
+
+void context_state::throw_if_lost(std::string_view call) const {
+  const std::string_view lost = lost_in_a_fork();
+  if (lost.empty()) return;
+  throw error(error_code::backend_unavailable,
+              fmt::format("{}: this process was forked after the context was made, and {}", call, lost));
 }
 
 std::unique_ptr<plan_memory>& context_state::remembered_plan(const void* key) {

@@ -25,7 +25,8 @@ using primitives::text_of;
 row_order order_of_file(const io::record_file& file, std::uint64_t record_bytes, std::span<const std::string> texts,
                         bool descending);
 
-/// "65536", "512M", "1G": K, M, G and T are powers of 1024. @throws error(bad_argument)
+/// "65536", "512M", "1.5 GiB", "100mb": K, M, G and T, also with iB, are powers of 1024, with B of 1000. A fraction is
+/// rounded down to bytes. @throws error(bad_argument) naming the text
 std::uint64_t parse_byte_size(std::string_view text);
 
 }  // namespace sheaf::jobs

@@ -23,6 +23,7 @@ void require_memory(std::string_view call, const context& ctx, const void* data,
                     std::string_view what) {
   if (byte_count == 0) return;
   if (data == nullptr) refuse("{}: {} is null", call, what);
+  ctx.state().require_this_process(call);
   ctx.state().require_reachable(data, call, what);
 }
 

@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sheaf/version.hpp>
@@ -282,8 +285,13 @@ TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
   expect_failure("gather table.npy index.npy -o /dev/null", 5,
                  "sheaf gather: /dev/null: cannot be replaced: not a regular file");
   folder.write("rows.npy", rows_file());
-  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5,
-                 "sheaf scatter: out.npy: cannot be written: File too large");
+  const program_result large = run_sheaf(folder, "scatter rows.npy index.npy --count 700000000000000000 -o out.npy");
+  EXPECT_EQ(large.code, 5);
+  EXPECT_TRUE(
+      large.err.starts_with("sheaf scatter: out.npy: cannot be written: 8400000000000000128 bytes are wanted, "))
+      << large.err;
+  EXPECT_TRUE(large.err.ends_with(" are free\n")) << large.err;
+  EXPECT_FALSE(folder.has("out.npy"));
   expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
 }
@@ -293,6 +301,72 @@ TEST_F(Cli, AFullStandardOutputIsAnError) {
   const program_result result = run_sheaf(folder, "version --json", "/dev/full");
   EXPECT_EQ(result.code, 5);
   EXPECT_EQ(result.err, "sheaf version: standard output cannot be written\n");
+  for (const std::string arguments : {"--help", "--version", "gather --help"}) {
+    const program_result help = run_sheaf(folder, arguments, "/dev/full");
+    EXPECT_EQ(help.code, 5) << arguments;
+    EXPECT_EQ(help.err, std::string("sheaf") + (arguments.starts_with("gather") ? " gather" : "") +
+                            ": standard output cannot be written\n");
+  }
+}
+
+// Runs the command in a shell of its own, with these redirections behind it.
+program_result run_redirected(const temporary_folder& folder, std::string_view arguments,
+                              std::string_view redirections) {
+  return run_sheaf(folder, fmt::format("version >/dev/null; ( '{}' {} {} )", sheaf_program(), arguments, redirections));
+}
+
+TEST_F(Cli, WithoutStandardErrorTheExitCodeIsTheWorks) {
+  const std::pair<const char*, int> cases[] = {{"gather table.npy index.npy -o out.npy --quiet", 0},
+                                               {"gather", 2},
+                                               {"gather none.npy index.npy -o out.npy", 3},
+                                               {"gather table.npy index.npy -o none/out.npy", 5}};
+  for (const char* redirection : {"2>&-", "2>/dev/full", "<&- >&- 2>&-"}) {
+    if (redirection == std::string_view("2>/dev/full") && access("/dev/full", W_OK) != 0) continue;
+    for (const auto& [arguments, code] : cases) {
+      const program_result result = run_redirected(folder, arguments, redirection);
+      EXPECT_EQ(result.code, code) << arguments << " " << redirection;
+      EXPECT_EQ(result.out + result.err, "") << arguments << " " << redirection;
+    }
+    EXPECT_EQ(folder.read("out.npy"), rows_file()) << redirection;
+  }
+}
+
+TEST_F(Cli, RawResultsAreNotNamedAsArrays) {
+  folder.write("raw.bin", table);
+  const std::string words =
+      "raw.bin is raw, and so is the result, without the header of an .npy file; let its name end "
+      "in .bin, or make raw.bin an .npy file";
+  expect_failure("gather raw.bin index.npy --record-bytes 12 -o out.npy", 2, "sheaf gather: -o out.npy: " + words);
+  expect_failure("scatter raw.bin index.npy --record-bytes 12 --count 10 -o out.npy", 2,
+                 "sheaf scatter: -o out.npy: " + words);
+  expect_failure("split raw.bin --record-bytes 12 --key 0:8 -o out.npy", 2, "sheaf split: -o out.npy: " + words);
+  expect_failure("split --keys raw.bin --key-bytes 12 --key 0:8 --index gather -o out.npy", 2,
+                 "sheaf split: -o out.npy: " + words);
+  expect_failure("sort raw.bin --record-bytes 12 --key 0:8 -o out.npy", 2, "sheaf sort: -o out.npy: " + words);
+  expect_failure("sort raw.bin --record-bytes 12 --key 0:8 --index gather -o out.npy", 2,
+                 "sheaf sort: -o out.npy: " + words);
+  expect_success("gather raw.bin index.npy --record-bytes 12 -o out.npy.bin --quiet");
+  expect_success("gather table.npy index.npy -o out.any --quiet");
+  EXPECT_EQ(folder.read("out.any"), rows_file()) << "an array says itself what it is, by any name";
+}
+
+TEST_F(Cli, ALinkToNothingIsWrittenThrough) {
+  std::filesystem::create_directory(folder / "far");
+  std::filesystem::create_symlink("far/target.npy", folder / "link.npy");
+  expect_success("gather table.npy index.npy -o link.npy --quiet");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.npy"));
+  EXPECT_EQ(folder.read("far/target.npy"), rows_file());
+}
+
+TEST_F(Cli, WhatDoesNotFitIntoTheAddressSpaceIsOutOfMemory) {
+  if (under_address_sanitizer || under_thread_sanitizer) GTEST_SKIP() << "sanitizers need address space without limit";
+  std::filesystem::resize_file(folder.write("large.bin", ""), std::uint64_t{3} << 29);
+  const program_result result =
+      run_sheaf(folder, fmt::format("version >/dev/null; ulimit -v 1048576; '{}' gather large.bin index.npy "
+                                    "--record-bytes 65536 -o out.bin --backend cpu",
+                                    sheaf_program()));
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.err, "sheaf gather: large.bin: cannot be mapped, 1610612736 bytes: Cannot allocate memory\n");
 }
 
 TEST_F(Cli, AMissingBackendIsNamed) {

@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -321,8 +322,14 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
   }
   expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
-  expect_failure("sort in.npy -o out --memory 1g", 2,
-                 "sheaf sort: --memory: '1g' is not a number of bytes such as 1000000, 512M or 4G" + try_help);
+  for (const char* size : {"1gg", "1.G", "-1", "much"}) {
+    expect_failure(
+        fmt::format("sort in.npy -o out --memory={}", size), 2,
+        fmt::format("sheaf sort: --memory: '{}' is not a number of bytes such as 1000000, 512M, 1.5G or 4GiB{}", size,
+                    try_help));
+  }
+  expect_failure("sort in.npy -o out --memory 99999999T", 2,
+                 "sheaf sort: --memory: '99999999T' is more bytes than 64 bits can count" + try_help);
   expect_failure("sort in.bin --record-bytes 2 -o out", 2, "sheaf sort: raw records need --key OFFSET:BYTES[:TYPE]");
   for (const char* key :
        {"8", "a:1", "1:", ":1", "-1:8", "1:2:x", "1:2:u:down", "1:2:desc:u", "0x1:2", "1:2:u:desc:"}) {
@@ -399,12 +406,47 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   folder.write("raw.bin", random_bytes(4'000'000, 256, 4));
   const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 -o disk/out --memory 1M";
   // The output fits on the device, the merged runs do not.
-  expect_failure(sort, 5, "sheaf sort: disk: a temporary file there cannot be written: No space left on device");
+  const program_result runs = run_sheaf(folder, sort);
+  EXPECT_EQ(runs.code, 5);
+  EXPECT_TRUE(runs.err.starts_with("sheaf sort: disk: a temporary file there cannot be written: 4")) << runs.err;
+  EXPECT_TRUE(runs.err.ends_with(" bytes are wanted, 2289664 are free\n")) << runs.err;
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   folder.write("raw.bin", random_bytes(8'000'000, 256, 4));
-  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: No space left on device");
+  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, 6291456 are free");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// The file is larger than the address space: nobody says how much memory sort may take, and it maps none of the file.
+TEST_F(CliSort, AnAddressSpaceThatIsLimitedIsMemoryThatIsLimited) {
+  if (under_address_sanitizer || under_thread_sanitizer) GTEST_SKIP() << "sanitizers need address space without limit";
+  constexpr std::uint32_t records = 24576;
+  const std::string path = folder.write("large.bin", "");
+  std::filesystem::resize_file(path, std::uint64_t{65536} * records);
+  const std::string sort =
+      fmt::format("version >/dev/null; ulimit -v 1048576; '{}' sort --backend cpu --json ", sheaf_program());
+  const program_result index =
+      run_sheaf(folder, sort + "large.bin --record-bytes 65536 --key 0:8 --index gather -o index.bin");
+  ASSERT_EQ(index.code, 0) << index.err;
+  std::vector<std::uint32_t> in_order(records);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  EXPECT_TRUE(folder.read("index.bin") == bytes_of(in_order));
+  const program_result small = run_sheaf(folder, sort + "in.npy -o out.npy");
+  ASSERT_EQ(small.code, 0) << small.err;
+  const auto memory = [](const program_result& result) {
+    const std::string_view document = std::string_view(result.out).substr(result.out.find('{'));
+    return nlohmann::json::parse(document)["memory_bytes"].get<std::uint64_t>();
+  };
+  EXPECT_LE(memory(small), std::uint64_t{1} << 29);
+  EXPECT_LE(memory(index), std::uint64_t{1} << 29);
+}
+
+TEST_F(CliSort, MemoryIsGivenInAnyUnit) {
+  for (const char* size : {"1.5G", "1.5GiB", "1536m", "'1.5 GiB'"}) {
+    const program_result result = run_sheaf(folder, fmt::format("sort in.npy -o out.npy --json --memory {}", size));
+    ASSERT_EQ(result.code, 0) << size << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out)["memory_bytes"], std::uint64_t{3} << 29) << size;
+  }
 }
 
 TEST_F(CliSort, KilledAtAnyMomentItLeavesTheOldOutputOrTheNewOne) {

@@ -1,5 +1,11 @@
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -177,6 +183,55 @@ TEST_F(CliSplit, InputsAreNeverWritten) {
                  "sheaf split: --offsets alias.npy is the input of.npy; inputs are never written");
   expect_failure("split in.npy --key 0:8 -o out.npy --offsets ./out.npy", 2,
                  "sheaf split: -o and --offsets are both ./out.npy");
+  ASSERT_EQ(symlink("out.npy", (folder / "link.npy").c_str()), 0);
+  expect_failure("split in.npy --key 0:8 -o link.npy --offsets out.npy", 2,
+                 "sheaf split: -o and --offsets are both out.npy");
+}
+
+struct cut_result {
+  bool was_cut = false;
+  int code = -1;
+};
+
+// Runs `sheaf WORDS` up to where it has mapped the file, empties the file, and lets it go on. Stopping at system calls
+// makes this the same every time. Nothing is cut where processes may not be traced.
+cut_result cut_once_mapped(const temporary_folder& folder, const char* file, std::vector<const char*> words) {
+  const std::string path = folder / file;
+  const pid_t child = fork();
+  if (child == 0) {
+    words.insert(words.begin(), "sheaf");
+    words.push_back(nullptr);
+    const int err = open((folder / "err").c_str(), O_CREAT | O_WRONLY, 0600);
+    const bool ready = dup2(err, STDERR_FILENO) >= 0 && chdir(folder.path().c_str()) == 0;
+    if (ready && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
+      execv(sheaf_program().c_str(), const_cast<char* const*>(words.data()));
+    }
+    _exit(99);
+  }
+  cut_result result;
+  int status = 0;
+  while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+    std::ifstream maps("/proc/" + std::to_string(child) + "/maps");
+    const std::string all{std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>()};
+    result.was_cut = all.find(path) != all.npos;
+    if (result.was_cut) std::filesystem::resize_file(path, 0);
+    ptrace(result.was_cut ? PTRACE_DETACH : PTRACE_SYSCALL, child, nullptr, nullptr);
+  }
+  if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
+  return result;
+}
+
+TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
+  for (const char* file : {"in.npy", "of.npy"}) {
+    fill_folder();
+    const cut_result result = cut_once_mapped(
+        folder, file, {"split", "in.npy", "--categories", "of.npy", "--count", "3", "-o", "out.npy", "--quiet"});
+    if (!result.was_cut) GTEST_SKIP() << "programs may not be traced here";
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(folder.read("err"), "sheaf: " + std::string(file) + ": was cut short while it was read\n");
+    EXPECT_FALSE(folder.has("out.npy"));
+    std::filesystem::remove(folder / "err");
+  }
 }
 
 TEST_F(CliSplit, OutputsThatCannotBeWrittenAreNamed) {
