@@ -37,6 +37,41 @@ execute_process(COMMAND ${BENCH} --rows scatter/uniform/r12/u32+last/n=5003,gath
 if(NOT code EQUAL 0 OR NOT said MATCHES "7 answers, 0 wrong")
   message(FATAL_ERROR "sheaf-bench --rows exited with ${code}:\n${said}")
 endif()
+# Predictions for a list whose order the planner was told are not averaged with those for one that it was not. What has
+# no list has no order.
+function(expect_summary says_unknown)
+  execute_process(COMMAND ${BENCH} --rows ${ARGN} --no-peer --backend cpu --threads 1 --seconds 0 --rounds 1 --warm
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT code EQUAL 0 OR NOT said MATCHES "\ncpu [a-z_]+(, lists of unknown order)?: predicted at ")
+    message(FATAL_ERROR "sheaf-bench --rows ${ARGN} exited with ${code}:\n${said}")
+  endif()
+  if(says_unknown AND NOT CMAKE_MATCH_1 OR CMAKE_MATCH_1 AND NOT says_unknown)
+    message(FATAL_ERROR "sheaf-bench --rows ${ARGN}:\n${said}")
+  endif()
+endfunction()
+expect_summary(TRUE gather/zipf/r8/u32/n=5003)
+expect_summary(FALSE gather/zipf/r8/u32/n=5003 --hint)
+expect_summary(FALSE sort_keys/uniform/r4/u32/n=5003)
+
+# The last cache is as large as the system says, in the folders of its first processor.
+file(GLOB caches /sys/devices/system/cpu/cpu0/cache/index*/size)
+if(caches)
+  set(last_kib 0)
+  foreach(cache IN LISTS caches)
+    file(READ ${cache} size)
+    if(size MATCHES "^([0-9]+)K" AND CMAKE_MATCH_1 GREATER last_kib)
+      set(last_kib ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  math(EXPR last_mb "${last_kib} / 1024")
+  execute_process(COMMAND ${BENCH} --rows sort_keys/uniform/r4/u32/n=7 --no-peer --backend cpu --threads 1 --seconds 0
+      --rounds 1
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT code EQUAL 0 OR last_kib GREATER 0 AND NOT said MATCHES "last cache ${last_mb} MB")
+    message(FATAL_ERROR "sheaf-bench: the last cache is ${last_mb} MB, not as in\n${said}")
+  endif()
+endif()
+
 execute_process(COMMAND ${BENCH} --rows gather/zipf/r8/u32 RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
 if(NOT code EQUAL 2 OR NOT complained MATCHES "'gather/zipf/r8/u32' is not PRIMITIVE/PATTERN/rBYTES/TYPE/n=COUNT")
   message(FATAL_ERROR "sheaf-bench --rows gather/zipf/r8/u32 exited with ${code}:\n${complained}")

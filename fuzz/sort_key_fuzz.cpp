@@ -66,26 +66,57 @@ void look_at(const sheaf::sort_key& key, std::size_t texts, std::uint64_t record
   require(bits <= sheaf::sort_key::most_bits && sheaf::jobs::layout_of(key).bits == bits);
 }
 
-// What the text says, in the long way: nothing if it is no number of bytes or one past 2^64.
-std::optional<std::uint64_t> bytes_written(std::string_view text) {
-  constexpr std::string_view units = "KMGT";
-  std::size_t multiplications = 0;
-  if (const auto unit = text.empty() ? units.npos : units.find(text.back()); unit != units.npos) {
-    multiplications = unit + 1;
-    text.remove_suffix(1);
+struct byte_unit {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+
+bool are_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// Decimal digits times a number, by hand: the digits before the point, which must fit in 64 bits, for digits behind it
+// that are dropped.
+std::optional<std::uint64_t> product(std::string_view whole, std::string_view fraction, std::uint64_t factor) {
+  std::uint64_t carry = 0;
+  for (auto digit = fraction.rbegin(); digit != fraction.rend(); ++digit) {
+    carry = (carry + static_cast<std::uint64_t>(*digit - '0') * factor) / 10;
   }
-  if (text.empty()) return std::nullopt;
   std::uint64_t number = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, c - '0', &number)) {
-      return std::nullopt;
-    }
+  for (const char digit : whole) {
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, digit - '0', &number)) return {};
   }
-  for (; multiplications > 0; --multiplications) {
-    if (__builtin_mul_overflow(number, 1024, &number)) return std::nullopt;
-  }
+  if (__builtin_mul_overflow(number, factor, &number) || __builtin_add_overflow(number, carry, &number)) return {};
   return number;
+}
+
+// What the text says, read from its end: nothing if it is no number of bytes or one past 2^64.
+std::optional<std::uint64_t> bytes_written(std::string_view text) {
+  constexpr byte_unit units[] = {{"kib", 1ULL << 10},
+                                 {"mib", 1ULL << 20},
+                                 {"gib", 1ULL << 30},
+                                 {"tib", 1ULL << 40},
+                                 {"kb", 1000},
+                                 {"mb", 1000'000},
+                                 {"gb", 1000'000'000},
+                                 {"tb", 1000'000'000'000},
+                                 {"k", 1ULL << 10},
+                                 {"m", 1ULL << 20},
+                                 {"g", 1ULL << 30},
+                                 {"t", 1ULL << 40},
+                                 {"b", 1},
+                                 {"", 1}};
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  const byte_unit& unit = *std::ranges::find_if(units, [&](const byte_unit& u) { return lower.ends_with(u.name); });
+  std::string_view number = std::string_view(lower).substr(0, lower.size() - unit.name.size());
+  while (number.ends_with(' ')) number.remove_suffix(1);
+  const auto point = number.find('.');
+  if (point == number.npos) return are_digits(number) ? product(number, "", unit.bytes) : std::nullopt;
+  const std::string_view whole = number.substr(0, point);
+  const std::string_view fraction = number.substr(point + 1);
+  if (!are_digits(whole) || !are_digits(fraction) || unit.bytes == 1) return std::nullopt;
+  return product(whole, fraction, unit.bytes);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// Pattern files are untrusted: whatever the bytes, the parser returns checked configurations or throws sheaf::error.
+// Pattern files are untrusted: whatever the bytes, the parser returns checked configurations, or throws sheaf::error
+// with a message that can be shown.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,6 +11,8 @@
 #include "bench/spatter/file.hpp"
 
 namespace {
+
+constexpr std::size_t most_message_bytes = 1024;
 
 // What the promise of spatter_config means to those who run it.
 void require(bool kept) {
@@ -38,7 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       look_at(config);
     }
   } catch (const sheaf::error& e) {
+    const std::string_view message = e.what();
     require(e.code() == sheaf::error_code::bad_input);
+    require(message.starts_with("input: ") && message.size() <= most_message_bytes);
+    require(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
   }
   return 0;
 }

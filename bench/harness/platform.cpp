@@ -1,8 +1,5 @@
 #include "bench/harness/platform.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -10,6 +7,8 @@
 #include <fmt/format.h>
 #include <sheaf/machine.hpp>
 #include <sheaf/version.hpp>
+
+#include "core/host.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -34,10 +33,7 @@ std::uint64_t available_memory() {
 void describe_host(const context& ctx, platform& p) {
   const std::string model = table_value("/proc/cpuinfo", "model name");
   p.machine = fmt::format("{}, {} threads", model.empty() ? "CPU" : model, ctx.threads());
-  p.cache_bytes = ctx.profile().cache_bytes;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  p.cache_bytes = std::max(p.cache_bytes, static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_LEVEL3_CACHE_SIZE))));
-#endif
+  p.cache_bytes = core::host_cache_levels().back();
   p.memory_bytes = available_memory();
 }
 

@@ -20,8 +20,9 @@ struct result {
   std::string variant;
   timing time;
   double predicted_seconds = 0;
-  double he2007_seconds = 0;  ///< predicted by the model of the 2007 paper
-  double peer_ratio = 0;      ///< the fastest peer's median over this median; 0 for peers, and for rows without a peer
+  bool order_is_unknown = false;  ///< predicted without knowing the order of the index list
+  double he2007_seconds = 0;      ///< predicted by the model of the 2007 paper
+  double peer_ratio = 0;  ///< the fastest peer's median over this median; 0 for peers, and for rows without a peer
   bool verified = false;
   std::string figure = {};  ///< the paper's figure that the row belongs to, "he2007/9"; empty for rows of a sweep
 
@@ -37,7 +38,8 @@ struct result {
 void print_header(const platform& p);
 void print_result(const result& r);
 /// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
-/// accuracy of both models; the planner's regret; and the number of wrong answers.
+/// accuracy of both models, apart for rows whose list the planner knew nothing of; the planner's regret; and the number
+/// of wrong answers.
 void print_summary(std::span<const result> results);
 
 /// Writes {"schema_version", "recorded", "rows"}, whole or not at all. @throws error(io_failure)

@@ -25,17 +25,19 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
                        std::uint64_t copy, bool side_outputs) {
     job.run(ctx, p, (*copies_of_arrays)[copy], {variant, side_outputs});
   };
-  contender c{.who = std::move(who),
-              .variant = estimate.variant,
-              .predicted_seconds = estimate.seconds,
-              .scratch_bytes = estimate.scratch_bytes,
-              .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
-              .wait = [ctx] { ctx.wait(); },
-              .prepare =
-                  [&arrays, copies_of_arrays](std::uint64_t copies) {
-                    copies_of_arrays->clear();
-                    for (std::uint64_t copy = 0; copy < copies; ++copy) copies_of_arrays->push_back(arrays.all(copy));
-                  }};
+  contender c{
+      .who = std::move(who),
+      .variant = estimate.variant,
+      .predicted_seconds = estimate.seconds,
+      .order_is_unknown = entry_of(p).takes(primitives::fields::pattern) && p.access == access_pattern::unknown(),
+      .scratch_bytes = estimate.scratch_bytes,
+      .queue = [run, timed_side_outputs](std::uint64_t copy) { run(copy, timed_side_outputs); },
+      .wait = [ctx] { ctx.wait(); },
+      .prepare =
+          [&arrays, copies_of_arrays](std::uint64_t copies) {
+            copies_of_arrays->clear();
+            for (std::uint64_t copy = 0; copy < copies; ++copy) copies_of_arrays->push_back(arrays.all(copy));
+          }};
   const jobs::array_shapes shapes = job.shapes(p);
   const bool has_side_output = std::any_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
     return s.role == jobs::array_role::side_output && s.bytes() > 0;
@@ -160,6 +162,7 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
              .variant = who.variant,
              .time = timings[c],
              .predicted_seconds = who.predicted_seconds,
+             .order_is_unknown = who.order_is_unknown,
              .he2007_seconds = who.he2007_seconds};
     if (!who.variant.empty()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
     arrays.reset_outputs();

@@ -12,10 +12,11 @@ namespace sheaf::bench {
 
 /// One implementation that is timed on a row: the planner's choice, a variant by name, or a peer.
 struct contender {
-  std::string who;               ///< "sheaf", "cuda.direct", "thrust"
-  std::string variant = {};      ///< variant that runs; empty for a peer
-  double predicted_seconds = 0;  ///< the plan's time; 0 where there is no prediction
-  double he2007_seconds = 0;     ///< time by the model of the 2007 paper; 0 where it does not apply
+  std::string who;                ///< "sheaf", "cuda.direct", "thrust"
+  std::string variant = {};       ///< variant that runs; empty for a peer
+  double predicted_seconds = 0;   ///< the plan's time; 0 where there is no prediction
+  bool order_is_unknown = false;  ///< the plan is for an index list of whose order the planner was told nothing
+  double he2007_seconds = 0;      ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
   std::uint64_t kept_bytes_of_copy = 0;           ///< memory that prepare() takes for each copy, until release()
   std::function<void(std::uint64_t copy)> queue;  ///< queues the call on this copy of the row's arrays

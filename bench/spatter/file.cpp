@@ -10,16 +10,22 @@
 #include <sheaf/error.hpp>
 
 #include "bench/spatter/pattern.hpp"
-#include "io/input_file.hpp"
+#include "core/printable.hpp"
+#include "io/json.hpp"
 
 namespace sheaf::bench {
 namespace {
 
+using core::printable;
+using io::shown;
 using nlohmann::json;
 
 constexpr std::uint64_t default_delta = 8;
 constexpr std::uint64_t most_size = std::uint64_t{1} << 56;
-constexpr std::uint64_t most_file_bytes = std::uint64_t{1} << 28;
+
+// A list of objects whose values are lists at most.
+constexpr io::json_format format_of_patterns{
+    .name = "a pattern file", .most_bytes = std::uint64_t{1} << 28, .deepest_nesting = 3};
 
 constexpr std::array<std::string_view, 16> known_fields{
     "name",         "kernel", "pattern",      "pattern-gather",  "pattern-scatter",
@@ -37,12 +43,6 @@ std::string lower(std::string_view text) {
   return small;
 }
 
-std::string shortened(const json& value) {
-  if (value.is_structured()) return value.is_array() ? fmt::format("a list of {}", value.size()) : "an object";
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  return text.size() <= 40 ? text : text.substr(0, 40) + "...";
-}
-
 // Reads the fields of one configuration, and subtracts its pattern entries from the number that the file may have.
 class config_reader {
  public:
@@ -51,8 +51,7 @@ class config_reader {
     if (!object.is_object()) fail("is not an object");
     for (const auto& [field, value] : object.items()) {
       if (std::find(known_fields.begin(), known_fields.end(), field) == known_fields.end()) {
-        fail(fmt::format("'{}' is not a field that sheaf knows",
-                         field.size() <= 40 ? field : field.substr(0, 40) + "..."));
+        fail(fmt::format("'{}' is not a field that sheaf knows", printable(field)));
       }
     }
   }
@@ -65,13 +64,13 @@ class config_reader {
 
   std::string text(const char* field, const char* otherwise) const {
     if (!has(field)) return otherwise;
-    if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shortened(object_[field])));
+    if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shown(object_[field])));
     return object_[field].get<std::string>();
   }
 
   std::vector<std::uint64_t> numbers(const char* field) {
     const json& list = object_[field];
-    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shortened(list)));
+    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shown(list)));
     take(field, list.size());
     std::vector<std::uint64_t> values;
     values.reserve(list.size());
@@ -122,7 +121,7 @@ class config_reader {
         value.get<double>() <= static_cast<double>(most_spatter_number)) {
       return static_cast<std::uint64_t>(value.get<double>());
     }
-    fail(fmt::format("{} is {}, not a whole number from {} to {}", what, shortened(value), least, most_spatter_number));
+    fail(fmt::format("{} is {}, not a whole number from {} to {}", what, shown(value), least, most_spatter_number));
   }
 
   void take(const char* field, std::uint64_t entries) {
@@ -142,8 +141,7 @@ spatter_kernel read_kernel(const config_reader& in) {
   for (const spatter_kernel kernel : kernels) {
     if (lower(text) == lower(name(kernel))) return kernel;
   }
-  in.fail(fmt::format("kernel is '{}', not Gather, Scatter, GS, MultiGather or MultiScatter",
-                      text.size() <= 40 ? text : text.substr(0, 40) + "..."));
+  in.fail(fmt::format("kernel is '{}', not Gather, Scatter, GS, MultiGather or MultiScatter", printable(text)));
 }
 
 spatter_sequence constant_sequence(spatter_pattern pattern, std::uint64_t delta) {
@@ -240,17 +238,14 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
   return config;
 }
 
-// A pattern file is a list of objects of lists. Deeper nesting is refused before it can exhaust the stack.
-json parse_json(std::string_view text, const std::string& origin) {
-  try {
-    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > 3)
-        throw error(error_code::bad_input, fmt::format("{}: nested deeper than a pattern file is", origin));
-      return true;
-    });
-  } catch (const json::exception& e) {
-    throw error(error_code::bad_input, fmt::format("{}: not JSON: {}", origin, e.what()));
+std::vector<spatter_config> configs_of(const json& document, const std::string& origin, const spatter_limits& limits) {
+  if (!document.is_array() || document.empty()) {
+    throw error(error_code::bad_input, fmt::format("{}: is {}, not a list of configurations", origin, shown(document)));
   }
+  std::uint64_t entries_left = limits.most_entries;
+  std::vector<spatter_config> configs;
+  for (const json& object : document) configs.push_back(read_config(object, origin, configs.size(), entries_left));
+  return configs;
 }
 
 }  // namespace
@@ -268,24 +263,11 @@ std::string_view name(spatter_kernel kernel) noexcept {
 
 std::vector<spatter_config> parse_spatter(std::string_view text, const std::string& origin,
                                           const spatter_limits& limits) {
-  const json document = parse_json(text, origin);
-  if (!document.is_array() || document.empty()) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: is {}, not a list of configurations", origin, shortened(document)));
-  }
-  std::uint64_t entries_left = limits.most_entries;
-  std::vector<spatter_config> configs;
-  for (const json& object : document) configs.push_back(read_config(object, origin, configs.size(), entries_left));
-  return configs;
+  return configs_of(io::parse_json(text, origin, format_of_patterns), origin, limits);
 }
 
 std::vector<spatter_config> load_spatter(const std::string& path) {
-  const io::input_file file(path);
-  if (file.size() > most_file_bytes) {
-    throw error(error_code::bad_input,
-                fmt::format("{}: {} bytes, a pattern file has at most {}", path, file.size(), most_file_bytes));
-  }
-  return parse_spatter({reinterpret_cast<const char*>(file.data()), file.size()}, path);
+  return configs_of(io::load_json(path, format_of_patterns), path, {});
 }
 
 }  // namespace sheaf::bench

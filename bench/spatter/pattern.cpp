@@ -7,12 +7,10 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/printable.hpp"
+
 namespace sheaf::bench {
 namespace {
-
-std::string shortened(std::string_view text) {
-  return text.size() <= 40 ? std::string(text) : fmt::format("{}...", text.substr(0, 40));
-}
 
 std::vector<std::string_view> fields_of(std::string_view text, char separator) {
   std::vector<std::string_view> fields;
@@ -31,7 +29,7 @@ struct source {
   std::uint64_t most_entries;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw error(error_code::bad_input, fmt::format("{}: '{}': {}", place, shortened(text), what));
+    throw error(error_code::bad_input, fmt::format("{}: '{}': {}", place, core::printable(text), what));
   }
 
   std::uint64_t number(std::string_view digits, std::string_view what, std::uint64_t least) const {
@@ -39,7 +37,7 @@ struct source {
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (failure != std::errc{} || end != digits.data() + digits.size() || value < least ||
         value > most_spatter_number) {
-      fail(fmt::format("{} is '{}', not a whole number from {} to {}", what, shortened(digits), least,
+      fail(fmt::format("{} is '{}', not a whole number from {} to {}", what, core::printable(digits), least,
                        most_spatter_number));
     }
     return value;

@@ -34,12 +34,21 @@ enum class work_status : std::uint8_t {
 /// A new context reads the environment. SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces variants,
 /// SHEAF_PROFILE names a machine profile, and SHEAF_THREADS the number of threads of context::cpu(). Without
 /// SHEAF_PROFILE the context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped
-/// profile nearest to it. @throws error(bad_argument) for a bad SHEAF_VARIANT or SHEAF_THREADS, error(bad_input) for a
-/// bad file of SHEAF_PROFILE.
+/// profile nearest to it. @throws error(bad_argument) for a bad SHEAF_THREADS and for a SHEAF_VARIANT that names no
+/// primitive or no variant of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
+///
+/// A context that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
+///
+/// fork() leaves OpenMP's threads and CUDA with the parent. In a child, contexts that the parent made throw
+/// error(backend_unavailable) where they are used, and so does the making of a CPU context of several threads, if the
+/// parent had made one, or of a CUDA context, if the parent had looked for a device. CPU contexts of one thread work in
+/// parent and child, whoever made them, and a child that calls exec() is a new process. Programs that fork workers make
+/// their contexts in the workers.
 class SHEAF_API context {
  public:
   /// The CPU, with `threads` threads of this process; 0 takes SHEAF_THREADS, else as many as the machine offers it.
-  /// @throws error(bad_argument) unless threads is 0 to 4096.
+  /// @throws error(bad_argument) unless threads is 0 to 4096, error(backend_unavailable) for several threads in a child
+  /// of a process that had made such a context.
   static context cpu(int threads = 0);
   /// A CUDA device, on a stream of the context's own.
   /// @throws error(backend_unavailable) if the library has no CUDA backend or the machine no such device.
@@ -51,16 +60,16 @@ class SHEAF_API context {
   /// The first CUDA device where there is one, else the CPU.
   static context best();
 
-  backend_kind backend() const noexcept;
+  backend_kind backend() const;
   /// CPU threads; 1 on other backends.
-  int threads() const noexcept;
+  int threads() const;
   /// CUDA device number; -1 on other backends.
-  int device() const noexcept;
+  int device() const;
   /// CUDA stream; null on other backends.
-  CUstream_st* stream() const noexcept;
+  CUstream_st* stream() const;
 
   /// The machine profile from which plans predict time.
-  const machine& profile() const noexcept;
+  const machine& profile() const;
   /// Plans with this profile from now on. @throws error(bad_argument) if it is of another backend.
   void use(const machine& profile);
   /// Takes scratch from `memory` from now on. Blocks taken before go back to the resource that they came from.
@@ -72,7 +81,7 @@ class SHEAF_API context {
   /// memory resource has less, the cheapest plan that needs less. @throws error(out_of_memory) by a call that no plan
   /// can do. Memory that a result keeps, as of a prepared movement, does not count.
   void limit_scratch(std::uint64_t bytes);
-  std::uint64_t scratch_limit() const noexcept;
+  std::uint64_t scratch_limit() const;
 
   /// Blocks until all queued work is done. The context goes on working after a bad index.
   /// @throws error(bad_index) for the first bad index since the last wait, in the order of (call, position), and
@@ -82,10 +91,14 @@ class SHEAF_API context {
   work_status status() const;
 
   /// The library's own view of this context.
-  core::context_state& state() const noexcept { return *state_; }
+  core::context_state& state() const {
+    if (state_ == nullptr) throw_moved_from();
+    return *state_;
+  }
 
  private:
   explicit context(std::shared_ptr<core::context_state> state);
+  [[noreturn]] static void throw_moved_from();
   friend class buffer;
   std::shared_ptr<core::context_state> state_;
 };

@@ -16,7 +16,7 @@ enum class error_code {
   no_variant,           ///< nothing can run this problem; the message lists every reason
   out_of_memory,        ///< host or device memory is short
   io_failure,           ///< an output cannot be written: full disk, no permission
-  backend_unavailable,  ///< the backend is not built in, or the machine has no such device
+  backend_unavailable,  ///< not built in, no such device, or left with the parent by fork()
   device_failure,       ///< the device reported a failure of its own
   internal,             ///< a promise of the library broke
 };

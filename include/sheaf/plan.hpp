@@ -40,6 +40,7 @@ struct access_pattern {
 struct cost_term {
   const char* what = "";  ///< "streamed", "random read", "latency"
   double seconds = 0;
+  std::uint32_t overlapped = 0;  ///< of "overlap": the number of terms right before it that it is of; 0 for others
 };
 
 /// What the planner predicts of one variant.

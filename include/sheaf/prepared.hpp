@@ -48,7 +48,8 @@ class SHEAF_API prepared_gather {
   /// @param out    as many records as the list has entries, as wide and as aligned as table's; may not overlap table.
   /// A bad index writes zero bytes to its record of out. It surfaced when the list was prepared; with the variant
   /// "kept" it surfaces at ctx.wait(). Queued on the context of the preparation.
-  /// @throws error(bad_argument) if counts, widths or alignment are not those prepared for, or memory is not ctx's.
+  /// @throws error(bad_argument) if counts, widths or alignment are not those prepared for, memory is not ctx's, or
+  /// this object was moved from.
   void run(const_records table, records out) const;
   const preparation& report() const noexcept { return report_; }
 

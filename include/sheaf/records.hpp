@@ -107,7 +107,7 @@ struct index_output {
 
 /// What happens to an index that names no record.
 enum class bounds : std::uint8_t {
-  check,  ///< it is skipped, and context::wait() throws the first
+  check,  ///< a gather writes zero bytes for it, other calls skip it, and context::wait() throws the first
   trust,  ///< the caller vouches for every index; a bad one is undefined behaviour
 };
 

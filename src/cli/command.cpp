@@ -23,34 +23,57 @@ std::vector<std::string> backend_names() {
 
 }  // namespace
 
-void common_options::add_to(CLI::App& subcommand, const std::string& verify_text) {
+void common_options::add_json_to(CLI::App& subcommand) {
+  subcommand.add_flag("--json", json, "Print one JSON document, also of what goes wrong");
+}
+
+void common_options::add_quiet_to(CLI::App& subcommand) {
+  subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
+}
+
+void common_options::add_context_to(CLI::App& subcommand) {
   subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
       ->check(CLI::IsMember(backend_names()))
       ->capture_default_str();
   add_number(
       subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
       "CPU threads; all of them unless given");
-  subcommand.add_flag("--json", json, "Print one JSON document");
-  subcommand.add_flag("--verify", verify, verify_text);
-  subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
+}
+
+void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {
+  subcommand.add_flag("--verify", verify, text);
 }
 
 void common_options::add_memory_to(CLI::App& subcommand) {
   add_byte_size(
       subcommand, "--memory", scratch_limit,
-      "Most scratch memory that a call may take, such as 512M or 4G; calls then take plans that need no more");
+      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
 }
 
 context common_options::make_context() const {
-  const backend_kind kind = backend == "auto" ? core::best_backend()
-                            : is_reference()  ? backend_kind::cpu
-                                              : core::backend_named(backend).value();
+  if (backend == "auto") return make_context(core::best_backend());
+  const backend_kind kind = is_reference() ? backend_kind::cpu : core::backend_named(backend).value();
+  if (threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
+    throw error(error_code::bad_argument, fmt::format("--threads is for the CPU, not for --backend {}", backend));
+  }
+  return make_context(kind);
+}
+
+context common_options::make_context(backend_kind kind) const {
   context ctx = context::on(kind, threads);
   if (scratch_limit) ctx.limit_scratch(*scratch_limit);
   return ctx;
 }
 
 std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
+
+bool wants_json(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") return false;
+    if (std::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
 
 void print_json(nlohmann::json document) {
   document["schema_version"] = json_schema_version;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -33,10 +34,16 @@ enum exit_code : int {
 /// Thrown when --verify finds a wrong answer.
 class verification_failed : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// @param report  what the command says of the answer with --json, in the document that also says what is wrong.
+  explicit verification_failed(const std::string& what, nlohmann::json report = nlohmann::json::object())
+      : std::runtime_error(what), report_(std::move(report)) {}
+  const nlohmann::json& report() const noexcept { return report_; }
+
+ private:
+  nlohmann::json report_;
 };
 
-/// The options that every working subcommand takes.
+/// Options that several subcommands take. A subcommand adds those that make a difference to it.
 struct common_options {
   std::string backend = "auto";  ///< auto, reference, cpu, cuda
   int threads = 0;               ///< threads to use; 0: all
@@ -45,16 +52,29 @@ struct common_options {
   bool quiet = false;
   std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
 
-  /// @param verify_text  what --verify does, if it does not compare with the serial reference.
-  void add_to(CLI::App& subcommand, const std::string& verify_text = "Check the answer against the serial reference");
-  /// Adds --memory, for subcommands whose calls take scratch.
+  /// --json
+  void add_json_to(CLI::App& subcommand);
+  /// --quiet, for subcommands that do more than print.
+  void add_quiet_to(CLI::App& subcommand);
+  /// --backend and --threads, for subcommands that make contexts.
+  void add_context_to(CLI::App& subcommand);
+  /// --verify. @param text  what it does, if it does not compare with the serial reference.
+  void add_verify_to(CLI::App& subcommand, const std::string& text = "Check the answer against the serial reference");
+  /// --memory, for subcommands whose calls take scratch.
   void add_memory_to(CLI::App& subcommand);
-  /// A context of the backend, limited to --memory. @throws error(backend_unavailable)
+
+  /// A context of the backend, limited to --memory. @throws error(backend_unavailable), error(bad_argument) for threads
+  /// of a backend that has none
   context make_context() const;
+  /// The same of that backend, whatever --backend says.
+  context make_context(backend_kind kind) const;
   /// The variant to force: reference.serial for the reference backend, else empty.
   std::string_view variant() const;
   bool is_reference() const { return backend == "reference"; }
 };
+
+/// Whether --json stands on a command line, which need not be one that can be read.
+bool wants_json(int argc, const char* const* argv);
 
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);

@@ -26,6 +26,7 @@ void run(const movement_options& o) {
   const io::record_file table(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
   require_not_an_input(o.output, {o.records_path, o.index});
+  require_name_of_kind(o.output, table);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();
   record_output out(o.output, output_header(table, index.shape(), table.row_shape()), indices.count, rows.record_bytes);

@@ -166,7 +166,8 @@ void run(const machine_command& o) {
 void add_machine(CLI::App& app) {
   const auto options = std::make_shared<machine_command>();
   CLI::App* subcommand = app.add_subcommand("machine", "The measured rates that predictions are made from");
-  subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");
+  CLI::Option* const calibrate =
+      subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");
   subcommand
       ->add_option("--save", options->save_path, "Write the profile, in use or just measured, to this file as JSON")
       ->type_name("FILE");
@@ -175,8 +176,11 @@ void add_machine(CLI::App& app) {
       *subcommand, "--seconds", 1, most_seconds,
       [options](std::uint64_t n) { options->budget.seconds = static_cast<double>(n); },
       "What --calibrate may take for the rates of a device, and again for runs of the variants that compete, 60 unless "
-      "given; few seconds measure little memory");
-  options->add_to(*subcommand);
+      "given; few seconds measure little memory")
+      ->needs(calibrate);
+  options->add_context_to(*subcommand);
+  options->add_json_to(*subcommand);
+  options->add_quiet_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });
 }

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <iostream>
 #include <new>
 #include <string>
@@ -8,21 +11,59 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sheaf/version.hpp>
 
 #include "cli/command.hpp"
+#include "io/file_mapping.hpp"
 
 namespace sheaf::cli {
 namespace {
 
-// SIGBUS means that somebody truncated a mapped input while it was read. Only async-signal-safe calls are allowed here.
-extern "C" void input_shrank(int) {
-  constexpr std::string_view words = "sheaf: an input file was cut short while it was read\n";
-  const auto written = write(STDERR_FILENO, words.data(), words.size());
-  _exit(written < 0 ? exit_internal : exit_bad_input);
+// Whether a failure is printed as a document, too. A signal handler reads it, which is installed after it is set.
+bool json_is_wanted = false;
+
+bool write_all(int descriptor, std::initializer_list<const char*> texts) {
+  return std::all_of(texts.begin(), texts.end(),
+                     [&](const char* text) { return write(descriptor, text, std::strlen(text)) >= 0; });
+}
+
+// SIGBUS at an address of a mapped input means that somebody truncated the file while it was read. Elsewhere it is a
+// failure of its own, of which the process dies when it returns. Only async-signal-safe calls are allowed here.
+extern "C" void input_shrank(int, siginfo_t* info, void*) {
+  const char* const path = io::path_of_mapped(info->si_addr);
+  if (path == nullptr) {
+    std::signal(SIGBUS, SIG_DFL);
+    return;
+  }
+  static_assert(json_schema_version == 1);
+  write_all(STDERR_FILENO, {"sheaf: ", path, ": was cut short while it was read\n"});
+  if (json_is_wanted) {
+    write_all(
+        STDOUT_FILENO,
+        {"{\n  \"error\": {\n    \"code\": \"bad_input\",\n    \"message\": \"an input file was cut short while it "
+         "was read\"\n  },\n  \"schema_version\": 1\n}\n"});
+  }
+  _exit(exit_bad_input);
+}
+
+void watch_inputs() {
+  struct sigaction action {};
+  action.sa_sigaction = input_shrank;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+// A file that is opened while a standard descriptor is closed takes its place, and would get what is printed. Behind
+// such a descriptor goes what cannot be written to, as a closed one cannot.
+void occupy_closed_descriptors() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // open() takes the lowest number that is free.
+    if (fcntl(standard, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != standard) return;
+  }
 }
 
 // Cuts the call's name from a message of the library, because the program prints the name itself.
@@ -37,49 +78,86 @@ std::string subcommand_of(const CLI::App& app) {
   return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
-int complain(const CLI::App& app, exit_code code, std::string_view message) {
-  const std::string subcommand = subcommand_of(app);
+/// What went wrong, for people and for programs.
+struct failure {
+  exit_code exit;
+  std::string_view code;  ///< name of an error_code, "usage" or "verification_failed"
+  std::string message;
+  std::string hint = {};                             ///< a line more for people
+  nlohmann::json report = nlohmann::json::object();  ///< the other members of the document
+};
+
+// What cannot be written here was written before, or nowhere: a full disk is reported on stderr and by the exit code.
+void print_failure(const failure& f, const std::string& message) {
+  nlohmann::json document = f.report;
+  document["error"] = {{"code", f.code}, {"message", message}};
+  document["schema_version"] = json_schema_version;
+  const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
-  fmt::print(stderr, "sheaf{}{}: {}\n", subcommand.empty() ? "" : " ", subcommand, without_name(message, subcommand));
-  return code;
+}
+
+// The exit code says what happened, also where nobody can be told in words.
+int complain(const CLI::App& app, const failure& f) {
+  const std::string subcommand = subcommand_of(app);
+  const std::string message(without_name(f.message, subcommand));
+  std::fflush(stdout);
+  if (json_is_wanted) print_failure(f, message);
+  const std::string words =
+      fmt::format("sheaf{}{}: {}\n{}", subcommand.empty() ? "" : " ", subcommand, message, f.hint);
+  static_cast<void>(std::fwrite(words.data(), 1, words.size(), stderr));
+  return f.exit;
+}
+
+// What was printed may be in a buffer, and fail to leave it.
+int done(const CLI::App& app) {
+  std::cout.flush();
+  if (!std::cout || std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return complain(app, {exit_out_of_space, name(error_code::io_failure), "standard output cannot be written"});
+  return exit_done;
 }
 
 int usage(const CLI::App& app, const CLI::ParseError& e) {
-  if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+  if (e.get_exit_code() == 0) {  // --help and --version
+    app.exit(e);
+    return done(app);
+  }
   const std::string subcommand = subcommand_of(app);
-  const std::vector<std::string> unknown = app.remaining();
+  std::vector<std::string> unknown = app.remaining();
+  std::erase(unknown, "--json");  // known to every subcommand, and obeyed without one
   const std::string what = subcommand.empty() && !unknown.empty()
                                ? fmt::format("'{}' is no subcommand", unknown.front())
                                : std::string(e.what());
-  return complain(app, exit_usage,
-                  fmt::format("{}\nTry: sheaf{}{} --help", what, subcommand.empty() ? "" : " ", subcommand));
+  return complain(app, {exit_usage, "usage", what,
+                        fmt::format("Try: sheaf{}{} --help\n", subcommand.empty() ? "" : " ", subcommand)});
 }
 
 int run(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
-    std::cout.flush();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      return complain(app, exit_out_of_space, "standard output cannot be written");
-    return exit_done;
+    return done(app);
   } catch (const CLI::ParseError& e) {
     return usage(app, e);
   } catch (const verification_failed& e) {
-    return complain(app, exit_verification_failed, fmt::format("verification failed: {}", e.what()));
+    return complain(app, {exit_verification_failed,
+                          "verification_failed",
+                          fmt::format("verification failed: {}", e.what()),
+                          {},
+                          e.report()});
   } catch (const error& e) {
-    return complain(app, exit_code_of(e.code()), e.what());
+    return complain(app, {exit_code_of(e.code()), name(e.code()), e.what()});
   } catch (const std::bad_alloc&) {
-    return complain(app, exit_out_of_space, "out of memory");
+    return complain(app, {exit_out_of_space, name(error_code::out_of_memory), "out of memory"});
   } catch (const std::system_error& e) {
-    return complain(app, exit_out_of_space, e.what());
+    return complain(app, {exit_out_of_space, name(error_code::io_failure), e.what()});
   } catch (const std::exception& e) {
-    return complain(app, exit_internal, fmt::format("internal error: {}", e.what()));
+    return complain(app, {exit_internal, name(error_code::internal), fmt::format("internal error: {}", e.what())});
   }
 }
 
 constexpr const char* footer =
     "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 verification failed, 5 out of memory or disk,\n"
-    "6 backend not available here.\n\n"
+    "6 backend not available here. With --json a failure is a document too, with its code and message as \"error\".\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
     "sheaf SUBCOMMAND --help ends with an example, too.";
@@ -89,7 +167,9 @@ constexpr const char* footer =
 
 int main(int argc, char** argv) try {
   using namespace sheaf::cli;
-  std::signal(SIGBUS, input_shrank);
+  json_is_wanted = wants_json(argc, argv);
+  occupy_closed_descriptors();
+  watch_inputs();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
                "sheaf");
@@ -106,5 +186,5 @@ int main(int argc, char** argv) try {
   add_version(app);
   return run(app, argc, argv);
 } catch (...) {
-  return sheaf::cli::exit_internal;  // even standard error cannot be written
+  return sheaf::cli::exit_internal;
 }

@@ -38,8 +38,11 @@ void movement_options::add_to(CLI::App& subcommand, const std::string& sequentia
       "Width of raw records; .npy files know their own");
   add_index_type(subcommand, index_kind, "Type of a raw INDEX; .npy files know their own");
   add_pattern(subcommand, "--pattern-hint", pattern);
-  common.add_to(subcommand);
+  common.add_context_to(subcommand);
   common.add_memory_to(subcommand);
+  common.add_verify_to(subcommand);
+  common.add_json_to(subcommand);
+  common.add_quiet_to(subcommand);
 }
 
 void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description) {
@@ -76,6 +79,15 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
                   fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
     }
   }
+}
+
+void require_name_of_kind(const std::string& output, const io::record_file& like) {
+  if (like.is_npy() || !output.ends_with(".npy")) return;
+  throw error(
+      error_code::bad_argument,
+      fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end "
+                  "in .bin, or make {} an .npy file",
+                  output, like.path(), like.path()));
 }
 
 context_input::context_input(const context& ctx, const void* host, std::uint64_t bytes)

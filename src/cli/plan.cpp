@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +13,7 @@
 #include <sheaf/plan.hpp>
 
 #include "cli/command.hpp"
+#include "core/backends.hpp"
 #include "jobs/generated/job.hpp"
 #include "primitives/entries/entry.hpp"
 
@@ -62,9 +67,51 @@ problem_spec plan_command::problem() const {
   });
 }
 
-void print_document(const problem_spec& p, const context& ctx, const explanation& why) {
+/// What variants take by two lists, of which one is in order and the other at random.
+struct pattern_range {
+  explanation in_order;
+  explanation at_random;
+
+  struct seconds {
+    double in_order;
+    double at_random;
+  };
+  /// None for a variant that cannot go by both.
+  std::optional<seconds> of(std::string_view variant) const {
+    const variant_estimate* const both[] = {find(in_order, variant), find(at_random, variant)};
+    if (both[0] == nullptr || both[1] == nullptr) return std::nullopt;
+    return seconds{both[0]->seconds, both[1]->seconds};
+  }
+
+ private:
+  static const variant_estimate* find(const explanation& why, std::string_view variant) {
+    const auto found = std::find_if(why.variants.begin(), why.variants.end(),
+                                    [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
+    return found == why.variants.end() ? nullptr : &*found;
+  }
+};
+
+// Plans for both orders where the problem has an index list, and nothing is said of its order.
+std::optional<pattern_range> range_of(const problem_spec& p, const context& ctx, std::string_view variant) {
+  const entry& e = entry_of(p);
+  if (!e.takes(primitives::fields::pattern) || p.access != access_pattern::unknown()) return std::nullopt;
+  problem_spec in_order = p;
+  problem_spec at_random = p;
+  in_order.access = access_pattern::sequential();
+  at_random.access = access_pattern::random();
+  return pattern_range{e.explain(ctx, in_order, variant), e.explain(ctx, at_random, variant)};
+}
+
+void print_document(const problem_spec& p, const context& ctx, const explanation& why,
+                    const std::optional<pattern_range>& range) {
   nlohmann::json variants = nlohmann::json::array();
-  for (const variant_estimate& v : why.variants) variants.push_back(variant_json(v));
+  for (const variant_estimate& v : why.variants) {
+    nlohmann::json row = variant_json(v);
+    if (const auto seconds = range && v.applicable ? range->of(v.variant) : std::nullopt) {
+      row.update({{"seconds_in_order", seconds->in_order}, {"seconds_at_random", seconds->at_random}});
+    }
+    variants.push_back(std::move(row));
+  }
   const variant_estimate* choice = why.choice();
   nlohmann::json document = {{"command", "plan"},
                              {"primitive", p.primitive},
@@ -80,22 +127,58 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
   print_json(document);
 }
 
+// "latency 1 us + (streamed 2 ms + random read 3 ms) x 0.83": terms that overlap, times what the overlap leaves of
+// them.
 std::string terms_text(const variant_estimate& v) {
-  std::string text;
-  for (const cost_term& term : v.terms) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : " + ", term.what, seconds_text(term.seconds));
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < v.terms.size(); ++i) {
+    const cost_term& term = v.terms[i];
+    if (term.overlapped == 0) {
+      shown.push_back(fmt::format("{} {}", term.what, seconds_text(term.seconds)));
+      continue;
+    }
+    double sum = 0;
+    for (std::size_t t = i - term.overlapped; t < i; ++t) sum += v.terms[t].seconds;
+    const double factor = (sum + term.seconds) / sum;
+    if (factor > 0.995) continue;  // what would be shown as 1
+    const auto first = shown.end() - term.overlapped;
+    const std::string product = fmt::format("({}) x {:.2f}", fmt::join(first, shown.end(), " + "), factor);
+    shown.erase(first, shown.end());
+    shown.push_back(product);
   }
-  return text;
+  return fmt::format("{}", fmt::join(shown, " + "));
 }
 
-void print_table(const problem_spec& p, const context& ctx, const explanation& why) {
+std::string time_text(const variant_estimate& v, const std::optional<pattern_range>& range) {
+  if (!v.applicable) return "-";
+  std::string planned = seconds_text(v.seconds);
+  const auto seconds = range ? range->of(v.variant) : std::nullopt;
+  if (!seconds) return planned;
+  const std::string least = seconds_text(std::min(seconds->in_order, seconds->at_random));
+  const std::string most = seconds_text(std::max(seconds->in_order, seconds->at_random));
+  return least == most ? planned : fmt::format("{} to {}, planned as {}", least, most, planned);
+}
+
+// The backends that --backend auto passes over, on one line.
+void print_missing_backends() {
+  std::string missing;
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device()) continue;
+    missing +=
+        fmt::format("{}{} ({})", missing.empty() ? "" : ", ", b.name, b.is_built() ? "no device" : "not built in");
+  }
+  if (!missing.empty()) fmt::print("not here: {}\n", missing);
+}
+
+void print_table(const problem_spec& p, const context& ctx, const explanation& why,
+                 const std::optional<pattern_range>& range) {
   fmt::print("{}: {}\n", p.primitive, entry_of(p).text(p));
   fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
+  if (range) fmt::print("times: of a list in order to one at random; --pattern says what is known of it\n");
   std::size_t width = 0;
   for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
   for (const variant_estimate& v : why.variants) {
-    fmt::print("{} {:<{}}  {:>8}", v.chosen ? '*' : ' ', v.variant, width,
-               v.applicable ? seconds_text(v.seconds) : "-");
+    fmt::print("{} {:<{}}  {:>8}", v.chosen ? '*' : ' ', v.variant, width, time_text(v, range));
     if (v.applicable) fmt::print("  = {}", terms_text(v));
     if (v.scratch_bytes > 0) fmt::print("; scratch {}", bytes_text(v.scratch_bytes));
     if (!v.reason.empty()) fmt::print("{}{}", v.applicable ? "; not taken: " : "  cannot run: ", v.reason);
@@ -108,12 +191,10 @@ void run(const plan_command& o) {
   const problem_spec p = o.problem();
   const context ctx = o.common.make_context();
   const explanation why = entry_of(p).explain(ctx, p, o.common.variant());
-  if (o.common.quiet) return;
-  if (o.common.json) {
-    print_document(p, ctx, why);
-  } else {
-    print_table(p, ctx, why);
-  }
+  const std::optional<pattern_range> range = range_of(p, ctx, o.common.variant());
+  if (o.common.json) return print_document(p, ctx, why, range);
+  print_table(p, ctx, why, range);
+  if (o.common.backend == "auto") print_missing_backends();
 }
 
 // The options of all entries, each once. Where entries read an option differently, its help says what each reads.
@@ -173,8 +254,9 @@ void add_plan(CLI::App& app) {
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
   subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
   add_fields(*subcommand, *options);
-  options->common.add_to(*subcommand);
+  options->common.add_context_to(*subcommand);
   options->common.add_memory_to(*subcommand);
+  options->common.add_json_to(*subcommand);
   subcommand->footer(footer());
   subcommand->callback([options] { run(*options); });
 }

@@ -23,14 +23,15 @@ namespace {
 constexpr const char* footer =
     "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. Records "
     "of\n"
-    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers or strings: "
-    "floats\n"
-    "with -0 before 0 and NaN at the ends, by their sign. --key takes BYTES bytes from byte OFFSET of a record on, as\n"
-    "bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of 2, 4 or 8 "
-    "bytes);\n"
-    ":desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at most.\n"
-    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: as\n"
-    "much room again as the output takes is needed there.\n\n"
+    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers, dates and\n"
+    "strings: floats with -0 before 0 and NaN at the ends, by their sign; datetime64 and timedelta64 with NaT last;\n"
+    "strings of up to 32 bytes, or of 8 characters by code points. --key takes BYTES bytes from byte OFFSET of a\n"
+    "record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of\n"
+    "2, 4 or 8 bytes); :desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at\n"
+    "most.\n"
+    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: at\n"
+    "least as much room again as the output takes is needed there. Its units K, M, G and T are powers of 1024, KB to\n"
+    "TB of 1000.\n\n"
     "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
     "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
     "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
@@ -69,31 +70,33 @@ std::string break_text(const sort_command& o, std::uint64_t first) {
   return fmt::format("{}: record {} belongs before record {}", o.in, first, first - 1);
 }
 
+nlohmann::json order_json(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
+  nlohmann::json first;
+  if (found.first_break) first = {*found.first_break - 1, *found.first_break};
+  return {{"command", "sort"},
+          {"input", o.in},
+          {"records", found.records},
+          {"record_bytes", record_bytes},
+          {"sorted", found.breaks == 0},
+          {"breaks", found.breaks},
+          {"first_break", first},
+          {"duplicate_keys", found.duplicate_keys},
+          {"checksum", fmt::format("{:016x}", found.checksum)}};
+}
+
 void print_order(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
-  if (o.common.quiet) return;
-  if (o.common.json) {
-    nlohmann::json first;
-    if (found.first_break) first = {*found.first_break - 1, *found.first_break};
-    return print_json({{"command", "sort"},
-                       {"input", o.in},
-                       {"records", found.records},
-                       {"record_bytes", record_bytes},
-                       {"sorted", found.breaks == 0},
-                       {"breaks", found.breaks},
-                       {"first_break", first},
-                       {"duplicate_keys", found.duplicate_keys},
-                       {"checksum", fmt::format("{:016x}", found.checksum)}});
-  }
   fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n", o.in,
              found.records, record_bytes,
              found.breaks == 0 ? "sorted" : fmt::format("not sorted in {} places", found.breaks), found.duplicate_keys,
              found.checksum);
 }
 
-void check(const sort_command& o, const io::record_file& file, const_records rows, const sort_key& key) {
-  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), key);
-  print_order(o, found, rows.record_bytes);
-  if (found.first_break) throw verification_failed(break_text(o, *found.first_break));
+void check(const sort_command& o, const io::record_file& file, const_records rows, const jobs::row_order& order) {
+  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), order);
+  nlohmann::json document = order_json(o, found, rows.record_bytes);
+  if (!o.common.json && !o.common.quiet) print_order(o, found, rows.record_bytes);
+  if (found.first_break) throw verification_failed(break_text(o, *found.first_break), std::move(document));
+  if (o.common.json && !o.common.quiet) print_json(std::move(document));
 }
 
 void print_sorted(const sort_command& o, const sort_job& job, const sort_report& report) {
@@ -134,11 +137,12 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
 void run(const sort_command& o) {
   require_options(o);
   const io::record_file file(o.in, o.record_bytes);
-  const const_records rows = file.rows(primitives::most_record_bytes);
-  const sort_key key = jobs::key_of_file(file, rows.record_bytes, o.keys, o.descending);
-  if (o.check) return check(o, file, rows, key);
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
+  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
+  if (o.check) return check(o, file, rows, order);
   require_not_an_input(o.output, {o.in});
-  sort_job job{o.common, file, rows, key, o.output, {}, 0};
+  require_name_of_kind(o.output, file);
+  sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
   job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
   print_sorted(o, job, sort_file(job));
@@ -158,18 +162,25 @@ void add_sort(CLI::App& app) {
   subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")
       ->check(CLI::IsMember({"gather"}));
   add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
-  subcommand->add_flag("--check", o->check,
-                       "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
-                       "checksum that does not depend on the order");
+  CLI::Option* const check =
+      subcommand->add_flag("--check", o->check,
+                           "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
+                           "checksum that does not depend on the order");
   add_number(
       *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
       "Width of raw records; .npy files know their own");
   add_byte_size(*subcommand, "--memory", o->memory_bytes,
-                "Most memory to use, such as 512M or 4G; half of what is free unless given");
-  o->common.add_to(
+                "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
+  o->common.add_context_to(*subcommand);
+  o->common.add_verify_to(
       *subcommand,
       "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
       "order; of an index every entry");
+  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify"}) {
+    check->excludes(subcommand->get_option(of_sorts));
+  }
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([o] { run(*o); });
 }

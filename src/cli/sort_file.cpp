@@ -15,6 +15,7 @@
 #include "jobs/record_source.hpp"
 #include "jobs/sort_check.hpp"
 #include "jobs/sort_key.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -24,27 +25,34 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
+const_records mapped_rows(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
+
 void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
                    std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake = job.index ? jobs::sort_index_mistake(job.rows, job.key, out, *job.index)
-                                 : jobs::sort_mistake(in, job.key, out, memory_bytes);
+  const auto mistake = job.index ? jobs::sort_index_mistake(mapped_rows(job), job.order, out, *job.index)
+                                 : jobs::sort_mistake(in, job.order, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
 
 explanation explain(const context& ctx, const sort_job& job, const_records rows, const sort_options& options) {
-  return job.index ? explain_sort_gather_index(ctx, rows, job.key, *job.index, options)
-                   : explain_sort(ctx, rows, job.key, options);
+  return job.index ? explain_sort_gather_index(ctx, rows, job.order.key, *job.index, options)
+                   : explain_sort(ctx, rows, job.order.key, options);
 }
 
 std::uint64_t scratch_of(const explanation& plan) {
   return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
 }
 
-// The bytes of the rows and of what is written, side by side; none if their number overflows.
+// Bytes of a copy of each row that make_sortable() can change.
+std::uint64_t copied_bytes(const sort_job& job) {
+  return job.order.times == jobs::time_rows::none ? 0 : job.rows.record_bytes;
+}
+
+// The bytes of the rows, of their copy and of what is written, side by side; none if their number overflows.
 std::optional<std::uint64_t> array_bytes(const sort_job& job) {
   std::uint64_t bytes = 0;
-  for (const std::uint64_t width : {job.rows.record_bytes, job.written_bytes()}) {
+  for (const std::uint64_t width : {job.rows.record_bytes, copied_bytes(job), job.written_bytes()}) {
     std::uint64_t array = 0;
     if (__builtin_mul_overflow(job.rows.count, width, &array) || __builtin_add_overflow(bytes, array, &bytes))
       return {};
@@ -53,18 +61,25 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
 }
 
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
-  const std::uint64_t count = job.rows.count;
+  const const_records rows = mapped_rows(job);
+  const std::uint64_t count = rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
-  const context_input context_in(ctx, job.rows.data, count * job.rows.record_bytes);
-  const const_records in(context_in.data(), count, job.rows.record_bytes);
+  std::vector<std::byte> copy(count * copied_bytes(job));
+  if (!copy.empty()) {
+    std::copy_n(rows.data, copy.size(), copy.data());
+    jobs::make_sortable(copy.data(), count, job.order.times);
+  }
+  const context_input context_in(ctx, copy.empty() ? rows.data : copy.data(), count * rows.record_bytes);
+  const const_records in(context_in.data(), count, rows.record_bytes);
   const context_output context_out(ctx, out);
   const sort_options options{job.common.variant()};
   const double seconds = timed(ctx, job.file.path(), [&] {
-    if (job.index) return sort_gather_index(ctx, in, job.key, {context_out.data(), count, *job.index}, options);
-    sort_records(ctx, in, job.key, {context_out.data(), count, in.record_bytes}, options);
+    if (job.index) return sort_gather_index(ctx, in, job.order.key, {context_out.data(), count, *job.index}, options);
+    sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
   });
   context_out.fetch();
-  require_right(job, jobs::source_of(job.rows), jobs::source_of(const_records(out.rows())), left_bytes);
+  if (!job.index) jobs::restore(out.rows().data, count, job.order.times);
+  require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
 }
@@ -78,6 +93,14 @@ struct external_rows {
 
 constexpr std::uint64_t number_bytes = 8;
 constexpr std::uint64_t staged_bytes = std::uint64_t{256} << 10;
+
+jobs::record_source sortable(const jobs::record_source& in, jobs::time_rows kind) {
+  if (kind == jobs::time_rows::none) return in;
+  return {in.count, in.record_bytes, [in, kind](std::uint64_t first, std::uint64_t number, std::byte* to) {
+            in.read(first, number, to);
+            jobs::make_sortable(to, number, kind);
+          }};
+}
 
 external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& key) {
   const primitives::key_layout layout = jobs::layout_of(key);
@@ -115,11 +138,13 @@ void sort_run(const context& ctx, const sort_key& key, const_records in, records
 sort_report sort_in_runs(const sort_job& job) {
   const auto start = std::chrono::steady_clock::now();
   const jobs::record_source in = jobs::source_of(job.file, job.rows);
-  const external_rows rows = job.index ? keys_with_numbers(in, job.key) : external_rows{in, job.key};
+  const jobs::record_source keyed = sortable(in, job.order.times);
+  const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  out.bypass_cache();
+  const io::cache_use cache = jobs::cache_use_for(job.memory_bytes);
+  if (cache == io::cache_use::bypass) out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t in_runs = 0;
   std::uint64_t merged_rows = 0;  // summed over the merge levels
@@ -150,13 +175,20 @@ sort_report sort_in_runs(const sort_job& job) {
       return on_host ? scratch_of(plan_of(count)) : 0;
     });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
-    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows));
+    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
     runs = jobs::write_runs(
         *file, rows.source, run_rows,
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
   }
   report.runs = runs.size();
-  const auto write = [&](const std::byte* from, std::uint64_t bytes) { out.write(from, bytes); };
+  std::uint64_t header_left = header.size();
+  const auto write = [&](std::byte* block, std::uint64_t bytes) {
+    const std::uint64_t skipped = std::min(header_left, bytes);
+    header_left -= skipped;
+    // Header and blocks are multiples of 64 bytes, so that no block ends inside a date.
+    if (!job.index) jobs::restore(block + skipped, (bytes - skipped) / jobs::time_bytes, job.order.times);
+    out.write(block, bytes);
+  };
   const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
   const jobs::merged result = merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, job.memory_bytes,
                                         {header, part_offset, job.written_bytes(), write}, rows_merged);

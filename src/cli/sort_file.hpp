@@ -10,6 +10,7 @@
 
 #include "cli/command.hpp"
 #include "io/record_file.hpp"
+#include "jobs/row_order.hpp"
 
 namespace sheaf::cli {
 
@@ -17,8 +18,8 @@ namespace sheaf::cli {
 struct sort_job {
   const common_options& common;
   const io::record_file& file;
-  const_records rows;  ///< rows of the mapped file
-  sort_key key;
+  const_records rows;  ///< rows of the file, which is mapped only to be sorted in memory
+  jobs::row_order order;
   std::string output;
   std::optional<index_type> index;  ///< type of the gather index to write; none: records
   std::uint64_t memory_bytes = 0;

@@ -59,6 +59,13 @@ void require_options(const split_command& o) {
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
     refuse(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
   }
+  if (o.in.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for IN");
+  if (!has_separate_keys && o.key_bytes != 0) {
+    refuse(error_code::bad_argument, "--key-bytes is for --keys or --categories");
+  }
+  if (!o.categories.empty() && o.order == bit_order::from_left) {
+    refuse(error_code::bad_argument, "--from-left is for --key");
+  }
   if (o.index.empty() && o.index_kind) refuse(error_code::bad_argument, "--index-type is for --index");
   if (!o.index.empty() && o.unstable) refuse(error_code::bad_argument, "--unstable is for records, not for an index");
 }
@@ -69,7 +76,7 @@ void require_distinct_outputs(const split_command& o) {
   require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
   std::error_code ignored;
   const auto canonical = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
   };
   if (canonical(o.output) == canonical(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
@@ -123,6 +130,7 @@ void run(const split_command& o) {
   const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
   if (!o.categories.empty()) require_category_type(*key_file);
   require_distinct_outputs(o);
+  require_name_of_kind(o.output, in_file ? *in_file : *key_file);
   const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
   const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
   require_as_many(o, in, keys);
@@ -215,8 +223,11 @@ void add_split(CLI::App& app) {
   add_number(
       *subcommand, "--key-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->key_bytes = n; },
       "Width of raw keys or categories; .npy files know their own");
-  o->common.add_to(*subcommand);
+  o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand);
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([o] { run(*o); });
 }

@@ -41,7 +41,6 @@ nlohmann::json compilers() {
 }
 
 void run(const common_options& o) {
-  if (o.quiet) return;
   const nlohmann::json used = compilers();
   if (o.json) {
     print_json({{"command", "version"}, {"version", SHEAF_VERSION}, {"backends", backends()}, {"compilers", used}});
@@ -57,7 +56,7 @@ void add_version(CLI::App& app) {
   const auto options = std::make_shared<common_options>();
   CLI::App* subcommand =
       app.add_subcommand("version", "The version, the backends that are built in, and the compilers");
-  options->add_to(*subcommand);
+  options->add_json_to(*subcommand);
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });
 }

@@ -36,32 +36,39 @@ context context::on(backend_kind backend, int threads) {
 
 context context::best() { return on(core::best_backend()); }
 
-backend_kind context::backend() const noexcept { return state_->backend; }
-int context::threads() const noexcept { return state_->threads; }
-int context::device() const noexcept { return state_->device(); }
-CUstream_st* context::stream() const noexcept { return state_->stream(); }
-const machine& context::profile() const noexcept { return state_->profile; }
+void context::throw_moved_from() {
+  throw error(error_code::bad_argument, "context: it was moved from, and what it was is another context now");
+}
+
+backend_kind context::backend() const { return state().backend; }
+int context::threads() const { return state().threads; }
+int context::device() const { return state().device(); }
+CUstream_st* context::stream() const { return state().stream(); }
+const machine& context::profile() const { return state().profile; }
 
 void context::use(const machine& profile) {
-  if (profile.backend != state_->backend) {
+  if (profile.backend != backend()) {
     throw error(error_code::bad_argument, fmt::format("context::use: profile '{}' is for {}, the context works on {}",
-                                                      profile.name, name(profile.backend), name(state_->backend)));
+                                                      profile.name, name(profile.backend), name(backend())));
   }
-  state_->use(profile);
+  state().use(profile);
 }
 
 void context::use(const memory_resource& memory) {
   if (memory.allocate == nullptr || memory.deallocate == nullptr) {
     throw error(error_code::bad_argument, "context::use: a memory resource needs both of its functions");
   }
-  state_->memory = memory;
+  state().memory = memory;
 }
 
-void context::limit_scratch(std::uint64_t bytes) { state_->limit_scratch(bytes); }
-std::uint64_t context::scratch_limit() const noexcept { return state_->scratch_limit(); }
+void context::limit_scratch(std::uint64_t bytes) { state().limit_scratch(bytes); }
+std::uint64_t context::scratch_limit() const { return state().scratch_limit(); }
 
-void context::wait() const { state_->wait(); }
-work_status context::status() const { return state_->status(); }
+void context::wait() const {
+  state().require_this_process("context::wait");
+  state().wait();
+}
+work_status context::status() const { return state().status(); }
 
 namespace core {
 namespace {
@@ -87,6 +94,7 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
 context_state::context_state(backend_kind kind, std::string device, memory_resource resource)
     : backend(kind), device_name(std::move(device)), profile(profile_for(kind, device_name)), memory(resource) {
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
+  for (const auto& [primitive, variant] : forced_) require_known_variant(primitive, variant);
 }
 
 void context_state::use(const machine& new_profile) {
@@ -97,6 +105,13 @@ void context_state::use(const machine& new_profile) {
 void context_state::limit_scratch(std::uint64_t bytes) {
   scratch_limit_ = bytes;
   plans_.clear();
+}
+
+void context_state::throw_if_lost(std::string_view call) const {
+  const std::string_view lost = lost_in_a_fork();
+  if (lost.empty()) return;
+  throw error(error_code::backend_unavailable,
+              fmt::format("{}: this process was forked after the context was made, and {}", call, lost));
 }
 
 std::unique_ptr<plan_memory>& context_state::remembered_plan(const void* key) {

@@ -13,6 +13,7 @@
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/memory.hpp>
 
+#include "core/forks.hpp"
 #include "core/index_report.hpp"
 
 namespace sheaf::core {
@@ -39,6 +40,13 @@ class context_state {
   /// Throws bad_argument, naming `call` and `what`, unless kernels of this context can reach the memory.
   virtual void require_reachable(const void* first, std::string_view call, std::string_view what) const = 0;
 
+  /// Throws backend_unavailable, naming `call`, in a child of the process that made this context, unless the context
+  /// needs nothing that a fork loses.
+  void require_this_process(std::string_view call) const {
+    if (!made_by_this_process()) throw_if_lost(call);
+  }
+  bool made_by_this_process() const noexcept { return forks_before_ == forks_so_far(); }
+
   virtual int device() const noexcept { return -1; }
   virtual CUstream_st* stream() const noexcept { return nullptr; }
 
@@ -61,7 +69,14 @@ class context_state {
   machine profile;
   memory_resource memory;
 
+ protected:
+  /// What of this context does not reach a child, "CUDA"; empty if a child can go on with it.
+  virtual std::string_view lost_in_a_fork() const noexcept = 0;
+
  private:
+  void throw_if_lost(std::string_view call) const;
+
+  const std::uint32_t forks_before_ = forks_so_far();
   std::vector<std::pair<const void*, std::unique_ptr<plan_memory>>> plans_;
   std::uint64_t calls_ = 0;
   std::uint64_t scratch_limit_ = ~std::uint64_t{0};
@@ -94,6 +109,10 @@ class scratch {
 /// the one that was stored for the device, else the shipped one nearest to it. Defined in src/io/machine_store.cpp,
 /// because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE names is no profile.
 machine profile_for(backend_kind backend, const std::string& device_name);
+
+/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/forced_variants.cpp, because it knows the names.
+/// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them
+void require_known_variant(std::string_view primitive, std::string_view variant);
 
 /// States of new contexts. src/core defines the CPU's. src/cuda defines CUDA's, which only a build with CUDA links.
 std::shared_ptr<context_state> make_cpu_state(int threads);

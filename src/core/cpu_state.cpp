@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/forks.hpp"
 #include "core/host.hpp"
 #include "core/memory_space.hpp"
 
@@ -44,6 +45,16 @@ int checked_threads(int threads) {
   return threads == 0 ? threads_from_environment() : threads;
 }
 
+// OpenMP's threads stay behind in a fork, and its runtime may wait for them in the child for ever. So a process can
+// have contexts of several threads only if none of its ancestors had one.
+void require_threads_of_this_process() {
+  static const std::uint32_t forks_before_threads = forks_so_far();
+  if (forks_so_far() == forks_before_threads) return;
+  throw error(error_code::backend_unavailable,
+              "context::cpu: this process was forked from one that had made a context of several threads, and "
+              "OpenMP's threads stayed there; take 1 thread, or make such contexts after the fork only");
+}
+
 }  // namespace
 
 std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
@@ -51,6 +62,7 @@ std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_sh
 cpu_state::cpu_state(int thread_count)
     : context_state(backend_kind::cpu, known_host_name(), {host_pool::allocate_from, host_pool::return_to, &pool_}) {
   threads = checked_threads(thread_count);
+  if (threads > 1) require_threads_of_this_process();
   profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
 }
 
@@ -75,6 +87,10 @@ void cpu_state::require_reachable(const void* first, std::string_view call, std:
                 fmt::format("{}: {} is in the memory of CUDA device {}, the context works on the CPU", call, what,
                             place.device));
   }
+}
+
+std::string_view cpu_state::lost_in_a_fork() const noexcept {
+  return threads > 1 ? "its OpenMP threads stayed with the parent" : "";
 }
 
 void cpu_state::keep_first(const index_report& report) noexcept {

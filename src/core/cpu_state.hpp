@@ -20,6 +20,9 @@ class cpu_state final : public context_state {
   /// each worker.
   void keep_first(const index_report& report) noexcept;
 
+ protected:
+  std::string_view lost_in_a_fork() const noexcept override;
+
  private:
   host_pool pool_;
   index_report first_report_;

@@ -1,5 +1,6 @@
 #include "core/host.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,14 @@ std::uint64_t group_bytes_left() {
   return most == ~std::uint64_t{0} ? most : most - std::min(most, used);
 }
 
+// Address space that this process may still take; no limit where none is set.
+std::uint64_t address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::uint64_t{0};
+  const auto used = first_word<std::uint64_t>("/proc/self/statm", 0) * from_system(_SC_PAGESIZE);
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -72,7 +81,7 @@ std::uint64_t host_available_bytes() {
   if (const std::string text = table_value("/proc/meminfo", "MemAvailable"); !text.empty()) {
     available = bytes_of(text) * 1024;
   }
-  return std::min(available, group_bytes_left());
+  return std::min({available, group_bytes_left(), address_space_left()});
 }
 
 std::vector<std::uint64_t> host_cache_levels() {

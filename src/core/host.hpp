@@ -11,7 +11,7 @@ namespace sheaf::core {
 /// The processor's model name, or "CPU".
 std::string host_name();
 std::uint64_t host_memory_bytes();
-/// Memory available without swapping, within the limit of this process's control group.
+/// Memory available without swapping, within the limits of this process's control group and address space.
 std::uint64_t host_available_bytes();
 /// Bytes of each level of data cache that one core sees, smallest first; never empty.
 std::vector<std::uint64_t> host_cache_levels();

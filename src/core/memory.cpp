@@ -25,6 +25,7 @@ struct buffer::owner {
 buffer::buffer(const context& ctx, std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   const core::context_state& state = ctx.state();
+  state.require_this_process("buffer");
   data_ = static_cast<std::byte*>(state.memory.allocate(state.memory.state, bytes, state.stream()));
   if (data_ == nullptr) throw_out_of_memory(state, bytes, "buffer");
   owner_ = new owner{ctx.state_, ctx.state().memory};
@@ -51,6 +52,7 @@ buffer::~buffer() {
 void copy_bytes(const context& ctx, void* to, const void* from, std::uint64_t bytes) {
   if (bytes == 0) return;
   if (to == nullptr || from == nullptr) throw error(error_code::bad_argument, "copy_bytes: null memory");
+  ctx.state().require_this_process("copy_bytes");
   ctx.state().copy(to, from, bytes);
 }
 

@@ -11,6 +11,9 @@ namespace sheaf::io {
 // copies, and memory beyond the limit that the process was given. Sorting 4 GB of records in 1 GiB on two cores of a
 // virtual machine took 14 to 20 s of kernel time through the cache, 2.5 to 4 s without it.
 
+/// Whether transfers bypass the cache, where the file system lets them.
+enum class cache_use : std::uint8_t { bypass, keep };
+
 /// Offsets, lengths and addresses of direct transfers are multiples of this; file systems ask for 512 to 4096.
 constexpr std::uint64_t direct_alignment = 4096;
 

@@ -1,7 +1,6 @@
 #include "io/input_file.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,27 +36,24 @@ input_file::input_file(const std::string& path) : path_(path) {
     close(descriptor);
     throw error(error_code::bad_input, fmt::format("{}: not a regular file", path));
   }
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  void* mapped = size == 0 ? nullptr : mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (mapped == MAP_FAILED) {
-    const int reason = errno;
-    close(descriptor);
-    fail(path, "cannot be mapped", reason);
-  }
-  size_ = size;
-  data_ = static_cast<const std::byte*>(mapped);
+  size_ = static_cast<std::uint64_t>(status.st_size);
   descriptor_ = descriptor;
 }
 
 input_file::input_file(input_file&& other) noexcept
     : path_(std::move(other.path_)),
-      data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      mapping_(std::move(other.mapping_)) {}
 
 input_file::~input_file() {
-  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
   if (descriptor_ >= 0) close(descriptor_);
+}
+
+const std::byte* input_file::data() const {
+  if (size_ == 0) return nullptr;
+  if (mapping_ == nullptr) mapping_ = std::make_unique<file_mapping>(path_, descriptor_, size_);
+  return mapping_->data();
 }
 
 void input_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {

@@ -2,13 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+
+#include "io/file_mapping.hpp"
 
 namespace sheaf::io {
 
-/// A file that is mapped for reading. Its bytes are untrusted. @throws error(bad_input) naming the file.
-///
-/// Pages of the mapping that are touched count as memory of the process; read_at() touches none.
+/// A file that is open for reading. Its bytes are untrusted. @throws error(bad_input) naming the file.
 class input_file {
  public:
   explicit input_file(const std::string& path);
@@ -16,7 +17,9 @@ class input_file {
   input_file(input_file&& other) noexcept;
   input_file& operator=(input_file&&) = delete;
 
-  const std::byte* data() const noexcept { return data_; }
+  /// The bytes, mapped by the first call, which one thread makes. The mapping counts as address space of the process,
+  /// and pages of it that are touched as memory; read_at() needs neither. @throws error(out_of_memory) naming the file
+  const std::byte* data() const;
   std::uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
   /// Copies bytes that lie inside size(). @throws error(bad_input) if the file has become shorter since it was opened.
@@ -24,9 +27,9 @@ class input_file {
 
  private:
   std::string path_;
-  const std::byte* data_ = nullptr;
   std::uint64_t size_ = 0;
   int descriptor_ = -1;
+  mutable std::unique_ptr<file_mapping> mapping_;
 };
 
 }  // namespace sheaf::io

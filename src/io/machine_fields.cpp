@@ -7,6 +7,7 @@
 
 #include <sheaf/error.hpp>
 
+#include "io/json.hpp"
 #include "plan/pattern_words.hpp"
 
 namespace sheaf::io {
@@ -15,13 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_name_bytes = 200;
-constexpr std::size_t most_shown_bytes = 40;
-
-std::string shown_value(const json& value) {
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > most_shown_bytes) text = text.substr(0, most_shown_bytes) + "...";
-  return text;
-}
 
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= most_name_bytes &&
@@ -45,14 +39,14 @@ field_reader::field_reader(const json& object, std::string place) : object_(obje
 
 std::string field_reader::text(const char* field) const {
   const json& value = at(field);
-  if (!value.is_string()) fail(fmt::format("{} is {}, not a string", field, shown_value(value)));
+  if (!value.is_string()) fail(fmt::format("{} is {}, not a string", field, io::shown(value)));
   return value.get<std::string>();
 }
 
 std::uint64_t field_reader::count(const char* field, std::uint64_t least, std::uint64_t most) const {
   const json& value = at(field);
   if (!is_whole(value, least, most)) {
-    fail(fmt::format("{} is {}, not a whole number from {} to {}", field, shown_value(value), least, most));
+    fail(fmt::format("{} is {}, not a whole number from {} to {}", field, io::shown(value), least, most));
   }
   return value.get<std::uint64_t>();
 }
@@ -72,7 +66,7 @@ std::vector<std::uint64_t> field_reader::sizes(const char* field) const {
   for (const json& entry : list) {
     const std::uint64_t least = sizes.empty() ? 1 : sizes.back() + 1;
     if (!is_whole(entry, least, most_bytes)) {
-      fail(fmt::format("{}[{}] is {}, not a whole number from {} to {}", field, sizes.size(), shown_value(entry), least,
+      fail(fmt::format("{}[{}] is {}, not a whole number from {} to {}", field, sizes.size(), io::shown(entry), least,
                        most_bytes));
     }
     sizes.push_back(entry.get<std::uint64_t>());
@@ -85,7 +79,7 @@ std::map<std::string, std::string> field_reader::names(const char* field) const 
   std::map<std::string, std::string> names;
   for (const auto& [key, value] : entries.object_.items()) {
     if (!is_name(key)) {
-      fail(fmt::format("{} names {}, not 1 to {} printable bytes", field, shown_value(key), most_name_bytes));
+      fail(fmt::format("{} names {}, not 1 to {} printable bytes", field, io::shown(key), most_name_bytes));
     }
     names[key] = entries.name(key.c_str());
   }
@@ -152,7 +146,7 @@ std::vector<variant_correction> field_reader::corrections(const char* field) con
                                     read, before);
 }
 
-std::string field_reader::shown(const char* field) const { return shown_value(at(field)); }
+std::string field_reader::shown(const char* field) const { return io::shown(at(field)); }
 
 void field_reader::fail(const std::string& what) const {
   throw error(error_code::bad_input, fmt::format("{}: {}", place_, what));
@@ -167,7 +161,7 @@ const json& field_reader::at(const char* field) const {
 double field_reader::number(const char* field, double least, double most) const {
   const json& value = at(field);
   if (!value.is_number() || !(value.get<double>() >= least && value.get<double>() <= most)) {
-    fail(fmt::format("{} is {}, not a number from {} to {}", field, shown_value(value), least, most));
+    fail(fmt::format("{} is {}, not a number from {} to {}", field, io::shown(value), least, most));
   }
   return value.get<double>();
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +9,7 @@
 #include <sheaf/error.hpp>
 
 #include "core/backends.hpp"
-#include "io/input_file.hpp"
+#include "io/json.hpp"
 #include "io/machine_fields.hpp"
 #include "io/output_file.hpp"
 #include "plan/pattern_words.hpp"
@@ -21,8 +20,7 @@ namespace {
 using io::field_reader;
 using nlohmann::json;
 
-constexpr std::size_t most_words = 200;  // length of a message of the JSON library, which quotes its input
-constexpr int most_depth = 8;
+constexpr io::json_format format_of_profiles{.name = "a machine profile", .most_bytes = 16 << 20, .deepest_nesting = 8};
 
 json rates_json(const std::vector<access_rate>& rates) {
   json list = json::array();
@@ -83,23 +81,7 @@ std::string lines_of(const json& document) {
   return text + "\n}\n";
 }
 
-// Bounds the depth while the text is parsed, so that nesting cannot exhaust the stack.
-json parse_json(const std::string& text, const std::string& origin) {
-  try {
-    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > most_depth)
-        throw error(error_code::bad_input, fmt::format("{}: nested deeper than a profile is", origin));
-      return true;
-    });
-  } catch (const json::exception& e) {
-    throw error(error_code::bad_input, fmt::format("{}: not JSON: {:.{}}", origin, e.what(), most_words));
-  }
-}
-
-}  // namespace
-
-machine parse_machine(const std::string& text, const std::string& origin) {
-  const json document = parse_json(text, origin);
+machine machine_of(const json& document, const std::string& origin) {
   const field_reader in(document, origin);
   if (const auto version = in.count("schema_version", 1, 1'000'000); version != machine::schema_version) {
     in.fail(fmt::format("has schema {}, this sheaf reads {}; sheaf machine --calibrate measures a new profile", version,
@@ -135,6 +117,14 @@ machine parse_machine(const std::string& text, const std::string& origin) {
   return m;
 }
 
+}  // namespace
+
+machine parse_machine(const std::string& text, const std::string& origin) {
+  return machine_of(io::parse_json(text, origin, format_of_profiles), origin);
+}
+
+machine load_machine(const std::string& path) { return machine_of(io::load_json(path, format_of_profiles), path); }
+
 std::string format_machine(const machine& m) {
   json document = {{"schema_version", machine::schema_version},
                    {"name", m.name},
@@ -160,16 +150,6 @@ std::string format_machine(const machine& m) {
   if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
   if (!m.corrections.empty()) document["corrections"] = corrections_json(m.corrections);
   return lines_of(document);
-}
-
-machine load_machine(const std::string& path) {
-  const io::input_file file(path);
-  constexpr std::uint64_t most = 16 << 20;
-  if (file.size() > most) {
-    throw error(error_code::bad_input, fmt::format("{}: {} bytes is no machine profile", path, file.size()));
-  }
-  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  return parse_machine(std::string(text), path);
 }
 
 void save_machine(const machine& profile, const std::string& path) {

@@ -14,7 +14,9 @@ namespace sheaf::io {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t most_header_bytes = 1 << 20;  // enough for thousands of fields
+constexpr std::uint64_t most_preamble_bytes = 12;
+constexpr std::uint64_t most_header_bytes = most_npy_front_bytes - most_preamble_bytes;  // thousands of fields
+static_assert(magic.size() == npy_magic_bytes);
 constexpr std::size_t most_dimensions = 64;
 constexpr std::size_t header_alignment = 64;
 
@@ -36,29 +38,29 @@ struct framing {
   std::string_view header;
 };
 
-framing find_header(std::span<const std::byte> file, const std::string& origin) {
-  if (!starts_as_npy(file)) {
+framing find_header(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin) {
+  if (!starts_as_npy(front)) {
     fail(origin, "byte 0: not an .npy file: it starts with '{}', not '\\x93NUMPY'",
-         printable(as_text(file.first(std::min(file.size(), magic.size())))));
+         printable(as_text(front.first(std::min(front.size(), magic.size())))));
   }
-  if (file.size() < 10) fail(origin, "byte {}: the file ends inside its preamble", file.size());
-  const unsigned version = byte_at(file, 6);
-  if (version < 1 || version > 3 || byte_at(file, 7) != 0) {
-    fail(origin, "byte 6: version {}.{} is not 1.0, 2.0 or 3.0", version, byte_at(file, 7));
+  if (file_bytes < 10) fail(origin, "byte {}: the file ends inside its preamble", file_bytes);
+  const unsigned version = byte_at(front, 6);
+  if (version < 1 || version > 3 || byte_at(front, 7) != 0) {
+    fail(origin, "byte 6: version {}.{} is not 1.0, 2.0 or 3.0", version, byte_at(front, 7));
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t offset = 8 + length_bytes;
-  if (file.size() < offset) fail(origin, "byte {}: the file ends inside its preamble", file.size());
+  if (file_bytes < offset) fail(origin, "byte {}: the file ends inside its preamble", file_bytes);
   std::uint64_t length = 0;
-  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{byte_at(file, 8 + i)} << (8 * i);
-  if (length > file.size() - offset) {
-    fail(origin, "byte 8: a header of {} bytes is announced, {} bytes follow", length, file.size() - offset);
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t{byte_at(front, 8 + i)} << (8 * i);
+  if (length > file_bytes - offset) {
+    fail(origin, "byte 8: a header of {} bytes is announced, {} bytes follow", length, file_bytes - offset);
   }
   if (length > most_header_bytes) {
     fail(origin, "byte 8: a header of {} bytes is announced, more than the {} that are read", length,
          most_header_bytes);
   }
-  return {version, offset, as_text(file.subspan(offset, length))};
+  return {version, offset, as_text(front.subspan(offset, length))};
 }
 
 struct header_fields {
@@ -206,7 +208,13 @@ bool starts_as_npy(std::span<const std::byte> file) noexcept {
 }
 
 npy_array parse_npy(std::span<const std::byte> file, const std::string& origin) {
-  const framing frame = find_header(file, origin);
+  npy_array array = parse_npy_front(file, file.size(), origin);
+  array.data = file.data() + (file.size() - array.data_bytes);
+  return array;
+}
+
+npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin) {
+  const framing frame = find_header(front, file_bytes, origin);
   if (const std::size_t place = first_not_utf8(frame.header); frame.version == 3 && place < frame.header.size()) {
     fail(origin, "byte {}: not UTF-8, which version 3 headers are: {}", frame.header_offset + place,
          printable(frame.header.substr(place, 4)));
@@ -219,13 +227,12 @@ npy_array parse_npy(std::span<const std::byte> file, const std::string& origin) 
   array.shape = read_shape(*fields.shape, frame.header, origin);
   array.data_bytes = data_bytes_of(array, origin);
   require_rows_together(*fields.fortran_order, array, frame.header, origin);
-  const auto data = file.subspan(frame.header_offset + frame.header.size());
-  if (data.size() != array.data_bytes) {
+  const std::uint64_t found_bytes = file_bytes - frame.header_offset - frame.header.size();
+  if (found_bytes != array.data_bytes) {
     fail(origin, "shape {} of {} takes {} bytes, {} follow the header: {}", shape_text(array.shape),
-         printable(array.type.descr), array.data_bytes, data.size(),
-         data.size() < array.data_bytes ? "the file is cut short" : "the file is too long");
+         printable(array.type.descr), array.data_bytes, found_bytes,
+         found_bytes < array.data_bytes ? "the file is cut short" : "the file is too long");
   }
-  array.data = data.data();
   return array;
 }
 

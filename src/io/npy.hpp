@@ -25,14 +25,22 @@ struct npy_array {
   std::uint64_t data_bytes = 0;      ///< elements times item_bytes, exactly
 };
 
+/// Bytes from the start of a file in which the header of every array lies that is read.
+constexpr std::uint64_t most_npy_front_bytes = (std::uint64_t{1} << 20) + 12;
+
 /// Whether the bytes start with the magic string of .npy files.
 bool starts_as_npy(std::span<const std::byte> file) noexcept;
+constexpr std::size_t npy_magic_bytes = 6;
 
 /// Reads the header of an .npy file of version 1, 2 or 3, checks the size of its data, and returns a view of them.
 /// Accepts every type of fixed size; does not read elements.
 /// @throws error(bad_input) naming origin, byte offset or key, and the value: not an .npy file, a malformed header,
 /// objects (which only pickle reads), Fortran order, more or less data than the shape says.
 npy_array parse_npy(std::span<const std::byte> file, const std::string& origin);
+
+/// Reads an array as parse_npy does, of a file of which only the front is at hand: all of it, or most_npy_front_bytes.
+/// The data of the array are null; they are the last data_bytes of the file.
+npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_bytes, const std::string& origin);
 
 /// Reads a type in the notation of a header's descr, quotes included. @throws error(bad_input)
 npy_type parse_npy_type(std::string_view descr, const std::string& origin);

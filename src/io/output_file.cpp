@@ -6,24 +6,29 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <filesystem>
 #include <random>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "io/direct.hpp"
+#include "io/reserve.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
 namespace {
 
 constexpr int most_name_attempts = 100;
+constexpr int most_links = 40;  // as many as Linux follows
 
+[[noreturn]] void fail(const std::string& path, const char* what, const std::string& reason) {
+  throw error(error_code::io_failure, fmt::format("{}: {}: {}", path, what, reason));
+}
 [[noreturn]] void fail(const std::string& path, const char* what, int reason) {
-  throw error(error_code::io_failure, fmt::format("{}: {}: {}", path, what, std::strerror(reason)));
+  fail(path, what, std::string(std::strerror(reason)));
 }
 
 std::string folder_of(const std::string& path) {
@@ -41,17 +46,18 @@ std::string temporary_name(const std::string& folder) {
 // A path to the descriptor that linkat accepts without privileges.
 std::string descriptor_path(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
-std::string behind_links(const std::string& path) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return path;
-  char* resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string target = resolved;
-  std::free(resolved);
-  return target;
-}
-
 }  // namespace
+
+std::string behind_links(const std::string& path) {
+  std::string target = path;
+  for (int links = 0;; ++links) {
+    std::error_code no_link;
+    const std::string next = std::filesystem::read_symlink(target, no_link).string();
+    if (no_link) return target;
+    if (links == most_links) fail(path, "cannot be created", ELOOP);
+    target = next.starts_with('/') ? next : folder_of(target) + '/' + next;
+  }
+}
 
 output_file::output_file(const std::string& path, std::uint64_t bytes, temporary_kind kind)
     : path_(path), target_(behind_links(path)), reserved_(bytes) {
@@ -95,11 +101,7 @@ void output_file::open_temporary(temporary_kind kind) {
 }
 
 void output_file::reserve() {
-  if (reserved_ == 0) return;
-  if (reserved_ > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
-    fail(path_, "cannot be written", EFBIG);
-  const int reason = posix_fallocate(descriptor_, 0, static_cast<off_t>(reserved_));
-  if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) fail(path_, "cannot be written", reason);
+  if (const auto reason = io::reserve(descriptor_, reserved_)) fail(path_, "cannot be written", *reason);
 }
 
 void output_file::write(const void* from, std::uint64_t bytes) {

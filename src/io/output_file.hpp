@@ -10,13 +10,18 @@ namespace sheaf::io {
 /// behind, or, on file systems without such files, under a hidden name beside the output.
 enum class temporary_kind : std::uint8_t { unnamed_where_possible, named };
 
+/// The path that an output of this name is written to: behind all symbolic links, whether there is a file or not.
+/// @throws error(io_failure) where links lead in a circle.
+std::string behind_links(const std::string& path);
+
 /// A file that appears whole or not at all. Bytes go to a temporary file in the same folder, which commit() syncs and
 /// renames. Without commit() nothing is left behind and an existing file stays as it was; after it the new file has the
-/// permissions of the old one. Symbolic links are followed. @throws error(io_failure) with the file and the system's
-/// message.
+/// permissions of the old one. Symbolic links are followed, also to a file that is not there yet.
+/// @throws error(io_failure) with the file and the reason.
 class output_file {
  public:
-  /// Reserves space for `bytes` at once, so that a full disk is found before any work; 0 reserves none.
+  /// Reserves space for `bytes` at once, so that a full disk is found before any work; 0 reserves none. If less is
+  /// free, the message has both figures, and what is free stays free.
   output_file(const std::string& path, std::uint64_t bytes,
               temporary_kind kind = temporary_kind::unnamed_where_possible);
   ~output_file();

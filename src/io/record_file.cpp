@@ -1,5 +1,6 @@
 #include "io/record_file.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -14,18 +15,22 @@ namespace {
   throw error(error_code::bad_input, fmt::format("{}: {}", path, what));
 }
 
-std::span<const std::byte> bytes_of(const input_file& file) { return {file.data(), file.size()}; }
+std::vector<std::byte> front_of(const input_file& file, std::uint64_t most_bytes) {
+  std::vector<std::byte> front(std::min(most_bytes, file.size()));
+  file.read_at(0, front.data(), front.size());
+  return front;
+}
+
+bool starts_as_npy(const input_file& file) { return io::starts_as_npy(front_of(file, npy_magic_bytes)); }
 
 npy_array read_array(const input_file& file, const char* option) {
-  if (!starts_as_npy(bytes_of(file))) {
-    fail(file.path(), fmt::format("not an .npy file; raw files need {}", option));
-  }
-  return parse_npy(bytes_of(file), file.path());
+  if (!starts_as_npy(file)) fail(file.path(), fmt::format("not an .npy file; raw files need {}", option));
+  return parse_npy_front(front_of(file, most_npy_front_bytes), file.size(), file.path());
 }
 
 // Refuses a width for an .npy file: read as a raw file, its header would count as records.
 std::uint64_t raw_count(const input_file& file, std::uint64_t item_bytes, const char* option) {
-  if (starts_as_npy(bytes_of(file))) fail(file.path(), fmt::format("an .npy file, and {} is for raw files", option));
+  if (starts_as_npy(file)) fail(file.path(), fmt::format("an .npy file, and {} is for raw files", option));
   if (file.size() % item_bytes != 0) {
     fail(file.path(), fmt::format("{} bytes are no whole number of {} bytes each: {} are left over", file.size(),
                                   item_bytes, file.size() % item_bytes));
@@ -60,13 +65,18 @@ record_file::record_file(const std::string& path, std::uint64_t record_bytes, co
   array_.shape = {raw_count(file_, record_bytes, option)};
   array_.type.descr = fmt::format("'|V{}'", record_bytes);
   array_.type.item_bytes = record_bytes;
-  array_.data = file_.data();
   array_.data_bytes = file_.size();
 }
 
 std::span<const std::uint64_t> record_file::row_shape(std::size_t axes) const { return shape().subspan(axes); }
 
 const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) const {
+  const_records all = unmapped_rows(most_bytes, axes);
+  if (file_.size() > 0) all.data = file_.data() + data_offset();
+  return all;
+}
+
+const_records record_file::unmapped_rows(std::uint64_t most_bytes, std::size_t axes) const {
   if (shape().empty() && axes > 0) fail(path(), "shape is (): an array without dimensions has no rows");
   if (axes > shape().size())
     fail(path(), fmt::format("shape is {}, of fewer than {} dimensions", shape_text(shape()), axes));
@@ -79,7 +89,7 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
     fail(path(), fmt::format("rows of shape {} of {} take {} bytes; records take 1 to {}", shape_text(row_shape(axes)),
                              printable(array_.type.descr), record_bytes, most_bytes));
   }
-  return {array_.data, product(shape().first(axes)), record_bytes};
+  return {nullptr, product(shape().first(axes)), record_bytes};
 }
 
 index_file::index_file(const std::string& path, std::optional<index_type> type) : file_(path) {
@@ -89,7 +99,8 @@ index_file::index_file(const std::string& path, std::optional<index_type> type) 
   } else {
     npy_array array = read_array(file_, "--index-type");
     shape_ = std::move(array.shape);
-    indices_ = {array.data, product(shape_), index_type_of(array.type, path)};
+    const index_type found = index_type_of(array.type, path);
+    indices_ = {file_.data() + (file_.size() - array.data_bytes), product(shape_), found};
   }
   align();
 }

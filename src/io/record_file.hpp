@@ -14,7 +14,7 @@
 
 namespace sheaf::io {
 
-/// A mapped file of records: an .npy array, or raw records of a width that the caller knows.
+/// A file of records: an .npy array, or raw records of a width that the caller knows.
 class record_file {
  public:
   /// @param record_bytes  record width of a raw file; 0 for an .npy file.
@@ -33,8 +33,11 @@ class record_file {
   std::span<const std::uint64_t> shape() const noexcept { return array_.shape; }
   /// The shape of a row, if the first `axes` axes number the rows.
   std::span<const std::uint64_t> row_shape(std::size_t axes = 1) const;
-  /// The rows. @throws error(bad_input) if there are fewer axes, or if a row is empty or wider than `most_bytes`.
+  /// The rows of the mapped file. @throws error(bad_input) if there are fewer axes, or if a row is empty or wider than
+  /// `most_bytes`; what input_file::data() throws
   const_records rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
+  /// Number and width of the rows, whose data are null: for callers who read the file() and do not map it.
+  const_records unmapped_rows(std::uint64_t most_bytes, std::size_t axes = 1) const;
 
  private:
   input_file file_;

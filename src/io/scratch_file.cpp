@@ -6,20 +6,22 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "io/direct.hpp"
+#include "io/reserve.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
 namespace {
 
+[[noreturn]] void fail(const std::string& folder, const char* what, const std::string& reason) {
+  throw error(error_code::io_failure, fmt::format("{}: a temporary file there {}: {}", folder, what, reason));
+}
 [[noreturn]] void fail(const std::string& folder, const char* what, int reason) {
-  throw error(error_code::io_failure,
-              fmt::format("{}: a temporary file there {}: {}", folder, what, std::strerror(reason)));
+  fail(folder, what, std::string(std::strerror(reason)));
 }
 
 int open_without_name(const std::string& folder) {
@@ -33,16 +35,14 @@ int open_without_name(const std::string& folder) {
 
 }  // namespace
 
-scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes)
+scratch_file::scratch_file(const std::string& folder, std::uint64_t bytes, cache_use cache)
     : folder_(folder), descriptor_(open_without_name(folder)) {
   if (descriptor_ < 0) fail(folder_, "cannot be created", errno);
-  const bool too_large = bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
-  const int reason = too_large ? EFBIG : bytes == 0 ? 0 : posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
-  if (reason != 0 && reason != EOPNOTSUPP && reason != EINVAL) {
+  if (const auto reason = reserve(descriptor_, bytes)) {
     close(descriptor_);
-    fail(folder_, "cannot be written", reason);
+    fail(folder_, "cannot be written", *reason);
   }
-  bypasses_cache_ = bypass_cache(descriptor_);
+  if (cache == cache_use::bypass) bypasses_cache_ = bypass_cache(descriptor_);
 }
 
 scratch_file::~scratch_file() { close(descriptor_); }

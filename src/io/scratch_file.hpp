@@ -3,15 +3,17 @@
 #include <cstdint>
 #include <string>
 
+#include "io/direct.hpp"
+
 namespace sheaf::io {
 
 /// A temporary file for data that do not fit into memory. It has no name, so that nothing is left of it however the
-/// process ends. Transfers bypass the system's cache if the file system can; offsets, addresses and lengths are
-/// multiples of direct_alignment. @throws error(io_failure) with the folder and the system's message.
+/// process ends. Transfers bypass the system's cache if asked to and the file system can; offsets, addresses and
+/// lengths are multiples of direct_alignment. @throws error(io_failure) with the folder and the system's message.
 class scratch_file {
  public:
-  /// Reserves space for `bytes` at once, so that a full disk is found before any work.
-  scratch_file(const std::string& folder, std::uint64_t bytes);
+  /// Reserves space for `bytes` at once, so that a full disk is found before any work; what is free stays free then.
+  scratch_file(const std::string& folder, std::uint64_t bytes, cache_use cache = cache_use::bypass);
   ~scratch_file();
   scratch_file(const scratch_file&) = delete;
   scratch_file& operator=(const scratch_file&) = delete;

@@ -14,8 +14,8 @@ namespace sheaf::jobs {
 /// Collects bytes in blocks. Another thread writes a block while the next one is collected (double buffering).
 class block_writer {
  public:
-  /// Takes the bytes in order, in direct_memory. Each call but the last takes a whole block.
-  using sink = std::function<void(const std::byte* from, std::uint64_t bytes)>;
+  /// Takes the bytes in order, in direct_memory, and may change them. Each call but the last takes a whole block.
+  using sink = std::function<void(std::byte* block, std::uint64_t bytes)>;
 
   /// @param block_bytes  size of each of the two blocks; rounded up to io::direct_alignment.
   block_writer(background& thread, std::uint64_t block_bytes, sink write);

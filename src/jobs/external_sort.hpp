@@ -24,6 +24,9 @@ using row_progress = std::function<void(std::uint64_t rows)>;
 std::uint64_t rows_per_run(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t memory_bytes,
                            const std::function<std::uint64_t(std::uint64_t rows)>& scratch_bytes);
 
+/// Whether runs and output bypass the system's cache: unless their blocks are small, because memory is.
+io::cache_use cache_use_for(std::uint64_t memory_bytes);
+
 /// Bytes of the file that write_runs fills.
 std::uint64_t run_file_bytes(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t run_rows);
 

@@ -29,7 +29,7 @@ struct merge_output {
   std::uint64_t part_offset = 0;  ///< first byte of the part of each row that is written
   std::uint64_t part_bytes = 0;
   block_writer::sink write;    ///< called from another thread, which is always the same
-  bool releases_runs = false;  ///< the file's space of the runs is freed as they are read
+  bool releases_runs = false;  ///< space of runs is freed as they are read, but for the last piece of each
 };
 
 /// The most runs that one merge takes within `memory_bytes`: at least 2.

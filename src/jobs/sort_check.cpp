@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,9 +39,30 @@ int compare_fields(const std::byte* a, const std::byte* b, const key_field& f) {
   return 0;
 }
 
-int compare_rows(const std::byte* a, const std::byte* b, const sort_key& key) {
-  for (std::size_t i = 0; i < key.count; ++i) {
-    const key_field& f = key.fields[i];
+// NaT, the lowest number, comes last.
+int compare_times(const std::byte* a, const std::byte* b, time_rows kind) {
+  const auto number_of = [kind](const std::byte* row) {
+    std::uint64_t number = 0;
+    for (std::uint64_t i = 0; i < time_bytes; ++i) {
+      const std::uint64_t place = kind == time_rows::big_endian ? time_bytes - 1 - i : i;
+      number |= std::to_integer<std::uint64_t>(row[i]) << (8 * place);
+    }
+    return static_cast<std::int64_t>(number);
+  };
+  constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t x = number_of(a);
+  const std::int64_t y = number_of(b);
+  if (x == nat || y == nat) return sign_of(x != nat, y != nat);
+  return sign_of(x<y, x> y);
+}
+
+int compare_rows(const std::byte* a, const std::byte* b, const row_order& by) {
+  if (by.times != time_rows::none) {
+    const int order = compare_times(a, b, by.times);
+    return by.key.fields[0].descending ? -order : order;
+  }
+  for (std::size_t i = 0; i < by.key.count; ++i) {
+    const key_field& f = by.key.fields[i];
     const int order = compare_fields(a + f.offset, b + f.offset, f);
     if (order != 0) return f.descending ? -order : order;
   }
@@ -49,13 +71,13 @@ int compare_rows(const std::byte* a, const std::byte* b, const sort_key& key) {
 
 // Calls `take` with each record and the comparison of the record before it with it; -1 for the first record.
 template <class Take>
-void for_each_compared(const record_source& from, const sort_key& key, Take take) {
+void for_each_compared(const record_source& from, const row_order& by, Take take) {
   std::vector<std::byte> before(from.record_bytes);
   for_each_block(from, [&](std::uint64_t first, const_records block) {
     const std::byte* previous = before.data();
     for (std::uint64_t i = 0; i < block.count; ++i) {
       const std::byte* const record = block.data + i * block.record_bytes;
-      take(first + i, record, first + i == 0 ? -1 : compare_rows(previous, record, key));
+      take(first + i, record, first + i == 0 ? -1 : compare_rows(previous, record, by));
       previous = record;
     }
     std::copy_n(previous, block.record_bytes, before.data());
@@ -89,16 +111,16 @@ struct result_scan {
   bool kept_all = true;
   std::optional<std::uint64_t> first_break;
 
-  result_scan(const record_source& out, const sort_key& key, occurrences& kept, std::uint64_t part,
+  result_scan(const record_source& out, const row_order& by, occurrences& kept, std::uint64_t part,
               std::uint64_t parts) {
     std::uint64_t rank = 0;
-    for_each_compared(out, key, [&](std::uint64_t i, const std::byte* record, int order) {
+    for_each_compared(out, by, [&](std::uint64_t i, const std::byte* record, int order) {
       if (order > 0 && !first_break) first_break = i;
       rank = order == 0 ? rank + 1 : 0;
       found.add(record_hash(record, out.record_bytes), rank);
       if (rank != 1) return;
       ++repeated;
-      const key_digest digest = digest_of(record, key);
+      const key_digest digest = digest_of(record, by.key);
       if (digest.low % parts == part) kept_all = kept.insert(digest) && kept_all;
     });
   }
@@ -129,10 +151,10 @@ std::uint64_t entry_of(const std::byte* entry, index_type type) {
 
 }  // namespace
 
-order_report look_at_order(const record_source& in, const sort_key& key) {
+order_report look_at_order(const record_source& in, const row_order& by) {
   order_report report;
   report.records = in.count;
-  for_each_compared(in, key, [&](std::uint64_t i, const std::byte* record, int order) {
+  for_each_compared(in, by, [&](std::uint64_t i, const std::byte* record, int order) {
     report.checksum += record_hash(record, in.record_bytes);
     report.duplicate_keys += order == 0 ? 1 : 0;
     if (order <= 0) return;
@@ -142,29 +164,28 @@ order_report look_at_order(const record_source& in, const sort_key& key) {
   return report;
 }
 
-std::optional<std::string> sort_mistake(const record_source& in, const sort_key& key, const record_source& out,
+std::optional<std::string> sort_mistake(const record_source& in, const row_order& by, const record_source& out,
                                         std::uint64_t memory_bytes) {
   if (in.count != out.count) return fmt::format("the result has {} records, the input {}", out.count, in.count);
   occurrences kept(memory_bytes);
-  const result_scan scan(out, key, kept, 0, 1);
+  const result_scan scan(out, by, kept, 0, 1);
   if (scan.first_break) {
     return fmt::format("record {} of the result belongs before record {}", *scan.first_break, *scan.first_break - 1);
   }
   sums expected;
   if (scan.kept_all) {
-    add_part(in, key, kept, 0, 1, expected);
+    add_part(in, by.key, kept, 0, 1, expected);
   } else {
     std::uint64_t parts = scan.repeated * 3 / 2 / kept.capacity() + 1;  // half as much again, for parts of unequal size
     for (std::uint64_t part = 0; part < parts; ++part) {
       kept.clear();
-      if (!result_scan(out, key, kept, part, parts)
-               .kept_all) {  // the part is too large: start again with smaller parts
+      if (!result_scan(out, by, kept, part, parts).kept_all) {  // the part is too large: start again with smaller parts
         parts *= 2;
         part = ~std::uint64_t{0};
         expected = {};
         continue;
       }
-      add_part(in, key, kept, part, parts, expected);
+      add_part(in, by.key, kept, part, parts, expected);
     }
   }
   if (scan.found.of_records != expected.of_records) {
@@ -175,7 +196,7 @@ std::optional<std::string> sort_mistake(const record_source& in, const sort_key&
   return std::nullopt;
 }
 
-std::optional<std::string> sort_index_mistake(const_records in, const sort_key& key, const record_source& index,
+std::optional<std::string> sort_index_mistake(const_records in, const row_order& by, const record_source& index,
                                               index_type type) {
   if (index.count != in.count) return fmt::format("the index has {} entries for {} records", index.count, in.count);
   std::vector<bool> named(in.count, false);
@@ -191,7 +212,7 @@ std::optional<std::string> sort_index_mistake(const_records in, const sort_key& 
       }
       named[entry] = true;
       const int order =
-          position == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, key);
+          position == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, by);
       if (order > 0 || (order == 0 && before > entry)) {
         mistake =
             fmt::format("index[{}] is {}, which belongs before {} at index[{}]", position, entry, before, position - 1);

@@ -8,10 +8,11 @@
 #include <sheaf/sort.hpp>
 
 #include "jobs/record_source.hpp"
+#include "jobs/row_order.hpp"
 
 // Checks whether records are sorted, and whether the answer of a sort is right. The check does not sort and does not
-// encode keys as the sorts do: it compares fields as they lie in the records. Fields of keys must be whole here,
-// without first_bit and bit_count.
+// encode keys as the sorts do: it compares fields, dates and durations as they lie in the records. Fields of keys must
+// be whole here, without first_bit and bit_count.
 namespace sheaf::jobs {
 
 struct order_report {
@@ -22,19 +23,19 @@ struct order_report {
   std::uint64_t checksum = 0;                ///< sum of all record_hash values, which does not depend on the order
 };
 
-order_report look_at_order(const record_source& in, const sort_key& key);
+order_report look_at_order(const record_source& in, const row_order& by);
 
 /// Says what is wrong with `out` as the stable sort of `in`, if anything: its order, its records (by the sum of their
 /// hashes), or the order of records with equal keys (by the sum of hashes of each record with its rank among the
 /// records of its key). Keys that occur more than once take at most `memory_bytes`; if they need more, `in` is read
 /// repeatedly.
-std::optional<std::string> sort_mistake(const record_source& in, const sort_key& key, const record_source& out,
+std::optional<std::string> sort_mistake(const record_source& in, const row_order& by, const record_source& out,
                                         std::uint64_t memory_bytes);
 
 /// Says what is wrong with a gather index of `in`, if anything: it must name every record once, in ascending order of
 /// keys and, among equal keys, of entries. `index` reads it as records of its type's width. Takes one bit of memory a
 /// record.
-std::optional<std::string> sort_index_mistake(const_records in, const sort_key& key, const record_source& index,
+std::optional<std::string> sort_index_mistake(const_records in, const row_order& by, const record_source& index,
                                               index_type type);
 
 }  // namespace sheaf::jobs

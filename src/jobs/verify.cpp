@@ -1,5 +1,7 @@
 #include "jobs/verify.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -13,7 +15,11 @@
 namespace sheaf::jobs {
 namespace {
 
-constexpr std::uint64_t widest_whole_record = 16;  // widest record that scatter promises to write as a whole
+constexpr std::uint64_t widest_word = 16;  // widest record that scatter writes at once
+
+bool is_aligned(const_records r) noexcept {
+  return reinterpret_cast<std::uintptr_t>(r.data) % r.record_bytes == 0 && r.stride_bytes % r.record_bytes == 0;
+}
 
 // The caller reports bad indices; here only their effect on the records counts.
 void wait_for_records(const context& ctx) {
@@ -33,10 +39,10 @@ std::optional<std::uint64_t> first_difference(const_records expected, const_reco
   return std::nullopt;
 }
 
-// The first record from `first` on that no entry which names it explains.
+// The first record from `first` on that has a part of `part_bytes` which no entry that names the record has there.
 std::optional<std::uint64_t> first_without_writer(const_records in, index_span index, const_records out,
-                                                  const_records expected, std::uint64_t first) {
-  const std::uint64_t part_bytes = out.record_bytes <= widest_whole_record ? out.record_bytes : 1;
+                                                  const_records expected, std::uint64_t first,
+                                                  std::uint64_t part_bytes) {
   const std::uint64_t parts = out.record_bytes / part_bytes;
   std::vector<bool> explained((out.count - first) * parts, false);
   const reference::index_reader entries(index, out.count);
@@ -70,8 +76,14 @@ std::optional<std::uint64_t> first_gather_difference(const_records table, index_
   return first_difference(rows, out);
 }
 
+repeated_records allowed_by(duplicates repeats, const_records in, const_records out) noexcept {
+  if (repeats == duplicates::last) return repeated_records::last;
+  const bool is_word = std::has_single_bit(out.record_bytes) && out.record_bytes <= widest_word;
+  return is_word && is_aligned(in) && is_aligned(out) ? repeated_records::whole : repeated_records::mixed;
+}
+
 std::optional<std::uint64_t> first_scatter_difference(const_records in, index_span index, const_records out,
-                                                      const std::byte* before, duplicates repeats) {
+                                                      const std::byte* before, repeated_records allowed) {
   const context host = context::cpu(1);
   const buffer expected(host, out.count * out.record_bytes);
   const records rows{expected.data(), out.count, out.record_bytes};
@@ -80,8 +92,9 @@ std::optional<std::uint64_t> first_scatter_difference(const_records in, index_sp
   scatter(host, in, index, rows, {.variant = "reference.serial"});
   wait_for_records(host);
   const std::optional<std::uint64_t> first = first_difference(rows, out);
-  if (!first || repeats == duplicates::last) return first;
-  return first_without_writer(in, index, out, rows, *first);
+  if (!first || allowed == repeated_records::last) return first;
+  const std::uint64_t part_bytes = allowed == repeated_records::whole ? out.record_bytes : 1;
+  return first_without_writer(in, index, out, rows, *first, part_bytes);
 }
 
 }  // namespace sheaf::jobs

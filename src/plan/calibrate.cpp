@@ -12,6 +12,7 @@
 #include <sheaf/version.hpp>
 
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 namespace sheaf {
 namespace plan {
 namespace {
@@ -227,6 +228,7 @@ machine calibrate(const context& ctx, const calibrate_options& options) {
   if (!(options.seconds > 0)) {
     throw error(error_code::bad_argument, fmt::format("calibrate: {} seconds to measure in", options.seconds));
   }
+  ctx.state().require_this_process("calibrate");
   const auto probe = core::backend_of(ctx.backend()).make_probe(ctx);
   machine m = plan::measure(*probe, options, [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -43,9 +43,7 @@ inline std::string_view forced_name(std::string_view primitive, std::string_view
 }
 
 /// The scope of a call of this context.
-inline scope scope_of(const context& ctx) noexcept {
-  return {ctx.profile(), ctx.state().scratch_limit(), &ctx.state()};
-}
+inline scope scope_of(const context& ctx) { return {ctx.profile(), ctx.state().scratch_limit(), &ctx.state()}; }
 
 /// What is left of a scope's memory for a call inside a plan that takes `scratch_bytes` of its own.
 inline scope inner_scope(const scope& outer, std::uint64_t scratch_bytes) noexcept {

@@ -111,7 +111,9 @@ struct planned {
     if (longest == 0) return *this;
     double powers = 0;
     for (const cost_term& t : concurrent) powers += std::pow(t.seconds / longest, overlap_exponent);
-    return add("overlap", std::min(0.0, longest * std::pow(powers, 1 / overlap_exponent) - sum));
+    add("overlap", std::min(0.0, longest * std::pow(powers, 1 / overlap_exponent) - sum));
+    terms[term_count - 1].overlapped = static_cast<std::uint32_t>(concurrent.size());
+    return *this;
   }
 };
 

@@ -18,6 +18,7 @@ std::uint64_t movement::index_limit() const noexcept {
 
 void require_shapes(std::string_view call, const_records sequential, std::string_view sequential_name, index_span index,
                     const_records indexed, std::string_view indexed_name) {
+  require_index_type(call, index.type, "index");
   require_shape(call, sequential, sequential_name);
   require_shape(call, indexed, indexed_name);
   if (sequential.record_bytes != indexed.record_bytes) {

@@ -200,6 +200,12 @@ class checked_movement final : public prepared_movement {
   prepare_problem p_;
 };
 
+// A prepared object without work was moved from.
+prepared_movement& work_of(std::string_view call, const std::shared_ptr<prepared_movement>& work) {
+  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", call);
+  return *work;
+}
+
 }  // namespace
 }  // namespace primitives
 
@@ -207,13 +213,17 @@ prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<primitives:
                                  preparation report)
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
-void prepared_gather::run(const_records table, records out) const { work_->run(ctx_, table, out); }
+void prepared_gather::run(const_records table, records out) const {
+  primitives::work_of("prepared_gather", work_).run(ctx_, table, out);
+}
 
 prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
                                    preparation report)
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
-void prepared_scatter::run(const_records in, records out) const { work_->run(ctx_, in, out); }
+void prepared_scatter::run(const_records in, records out) const {
+  primitives::work_of("prepared_scatter", work_).run(ctx_, in, out);
+}
 
 prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,
                                std::uint64_t record_bytes, std::uint64_t expected_runs,

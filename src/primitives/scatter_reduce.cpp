@@ -20,8 +20,11 @@ constexpr std::string_view call = "scatter_reduce";
 
 const_records as_records(const_values v) { return {v.data, v.count, bytes(v.type)}; }
 
-void require_values(const_values in, values out) {
+void require_values(const_values in, values out, reduction op) {
   constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
+  require_enumerator(call, "the type of in", in.type, value_type::f64);
+  require_enumerator(call, "the type of out", out.type, value_type::f64);
+  require_enumerator(call, "the reduction", op, reduction::max);
   if (in.type != out.type) {
     refuse("{}: in has values of type {}, out of {}", call, names[static_cast<int>(in.type)],
            names[static_cast<int>(out.type)]);
@@ -42,7 +45,7 @@ scatter_reduce_problem describe(const context& ctx, const_values in, index_span 
 void scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                     const scatter_reduce_options& options) {
   using namespace primitives;
-  require_values(in, out);
+  require_values(in, out, op);
   require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = describe(ctx, in, index, out, op, options);
@@ -52,7 +55,7 @@ void scatter_reduce(const context& ctx, const_values in, index_span index, value
 explanation explain_scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                                    const scatter_reduce_options& options) {
   using namespace primitives;
-  require_values(in, out);
+  require_values(in, out, op);
   require_shapes(call, as_records(in), "in", index, as_records(out), "out");
   const auto problem = describe(ctx, in, index, out, op, options);
   return plan::explain(call, scatter_reduce_variants(), problem, ctx, options.variant);

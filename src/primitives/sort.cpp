@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t most_field_bytes = 32;
 
 void require_field(std::string_view call, const key_field& f, std::uint64_t row_bytes) {
-  if (f.type > key_type::bytes) refuse("{}: a key field of no known type", call);
+  require_enumerator(call, "the type of a key field", f.type, key_type::bytes);
   const bool fits = f.type == key_type::floating ? f.bytes == 2 || f.bytes == 4 || f.bytes == 8
                                                  : f.bytes >= 1 && f.bytes <= most_field_bytes;
   if (!fits) {
@@ -28,12 +28,13 @@ void require_field(std::string_view call, const key_field& f, std::uint64_t row_
            f.type == key_type::floating ? "2, 4 or 8 for a float" : "1 to 32");
   }
   if (f.offset > row_bytes || f.bytes > row_bytes - f.offset) {
-    refuse("{}: bytes {} to {} of the key lie outside a row of {} bytes", call, f.offset, f.offset + f.bytes - 1,
+    refuse("{}: a key field of {} bytes from byte {} on reaches past a row of {} bytes", call, f.bytes, f.offset,
            row_bytes);
   }
   const std::uint32_t all = f.bytes * 8;
-  if (f.first_bit >= all || f.bit_count > all - f.first_bit) {
-    refuse("{}: {} bits from bit {} on lie outside a key field of {} bits", call, f.bit_count, f.first_bit, all);
+  if (f.first_bit >= all) refuse("{}: bit {} lies past a key field of {} bits", call, f.first_bit, all);
+  if (f.bit_count > all - f.first_bit) {
+    refuse("{}: {} bits from bit {} on reach past a key field of {} bits", call, f.bit_count, f.first_bit, all);
   }
 }
 

@@ -59,6 +59,8 @@ std::uint64_t categories_of(const split_key& key) {
 }
 
 void require_key(std::string_view call, const split_key& key, const_records in) {
+  require_enumerator(call, "the kind of the key", key.from, split_key::kind::category);
+  require_enumerator(call, "the order of the key's bits", key.bits.order, bit_order::from_left);
   const const_records& keys = key.from == split_key::kind::record_bits ? in : key.keys;
   require_shape(call, keys, key.from == split_key::kind::record_bits ? "in" : "keys");
   if (key.from == split_key::kind::category) return require_categories(call, keys, key.categories);
@@ -66,8 +68,8 @@ void require_key(std::string_view call, const split_key& key, const_records in) 
     refuse("{}: a key of {} bits, not 1 to 32", call, key.bits.count);
   }
   if (key.bits.first > keys.record_bytes * 8 || key.bits.count > keys.record_bytes * 8 - key.bits.first) {
-    refuse("{}: bits {} to {} lie outside a record of {} bits", call, key.bits.first,
-           key.bits.first + key.bits.count - 1, keys.record_bytes * 8);
+    refuse("{}: {} bits from bit {} on reach past a record of {} bits", call, key.bits.count, key.bits.first,
+           keys.record_bytes * 8);
   }
 }
 

@@ -23,6 +23,7 @@ void require_memory(std::string_view call, const context& ctx, const void* data,
                     std::string_view what) {
   if (byte_count == 0) return;
   if (data == nullptr) refuse("{}: {} is null", call, what);
+  ctx.state().require_this_process(call);
   ctx.state().require_reachable(data, call, what);
 }
 
@@ -32,7 +33,12 @@ void require_aligned(std::string_view call, const void* data, std::uint64_t alig
   }
 }
 
+void require_index_type(std::string_view call, index_type type, std::string_view what) {
+  require_enumerator(call, fmt::format("the type of {}", what), type, index_type::i64);
+}
+
 void require_index_width(std::string_view call, index_type type, std::string_view what, std::uint64_t records) {
+  require_index_type(call, type, what);
   const std::uint64_t most = type == index_type::u32   ? std::uint64_t{1} << 32
                              : type == index_type::i32 ? std::uint64_t{1} << 31
                                                        : std::numeric_limits<std::uint64_t>::max();
@@ -41,6 +47,7 @@ void require_index_width(std::string_view call, index_type type, std::string_vie
 
 void require_index_output(std::string_view call, const context& ctx, index_output index, std::string_view what,
                           std::uint64_t records) {
+  require_index_type(call, index.type, what);
   if (index.count > std::numeric_limits<std::uint64_t>::max() / 16) {
     refuse("{}: {} has {} entries, more than memory can hold", call, what, index.count);
   }

@@ -29,6 +29,15 @@ inline std::uint32_t widest_word(std::uint64_t bits) {
   return static_cast<std::uint32_t>(bits & (~bits + 1));
 }
 
+/// The value is an enumerator, of which `last` is the last. Enumerations begin at 0 and have no gaps.
+template <class Enum>
+void require_enumerator(std::string_view call, std::string_view what, Enum value, Enum last) {
+  if (value > last) {
+    refuse("{}: {} is {}, not 0 to {}", call, what, static_cast<unsigned>(value), static_cast<unsigned>(last));
+  }
+}
+
+void require_index_type(std::string_view call, index_type type, std::string_view what);
 void require_shape(std::string_view call, const_records r, std::string_view what);
 void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,
                     std::string_view what);

@@ -235,7 +235,7 @@ TEST(ResultsFile, FieldsThatAreWrongAreNamedWithTheirRow) {
       {"who", "7", "f: row 0: who is 7, not a string"},
       {"who", "\"a\\u001bb\"", "f: row 0: who is not a name of at most 256 printable characters"},
       {"who", "\"a\\u009bb\"", "f: row 0: who is not a name of at most 256 printable characters"},
-      {"who", "\"a\", \"who\": \"b\"", "f: row 0: 'who' is there twice"},
+      {"who", "\"a\", \"who\": \"b\"", "f: rows[0]: 'who' is there twice"},
   };
   for (const auto& [field, value, message] : wrong) {
     expect_error(error_code::bad_input, message,
@@ -248,7 +248,7 @@ TEST(ResultsFile, NumbersThatAreNoneAreNamedWithTheirRow) {
   for (const char* value : {"NaN", "1e400", "-Infinity", "0x10"}) {
     EXPECT_THAT(
         message_of(error_code::bad_input, [&] { bench::parse_results(file_with("median_seconds", value), "f"); }),
-        testing::StartsWith("f: row 0: median_seconds: not JSON: "))
+        testing::StartsWith("f: rows[0].median_seconds: not JSON: "))
         << value;
   }
 }
@@ -256,8 +256,8 @@ TEST(ResultsFile, NumbersThatAreNoneAreNamedWithTheirRow) {
 // What stands before the rows has lists and objects, too, and one row may be no object.
 TEST(ResultsFile, SyntaxErrorsAreNamedWithTheirRow) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"{\"a\": [{\"z\": 1}, {}], \"rows\": [{}, 7, {\"who\": tru}]}", "f: row 2: who: not JSON: "},
-      {"{\"rows\": [{\"who\": 1}, tru]}", "f: row 1: not JSON: "},
+      {"{\"a\": [{\"z\": 1}, {}], \"rows\": [{}, 7, {\"who\": tru}]}", "f: rows[2].who: not JSON: "},
+      {"{\"rows\": [{\"who\": 1}, tru]}", "f: rows[1]: not JSON: "},
       {"{\"rows\": [{\"who\": 1}], \"recorded\": tru}", "f: recorded: not JSON: "},
   };
   for (const auto& [text, start] : wrong) {

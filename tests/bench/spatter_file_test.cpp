@@ -1,7 +1,11 @@
 #include "bench/spatter/file.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,6 +13,7 @@
 
 #include "bench/spatter/pattern.hpp"
 #include "support/expect_error.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -239,9 +244,52 @@ TEST(SpatterFile, SaysWhatIsWrongWithAFile) {
     expect_error(error_code::bad_input, message, [&text = text] { bench::parse_spatter(text, "f"); });
   }
   EXPECT_THAT(message_of(error_code::bad_input, [] { bench::parse_spatter("[{]", "f"); }),
-              testing::AllOf(HasSubstr("f: not JSON: "), HasSubstr("column 3")));
+              testing::AllOf(HasSubstr("f: [0]: not JSON: "), HasSubstr("column 3")));
   EXPECT_THAT(message_of(error_code::bad_input, [] { bench::load_spatter("no/such/file.json"); }),
               HasSubstr("no/such/file.json: cannot be opened"));
+}
+
+TEST(SpatterFile, BytesAfterTheDocumentAreRefused) {
+  for (const std::string& tail : {std::string(1, '\0'), std::string("\0[]", 3), std::string(" []")}) {
+    EXPECT_THAT(message_of(error_code::bad_input, [&] { bench::parse_spatter(R"([{"pattern": [0]}])" + tail, "f"); }),
+                testing::StartsWith("f: not JSON: "));
+  }
+}
+
+TEST(SpatterFile, AFieldThatIsThereTwiceIsRefused) {
+  expect_error(error_code::bad_input, "f: [1]: 'pattern' is there twice",
+               [] { bench::parse_spatter(R"([{"pattern": [0]}, {"pattern": [0], "pattern": [1]}])", "f"); });
+}
+
+TEST(SpatterFile, MessagesAreShortAndPrintableWhateverTheFile) {
+  const std::string x(5'000'000, 'x');
+  for (const std::string& text :
+       {x, "[\"" + x, "[{\"" + x, "[{\"" + x + "\": 1}]", "\"" + x + "\"", "[{\"pattern\": \"" + x + "\"}]",
+        "[{\"pattern\": \"UNIFORM:" + x + ":1\"}]", "[{\"pattern\": [0], \"kernel\": \"" + x + "\"}]",
+        "[{\"pattern\": [0], \"count\": \"" + x + "\"}]", "[{\"pattern\": [" + x + "]}]",
+        std::string(R"([{"pattern": "\u001b[2J"}])"), std::string(R"([{"pattern": [0], "kernel": "\u001b[2J"}])"),
+        std::string(R"([{"\u001b[2J": [0]}])")}) {
+    const std::string message = message_of(error_code::bad_input, [&] { bench::parse_spatter(text, "f"); });
+    EXPECT_LE(message.size(), 400U);
+    EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;
+  }
+}
+
+// Another thread empties the file and writes it again, over and over. Touching what is no longer there would end the
+// program by SIGBUS.
+TEST(SpatterFile, AFileThatIsCutShortWhileItIsReadIsAnError) {
+  const temporary_folder folder;
+  const std::string spaces(1 << 20, ' ');
+  const std::string path = folder.write("f.json", spaces);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    while (!done) folder.write("f.json", spaces);
+  });
+  for (int reads = 0; reads < 100; ++reads) {
+    EXPECT_THAT(message_of(error_code::bad_input, [&] { bench::load_spatter(path); }), testing::StartsWith(path));
+  }
+  done = true;
+  writer.join();
 }
 
 TEST(SpatterFile, PatternsOfAFileAreBoundedTogether) {

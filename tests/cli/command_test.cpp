@@ -1,10 +1,13 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sheaf/version.hpp>
@@ -83,6 +86,20 @@ TEST_F(Cli, ScatterPutsRowsBack) {
             npy_file("'<f4'", "(9, 3)", row(0) + std::string(72, '\0') + row(7) + std::string(12, '\0')));
 }
 
+TEST_F(Cli, TheLastWriterOfARecordWinsUnlessAnyMay) {
+  folder.write("in.bin", "abcdefghi");
+  folder.write("twice.bin", bytes_of<std::uint32_t>({1, 0, 1}));
+  const std::string scatter =
+      "scatter in.bin twice.bin --record-bytes 3 --index-type u32 --count 2 -o out.bin --verify";
+  for (const char* more : {"", " --duplicates last", " --backend reference"}) {
+    expect_success(scatter + more);
+    EXPECT_EQ(folder.read("out.bin"), "defghi") << more;
+  }
+  expect_success(scatter + " --duplicates any --threads 1");
+  EXPECT_EQ(folder.read("out.bin").substr(0, 3), "def");
+  EXPECT_NE(run_sheaf(folder, "scatter --help").out.find("faster"), std::string::npos);
+}
+
 TEST_F(Cli, ScatterUndoesAGatherOfAnyShape) {
   folder.write("index2.npy", npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({9, 8, 7, 6, 5, 4, 3, 2, 1, 0})));
   expect_success("gather table.npy index2.npy -o rows.npy");
@@ -109,8 +126,7 @@ TEST_F(Cli, ReportsAreOneDocument) {
 }
 
 TEST_F(Cli, QuietPrintsNothing) {
-  for (const char* arguments : {"gather table.npy index.npy -o rows.npy --quiet", "machine --quiet", "version --quiet",
-                                "plan gather --count 1 --table 1 --bytes 1 --quiet"}) {
+  for (const char* arguments : {"gather table.npy index.npy -o rows.npy --quiet", "machine --quiet"}) {
     const program_result result = run_sheaf(folder, arguments);
     EXPECT_EQ(result.code, 0) << arguments;
     EXPECT_EQ(result.out + result.err, "") << arguments;
@@ -120,12 +136,71 @@ TEST_F(Cli, QuietPrintsNothing) {
 TEST_F(Cli, BadIndicesNameFilePositionAndValue) {
   folder.write("bad.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 10, -1})));
   folder.write("rows.npy", rows_file());
-  for (const char* json : {"", " --json"}) {
-    expect_failure("gather table.npy bad.npy -o out.npy" + std::string(json), 3,
-                   "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
-    expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy" + std::string(json), 3,
-                   "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
+  expect_failure("gather table.npy bad.npy -o out.npy", 3,
+                 "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
+  expect_failure("scatter rows.npy bad.npy --count 5 -o out.npy", 3,
+                 "sheaf scatter: bad.npy: index[1] is 10, past the output's 5 records");
+}
+
+// With --json a failure is a document on stdout, beside the words on stderr.
+TEST_F(Cli, FailuresAreDocumentsToo) {
+  const auto expect_document = [&](const std::string& arguments, int exit, const std::string& code,
+                                   const std::string& message, const std::string& words) {
+    const program_result result = run_sheaf(folder, arguments);
+    EXPECT_EQ(result.code, exit) << arguments;
+    EXPECT_EQ(result.err, words + "\n") << arguments;
+    const nlohmann::json expected = {{"error", {{"code", code}, {"message", message}}}, {"schema_version", 1}};
+    EXPECT_EQ(nlohmann::json::parse(result.out, nullptr, false), expected) << arguments << "\n" << result.out;
+  };
+  folder.write("bad.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 10, -1})));
+  folder.write("raw", "12345");
+  expect_document("--json", 2, "usage", "A subcommand is required",
+                  "sheaf: A subcommand is required\nTry: sheaf --help");
+  expect_document("frobnicate --json", 2, "usage", "'frobnicate' is no subcommand",
+                  "sheaf: 'frobnicate' is no subcommand\nTry: sheaf --help");
+  expect_document("gather --record-bytes -1 --json", 2, "usage",
+                  "--record-bytes: '-1' is not a whole number from 1 to 65536",
+                  "sheaf gather: --record-bytes: '-1' is not a whole number from 1 to 65536\nTry: sheaf gather --help");
+  expect_document("plan gather --json --count 1 --table 1 --bytes 65537", 2, "bad_argument",
+                  "gather: out has records of 65537 bytes, not 1 to 65536",
+                  "sheaf plan: gather: out has records of 65537 bytes, not 1 to 65536");
+  expect_document("gather raw index.npy -o out --json", 3, "bad_input",
+                  "raw: not an .npy file; raw files need --record-bytes",
+                  "sheaf gather: raw: not an .npy file; raw files need --record-bytes");
+  expect_document("gather table.npy bad.npy -o out.npy --json", 3, "bad_index",
+                  "bad.npy: index[1] is 10, past the table's 10 records",
+                  "sheaf gather: bad.npy: index[1] is 10, past the table's 10 records");
+  expect_document("gather table.npy index.npy -o none/out.npy --quiet --json", 5, "io_failure",
+                  "none/out.npy: cannot be created: No such file or directory",
+                  "sheaf gather: none/out.npy: cannot be created: No such file or directory");
+  EXPECT_FALSE(folder.has("out.npy"));
+  EXPECT_FALSE(folder.has("out"));
+  // What stands behind -- is no option.
+  expect_failure("gather raw index.npy -o out -- --json", 2,
+                 "sheaf gather: The following argument was not expected: --json\nTry: sheaf gather --help");
+}
+
+TEST_F(Cli, OptionsThatASubcommandIgnoresAreNotOffered) {
+  const auto refused = [&](const std::string& arguments, const std::string& option) {
+    const program_result result = run_sheaf(folder, arguments + " " + option);
+    EXPECT_EQ(result.code, 2) << arguments << " " << option;
+    const std::string subcommand = arguments.substr(0, arguments.find(' '));
+    EXPECT_TRUE(result.err.starts_with("sheaf " + subcommand + ": ") &&
+                result.err.ends_with("\nTry: sheaf " + subcommand + " --help\n") &&
+                result.err.find(option.substr(0, option.find(' '))) != std::string::npos)
+        << result.err;
+  };
+  for (const char* option : {"--verify", "--quiet", "--backend cpu", "--threads 1", "--memory 1G"}) {
+    refused("version", option);
   }
+  for (const char* option : {"--verify", "--quiet"}) refused("plan gather --count 1 --table 1 --bytes 1", option);
+  for (const char* option : {"--verify", "--memory 1G", "--seconds 1"}) refused("machine", option);
+  refused("demo", "--verify");
+}
+
+TEST_F(Cli, ThreadsAreForTheCpu) {
+  expect_failure("gather table.npy index.npy -o out.npy --backend cuda --threads 2", 2,
+                 "sheaf gather: --threads is for the CPU, not for --backend cuda");
 }
 
 TEST_F(Cli, AFailedRunLeavesTheOldOutput) {
@@ -210,8 +285,13 @@ TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
   expect_failure("gather table.npy index.npy -o /dev/null", 5,
                  "sheaf gather: /dev/null: cannot be replaced: not a regular file");
   folder.write("rows.npy", rows_file());
-  expect_failure("scatter rows.npy index.npy --count 700000000000000000 -o out.npy", 5,
-                 "sheaf scatter: out.npy: cannot be written: File too large");
+  const program_result large = run_sheaf(folder, "scatter rows.npy index.npy --count 700000000000000000 -o out.npy");
+  EXPECT_EQ(large.code, 5);
+  EXPECT_TRUE(
+      large.err.starts_with("sheaf scatter: out.npy: cannot be written: 8400000000000000128 bytes are wanted, "))
+      << large.err;
+  EXPECT_TRUE(large.err.ends_with(" are free\n")) << large.err;
+  EXPECT_FALSE(folder.has("out.npy"));
   expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
 }
@@ -221,6 +301,72 @@ TEST_F(Cli, AFullStandardOutputIsAnError) {
   const program_result result = run_sheaf(folder, "version --json", "/dev/full");
   EXPECT_EQ(result.code, 5);
   EXPECT_EQ(result.err, "sheaf version: standard output cannot be written\n");
+  for (const std::string arguments : {"--help", "--version", "gather --help"}) {
+    const program_result help = run_sheaf(folder, arguments, "/dev/full");
+    EXPECT_EQ(help.code, 5) << arguments;
+    EXPECT_EQ(help.err, std::string("sheaf") + (arguments.starts_with("gather") ? " gather" : "") +
+                            ": standard output cannot be written\n");
+  }
+}
+
+// Runs the command in a shell of its own, with these redirections behind it.
+program_result run_redirected(const temporary_folder& folder, std::string_view arguments,
+                              std::string_view redirections) {
+  return run_sheaf(folder, fmt::format("version >/dev/null; ( '{}' {} {} )", sheaf_program(), arguments, redirections));
+}
+
+TEST_F(Cli, WithoutStandardErrorTheExitCodeIsTheWorks) {
+  const std::pair<const char*, int> cases[] = {{"gather table.npy index.npy -o out.npy --quiet", 0},
+                                               {"gather", 2},
+                                               {"gather none.npy index.npy -o out.npy", 3},
+                                               {"gather table.npy index.npy -o none/out.npy", 5}};
+  for (const char* redirection : {"2>&-", "2>/dev/full", "<&- >&- 2>&-"}) {
+    if (redirection == std::string_view("2>/dev/full") && access("/dev/full", W_OK) != 0) continue;
+    for (const auto& [arguments, code] : cases) {
+      const program_result result = run_redirected(folder, arguments, redirection);
+      EXPECT_EQ(result.code, code) << arguments << " " << redirection;
+      EXPECT_EQ(result.out + result.err, "") << arguments << " " << redirection;
+    }
+    EXPECT_EQ(folder.read("out.npy"), rows_file()) << redirection;
+  }
+}
+
+TEST_F(Cli, RawResultsAreNotNamedAsArrays) {
+  folder.write("raw.bin", table);
+  const std::string words =
+      "raw.bin is raw, and so is the result, without the header of an .npy file; let its name end "
+      "in .bin, or make raw.bin an .npy file";
+  expect_failure("gather raw.bin index.npy --record-bytes 12 -o out.npy", 2, "sheaf gather: -o out.npy: " + words);
+  expect_failure("scatter raw.bin index.npy --record-bytes 12 --count 10 -o out.npy", 2,
+                 "sheaf scatter: -o out.npy: " + words);
+  expect_failure("split raw.bin --record-bytes 12 --key 0:8 -o out.npy", 2, "sheaf split: -o out.npy: " + words);
+  expect_failure("split --keys raw.bin --key-bytes 12 --key 0:8 --index gather -o out.npy", 2,
+                 "sheaf split: -o out.npy: " + words);
+  expect_failure("sort raw.bin --record-bytes 12 --key 0:8 -o out.npy", 2, "sheaf sort: -o out.npy: " + words);
+  expect_failure("sort raw.bin --record-bytes 12 --key 0:8 --index gather -o out.npy", 2,
+                 "sheaf sort: -o out.npy: " + words);
+  expect_success("gather raw.bin index.npy --record-bytes 12 -o out.npy.bin --quiet");
+  expect_success("gather table.npy index.npy -o out.any --quiet");
+  EXPECT_EQ(folder.read("out.any"), rows_file()) << "an array says itself what it is, by any name";
+}
+
+TEST_F(Cli, ALinkToNothingIsWrittenThrough) {
+  std::filesystem::create_directory(folder / "far");
+  std::filesystem::create_symlink("far/target.npy", folder / "link.npy");
+  expect_success("gather table.npy index.npy -o link.npy --quiet");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.npy"));
+  EXPECT_EQ(folder.read("far/target.npy"), rows_file());
+}
+
+TEST_F(Cli, WhatDoesNotFitIntoTheAddressSpaceIsOutOfMemory) {
+  if (under_address_sanitizer || under_thread_sanitizer) GTEST_SKIP() << "sanitizers need address space without limit";
+  std::filesystem::resize_file(folder.write("large.bin", ""), std::uint64_t{3} << 29);
+  const program_result result =
+      run_sheaf(folder, fmt::format("version >/dev/null; ulimit -v 1048576; '{}' gather large.bin index.npy "
+                                    "--record-bytes 65536 -o out.bin --backend cpu",
+                                    sheaf_program()));
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.err, "sheaf gather: large.bin: cannot be mapped, 1610612736 bytes: Cannot allocate memory\n");
 }
 
 TEST_F(Cli, AMissingBackendIsNamed) {

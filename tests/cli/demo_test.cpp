@@ -1,8 +1,12 @@
+#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/version.hpp>
 
+#include "core/host.hpp"
 #include "primitives/entries/entry.hpp"
 #include "support/cli_test.hpp"
 
@@ -17,6 +21,7 @@ class CliDemo : public cli_test {
 TEST_F(CliDemo, EndsWithASummaryByFamilyAndWritesAPage) {
   const program_result result = run_sheaf(folder, "demo --size small --backend cpu --threads 2 --report report.html");
   ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("\npredictions: the shipped profile of "), std::string::npos) << result.out;
   const std::string summary = result.out.substr(result.out.rfind("family "));
   for (const std::string_view family : primitives::families()) {
     EXPECT_NE(summary.find("\n" + std::string(family) + " "), std::string::npos) << summary;
@@ -37,7 +42,28 @@ TEST_F(CliDemo, PrintsADocumentWithRowsAndFamilies) {
     EXPECT_EQ(family["wrong"], 0) << family;
   }
   EXPECT_EQ(problems, demo["rows"].size());
+  for (const auto& row : demo["rows"]) {
+    EXPECT_GT(row["limit_bytes_per_second"], 0) << row;
+    EXPECT_GT(row["factor_over_plain_loop"], 0) << row;
+  }
+  EXPECT_GE(demo["copy_limits"].size(), 1U);
   EXPECT_GE(problems, primitives::entries().size());
+}
+
+// The folder has a profile of this machine, so that nothing is measured.
+TEST_F(CliDemo, PredictsFromTheRatesKeptInAFolder) {
+  const context ctx = context::cpu(2);
+  machine m = ctx.profile();
+  m.name = core::host_name();
+  m.parallelism = 2;
+  m.versions["sheaf"] = SHEAF_VERSION;
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "kept"));
+  save_machine(m, folder / "kept/cpu-2-threads.json");
+  const std::string before = folder.read("kept/cpu-2-threads.json");
+  const program_result result = run_sheaf(folder, "demo --size small --backend cpu --threads 2 --profiles kept --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["backends"][0]["rates"], "rates kept as kept/cpu-2-threads.json");
+  EXPECT_EQ(folder.read("kept/cpu-2-threads.json"), before);
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/backends.hpp"
 #include "primitives/entries/entry.hpp"
 #include "support/cli_test.hpp"
 
@@ -55,6 +57,103 @@ TEST_F(CliPlan, TakesTheNameOfAProblem) {
   expect_failure("plan gather/permutation/r8/f32/n=9", 2,
                  "sheaf plan: problem 'gather/permutation/r8/f32/n=9', character 23: 'f32' is not an index type: u32, "
                  "u64, i32, i64\nTry: sheaf plan --help");
+}
+
+// The terms of a variant's line: numbers and units behind their names, and factors.
+double sum_of_terms(const std::string& text) {
+  double sum = 0;
+  double group = 0;
+  for (std::size_t at = text.find_first_of("0123456789"); at != std::string::npos;
+       at = text.find_first_of("0123456789", at)) {
+    std::size_t length = 0;
+    const double number = std::stod(text.substr(at), &length);
+    const std::string_view unit = std::string_view(text).substr(at + length);
+    const bool is_factor = at > 2 && text.substr(at - 2, 2) == "x ";
+    const double scale = unit.starts_with(" ns")   ? 1e-9
+                         : unit.starts_with(" us") ? 1e-6
+                         : unit.starts_with(" ms") ? 1e-3
+                                                   : 1;
+    const bool is_in_group = text.rfind('(', at) != std::string::npos &&
+                             (text.rfind(')', at) == std::string::npos || text.rfind(')', at) < text.rfind('(', at));
+    if (is_factor) {
+      sum += group * number;
+      group = 0;
+    } else {
+      (is_in_group ? group : sum) += number * scale;
+    }
+    at += length;
+  }
+  return sum;
+}
+
+TEST_F(CliPlan, ShowsTermsThatOverlapTimesAFactorAndNothingBelowZero) {
+  for (const primitives::entry* const e : primitives::entries()) {
+    const std::string arguments = fmt::format("plan {} {} --backend cpu", e->name, e->example);
+    const program_result shown = run_sheaf(folder, arguments);
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    EXPECT_EQ(shown.out.find("overlap"), std::string::npos) << shown.out;
+    const auto plan = nlohmann::json::parse(run_sheaf(folder, arguments + " --json").out);
+    for (const auto& variant : plan["variants"]) {
+      if (!variant["applicable"].get<bool>()) continue;
+      const std::size_t line = shown.out.find(fmt::format(" {} ", variant["variant"].get<std::string>()));
+      ASSERT_NE(line, std::string::npos) << variant << "\n" << shown.out;
+      const std::size_t first = shown.out.find("  = ", line) + 4;
+      const std::string terms = shown.out.substr(first, shown.out.find_first_of(";\n", first) - first);
+      EXPECT_EQ(terms.find(" -"), std::string::npos) << terms;
+      EXPECT_NEAR(sum_of_terms(terms) / variant["seconds"].get<double>(), 1, 0.02) << terms;
+    }
+  }
+  const std::string gather =
+      run_sheaf(folder, "plan gather --count 1048576 --table 1048576 --bytes 8 --pattern sequential --backend cpu").out;
+  EXPECT_NE(gather.find(") x 0."), std::string::npos) << gather;
+}
+
+TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
+  const std::string gather = "plan gather --count 1048576 --table 1048576 --bytes 8 --backend cpu";
+  const auto plan = [&](const std::string& more) {
+    return nlohmann::json::parse(run_sheaf(folder, gather + more + " --json").out);
+  };
+  const auto unknown = plan("");
+  const auto in_order = plan(" --pattern sequential");
+  const auto at_random = plan(" --pattern random");
+  std::size_t ranges = 0;
+  for (std::size_t v = 0; v < unknown["variants"].size(); ++v) {
+    const auto& variant = unknown["variants"][v];
+    ASSERT_EQ(variant["variant"], in_order["variants"][v]["variant"]);
+    EXPECT_FALSE(in_order["variants"][v].contains("seconds_in_order"));
+    if (!variant.contains("seconds_in_order")) continue;
+    ++ranges;
+    EXPECT_EQ(variant["seconds_in_order"], in_order["variants"][v]["seconds"]);
+    EXPECT_EQ(variant["seconds_at_random"], at_random["variants"][v]["seconds"]);
+  }
+  EXPECT_GE(ranges, 1U) << unknown;
+  const std::string shown = run_sheaf(folder, gather).out;
+  EXPECT_NE(shown.find("times: of a list in order to one at random"), std::string::npos) << shown;
+  const std::size_t line = shown.find("* cpu.direct");
+  ASSERT_NE(line, std::string::npos) << shown;
+  const std::string row = shown.substr(line, shown.find('\n', line) - line);
+  EXPECT_LT(row.find(" to "), row.find(", planned as ")) << row;
+  EXPECT_EQ(run_sheaf(folder, gather + " --pattern random").out.find(", planned as "), std::string::npos);
+  EXPECT_EQ(run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8").out.find("times: "), std::string::npos);
+}
+
+TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
+  std::string missing;
+  for (const core::backend& b : core::backends()) {
+    if (!b.has_device()) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", b.name);
+  }
+  const std::string shown = run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8").out;
+  const std::size_t line = shown.find("not here: ");
+  EXPECT_EQ(line != std::string::npos, !missing.empty()) << shown;
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device()) continue;
+    EXPECT_EQ(shown.find(fmt::format("{}.", b.name)), std::string::npos) << shown;
+    EXPECT_NE(shown.find(fmt::format("{} ({})", b.name, b.is_built() ? "no device" : "not built in"), line),
+              std::string::npos)
+        << shown;
+  }
+  const std::string cpu = run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8 --backend cpu").out;
+  EXPECT_EQ(cpu.find("not here: "), std::string::npos) << cpu;
 }
 
 TEST_F(CliPlan, RefusesWhatIsNoPrimitive) {

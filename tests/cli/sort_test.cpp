@@ -8,7 +8,9 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -98,6 +101,104 @@ TEST_F(CliSort, SortsArraysByTheirType) {
                bytes_of<std::uint64_t>({1, 256, ~std::uint64_t{0}}), 8);
   expect_array(">u2", std::string("\1\0\0\2\0\1", 6), std::string("\0\1\0\2\1\0", 6), 2);
   expect_array("|S3", std::string("b\0\0abcab\0", 9), std::string("ab\0abcb\0\0", 9), 3);
+}
+
+constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+
+/// Dates in the byte order of a type, "<M8[s]" or ">M8[s]".
+std::string bytes_of_dates(const std::vector<std::int64_t>& dates, const std::string& descr) {
+  std::string bytes = bytes_of(dates);
+  if (descr.front() == '<') return bytes;
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + 8));
+  }
+  return bytes;
+}
+
+/// The places of dates in the order of numpy.argsort(kind='stable'): NaT after all others.
+std::vector<std::uint32_t> order_of_dates(const std::vector<std::int64_t>& dates, bool descending) {
+  std::vector<std::uint32_t> order(dates.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto is_before = [](std::int64_t a, std::int64_t b) { return a != nat && (b == nat || a < b); };
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return descending ? is_before(dates[b], dates[a]) : is_before(dates[a], dates[b]);
+  });
+  return order;
+}
+
+std::vector<std::int64_t> in_order(const std::vector<std::int64_t>& dates, const std::vector<std::uint32_t>& order) {
+  std::vector<std::int64_t> sorted(dates.size());
+  std::transform(order.begin(), order.end(), sorted.begin(), [&](std::uint32_t i) { return dates[i]; });
+  return sorted;
+}
+
+TEST_F(CliSort, SortsDatesAndDurationsAsNumpyDoes) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::int64_t> dates{5, nat, -1, most, nat + 1, 0, nat, 256, -256, 5, most - 1, nat + 2, 1};
+  for (const std::string descr : {"<M8[ns]", ">M8[D]", "<m8[s]", ">m8[25us]", "<M8"}) {
+    const std::string quoted = "'" + descr + "'";
+    folder.write("dates.npy", npy_file(quoted, "(13,)", bytes_of_dates(dates, descr)));
+    for (const bool descending : {false, true}) {
+      const std::vector<std::uint32_t> order = order_of_dates(dates, descending);
+      const std::vector<std::int64_t> sorted = in_order(dates, order);
+      EXPECT_EQ(descending ? sorted.front() : sorted.back(), nat);
+      const std::string arguments = descending ? "dates.npy --descending" : "dates.npy";
+      expect_sorts(arguments, "out.npy", npy_file(quoted, "(13,)", bytes_of_dates(sorted, descr)));
+      expect_sorts(arguments + " --index gather", "order.npy", npy_file("'<u4'", "(13,)", bytes_of(order)));
+      expect_success("sort out.npy --check" + std::string(descending ? " --descending" : ""));
+    }
+    expect_failure("sort dates.npy --check --quiet", 4,
+                   "sheaf sort: verification failed: dates.npy: record 2 belongs before record 1");
+  }
+}
+
+TEST_F(CliSort, DatesThatDoNotFitIntoMemoryAreSortedAsWell) {
+  std::mt19937_64 random(11);
+  std::vector<std::int64_t> dates(300'000);
+  for (std::int64_t& date : dates)
+    date = random() % 16 == 0 ? nat : static_cast<std::int64_t>(random() % 50'000) - 25'000;
+  const std::vector<std::uint32_t> order = order_of_dates(dates, false);
+  const std::vector<std::int64_t> sorted = in_order(dates, order);
+  for (const std::string descr : {"<M8[us]", ">m8[us]"}) {
+    const std::string quoted = "'" + descr + "'";
+    folder.write("dates.npy", npy_file(quoted, "(300000,)", bytes_of_dates(dates, descr)));
+    expect_success("sort dates.npy -o out.npy --memory 1M --verify --backend cpu");
+    EXPECT_TRUE(folder.read("out.npy") == npy_file(quoted, "(300000,)", bytes_of_dates(sorted, descr))) << descr;
+    expect_success("sort dates.npy -o order.npy --index gather --memory 1M --verify --backend cpu");
+    EXPECT_TRUE(folder.read("order.npy") == npy_file("'<u4'", "(300000,)", bytes_of(order))) << descr;
+  }
+}
+
+TEST_F(CliSort, SortsStringsOfUpTo8CharactersByCodePoints) {
+  constexpr std::uint32_t letters[] = {'a', 'b', 0xe4, 0x100, 0xff, 0x4e2d, 0xffff, 0x10000, 0x1f600, 0x10ffff, ' '};
+  std::mt19937 random(12);
+  for (const std::size_t width : {1, 2, 5, 8}) {
+    using string = std::vector<std::uint32_t>;
+    std::vector<string> strings(60, string(width, 0));
+    for (string& s : strings) {
+      const std::size_t length = random() % (width + 1);
+      for (std::size_t i = 0; i < length; ++i) s[i] = letters[random() % std::size(letters)];
+    }
+    std::vector<string> sorted = strings;
+    std::stable_sort(sorted.begin(), sorted.end());
+    const auto bytes_of_strings = [](const std::vector<string>& list, bool big_endian) {
+      std::string bytes;
+      for (const string& s : list) {
+        for (const std::uint32_t c : s) {
+          for (int b = 0; b < 4; ++b) bytes += static_cast<char>(c >> 8 * (big_endian ? 3 - b : b) & 0xff);
+        }
+      }
+      return bytes;
+    };
+    for (const bool big_endian : {false, true}) {
+      const std::string descr = fmt::format("'{}U{}'", big_endian ? '>' : '<', width);
+      folder.write("strings.npy", npy_file(descr, "(60,)", bytes_of_strings(strings, big_endian)));
+      expect_sorts("strings.npy", "out.npy", npy_file(descr, "(60,)", bytes_of_strings(sorted, big_endian)));
+      std::vector<string> down = strings;
+      std::stable_sort(down.begin(), down.end(), std::greater<>());
+      expect_sorts("strings.npy --descending", "out.npy", npy_file(descr, "(60,)", bytes_of_strings(down, big_endian)));
+    }
+  }
 }
 
 TEST_F(CliSort, RowsAndStructuresGoByKeys) {
@@ -185,6 +286,10 @@ TEST_F(CliSort, ChecksSayWhetherAFileIsSorted) {
   EXPECT_EQ(no["sorted"], false);
   EXPECT_EQ(no["breaks"], 2);
   EXPECT_EQ(no["first_break"], (nlohmann::json{0, 1}));
+  EXPECT_EQ(no["error"]["code"], "verification_failed");
+  EXPECT_EQ(no["error"]["message"], "verification failed: in.npy: record 1 belongs before record 0");
+  EXPECT_EQ(no["schema_version"], 1);
+  EXPECT_FALSE(yes.contains("error"));
   EXPECT_EQ(no["checksum"], yes["checksum"]);
 
   const program_result text = run_sheaf(folder, "sort sorted.npy --check");
@@ -211,10 +316,20 @@ TEST_F(CliSort, UsageErrorsAreNamed) {
   expect_failure("sort in.npy", 2, "sheaf sort: give -o FILE, or --check");
   expect_failure("sort in.npy --check -o out", 2, "sheaf sort: --check looks at IN and writes nothing");
   expect_failure("sort in.npy --check --index gather", 2, "sheaf sort: --check looks at IN and writes nothing");
+  for (const std::string of_sorts : {"--backend cpu", "--threads 1", "--memory 1G", "--verify"}) {
+    expect_failure("sort in.npy --check " + of_sorts, 2,
+                   "sheaf sort: --check excludes " + of_sorts.substr(0, of_sorts.find(' ')) + try_help);
+  }
   expect_failure("sort in.npy -o out --index-type u32", 2, "sheaf sort: --index-type is for --index");
   expect_failure("sort in.npy -o out --memory 1000K", 2, "sheaf sort: --memory: at least 1M is needed");
-  expect_failure("sort in.npy -o out --memory 1g", 2,
-                 "sheaf sort: --memory: '1g' is not a number of bytes such as 1000000, 512M or 4G" + try_help);
+  for (const char* size : {"1gg", "1.G", "-1", "much"}) {
+    expect_failure(
+        fmt::format("sort in.npy -o out --memory={}", size), 2,
+        fmt::format("sheaf sort: --memory: '{}' is not a number of bytes such as 1000000, 512M, 1.5G or 4GiB{}", size,
+                    try_help));
+  }
+  expect_failure("sort in.npy -o out --memory 99999999T", 2,
+                 "sheaf sort: --memory: '99999999T' is more bytes than 64 bits can count" + try_help);
   expect_failure("sort in.bin --record-bytes 2 -o out", 2, "sheaf sort: raw records need --key OFFSET:BYTES[:TYPE]");
   for (const char* key :
        {"8", "a:1", "1:", ":1", "-1:8", "1:2:x", "1:2:u:down", "1:2:desc:u", "0x1:2", "1:2:u:desc:"}) {
@@ -246,11 +361,14 @@ TEST_F(CliSort, BadInputsAreNamed) {
   for (const char* descr : {">i4", ">f4"}) {
     expect_type_failure(descr, 4, ", big-endian; of those only unsigned integers are sorted: save it as little-endian");
   }
-  for (const auto& [descr, width] : {std::pair("<c8", 8), {"<f16", 16}, {"<M8[s]", 8}, {"<U2", 8}, {"|V3", 3}}) {
+  for (const auto& [descr, width] : {std::pair("<c8", 8), {"<f16", 16}, {"|V3", 3}}) {
     expect_type_failure(descr, static_cast<std::size_t>(width),
                         ", which has no order that sort knows; --key says what bytes to sort by");
   }
   expect_type_failure("|S33", 33, ", strings of more than 32 bytes; --key 0:32 sorts by the first 32");
+  for (const char* descr : {"<U9", ">U9"}) {
+    expect_type_failure(descr, 36, ", strings of more than 8 characters; --key says what bytes to sort by");
+  }
   folder.write("rows.npy", npy_file("'|u1'", "(5, 2)", std::string(10, '\0')));
   expect_failure("sort rows.npy -o out", 3,
                  "sheaf sort: rows.npy: shape is (5, 2): --key says which bytes of a row to sort by");
@@ -288,12 +406,47 @@ TEST_F(CliSort, AFullDiskIsMetBeforeAnyWork) {
   folder.write("raw.bin", random_bytes(4'000'000, 256, 4));
   const std::string sort = "sort raw.bin --record-bytes 100 --key 0:10 -o disk/out --memory 1M";
   // The output fits on the device, the merged runs do not.
-  expect_failure(sort, 5, "sheaf sort: disk: a temporary file there cannot be written: No space left on device");
+  const program_result runs = run_sheaf(folder, sort);
+  EXPECT_EQ(runs.code, 5);
+  EXPECT_TRUE(runs.err.starts_with("sheaf sort: disk: a temporary file there cannot be written: 4")) << runs.err;
+  EXPECT_TRUE(runs.err.ends_with(" bytes are wanted, 2289664 are free\n")) << runs.err;
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   folder.write("raw.bin", random_bytes(8'000'000, 256, 4));
-  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: No space left on device");
+  expect_failure(sort, 5, "sheaf sort: disk/out: cannot be written: 8000000 bytes are wanted, 6291456 are free");
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// The file is larger than the address space: nobody says how much memory sort may take, and it maps none of the file.
+TEST_F(CliSort, AnAddressSpaceThatIsLimitedIsMemoryThatIsLimited) {
+  if (under_address_sanitizer || under_thread_sanitizer) GTEST_SKIP() << "sanitizers need address space without limit";
+  constexpr std::uint32_t records = 24576;
+  const std::string path = folder.write("large.bin", "");
+  std::filesystem::resize_file(path, std::uint64_t{65536} * records);
+  const std::string sort =
+      fmt::format("version >/dev/null; ulimit -v 1048576; '{}' sort --backend cpu --json ", sheaf_program());
+  const program_result index =
+      run_sheaf(folder, sort + "large.bin --record-bytes 65536 --key 0:8 --index gather -o index.bin");
+  ASSERT_EQ(index.code, 0) << index.err;
+  std::vector<std::uint32_t> in_order(records);
+  std::iota(in_order.begin(), in_order.end(), 0U);
+  EXPECT_TRUE(folder.read("index.bin") == bytes_of(in_order));
+  const program_result small = run_sheaf(folder, sort + "in.npy -o out.npy");
+  ASSERT_EQ(small.code, 0) << small.err;
+  const auto memory = [](const program_result& result) {
+    const std::string_view document = std::string_view(result.out).substr(result.out.find('{'));
+    return nlohmann::json::parse(document)["memory_bytes"].get<std::uint64_t>();
+  };
+  EXPECT_LE(memory(small), std::uint64_t{1} << 29);
+  EXPECT_LE(memory(index), std::uint64_t{1} << 29);
+}
+
+TEST_F(CliSort, MemoryIsGivenInAnyUnit) {
+  for (const char* size : {"1.5G", "1.5GiB", "1536m", "'1.5 GiB'"}) {
+    const program_result result = run_sheaf(folder, fmt::format("sort in.npy -o out.npy --json --memory {}", size));
+    ASSERT_EQ(result.code, 0) << size << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out)["memory_bytes"], std::uint64_t{3} << 29) << size;
+  }
 }
 
 TEST_F(CliSort, KilledAtAnyMomentItLeavesTheOldOutputOrTheNewOne) {

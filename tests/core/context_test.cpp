@@ -16,6 +16,7 @@
 
 #include "core/context_state.hpp"
 #include "inputs/pattern.hpp"
+#include "jobs/generated/job.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
@@ -76,22 +77,73 @@ TEST(Context, ForcingAnotherPrimitiveOrNoneChangesNothing) {
     return explain_gather(context::cpu(1), {nullptr, 100, 4}, index, {nullptr, 100, 4}).choice()->variant;
   };
   const std::string unforced = choice();
-  for (const char* text : {"scatter:cpu.owner", "sort:gpu.imaginary", "", ",", "scatter:cpu.owner,"}) {
+  for (const char* text : {"scatter:cpu.owner", "", ",", "scatter:cpu.owner,"}) {
     const scoped_environment forced("SHEAF_VARIANT", text);
     EXPECT_EQ(choice(), unforced) << text;
   }
 }
 
-TEST(Context, UnknownForcedVariantIsNamedByTheCall) {
-  const scoped_environment forced("SHEAF_VARIANT", "gather:cpu.imaginary");
-  const context ctx = context::cpu(1);
-  std::array<std::uint32_t, 2> table{}, index{}, out{};
-  const std::string message = message_of(error_code::bad_argument, [&] {
-    gather(ctx, std::span<const std::uint32_t>(table), std::span<const std::uint32_t>(index),
-           std::span<std::uint32_t>(out));
+TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
+  const auto message_for = [](const char* text) {
+    const scoped_environment forced("SHEAF_VARIANT", text);
+    return message_of(error_code::bad_argument, [] { context::cpu(1); });
+  };
+  const std::string variant = message_for("scatter:cpu.owner,gather:cpu.imaginary");
+  EXPECT_TRUE(variant.starts_with(
+      "SHEAF_VARIANT: gather: no variant is named 'cpu.imaginary'; there are reference.serial, cpu.direct, "))
+      << variant;
+  EXPECT_EQ(message_for("sort:cpu.msd"),
+            "SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, prepare_scatter, "
+            "scatter_reduce, split, split_unstable, split_gather_index, split_scatter_index, sort_records, sort_pairs, "
+            "sort_gather_index");
+  EXPECT_TRUE(message_for("prepare_gather:direct")
+                  .starts_with("SHEAF_VARIANT: prepare_gather: no variant is named 'direct'; there are kept"));
+}
+
+// What a call asks for by its name can be forced by that name.
+TEST(Context, EveryExplainedCallCanBeForced) {
+  for (const jobs::job* const j : jobs::jobs()) {
+    const primitives::problem_spec p = jobs::problem_of(j->samples.front(), 100);
+    std::string call = j->entry().explain(context::cpu(1), p, {}).primitive;
+    if (call == "multi_split") call = "split";  // it goes by its split's variants
+    const scoped_environment forced("SHEAF_VARIANT", call + ":reference.serial");
+    const explanation why = j->entry().explain(context::cpu(1), p, {});
+    ASSERT_NE(why.choice(), nullptr) << j->primitive;
+    EXPECT_EQ(why.choice()->variant, "reference.serial") << j->primitive;
+  }
+}
+
+TEST(Context, ThatWasMovedFromSaysSo) {
+  context first = context::cpu(1);
+  const context second = std::move(first);
+  EXPECT_EQ(second.threads(), 1);
+  constexpr std::string_view message = "context: it was moved from, and what it was is another context now";
+  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
+  const auto refused = [&](auto call) { expect_error(error_code::bad_argument, message, call); };
+  refused([&] { first.backend(); });
+  refused([&] { first.threads(); });
+  refused([&] { first.device(); });
+  refused([&] { first.stream(); });
+  refused([&] { first.profile(); });
+  refused([&] { first.scratch_limit(); });
+  refused([&] { first.limit_scratch(1); });
+  refused([&] { first.use(second.profile()); });
+  refused([&] {
+    first.use(memory_resource{[](void*, std::uint64_t, CUstream_st*) -> void* { return nullptr; },
+                              [](void*, void*, std::uint64_t, CUstream_st*) {}});
   });
-  EXPECT_TRUE(message.starts_with("gather: no variant is named 'cpu.imaginary'; there are reference.serial, "))
-      << message;
+  refused([&] { first.wait(); });
+  refused([&] { first.status(); });
+  refused([&] { buffer(first, 1); });
+  std::array<std::uint32_t, 2> table{1, 2}, index{1, 0}, out{};
+  refused([&] { copy_bytes(first, out.data(), table.data(), sizeof out); });
+  refused([&] { gather(first, table, index, out); });
+  refused([&] { scatter(first, table, index, out); });
+  refused([&] { explain_gather(first, table, index, out); });
+  first = second;
+  gather(first, table, index, out);
+  EXPECT_EQ(out, (std::array<std::uint32_t, 2>{2, 1}));
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 TEST(Context, MalformedForcedVariantsAreRefused) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -172,6 +173,35 @@ TEST(MachineJson, WrongRatesAreNamedByPlace) {
                  "m.json: random_read[1]: is out of order: by record_bytes, then footprint_bytes, each once");
 }
 
+TEST(MachineJson, CorrectionsComeBackAndWrongOnesAreNamedByPlace) {
+  const std::string one =
+      R"({"primitive": "gather", "variant": "cpu.direct", "order": "random", "record_bytes": 8, "count": 100, "range": 50, "factor": 1.25})";
+  const machine m = parse_machine(with_list("corrections", "[" + one + "]"), "m.json");
+  ASSERT_EQ(m.corrections.size(), 1U);
+  EXPECT_EQ(m.corrections[0].primitive, "gather");
+  EXPECT_EQ(m.corrections[0].variant, "cpu.direct");
+  EXPECT_EQ(m.corrections[0].order, access_pattern::kind::random);
+  EXPECT_EQ(m.corrections[0].record_bytes, 8U);
+  EXPECT_EQ(m.corrections[0].count, 100U);
+  EXPECT_EQ(m.corrections[0].range, 50U);
+  EXPECT_EQ(m.corrections[0].factor, 1.25);
+  EXPECT_EQ(format_machine(parse_machine(format_machine(m), "m.json")), format_machine(m));
+  const auto with_field = [&](const std::string& from, const std::string& to) {
+    std::string changed = one;
+    changed.replace(changed.find(from), from.size(), to);
+    return with_list("corrections", "[" + changed + "]");
+  };
+  expect_refused(with_field("1.25", "0"), "m.json: corrections[0]: factor is 0, not a number from 0.001 to 1000");
+  expect_refused(with_field("\"random\"", "\"wild\""),
+                 "m.json: corrections[0]: order is \"wild\", not a kind of access pattern");
+  expect_refused(with_field("\"gather\"", "7"), "m.json: corrections[0]: primitive is 7, not a string");
+  expect_refused(
+      with_list("corrections", "[" + one + "," + one + "]"),
+      "m.json: corrections[1]: is out of order: by primitive, variant, order, record_bytes, count, then range, "
+      "each once");
+  expect_refused(with_list("corrections", "[]"), "m.json: corrections is not a list of corrections");
+}
+
 TEST(MachineJson, LongValuesAreCut) {
   const std::string message = message_of(
       error_code::bad_input, [] { parse_machine(with("backend", "\"" + std::string(1000, 'x') + "\""), "m.json"); });
@@ -179,16 +209,32 @@ TEST(MachineJson, LongValuesAreCut) {
 }
 
 TEST(MachineJson, TextThatIsNoJsonIsRefusedBriefly) {
-  for (const std::string& text : {std::string(), std::string("{"), std::string("nan"), "\"" + std::string(100000, 'x'),
-                                  std::string("{\"name\": \"\xff\"}"), std::string("\0", 1)}) {
-    const std::string message = message_of(error_code::bad_input, [&] { parse_machine(text, "m.json"); });
-    EXPECT_EQ(message.substr(0, 18), "m.json: not JSON: ");
-    EXPECT_LT(message.size(), 240U);
+  const std::string long_text = "\"" + std::string(100000, 'x');
+  const std::pair<std::string, const char*> wrong[] = {
+      {"", "m.json: not JSON: "},
+      {"{", "m.json: not JSON: "},
+      {"nan", "m.json: not JSON: "},
+      {long_text, "m.json: not JSON: "},
+      {"{\"name\": \"\xff\"}", "m.json: name: not JSON: "},
+      {"{\"streams\": [{}, {\"seconds\": " + long_text, "m.json: streams[1].seconds: not JSON: "},
+      {good + std::string(1, '\0'), "m.json: not JSON: byte "},
+      {good + "{}", "m.json: not JSON: "},
+  };
+  for (const auto& [text, start] : wrong) {
+    const std::string message = message_of(error_code::bad_input, [&text = text] { parse_machine(text, "m.json"); });
+    EXPECT_EQ(message.substr(0, std::string(start).size()), start);
+    EXPECT_LT(message.size(), 280U);
   }
 }
 
+TEST(MachineJson, AFieldThatIsThereTwiceIsRefused) {
+  expect_refused("{\"name\": \"a\", " + good.substr(1), "m.json: 'name' is there twice");
+  expect_refused(with_reads(R"([{"footprint_bytes": 4, "footprint_bytes": 8}])"),
+                 "m.json: random_read[0]: 'footprint_bytes' is there twice");
+}
+
 TEST(MachineJson, DeepNestingIsRefused) {
-  expect_refused(std::string(100000, '['), "m.json: nested deeper than a profile is");
+  expect_refused(std::string(100000, '['), "m.json: nested deeper than a machine profile is");
 }
 
 TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
@@ -197,7 +243,8 @@ TEST(MachineJson, FilesThatAreNoProfilesAreNamed) {
                [&] { load_machine(folder / "none.json"); });
   expect_error(error_code::bad_input, folder.path() + ": not a regular file", [&] { load_machine(folder.path()); });
   const std::string big = folder.write("big.json", std::string((16 << 20) + 1, ' '));
-  expect_error(error_code::bad_input, big + ": 16777217 bytes is no machine profile", [&] { load_machine(big); });
+  expect_error(error_code::bad_input, big + ": 16777217 bytes, a machine profile has at most 16777216",
+               [&] { load_machine(big); });
 }
 
 TEST(MachineJson, PredictionsOfAnyAcceptedProfileAreFinite) {

@@ -263,6 +263,18 @@ TEST(RecordFile, RowsAreWhatFollowsTheFirstAxes) {
                [&] { file.rows(59, 4); });
 }
 
+TEST(RecordFile, RowsAreCountedWithoutMappingThem) {
+  const temporary_folder folder;
+  const std::string path = folder.write("t.npy", npy_file("'<f4'", "(2, 3, 5)", std::string(120, 'x')));
+  const io::record_file file(path, 0);
+  const const_records rows = file.unmapped_rows(65536, 2);
+  EXPECT_EQ(rows.data, nullptr);
+  EXPECT_EQ(rows.count, 6U);
+  EXPECT_EQ(rows.record_bytes, 20U);
+  EXPECT_EQ(static_cast<char>(*file.rows(65536).data), 'x');
+  EXPECT_EQ(file.rows(65536).data, file.file().data() + file.data_offset());
+}
+
 TEST(RecordFile, TablesWithoutRowsAreRefused) {
   const temporary_folder folder;
   const std::string point = folder.write("point.npy", npy_file("'<f4'", "()", "abcd"));

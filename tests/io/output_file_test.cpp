@@ -1,9 +1,11 @@
 #include "io/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -111,6 +114,36 @@ TEST_P(EveryTemporaryKind, FollowsALink) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
 }
 
+TEST_P(EveryTemporaryKind, FollowsLinksToAFileThatIsNotThereYet) {
+  std::filesystem::create_directory(folder / "far");
+  std::filesystem::create_symlink("../target", folder / "far/link");
+  std::filesystem::create_symlink("far/link", folder / "link");
+  {
+    output_file file(folder / "link", 3, GetParam());
+    file.write("new", 3);
+    EXPECT_EQ(file.folder(), (folder / "far/.."));
+    EXPECT_FALSE(folder.has("target"));
+  }
+  EXPECT_FALSE(folder.has("target")) << "without commit there is no file";
+  EXPECT_EQ(folder.count(), 2U);
+  write(folder / "link", "new", 3);
+  EXPECT_EQ(folder.read("target"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "far/link"));
+  EXPECT_EQ(folder.count(), 3U);
+}
+
+TEST_P(EveryTemporaryKind, LinksThatLeadNowhereAreNamed) {
+  std::filesystem::create_symlink("two", folder / "one");
+  std::filesystem::create_symlink("one", folder / "two");
+  expect_error(error_code::io_failure, (folder / "one") + ": cannot be created: Too many levels of symbolic links",
+               [&] { output_file file(folder / "one", 0, GetParam()); });
+  std::filesystem::create_symlink("none/out", folder / "link");
+  expect_error(error_code::io_failure, (folder / "link") + ": cannot be created: No such file or directory",
+               [&] { output_file file(folder / "link", 0, GetParam()); });
+  EXPECT_EQ(folder.count(), 3U);
+}
+
 TEST_P(EveryTemporaryKind, TakesTheLongestName) {
   const std::string longest(255, 'x');
   write(folder / longest, "fits", 4);
@@ -154,7 +187,7 @@ TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
   const std::string disk = folder / "disk";
   std::filesystem::create_directory(disk);
   if (mount("sheaf-test", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "no right to mount a small disk";
-  expect_error(error_code::io_failure, disk + "/out: cannot be written: No space left on device",
+  expect_error(error_code::io_failure, disk + "/out: cannot be written: 1048576 bytes are wanted, 65536 are free",
                [&] { output_file file(disk + "/out", 1 << 20, GetParam()); });
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   const std::string bytes(1 << 20, 'x');
@@ -164,6 +197,39 @@ TEST_P(EveryTemporaryKind, AFullDiskIsMetBeforeAnyWork) {
   });
   EXPECT_TRUE(std::filesystem::is_empty(disk));
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+}
+
+// Expects that what would reserve twice the free space of the folder is refused before any of it is taken: under a
+// limit on file sizes, the first try to take it would be refused for that.
+template <class Reserve>
+void expect_no_space_taken(const std::string& folder, const std::string& words, Reserve reserve) {
+  struct statvfs disk {};
+  ASSERT_EQ(statvfs(folder.c_str(), &disk), 0);
+  if (disk.f_blocks == 0) GTEST_SKIP() << "the file system does not say what is free";
+  const std::uint64_t wanted = 2 * std::uint64_t{disk.f_bavail} * disk.f_frsize + (1 << 20);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1024, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = message_of(error_code::io_failure, [&] { reserve(wanted); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  const std::string start = words + " cannot be written: " + std::to_string(wanted) + " bytes are wanted, ";
+  EXPECT_TRUE(message.starts_with(start)) << message;
+  EXPECT_TRUE(message.ends_with(" are free")) << message;
+}
+
+TEST_P(EveryTemporaryKind, MoreThanIsFreeIsRefusedBeforeAnyIsTaken) {
+  expect_no_space_taken(folder.path(), (folder / "out") + ":",
+                        [&](std::uint64_t bytes) { output_file file(folder / "out", bytes, GetParam()); });
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST(ScratchFile, MoreThanIsFreeIsRefusedBeforeAnyIsTaken) {
+  const temporary_folder folder;
+  expect_no_space_taken(folder.path(), folder.path() + ": a temporary file there",
+                        [&](std::uint64_t bytes) { io::scratch_file file(folder.path(), bytes); });
 }
 
 TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
@@ -258,6 +324,40 @@ TEST(InputFile, WhatCannotBeReadIsNamed) {
                [&] { io::input_file file(folder / "none"); });
   expect_error(error_code::bad_input, folder.path() + ": not a regular file",
                [&] { io::input_file file(folder.path()); });
+}
+
+// A file without a disk can be longer than any address space, on any machine.
+TEST(InputFile, WhatCannotBeMappedIsOutOfMemoryAndStillRead) {
+  const int descriptor = memfd_create("sheaf-test", MFD_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  constexpr std::uint64_t bytes = std::uint64_t{1} << 50;
+  ASSERT_EQ(ftruncate(descriptor, bytes), 0);
+  ASSERT_EQ(pwrite(descriptor, "end", 3, bytes - 3), 3);
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  const io::input_file file(path);
+  expect_error(error_code::out_of_memory, path + ": cannot be mapped, 1125899906842624 bytes: Cannot allocate memory",
+               [&] { file.data(); });
+  std::string read(3, ' ');
+  file.read_at(bytes - 3, read.data(), 3);
+  EXPECT_EQ(read, "end");
+  close(descriptor);
+}
+
+TEST(InputFile, IsFoundByItsAddressesWhileItIsMapped) {
+  const temporary_folder folder;
+  const std::string path = folder.write("in", "hello");
+  const std::byte* first = nullptr;
+  {
+    io::input_file file(path);
+    first = file.data();
+    const io::input_file moved(std::move(file));
+    EXPECT_EQ(moved.data(), first);
+    ASSERT_NE(io::path_of_mapped(first + 4), nullptr);
+    EXPECT_EQ(io::path_of_mapped(first + 4), path);
+    EXPECT_EQ(io::path_of_mapped(first + 5), nullptr);
+    EXPECT_EQ(io::path_of_mapped(first - 1), nullptr);
+  }
+  EXPECT_EQ(io::path_of_mapped(first), nullptr);
 }
 
 TEST(InputFile, ANamedPipeIsRefusedWithoutWaiting) {

@@ -11,6 +11,7 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/version.hpp>
 
+#include "core/backends.hpp"
 #include "jobs/demo/report.hpp"
 #include "jobs/demo/summary.hpp"
 #include "jobs/generated/last_writer.hpp"
@@ -35,10 +36,15 @@ jobs::demo_result made_up() {
   result.device = "A <fast> & \"cheap\" one";
   result.profile = "generic CPU";
   result.threads = 3;
-  result.copy_bytes_per_second = 50e9;
-  result.rows = {{"movement", "gather/identity/r4/u32/n=10", "cpu.direct", 2e-3, 1.5e-3, 50000000, 0},
-                 {"movement", "scatter/permutation/r8/u32/n=20", "cpu.owner", 4.0, 5e-6, 300, 0},
-                 {"sort", "sort_keys/uniform/r8/u64/n=20", "cpu.msd", 1e-3, 1e-3, 40000000, 0}};
+  result.rates = "rates kept as <profiles>";
+  result.limits.rates = {{1 << 16, 200e9}, {1 << 29, 50e9}};
+  const auto row = [&](const char* family, const char* problem, const char* variant, double seconds, double predicted,
+                       std::uint64_t bytes, double plain) {
+    result.rows.push_back({family, problem, variant, seconds, predicted, bytes, 0, bytes, 50e9, plain});
+  };
+  row("movement", "gather/identity/r4/u32/n=10", "cpu.direct", 2e-3, 1.5e-3, 50000000, 5e-3);
+  row("movement", "scatter/permutation/r8/u32/n=20", "cpu.owner", 4.0, 5e-6, 300, 3.0);
+  row("sort", "sort_keys/uniform/r8/u64/n=20", "cpu.msd", 1e-3, 1e-3, 40000000, 12.3e-3);
   return result;
 }
 
@@ -47,12 +53,60 @@ TEST(Demo, EveryAnswerIsRightOnEveryContext) {
     const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
     EXPECT_EQ(result.wrong_rows(), 0U) << named.name;
     EXPECT_EQ(result.rows.size(), jobs::demo_row_count(tiny()));
-    EXPECT_GT(result.copy_bytes_per_second, 0);
     for (const jobs::demo_row& row : result.rows) {
       EXPECT_GT(row.seconds, 0) << row.problem;
       EXPECT_GT(row.predicted_seconds, 0) << row.problem;
       EXPECT_FALSE(row.variant.empty()) << row.problem;
     }
+  }
+}
+
+// A row's arrays may lie in a cache, where a copy of large arrays is no limit.
+TEST(Demo, ComparesEveryRowWithACopyOfItsFootprint) {
+  for (const named_context& named : every_context()) {
+    const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
+    EXPECT_EQ(result.limits.rates.front().footprint_bytes, std::uint64_t{1} << 16);
+    EXPECT_EQ(result.limits.rates.back().footprint_bytes, std::uint64_t{1} << 18);
+    for (const jobs::demo_row& row : result.rows) {
+      EXPECT_GT(row.footprint_bytes, 0U) << row.problem;
+      EXPECT_EQ(row.limit_bytes_per_second, result.limits.bytes_per_second(row.footprint_bytes)) << row.problem;
+      EXPECT_GT(row.share(), 0) << row.problem;
+    }
+  }
+}
+
+TEST(Demo, TimesThePlainLoopOfEveryRowInHostMemory) {
+  for (const named_context& named : every_context()) {
+    const bool is_host = core::backend_of(named.ctx.backend()).uses_host_memory;
+    const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
+    for (const jobs::demo_row& row : result.rows) {
+      EXPECT_EQ(row.plain_seconds > 0, is_host) << row.problem;
+      EXPECT_EQ(row.factor() > 0, is_host) << row.problem;
+    }
+  }
+}
+
+TEST(CopyLimits, AreThoseOfTheFootprintOrLarger) {
+  const jobs::copy_limits falling{{{64, 4e9}, {128, 3e9}, {256, 1e9}}};
+  EXPECT_EQ(falling.bytes_per_second(1), 4e9);
+  EXPECT_EQ(falling.bytes_per_second(64), 4e9);
+  EXPECT_EQ(falling.bytes_per_second(127), 4e9);
+  EXPECT_EQ(falling.bytes_per_second(128), 3e9);
+  EXPECT_EQ(falling.bytes_per_second(1000), 1e9);
+  const jobs::copy_limits with_a_dip{{{64, 4e9}, {128, 1e9}, {256, 2e9}}};
+  EXPECT_EQ(with_a_dip.bytes_per_second(128), 2e9);
+  EXPECT_EQ(with_a_dip.bytes_per_second(300), 2e9);
+}
+
+TEST(CopyLimits, AreMeasuredInPowersOfTwo) {
+  for (const named_context& named : every_context()) {
+    const jobs::copy_limits limits = jobs::measure_copy_limits(named.ctx, 300'000);
+    std::vector<std::uint64_t> footprints;
+    for (const stream_rate& rate : limits.rates) {
+      footprints.push_back(rate.footprint_bytes);
+      EXPECT_GT(rate.bytes_per_second, 0);
+    }
+    EXPECT_THAT(footprints, testing::ElementsAre(1 << 16, 1 << 17, 1 << 18, 1 << 19)) << named.name;
   }
 }
 
@@ -95,11 +149,11 @@ TEST(Demo, CoversEveryWidthAndOrderOfMovements) {
   }
 }
 
-TEST(Demo, ReportsAfterTheLimitAndAfterEachRow) {
+TEST(Demo, ReportsAfterTheLimitsAndAfterEachRow) {
   jobs::demo_settings settings = tiny();
   std::vector<std::size_t> seen;
   settings.on_row = [&](const jobs::demo_result& result) {
-    EXPECT_GT(result.copy_bytes_per_second, 0);
+    EXPECT_FALSE(result.limits.rates.empty());
     seen.push_back(result.rows.size());
   };
   jobs::run_demo(context::cpu(1), settings);
@@ -144,16 +198,32 @@ TEST(DemoSummary, SaysWhatAFamilyHasInCommon) {
   EXPECT_EQ(all[0].wrong, 1U);
   EXPECT_NEAR(all[0].most_share, 0.5, 1e-12);
   EXPECT_NEAR(all[0].least_share, 75 / 50e9, 1e-12);
+  EXPECT_NEAR(all[0].most_factor, 2.5, 1e-12);
+  EXPECT_NEAR(all[0].least_factor, 0.75, 1e-12);
   EXPECT_NEAR(all[0].mean_accuracy, (0.75 + 5e-6 / 4) / 2, 1e-9);
   EXPECT_EQ(all[1].family, "sort");
   EXPECT_NEAR(all[1].median_share, 0.8, 1e-12);
+  EXPECT_NEAR(all[1].median_factor, 12.3, 1e-12);
   EXPECT_NEAR(all[1].mean_accuracy, 1, 1e-12);
+}
+
+TEST(DemoSummary, FactorsAreOfTheRowsThatHaveAPlainLoop) {
+  jobs::demo_result result = made_up();
+  result.rows[0].plain_seconds = 0;
+  result.rows[2].plain_seconds = 0;
+  const std::vector<jobs::family_summary> all = jobs::summaries_of(result);
+  EXPECT_NEAR(all[0].median_factor, 0.75, 1e-12);
+  EXPECT_NEAR(all[0].most_factor, 0.75, 1e-12);
+  EXPECT_EQ(all[1].median_factor, 0);
+  EXPECT_THAT(jobs::summary_table(result), HasSubstr("0.75x  (0.75x to 0.75x)"));
+  EXPECT_THAT(jobs::summary_table(result), HasSubstr("not timed here"));
 }
 
 TEST(DemoSummary, IsATableThatEndsWithTheVerdict) {
   jobs::demo_result result = made_up();
   EXPECT_THAT(jobs::summary_table(result), testing::EndsWith("cpu: 3 problems, every answer is right\n"));
-  EXPECT_THAT(jobs::summary_table(result), HasSubstr("sort                1      1      0     80 %  (80 to 80 %)"));
+  EXPECT_THAT(jobs::summary_table(result),
+              HasSubstr("sort                1      1      0     80 %  (80 to 80 %)          12x  (12x to 12x)"));
   result.rows[0].mistakes = 1;
   EXPECT_THAT(jobs::summary_table(result), testing::EndsWith("cpu: 3 problems, 1 of them answered wrong\n"));
 }
@@ -223,16 +293,43 @@ TEST(DemoReport, ShowsMachineVersionsAndRows) {
   const std::string page = jobs::demo_page({made_up()});
   EXPECT_THAT(page, HasSubstr("A &lt;fast&gt; &amp; &quot;cheap&quot; one"));
   EXPECT_THAT(page, HasSubstr("3 threads"));
-  EXPECT_THAT(page, HasSubstr("50.0 GB/s"));
+  EXPECT_THAT(page, HasSubstr("50.0 GB/s in 512 MiB, 200.0 GB/s in 64 KiB"));
+  EXPECT_THAT(page, HasSubstr("rates kept as &lt;profiles&gt;"));
   EXPECT_THAT(page, HasSubstr("sheaf " SHEAF_VERSION));
   EXPECT_THAT(page, HasSubstr("3 problems, every answer is right"));
   EXPECT_THAT(page, HasSubstr("gather/identity"));
   EXPECT_THAT(page, HasSubstr("cpu.owner"));
-  EXPECT_THAT(page, HasSubstr("<td>sort</td><td class=\"n\">1</td><td class=\"n\">1</td><td class=\"n\">0</td>"));
   EXPECT_THAT(page, HasSubstr("50 % of the limit"));
   EXPECT_THAT(page, HasSubstr("2.000 ms"));
   EXPECT_THAT(page, HasSubstr("4.000 s"));
   EXPECT_THAT(page, HasSubstr("5.0 us"));
+}
+
+TEST(DemoReport, BeginsWithWhatMattersOfEachFamilyAndFoldsTheRows) {
+  const std::string page = jobs::demo_page({made_up()});
+  const std::string first = page.substr(0, page.find("<details>"));
+  ASSERT_LT(first.size(), page.size());
+  EXPECT_THAT(first, HasSubstr("<td>sort</td><td class=\"n\">1 of 1</td><td class=\"n\">80 %</td>"));
+  EXPECT_THAT(first,
+              HasSubstr("<td class=\"n\">12x</td><td class=\"range\">12x to 12x</td><td class=\"n\">100 %</td>"));
+  EXPECT_THAT(first, HasSubstr("<td>movement</td><td class=\"n\">2 of 2</td>"));
+  EXPECT_THAT(first, HasSubstr("<td class=\"range\">0.75x to 2.50x</td>"));
+  EXPECT_THAT(first, HasSubstr("The plain loop is what one would write by hand"));
+  EXPECT_THAT(first, Not(HasSubstr("gather/identity")));
+  const std::string folded = page.substr(first.size());
+  EXPECT_THAT(folded, HasSubstr("<summary>All 3 problems</summary>"));
+  EXPECT_THAT(folded, HasSubstr("gather/identity/r4/u32/n=10"));
+  EXPECT_THAT(folded, HasSubstr("5.000 ms"));
+  EXPECT_THAT(folded, HasSubstr("2.50x"));
+}
+
+TEST(DemoReport, SaysWhereNoPlainLoopIsTimed) {
+  jobs::demo_result result = made_up();
+  for (jobs::demo_row& row : result.rows) row.plain_seconds = 0;
+  const std::string page = jobs::demo_page({result});
+  EXPECT_THAT(page, HasSubstr("No plain loop is timed in this memory"));
+  EXPECT_THAT(page, HasSubstr("not timed"));
+  EXPECT_THAT(page, Not(HasSubstr("0.00x")));
 }
 
 TEST(DemoReport, ShowsWhatIsWrong) {
@@ -241,6 +338,8 @@ TEST(DemoReport, ShowsWhatIsWrong) {
   const std::string page = jobs::demo_page({result});
   EXPECT_THAT(page, HasSubstr("<span class=\"wrong\">3 problems, 1 of them answered wrong</span>"));
   EXPECT_THAT(page, HasSubstr("17 wrong"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"wrong\">1 of 2</span>"));
+  EXPECT_THAT(page, HasSubstr("<details open>"));
 }
 
 TEST(DemoReport, IsWrittenWholeOrNotAtAll) {

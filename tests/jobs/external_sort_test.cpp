@@ -186,6 +186,11 @@ TEST(SortExternal, MergesWithinItsMemoryAndAtLeastTwo) {
   EXPECT_EQ(jobs::most_merged_runs(65536, 1), 2U);
 }
 
+TEST(SortExternal, SmallBlocksGoThroughTheCache) {
+  EXPECT_EQ(jobs::cache_use_for(jobs::least_external_bytes), io::cache_use::keep);
+  EXPECT_EQ(jobs::cache_use_for(std::uint64_t{64} << 20), io::cache_use::bypass);
+}
+
 TEST(SortExternal, RunsFitWithTheirScratch) {
   const auto twice = [](std::uint64_t rows) { return rows * 20; };
   EXPECT_EQ(jobs::rows_per_run(1000, 10, 50000, twice), 1000U);
@@ -262,9 +267,33 @@ TEST(ByteSize, IsANumberWithAUnit) {
   EXPECT_EQ(jobs::parse_byte_size("3K"), 3072U);
   EXPECT_EQ(jobs::parse_byte_size("512M"), 512U << 20);
   EXPECT_EQ(jobs::parse_byte_size("16777215T"), 16777215ULL << 40);
-  for (const char* text : {"", "M", "1.5G", "-1", "1 G", "1MB", "16777216T", "18446744073709551616", "1KK"}) {
+  for (const char* text : {"", "M", ".5G", "1.G", "1.5", "1.5B", "-1", "+1", " 1", "1KK", "1Ki", "1P", "1e9", "0x10",
+                           "1,5G", "1.5.5G", "G1", "inf", "512 M B"}) {
     expect_error(error_code::bad_argument,
-                 "'" + std::string(text) + "' is not a number of bytes such as 1000000, 512M or 4G",
+                 "'" + std::string(text) + "' is not a number of bytes such as 1000000, 512M, 1.5G or 4GiB",
+                 [&] { jobs::parse_byte_size(text); });
+  }
+}
+
+TEST(ByteSize, TakesUnitsAsTheyAreWritten) {
+  for (const char* text : {"1536M", "1.5G", "1.5g", "1.5GiB", "1.5 GiB", "1.50 gib", "1572864K", "1572864 KiB"}) {
+    EXPECT_EQ(jobs::parse_byte_size(text), std::uint64_t{3} << 29) << text;
+  }
+  for (const char* text : {"512MB", "512mb", "512 MB", "0.512GB", "512000kB", "512000000B", "512000000"}) {
+    EXPECT_EQ(jobs::parse_byte_size(text), 512'000'000U) << text;
+  }
+  EXPECT_EQ(jobs::parse_byte_size("2T"), std::uint64_t{2} << 40);
+  EXPECT_EQ(jobs::parse_byte_size("2TB"), 2'000'000'000'000U);
+  EXPECT_EQ(jobs::parse_byte_size("0.0001K"), 0U) << "fractions of a byte are dropped";
+  EXPECT_EQ(jobs::parse_byte_size("0.9999999999999999999999999999K"), 1023U);
+}
+
+TEST(ByteSize, MoreThanCanBeCountedIsNamed) {
+  EXPECT_EQ(jobs::parse_byte_size("16777215.999999999T"), ~std::uint64_t{0} - 1099);
+  EXPECT_EQ(jobs::parse_byte_size("18446744073709551615"), ~std::uint64_t{0});
+  for (const char* text :
+       {"16777216T", "16777216TiB", "18446744073709551616", "18446744073710TB", "99999999999999999999M"}) {
+    expect_error(error_code::bad_argument, "'" + std::string(text) + "' is more bytes than 64 bits can count",
                  [&] { jobs::parse_byte_size(text); });
   }
 }

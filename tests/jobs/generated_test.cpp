@@ -78,6 +78,51 @@ TEST(GeneratedJob, IsAnsweredRightByEveryVariant) {
   }
 }
 
+// A problem of nothing may also name nothing: tables, outputs and lists of records are then empty, too.
+TEST(GeneratedJob, IsAnsweredRightForNothing) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for_each_sample([&](const job& j, const sample& s) {
+      problem_spec p = jobs::problem_of(s, 0);
+      p.table = 0;
+      if (!j.unchecked(p).empty()) return;
+      arrays.fill(p, 1);
+      arrays.reset_outputs();
+      j.run(ctx, p, arrays.of_copy(0), {});
+      ctx.wait();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+    });
+  }
+}
+
+// The demo compares with it, so a plain loop that did less would flatter.
+TEST(GeneratedJob, IsAnsweredRightByItsPlainLoop) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  for_each_sample([&](const job& j, const sample& s) {
+    for (const std::uint64_t count : sizes) {
+      const problem_spec p = jobs::problem_of(s, count);
+      arrays.fill(p, 1);
+      arrays.reset_outputs();
+      const std::function<void()> loop = j.plain_loop(ctx, p, arrays.of_copy(0));
+      ASSERT_TRUE(loop) << name(p);
+      loop();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+    }
+  });
+}
+
+TEST(GeneratedJob, HasNoPlainLoopForTypesThatNoneIsWrittenFor) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  for (const char* row : {"gather/uniform/r5/u32/n=9", "scatter/permutation/r3/u64/n=9", "split/uniform:b24/r8/own/n=9",
+                          "sort_keys/uniform/r16/u128/n=9", "sort_records/uniform/r100/u64/n=9"}) {
+    const problem_spec p = primitives::parse_problem(row);
+    arrays.fill(p, 1);
+    EXPECT_FALSE(jobs::job_of(p).plain_loop(ctx, p, arrays.of_copy(0))) << row;
+  }
+}
+
 TEST(GeneratedJob, FindsAWrongBitAnywhere) {
   for (const context& ctx : contexts()) {
     jobs::problem_arrays arrays(ctx);

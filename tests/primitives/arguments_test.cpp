@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sheaf/gather.hpp>
+#include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
 
 #include "primitives/gather.hpp"
@@ -126,6 +127,19 @@ TEST_P(Arguments, IndexListsAreAligned) {
                 sequential());
   expect_scatter("scatter: index is not aligned to its 8 bytes", sequential(), {first + 1, 8, index_type::i64},
                  indexed());
+}
+
+TEST_P(Arguments, IndexTypesAreOneOfFour) {
+  const index_span odd(index_memory.data(), 8, static_cast<index_type>(4));
+  expect_gather("gather: the type of index is 4, not 0 to 3", indexed(), odd, sequential());
+  expect_scatter("scatter: the type of index is 4, not 0 to 3", sequential(), odd, indexed());
+  const auto refused = [](std::string_view message, auto call) {
+    expect_error(error_code::bad_argument, message, call);
+  };
+  refused("gather: the type of index is 4, not 0 to 3", [&] { explain_gather(ctx, indexed(), odd, sequential()); });
+  refused("scatter: the type of index is 4, not 0 to 3", [&] { explain_scatter(ctx, sequential(), odd, indexed()); });
+  refused("prepare_gather: the type of index is 4, not 0 to 3", [&] { prepare_gather(ctx, odd, 16, 4, 1); });
+  refused("prepare_scatter: the type of index is 4, not 0 to 3", [&] { prepare_scatter(ctx, odd, 16, 4, 1); });
 }
 
 TEST_P(Arguments, OutputsOverlapNothing) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -321,6 +322,27 @@ TEST(PreparedArguments, RunsRefuseWhatTheyWereNotPreparedFor) {
   const std::vector<std::uint32_t> narrow(3);
   expect_error(error_code::bad_argument, "prepared_gather: table has records of 4 bytes, prepared for 8",
                [&] { prepared.run(narrow, out); });
+}
+
+TEST(PreparedArguments, ObjectsThatWereMovedFromSaySo) {
+  const context ctx = context::cpu(1);
+  const std::vector<std::uint32_t> index{2, 0, 1};
+  const std::vector<std::uint64_t> in{5, 6, 7};
+  std::vector<std::uint64_t> out(3);
+  prepared_gather first = prepare_gather(ctx, index, 3, 8, 10);
+  const prepared_gather second = std::move(first);
+  prepared_scatter scatter = prepare_scatter(ctx, index, 3, 8, 10);
+  const prepared_scatter other = std::move(scatter);
+  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
+  expect_error(error_code::bad_argument, "prepared_gather: it was moved from, and what it was is another object now",
+               [&] { first.run(in, out); });
+  expect_error(error_code::bad_argument, "prepared_scatter: it was moved from, and what it was is another object now",
+               [&] { scatter.run(in, out); });
+  // NOLINTEND(bugprone-use-after-move)
+  second.run(in, out);
+  EXPECT_EQ(out, (std::vector<std::uint64_t>{7, 5, 6}));
+  other.run(in, out);
+  EXPECT_EQ(out, (std::vector<std::uint64_t>{6, 7, 5}));
 }
 
 }  // namespace

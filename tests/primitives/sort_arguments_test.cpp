@@ -116,10 +116,10 @@ TEST_P(SortArguments, FourByteEntriesAreForFewerRows) {
 }
 
 TEST_P(SortArguments, FieldsLieInsideTheRow) {
-  expect_key("bytes 9 to 12 of the key lie outside a row of 12 bytes", key(9, 4));
-  expect_key("bytes 13 to 13 of the key lie outside a row of 12 bytes", key(13, 1));
-  expect_key("bytes 0 to 15 of the key lie outside a row of 12 bytes", key(0, 16));
-  expect_key(fmt::format("bytes {} to {} of the key lie outside a row of 12 bytes", most, 0), key(most, 2));
+  expect_key("a key field of 4 bytes from byte 9 on reaches past a row of 12 bytes", key(9, 4));
+  expect_key("a key field of 1 bytes from byte 13 on reaches past a row of 12 bytes", key(13, 1));
+  expect_key("a key field of 16 bytes from byte 0 on reaches past a row of 12 bytes", key(0, 16));
+  expect_key(fmt::format("a key field of 2 bytes from byte {} on reaches past a row of 12 bytes", most), key(most, 2));
 }
 
 TEST_P(SortArguments, FieldsHaveAWidthOfTheirType) {
@@ -129,14 +129,21 @@ TEST_P(SortArguments, FieldsHaveAWidthOfTheirType) {
   expect_key("a key field of 0 bytes, not 1 to 32", key(0, 0, key_type::bytes));
   expect_key("a key field of 33 bytes, not 1 to 32", key(0, 33, key_type::bytes), 100);
   expect_key("a key field of 33 bytes, not 1 to 32", key(0, 33, key_type::signed_integer), 100);
-  expect_key("a key field of no known type", key(0, 4, static_cast<key_type>(9)));
+  expect_key("the type of a key field is 9, not 0 to 3", key(0, 4, static_cast<key_type>(9)));
+}
+
+TEST_P(SortArguments, IndexTypesAreOneOfFour) {
+  const auto odd = static_cast<index_type>(255);
+  expect_index("the type of the index is 255, not 0 to 3", in(), key(), index(8, odd));
+  refuses("sort_gather_index: the type of the index is 255, not 0 to 3",
+          [&] { explain_sort_gather_index(ctx, in(), key(), odd); });
 }
 
 TEST_P(SortArguments, BitsLieInsideTheField) {
-  expect_key("0 bits from bit 32 on lie outside a key field of 32 bits", key(0, 4, key_type::unsigned_integer, 32, 0));
-  expect_key("8 bits from bit 25 on lie outside a key field of 32 bits", key(0, 4, key_type::floating, 25, 8));
-  expect_key("33 bits from bit 0 on lie outside a key field of 32 bits", key(0, 4, key_type::bytes, 0, 33));
-  expect_key("4294967295 bits from bit 1 on lie outside a key field of 32 bits",
+  expect_key("bit 32 lies past a key field of 32 bits", key(0, 4, key_type::unsigned_integer, 32, 0));
+  expect_key("8 bits from bit 25 on reach past a key field of 32 bits", key(0, 4, key_type::floating, 25, 8));
+  expect_key("33 bits from bit 0 on reach past a key field of 32 bits", key(0, 4, key_type::bytes, 0, 33));
+  expect_key("4294967295 bits from bit 1 on reach past a key field of 32 bits",
              key(0, 4, key_type::unsigned_integer, 1, 0xffffffff));
 }
 

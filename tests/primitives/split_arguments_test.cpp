@@ -118,11 +118,12 @@ TEST_P(SplitArguments, KeysAre1To32BitsOfTheRecord) {
   expect_split("a key of 0 bits, not 1 to 32", in(), by_bits({0, 0}), out());
   expect_split("a key of 33 bits, not 1 to 32", in(8, 8), by_bits({0, 33}), out(8, 8));
   expect_split("a key of 64 bits, not 1 to 32", in(8, 8), by_bits({0, 64}), out(8, 8));
-  expect_split("bits 25 to 32 lie outside a record of 32 bits", in(), by_bits({25, 8}), out());
-  expect_split("bits 33 to 33 lie outside a record of 32 bits", in(), by_bits({33, 1}), out());
-  expect_split(fmt::format("bits {} to 6 lie outside a record of 32 bits", most), in(), by_bits({most, 8}), out());
-  expect_split("bits 1 to 8 lie outside a record of 8 bits", in(), by_keys(keys(), {1, 8}), out());
-  expect_index("bits 0 to 16 lie outside a record of 16 bits", by_keys(keys(8, 2), {0, 17}), index());
+  expect_split("8 bits from bit 25 on reach past a record of 32 bits", in(), by_bits({25, 8}), out());
+  expect_split("1 bits from bit 33 on reach past a record of 32 bits", in(), by_bits({33, 1}), out());
+  expect_split(fmt::format("8 bits from bit {} on reach past a record of 32 bits", most), in(), by_bits({most, 8}),
+               out());
+  expect_split("8 bits from bit 1 on reach past a record of 8 bits", in(), by_keys(keys(), {1, 8}), out());
+  expect_index("17 bits from bit 0 on reach past a record of 16 bits", by_keys(keys(8, 2), {0, 17}), index());
   expect_index("a key of 4294967295 bits, not 1 to 32", by_keys(keys(), {0, 0xffffffff}), index());
 }
 
@@ -210,6 +211,21 @@ TEST_P(SplitArguments, IndexesNeedKeysOfTheirOwn) {
   expect_index("give the keys, with split_key::of or ::category", by_bits(), index());
 }
 
+TEST_P(SplitArguments, EnumerationsHaveTheValuesThatTheyList) {
+  const auto odd_type = static_cast<index_type>(9);
+  expect_index("the type of the index is 9, not 0 to 3", by_keys(keys()), index(8, odd_type));
+  expect_multi("the type of sources is 9, not 0 to 3", in(), of(), out(), index(8, odd_type));
+  expect_multi_index("the type of sources is 9, not 0 to 3", of(), index(8, odd_type));
+  refuses("split_gather_index: the type of the index is 9, not 0 to 3",
+          [&] { explain_split_gather_index(ctx, by_keys(keys()), odd_type); });
+  refuses("split_scatter_index: the type of the index is 9, not 0 to 3",
+          [&] { explain_split_scatter_index(ctx, by_keys(keys()), odd_type); });
+  split_key odd_kind = by_keys(keys());
+  odd_kind.from = static_cast<split_key::kind>(3);
+  expect_split("the kind of the key is 3, not 0 to 2", in(), odd_kind, out());
+  expect_split("the order of the key's bits is 2, not 0 to 1", in(), by_bits({0, 8, static_cast<bit_order>(2)}), out());
+}
+
 TEST_P(SplitArguments, VariantsAreKnown) {
   const std::string message =
       "no variant is named 'cpu.fastest'; there are " + names_of(primitives::split_variants(), ctx.backend());
@@ -241,6 +257,23 @@ TEST_P(SplitArguments, ReductionsFitTogether) {
           {to.data, std::uint64_t{1} << 62, value_type::f32});
   refused("no variant is named 'atomic'; there are " + names_of(primitives::scatter_reduce_variants(), ctx.backend()),
           from, index(), to, {.variant = "atomic"});
+}
+
+TEST_P(SplitArguments, ReductionsHaveTypesAndOperationsThatExist) {
+  const auto refused = [&](std::string_view message, const_values from, index_span through, values to, reduction op) {
+    refuses(fmt::format("scatter_reduce: {}", message), [&] { scatter_reduce(ctx, from, through, to, op); });
+    refuses(fmt::format("scatter_reduce: {}", message), [&] { explain_scatter_reduce(ctx, from, through, to, op); });
+  };
+  const auto typed = [&](value_type type) { return const_values(at(0), 8, type); };
+  const auto to = [&](value_type type) { return values(at(1 << 17), 16, type); };
+  const auto odd = static_cast<value_type>(200);
+  refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(odd), reduction::add);
+  refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(value_type::f32), reduction::add);
+  refused("the type of out is 200, not 0 to 5", typed(value_type::f32), index(), to(odd), reduction::add);
+  refused("the reduction is 3, not 0 to 2", typed(value_type::f32), index(), to(value_type::f32),
+          static_cast<reduction>(3));
+  refused("the type of index is 4, not 0 to 3", typed(value_type::f32), index(8, static_cast<index_type>(4)),
+          to(value_type::f32), reduction::add);
 }
 
 TEST(SplitCalls, ExplanationsLookAtShapesAlone) {

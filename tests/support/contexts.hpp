@@ -22,6 +22,14 @@ constexpr bool under_thread_sanitizer = __has_feature(thread_sanitizer);
 constexpr bool under_thread_sanitizer = false;
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool under_address_sanitizer = true;
+#elif defined(__has_feature)
+constexpr bool under_address_sanitizer = __has_feature(address_sanitizer);
+#else
+constexpr bool under_address_sanitizer = false;
+#endif
+
 struct named_context {
   std::string name;
   context ctx;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/forks.hpp"
 #include "core/memory_space.hpp"
 #include "cuda/device/state.hpp"
 
@@ -83,6 +84,7 @@ cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const s
 }
 
 cuda_state::~cuda_state() {
+  if (!made_by_this_process()) return;  // what CUDA keeps is the parent's
   int previous_device = 0;
   cudaGetDevice(&previous_device);
   cudaSetDevice(device_);
@@ -179,7 +181,18 @@ order_verdict cuda_state::new_order_verdict() {
 
 namespace core {
 
+namespace {
+
+// The driver works in the process that loaded it, and in no child of it.
+bool is_child_of_a_user() noexcept {
+  static const std::uint32_t forks_before_first_use = forks_so_far();
+  return forks_so_far() != forks_before_first_use;
+}
+
+}  // namespace
+
 int cuda_device_count() noexcept {
+  if (is_child_of_a_user()) return 0;
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     cudaGetLastError();
@@ -189,6 +202,11 @@ int cuda_device_count() noexcept {
 }
 
 std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream) {
+  if (is_child_of_a_user()) {
+    throw error(error_code::backend_unavailable,
+                "context::cuda: this process was forked from one that had used CUDA, which works in the parent only; "
+                "use it after the fork only");
+  }
   const int devices = cuda_device_count();
   if (device < 0 || device >= devices) {
     throw error(error_code::backend_unavailable,

@@ -71,6 +71,7 @@ class cuda_state final : public core::context_state {
   order_verdict new_order_verdict();
 
  private:
+  std::string_view lost_in_a_fork() const noexcept override { return "CUDA works in the parent only"; }
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
 
   int device_;

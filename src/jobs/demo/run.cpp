@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 
-#include <sheaf/memory.hpp>
-
-#include "inputs/pattern.hpp"
+#include "core/backends.hpp"
+#include "jobs/demo/profile.hpp"
 #include "jobs/generated/arrays.hpp"
 
 namespace sheaf::jobs {
@@ -16,9 +14,11 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;  // larger than caches
 constexpr std::size_t least_runs = 3;
+constexpr double slow_seconds = 0.5;  // after so long, even fewer runs are enough
 constexpr std::size_t most_runs = 20;
+/// Records and keys on both sides have no more bytes together than so many arrays of records.
+constexpr std::uint64_t arrays_of_a_row = 4;
 /// The number of runs that a preparation is told; it has to pay for itself in fewer.
 constexpr std::uint64_t expected_runs = 1000;
 
@@ -31,40 +31,13 @@ double seconds_of(const std::function<void()>& work) {
 double median_seconds(double enough, const std::function<void()>& work) {
   std::vector<double> times;
   double total = 0;
-  while (times.size() < least_runs || (times.size() < most_runs && total < enough)) {
+  while (times.empty() || (times.size() < least_runs && total < slow_seconds) ||
+         (times.size() < most_runs && total < enough)) {
     times.push_back(seconds_of(work));
     total += times.back();
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
-}
-
-void copy_on_threads(std::byte* to, const std::byte* from, std::uint64_t bytes, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int chunk = 0; chunk < threads; ++chunk) {
-    const std::uint64_t begin = bytes / threads * chunk;
-    const std::uint64_t end = chunk + 1 == threads ? bytes : bytes / threads * (chunk + 1);
-    std::memcpy(to + begin, from + begin, end - begin);
-  }
-}
-
-double measure_copy(const context& ctx, std::uint64_t bytes) {
-  const buffer from(ctx, bytes);
-  const buffer to(ctx, bytes);
-  inputs::fill_records(ctx, {from.data(), bytes / 8, 8}, 1);
-  inputs::fill_records(ctx, {to.data(), bytes / 8, 8}, 2);
-  ctx.wait();
-  double best = 1e30;
-  for (int run = 0; run < 6; ++run) {
-    best = std::min(best, seconds_of([&] {
-                      if (ctx.backend() == backend_kind::cpu) {
-                        copy_on_threads(to.data(), from.data(), bytes, ctx.threads());
-                      } else {
-                        copy_bytes(ctx, to.data(), from.data(), bytes);
-                      }
-                    }));
-  }
-  return 2 * static_cast<double>(bytes) / best;
 }
 
 std::string device_name(const context& ctx) {
@@ -101,8 +74,16 @@ planned_call prepared(const context& ctx, const job& j, const problem_spec& p, c
   return {made.report.variant, made.report.run_seconds, made.run};
 }
 
+// 0 where the arrays are not in host memory, or no loop is written for the problem.
+double plain_seconds(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+                     const array_set& arrays) {
+  if (!core::backend_of(ctx.backend()).uses_host_memory) return 0;
+  const std::function<void()> loop = j.plain_loop(ctx, p, arrays);
+  return loop ? median_seconds(settings.size.seconds_per_row, loop) : 0;
+}
+
 demo_row run_row(const context& ctx, const demo_settings& settings, const job& j, const sample& s,
-                 problem_arrays& memory) {
+                 const copy_limits& limits, problem_arrays& memory) {
   const problem_spec shape = problem_of(s, 1);
   const std::uint64_t count = std::min(settings.size.most_records, settings.size.array_bytes / shape.record_bytes);
   const problem_spec p = problem_of(s, count);
@@ -115,7 +96,10 @@ demo_row run_row(const context& ctx, const demo_settings& settings, const job& j
                .problem = name(p) + (s.is_prepared ? "/prepared" : ""),
                .variant = call.variant,
                .predicted_seconds = call.predicted_seconds,
-               .bytes = j.moved_bytes(p)};
+               .bytes = j.moved_bytes(p),
+               .footprint_bytes = bytes_of_copy(j.shapes(p))};
+  row.limit_bytes_per_second = limits.bytes_per_second(row.footprint_bytes);
+  row.plain_seconds = plain_seconds(ctx, settings, j, p, arrays);
   row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
     settings.around(call.run, arrays);
     ctx.wait();
@@ -170,12 +154,13 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.backend = sheaf::name(ctx.backend());
   result.device = device_name(ctx);
   result.profile = ctx.profile().name;
+  result.rates = settings.rates.empty() ? origin_of_rates(ctx) : settings.rates;
   result.threads = ctx.threads();
-  result.copy_bytes_per_second = measure_copy(ctx, std::max(settings.size.array_bytes, least_copied_bytes));
+  result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
   if (settings.on_row) settings.on_row(result);
   problem_arrays memory(ctx);
   for_each_row(settings, [&](const job& j, const sample& s) {
-    result.rows.push_back(run_row(ctx, settings, j, s, memory));
+    result.rows.push_back(run_row(ctx, settings, j, s, result.limits, memory));
     if (settings.on_row) settings.on_row(result);
   });
   return result;

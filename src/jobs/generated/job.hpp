@@ -93,6 +93,10 @@ struct job {
   std::uint64_t (*count_mistakes)(const context& ctx, const problem_spec& p, const array_set& arrays,
                                   bool with_side_outputs);
 
+  /// What users write in place of the call, on arrays in host memory: a loop over typed arrays, or the standard
+  /// library's sort. Answers like run(), without side outputs. Empty where none is written for the widths and types.
+  std::function<void()> (*plain_loop)(const context& ctx, const problem_spec& p, const array_set& arrays);
+
   /// Inspects the inputs for that many runs; null where there is no prepared call.
   prepared_run (*prepare)(const context& ctx, const problem_spec& p, const array_set& arrays,
                           std::uint64_t expected_runs) = nullptr;

@@ -4,6 +4,7 @@
 
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/last_writer.hpp"
+#include "jobs/generated/plain_loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/words.hpp"
 
@@ -164,6 +165,7 @@ extern const job gather_job{.primitive = "gather",
                             .fill = fill_array,
                             .run = run_gather,
                             .count_mistakes = gather_mistakes,
+                            .plain_loop = plain_gather,
                             .prepare = prepare_to_gather};
 
 extern const job scatter_job{.primitive = "scatter",
@@ -175,6 +177,7 @@ extern const job scatter_job{.primitive = "scatter",
                              .fill = fill_array,
                              .run = run_scatter,
                              .count_mistakes = scatter_mistakes,
+                             .plain_loop = plain_scatter,
                              .prepare = prepare_to_scatter};
 
 }  // namespace sheaf::jobs

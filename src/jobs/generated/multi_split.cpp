@@ -3,6 +3,7 @@
 
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/multi_split_items.hpp"
+#include "jobs/generated/plain_loops.hpp"
 #include "jobs/generated/seeds.hpp"
 
 // The job of multi_split. Categories of the output follow from its offsets, so that the check needs no order of the
@@ -10,8 +11,8 @@
 namespace sheaf::jobs {
 namespace {
 
-constexpr std::size_t sources = 3;
-constexpr std::size_t first = 6;
+using multi_split_places::first;
+using multi_split_places::sources;
 constexpr std::uint32_t most_bits = 24;
 
 std::uint64_t categories_of(const problem_spec& p) { return std::uint64_t{1} << p.bits; }
@@ -90,6 +91,7 @@ extern const job multi_split_job{.primitive = "multi_split",
                                  .unchecked = unchecked,
                                  .fill = fill_array,
                                  .run = run,
-                                 .count_mistakes = mistakes};
+                                 .count_mistakes = mistakes,
+                                 .plain_loop = plain_multi_split};
 
 }  // namespace sheaf::jobs

@@ -19,6 +19,7 @@ struct membership_source {
   std::uint64_t seed = 1;  ///< of the records' bytes
 
   SHEAF_HOST_DEVICE std::uint64_t first_of(std::uint64_t record) const {
+    if (records == 0) return 0;
     const std::uint64_t longer = entries % records;
     return record * (entries / records) + (record < longer ? record : longer);
   }

@@ -2,6 +2,7 @@
 #include <sheaf/scatter_reduce.hpp>
 
 #include "jobs/generated/job.hpp"
+#include "jobs/generated/plain_loops.hpp"
 #include "jobs/generated/reduce_items.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/words.hpp"
@@ -89,6 +90,7 @@ extern const job scatter_reduce_job{.primitive = "scatter_reduce",
                                     .unchecked = unchecked,
                                     .fill = fill_array,
                                     .run = run,
-                                    .count_mistakes = mistakes};
+                                    .count_mistakes = mistakes,
+                                    .plain_loop = plain_scatter_reduce};
 
 }  // namespace sheaf::jobs

@@ -2,6 +2,7 @@
 #include <sheaf/sort.hpp>
 
 #include "jobs/generated/job.hpp"
+#include "jobs/generated/plain_loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "jobs/generated/sort_items.hpp"
 #include "primitives/entries/sort_calls.hpp"
@@ -129,7 +130,8 @@ extern const job sort_keys_job{.primitive = "sort_keys",
                                .unchecked = unchecked,
                                .fill = fill_array,
                                .run = run_records,
-                               .count_mistakes = mistakes_of_keys};
+                               .count_mistakes = mistakes_of_keys,
+                               .plain_loop = plain_sort_keys};
 
 extern const job sort_pairs_job{.primitive = "sort_pairs",
                                 .samples = pairs_samples,
@@ -139,7 +141,8 @@ extern const job sort_pairs_job{.primitive = "sort_pairs",
                                 .unchecked = unchecked_rows,
                                 .fill = fill_array,
                                 .run = run_pairs,
-                                .count_mistakes = mistakes_of_rows};
+                                .count_mistakes = mistakes_of_rows,
+                                .plain_loop = plain_sort_pairs};
 
 extern const job sort_records_job{.primitive = "sort_records",
                                   .samples = records_samples,
@@ -149,7 +152,8 @@ extern const job sort_records_job{.primitive = "sort_records",
                                   .unchecked = unchecked_rows,
                                   .fill = fill_array,
                                   .run = run_records,
-                                  .count_mistakes = mistakes_of_rows};
+                                  .count_mistakes = mistakes_of_rows,
+                                  .plain_loop = plain_sort_records};
 
 extern const job sort_gather_index_job{.primitive = "sort_gather_index",
                                        .samples = index_samples,
@@ -159,6 +163,7 @@ extern const job sort_gather_index_job{.primitive = "sort_gather_index",
                                        .unchecked = unchecked,
                                        .fill = fill_array,
                                        .run = run_index,
-                                       .count_mistakes = mistakes_of_index};
+                                       .count_mistakes = mistakes_of_index,
+                                       .plain_loop = plain_sort_index};
 
 }  // namespace sheaf::jobs

@@ -2,6 +2,7 @@
 #include <sheaf/split.hpp>
 
 #include "jobs/generated/job.hpp"
+#include "jobs/generated/plain_loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "jobs/generated/split_items.hpp"
 #include "primitives/entries/split_calls.hpp"
@@ -162,7 +163,8 @@ extern const job split_job{.primitive = "split",
                            .unchecked = unchecked,
                            .fill = fill_array,
                            .run = run_records<split>,
-                           .count_mistakes = mistakes_of_records<true>};
+                           .count_mistakes = mistakes_of_records<true>,
+                           .plain_loop = plain_split};
 
 extern const job split_unstable_job{.primitive = "split_unstable",
                                     .samples = unstable_samples,
@@ -172,7 +174,8 @@ extern const job split_unstable_job{.primitive = "split_unstable",
                                     .unchecked = unchecked,
                                     .fill = fill_array,
                                     .run = run_records<split_unstable>,
-                                    .count_mistakes = mistakes_of_records<false>};
+                                    .count_mistakes = mistakes_of_records<false>,
+                                    .plain_loop = plain_split};
 
 extern const job split_gather_index_job{.primitive = "split_gather_index",
                                         .samples = gather_index_samples,
@@ -182,7 +185,8 @@ extern const job split_gather_index_job{.primitive = "split_gather_index",
                                         .unchecked = unchecked,
                                         .fill = fill_array,
                                         .run = run_index<split_gather_index>,
-                                        .count_mistakes = mistakes_of_gather_index};
+                                        .count_mistakes = mistakes_of_gather_index,
+                                        .plain_loop = plain_split};
 
 extern const job split_scatter_index_job{.primitive = "split_scatter_index",
                                          .samples = scatter_index_samples,
@@ -192,6 +196,7 @@ extern const job split_scatter_index_job{.primitive = "split_scatter_index",
                                          .unchecked = unchecked,
                                          .fill = fill_array,
                                          .run = run_index<split_scatter_index>,
-                                         .count_mistakes = mistakes_of_scatter_index};
+                                         .count_mistakes = mistakes_of_scatter_index,
+                                         .plain_loop = plain_split};
 
 }  // namespace sheaf::jobs

@@ -1,0 +1,92 @@
+#include "plan/correction.hpp"
+
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/machine.hpp>
+
+#include "primitives/gather.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using kind = access_pattern::kind;
+
+variant_correction gather_correction(const char* variant, kind order, std::uint64_t record_bytes, std::uint64_t count,
+                                     double factor) {
+  return {"gather", variant, order, record_bytes, count, count, factor};
+}
+
+plan::measured_place place(kind order, std::uint64_t record_bytes, std::uint64_t count) {
+  return {"gather", order, record_bytes, count, count};
+}
+
+machine with_corrections(std::vector<variant_correction> corrections) {
+  machine m = nearest_machine(backend_kind::cpu, "");
+  m.corrections = std::move(corrections);
+  return m;
+}
+
+TEST(Correction, IsOneWhereNothingWasMeasured) {
+  EXPECT_EQ(plan::correction_at(with_corrections({}), "cpu.direct", place(kind::random, 4, 1000)), 1);
+  const machine m = with_corrections({gather_correction("cpu.direct", kind::random, 4, 1000, 2)});
+  EXPECT_EQ(plan::correction_at(m, "cpu.bucketed", place(kind::random, 4, 1000)), 1);
+  EXPECT_EQ(plan::correction_at(m, "cpu.direct", place(kind::sequential, 4, 1000)), 1);
+  plan::measured_place scatter = place(kind::random, 4, 1000);
+  scatter.primitive = "scatter";
+  EXPECT_EQ(plan::correction_at(m, "cpu.direct", scatter), 1);
+}
+
+TEST(Correction, IsThatOfTheNearestProblems) {
+  const machine m = with_corrections({gather_correction("cpu.direct", kind::random, 4, 1 << 10, 1.5),
+                                      gather_correction("cpu.direct", kind::random, 4, 1 << 20, 0.5),
+                                      gather_correction("cpu.direct", kind::random, 64, 1 << 20, 3)});
+  const auto at = [&](std::uint64_t record_bytes, std::uint64_t count) {
+    return plan::correction_at(m, "cpu.direct", place(kind::random, record_bytes, count));
+  };
+  EXPECT_NEAR(at(4, 1 << 10), 1.5, 0.01);
+  EXPECT_NEAR(at(4, 1 << 20), 0.5, 0.02);
+  EXPECT_NEAR(at(64, 1 << 20), 3, 0.02);
+  EXPECT_NEAR(at(4, 1 << 15), 1, 0.1);  // halfway between two in doublings
+  EXPECT_GT(at(4, 1 << 13), at(4, 1 << 17));
+  EXPECT_NEAR(at(4, 1), 1.5, 0.3);
+  EXPECT_GT(at(4, 0), 0);
+}
+
+TEST(Correction, MultipliesAPlanAndAllOfItsTerms) {
+  const primitives::gather_problem p =
+      primitives::describe_gather(context::cpu(2), {nullptr, 100000, 8}, {nullptr, 100000, index_type::u32},
+                                  {nullptr, 100000, 8}, access_pattern::random());
+  const machine plain = with_corrections({});
+  const machine slow = with_corrections({gather_correction("cpu.direct", kind::random, 8, 100000, 4)});
+  std::size_t corrected = 0;
+  for (const auto& v : primitives::gather_variants()) {
+    if (!v.works_on(backend_kind::cpu)) continue;
+    const plan::planned before = plan::corrected_plan(v, p, plan::scope(plain));
+    const plan::planned after = plan::corrected_plan(v, p, plan::scope(slow));
+    const double factor = v.name == "cpu.direct" ? 4 : 1;
+    corrected += factor == 4;
+    EXPECT_DOUBLE_EQ(after.seconds, factor * before.seconds) << v.name;
+    for (std::uint32_t t = 0; t < before.term_count; ++t) {
+      EXPECT_DOUBLE_EQ(after.terms[t].seconds, factor * before.terms[t].seconds) << v.name;
+    }
+  }
+  EXPECT_EQ(corrected, 1U);
+}
+
+TEST(Correction, DecidesWhatCallsTakeAndExplain) {
+  context ctx = context::cpu(2);
+  const auto choice = [&] {
+    return explain_gather(ctx, {nullptr, 1 << 24, 8}, {nullptr, 1 << 24, index_type::u32}, {nullptr, 1 << 24, 8},
+                          {.pattern = access_pattern::random()})
+        .choice()
+        ->variant;
+  };
+  for (const char* slow : {"cpu.bucketed", "cpu.direct"}) {
+    machine m = with_corrections({gather_correction(slow, kind::random, 8, 1 << 24, 100)});
+    ctx.use(m);
+    EXPECT_NE(choice(), slow);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
