@@ -112,7 +112,7 @@ class correction_run {
     for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
       for (const std::string_view name : j.calibrated) {
         for (const problem_spec& p : problems_of(name, bytes)) {
-          if (now() > deadline_) return found;
+          if (now() >= deadline_) return found;
           measure(j, p, found);
         }
       }
