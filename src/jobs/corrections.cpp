@@ -36,12 +36,13 @@ std::vector<std::uint64_t> sizes_of(const context& ctx, const machine& m, std::u
   return sizes;
 }
 
-/// The problems of a calibrated name: as its callers tell the planner, and for a list at random also untold.
+/// The problems of a calibrated name: as its callers tell the planner, and as those call that say nothing of their
+/// list.
 std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes) {
   problem_spec p = problem_of({name}, 1);
   p = problem_of({name}, std::max<std::uint64_t>(1, bytes / p.record_bytes));
   std::vector<problem_spec> problems{p};
-  if (p.access == access_pattern::random()) {
+  if (p.access != access_pattern::unknown() && entry_of(p).takes(primitives::fields::pattern)) {
     p.access = access_pattern::unknown();
     problems.push_back(p);
   }
@@ -73,14 +74,24 @@ double least_seconds(const context& ctx, const job& j, const problem_spec& p, co
   return least;
 }
 
-void sort_corrections(std::vector<variant_correction>& all) {
+/// Sorts corrections, and makes one of all that are for the same problem: lists of several orders are one problem to a
+/// plan that is told none. Their factor is the geometric mean.
+void merge_corrections(std::vector<variant_correction>& all) {
   const auto key = [](const variant_correction& c) {
     return std::tie(c.primitive, c.variant, c.order, c.record_bytes, c.count, c.range);
   };
   std::sort(all.begin(), all.end(),
             [&](const variant_correction& a, const variant_correction& b) { return key(a) < key(b); });
-  const auto same = [&](const variant_correction& a, const variant_correction& b) { return key(a) == key(b); };
-  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  std::vector<variant_correction> merged;
+  for (std::size_t first = 0, last; first < all.size(); first = last) {
+    double log_sum = 0;
+    for (last = first; last < all.size() && key(all[last]) == key(all[first]); ++last) {
+      log_sum += std::log(all[last].factor);
+    }
+    merged.push_back(all[first]);
+    merged.back().factor = rounded(std::exp(log_sum / static_cast<double>(last - first)));
+  }
+  all = std::move(merged);
 }
 
 class correction_run {
@@ -99,7 +110,7 @@ class correction_run {
       std::vector<variant_correction> found =
           measure(*all[j], static_cast<double>(j) / static_cast<double>(all.size()));
       m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
-      sort_corrections(m_.corrections);
+      merge_corrections(m_.corrections);
       ctx_.use(m_);
     }
   }
@@ -129,8 +140,8 @@ class correction_run {
     for (const variant_estimate& v : variants) {
       const double factor = least_seconds(ctx_, j, p, arrays_, v.variant) / v.seconds;
       if (!(factor > least_factor && factor < most_factor)) continue;
-      found.push_back({std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count,
-                       place.range, rounded(factor)});
+      found.push_back(
+          {std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count, place.range, factor});
     }
   }
 

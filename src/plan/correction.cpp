@@ -10,7 +10,7 @@ namespace {
 // The binary logarithm, interpolated linearly between powers of two. 0 counts as 1.
 double log2_of(std::uint64_t x) noexcept {
   const std::uint64_t positive = std::max<std::uint64_t>(1, x);
-  const int whole = std::bit_width(positive) - 1;
+  const auto whole = static_cast<int>(std::bit_width(positive)) - 1;
   return whole + static_cast<double>(positive) / static_cast<double>(std::uint64_t{1} << whole) - 1;
 }
 
