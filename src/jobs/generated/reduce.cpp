@@ -64,27 +64,10 @@ constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
                               {"scatter_reduce/uniform:s1048576/r4/u32+f32+unordered"},
                               {"scatter_reduce/uniform:s1048576/r8/u32+u64"}};
 
-constexpr std::string_view calibrated[] = {"scatter_reduce/uniform:s4096/r4/u32+f32",
-                                           "scatter_reduce/uniform:s4096/r8/u32+u64",
-                                           "scatter_reduce/uniform:s1048576/r4/u32+f32",
-                                           "scatter_reduce/uniform:s1048576/r8/u32+u64",
-                                           "scatter_reduce/uniform:s16777216/r4/u32+f32",
-                                           "scatter_reduce/uniform:s16777216/r8/u32+u64",
-                                           "scatter_reduce/zipf:s4096/r4/u32+f32",
-                                           "scatter_reduce/zipf:s4096/r8/u32+u64",
-                                           "scatter_reduce/zipf:s1048576/r4/u32+f32",
-                                           "scatter_reduce/zipf:s1048576/r8/u32+u64",
-                                           "scatter_reduce/zipf:s16777216/r4/u32+f32",
-                                           "scatter_reduce/zipf:s16777216/r8/u32+u64",
-                                           "scatter_reduce/uniform:s4096/r4/u32+f32+unordered",
-                                           "scatter_reduce/uniform:s1048576/r4/u32+f32+unordered",
-                                           "scatter_reduce/uniform:s16777216/r4/u32+f32+unordered"};
-
 }  // namespace
 
 extern const job scatter_reduce_job{.primitive = "scatter_reduce",
                                     .samples = samples,
-                                    .calibrated = calibrated,
                                     .shapes = shapes,
                                     .moved_bytes = moved_bytes,
                                     .unchecked = unchecked,
