@@ -1,5 +1,4 @@
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/machine_table.hpp"
 #include "cli/progress_line.hpp"
+#include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "jobs/corrections.hpp"
 
@@ -77,22 +77,15 @@ void print_machine(const shown_machine& shown, bool used) {
   fmt::print("{}", curve_tables(m));
 }
 
-std::optional<context> cuda_context() {
-  try {
-    return context::cuda();
-  } catch (const error& e) {
-    if (e.code() != error_code::backend_unavailable) throw;
-    return std::nullopt;
-  }
-}
-
 // Contexts of the machines asked for: all machines here, or that of one backend. The CPU is listed before a GPU,
 // although
 // --backend auto prefers the GPU.
 std::vector<context> contexts(const machine_command& o) {
   if (o.backend != "auto") return {o.make_context()};
-  std::vector<context> found = {context::cpu(o.threads)};
-  if (auto gpu = cuda_context()) found.push_back(*std::move(gpu));
+  std::vector<context> found;
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device()) found.push_back(context::on(b.kind, o.threads));
+  }
   return found;
 }
 

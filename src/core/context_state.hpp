@@ -110,7 +110,7 @@ class scratch {
 /// because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE names is no profile.
 machine profile_for(backend_kind backend, const std::string& device_name);
 
-/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/forced_variants.cpp, because it knows the names.
+/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/entries/forced_variants.cpp, because it knows the names.
 /// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them
 void require_known_variant(std::string_view primitive, std::string_view variant);
 

@@ -51,7 +51,7 @@ std::vector<problem_spec> problems_of(std::string_view name, std::uint64_t bytes
 
 std::vector<variant_estimate> competing(const problem_spec& p, const context& ctx, const machine& m) {
   std::vector<variant_estimate> variants = entry_of(p).estimates(p, ctx.backend(), m);
-  std::erase_if(variants, [](const variant_estimate& v) { return !v.applicable || v.reason == "runs by name only"; });
+  std::erase_if(variants, [](const variant_estimate& v) { return !v.applicable || !v.reason.empty(); });
   return variants.size() > 1 ? variants : std::vector<variant_estimate>{};
 }
 

@@ -1,18 +1,15 @@
 #include "plan/correction.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <tuple>
+
+#include "plan/approximate_log2.hpp"
 
 namespace sheaf::plan {
 namespace {
 
-// The binary logarithm, interpolated linearly between powers of two. 0 counts as 1.
-double log2_of(std::uint64_t x) noexcept {
-  const std::uint64_t positive = std::max<std::uint64_t>(1, x);
-  const auto whole = static_cast<int>(std::bit_width(positive)) - 1;
-  return whole + static_cast<double>(positive) / static_cast<double>(std::uint64_t{1} << whole) - 1;
-}
+// 0 counts as 1.
+double log2_of(std::uint64_t x) noexcept { return approximate_log2(std::max<std::uint64_t>(1, x)); }
 
 struct doublings {
   double width;

@@ -1,17 +1,14 @@
 #include <sheaf/machine.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <span>
+
+#include "plan/approximate_log2.hpp"
 
 namespace sheaf {
 namespace {
 
-// The binary logarithm, interpolated linearly between powers of two, because every call makes plans.
-double approximate_log2(std::uint64_t x) {
-  const auto whole = static_cast<int>(std::bit_width(x)) - 1;
-  return whole + static_cast<double>(x) / static_cast<double>(std::uint64_t{1} << whole) - 1;
-}
+using plan::approximate_log2;
 
 // The rate of one width at a footprint: linear interpolation between measured points over the logarithm of the
 // footprint.
