@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t least_bytes = 64 * 1024;
 constexpr std::uint64_t steps_between_sizes = 16;  // each size is so many times the one before
-// A factor beyond these says that something else went on.
+// Beyond these a factor says no more than which side it is on.
 constexpr double least_factor = 0.1;
 constexpr double most_factor = 10;
 
@@ -138,8 +138,8 @@ class correction_run {
     ctx_.wait();
     const plan::measured_place place = j.entry().place(p, ctx_.backend());
     for (const variant_estimate& v : variants) {
-      const double factor = least_seconds(ctx_, j, p, arrays_, v.variant) / v.seconds;
-      if (!(factor > least_factor && factor < most_factor)) continue;
+      const double seconds = least_seconds(ctx_, j, p, arrays_, v.variant);
+      const double factor = std::clamp(seconds / v.seconds, least_factor, most_factor);
       found.push_back(
           {std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count, place.range, factor});
     }

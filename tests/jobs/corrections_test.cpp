@@ -26,7 +26,7 @@ TEST(Corrections, AreMeasuredOfEveryVariantThatCompetesAndComeBackFromAFile) {
       share = done;
       announced.emplace(what);
     };
-    jobs::measure_corrections(ctx, m, {.seconds = 20, .most_bytes = 128 * 1024, .progress = progress});
+    jobs::measure_corrections(ctx, m, {.seconds = 1e6, .most_bytes = 64 * 1024, .progress = progress});
     EXPECT_TRUE(announced.contains("gather"));
     EXPECT_TRUE(announced.contains("sort_pairs"));
     ASSERT_FALSE(m.corrections.empty());
