@@ -11,6 +11,8 @@ struct index_words {
   const char* list;   ///< "index"
   const char* whose;  ///< "the table's"
   const char* named;  ///< what the list's entries name, "records"
+  /// Another message than "gather: index[123456] is 999, past the table's 100 records"; null for that one.
+  std::string (*text)(const index_words& words, const struct index_report& report) = nullptr;
 };
 
 /// The first bad index of the calls since the last wait, ordered by (call, position). A plain struct, because it lies
@@ -29,7 +31,7 @@ struct index_report {
   }
 };
 
-/// "gather: index[123456] is 999, past the table's 100 records"
+/// What the report's words make of it.
 std::string message(const index_report& report);
 
 }  // namespace sheaf::core

@@ -28,6 +28,7 @@ constinit const backend_variants variants{
     .split = split_list,
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
+    .list = {},
 };
 
 }  // namespace sheaf::cpu

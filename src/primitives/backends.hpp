@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "primitives/gather.hpp"
+#include "primitives/list_scan.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
@@ -28,6 +29,7 @@ struct backend_variants {
   variant_list<split_variant> split;
   variant_list<row_of_entry_variant> row_of_entry;
   variant_list<sort_variant> sort;
+  variant_list<list_variant> list;
 };
 
 /// The backends of this build, the reference first.

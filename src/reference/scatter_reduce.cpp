@@ -1,8 +1,8 @@
 #include "primitives/scatter_reduce.hpp"
 
 #include "core/cpu_state.hpp"
-#include "primitives/reduce_value.hpp"
-#include "primitives/with_value.hpp"
+#include "primitives/operators/reduce_value.hpp"
+#include "primitives/operators/with_value.hpp"
 #include "reference/index_reader.hpp"
 #include "reference/variants.hpp"
 

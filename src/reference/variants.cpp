@@ -13,6 +13,7 @@ constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&reference::sca
 constexpr const split_variant* split_list[] = {&reference::split_serial};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&reference::row_of_entry_serial};
 constexpr const sort_variant* sort_list[] = {&reference::sort_serial};
+constexpr const list_variant* list_list[] = {&reference::list_serial};
 
 }  // namespace
 
@@ -24,6 +25,7 @@ constinit const backend_variants variants{
     .split = split_list,
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
+    .list = list_list,
 };
 
 }  // namespace sheaf::reference

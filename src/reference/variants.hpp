@@ -1,6 +1,7 @@
 #pragma once
 
 #include "primitives/gather.hpp"
+#include "primitives/list_scan.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
@@ -20,5 +21,7 @@ extern const primitives::split_variant split_serial;
 extern const primitives::row_of_entry_variant row_of_entry_serial;
 
 extern const primitives::sort_variant sort_serial;
+
+extern const primitives::list_variant list_serial;
 
 }  // namespace sheaf::reference

@@ -16,7 +16,7 @@
 #include <sheaf/scatter_reduce.hpp>
 
 #include "inputs/pattern_function.hpp"
-#include "primitives/with_value.hpp"
+#include "primitives/operators/with_value.hpp"
 #include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 

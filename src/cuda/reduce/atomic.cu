@@ -4,8 +4,8 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/variants.hpp"
-#include "primitives/reduce_value.hpp"
-#include "primitives/with_value.hpp"
+#include "primitives/operators/reduce_value.hpp"
+#include "primitives/operators/with_value.hpp"
 
 // The variant cuda.atomic: one atomic on global memory for each value. Integer sums, minima and maxima do not depend on
 // the order of the atomics; sums of floats do, so a deterministic reduction order rules this variant out. Atomics on

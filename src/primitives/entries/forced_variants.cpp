@@ -44,6 +44,8 @@ constexpr forced_call forced_calls[] = {
     {"sort_records", names_of<sort_variants>},
     {"sort_pairs", names_of<sort_variants>},
     {"sort_gather_index", names_of<sort_variants>},
+    {"list_rank", names_of<list_variants>},
+    {"list_scan", names_of<list_variants>},
 };
 
 std::vector<std::string_view> names_of_calls() {

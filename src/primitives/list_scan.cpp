@@ -1,0 +1,271 @@
+#include "primitives/list_scan.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <sheaf/list_scan.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/operators/scan_value.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+
+std::span<const list_variant> list_variants() {
+  static const std::vector<list_variant> all = variants_of(&backend_variants::list);
+  return all;
+}
+
+namespace {
+
+constexpr std::string_view rank_call = "list_rank";
+constexpr std::string_view scan_call = "list_scan";
+
+std::string two_predecessors(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: nodes {} and {} both lead to node {}, so this is no list", words.call, report.value,
+                     report.limit, report.position);
+}
+
+std::string two_heads(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: no node leads to node {}, and none to node {}: two lists, where one is expected", words.call,
+                     report.position, report.value);
+}
+
+std::string on_a_cycle(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: node {} is on a cycle", words.call, report.position);
+}
+
+}  // namespace
+
+const core::index_words list_rank_words[4] = {{"list_rank", "successor", "the list's", "nodes"},
+                                              {"list_rank", "", "", "", two_predecessors},
+                                              {"list_rank", "", "", "", two_heads},
+                                              {"list_rank", "", "", "", on_a_cycle}};
+const core::index_words list_scan_words[4] = {{"list_scan", "successor", "the list's", "nodes"},
+                                              {"list_scan", "", "", "", two_predecessors},
+                                              {"list_scan", "", "", "", two_heads},
+                                              {"list_scan", "", "", "", on_a_cycle}};
+
+namespace {
+
+constexpr std::uint64_t packed_bytes = 8;
+
+/// The successors and the output; data may be null.
+void require_list_shapes(std::string_view call, index_span successor, list_count lists, std::uint64_t out_count,
+                         std::string_view out_name) {
+  require_index_width(call, successor.type, "successor", successor.count);
+  require_enumerator(call, "lists", lists, list_count::many);
+  if (out_count != successor.count) {
+    refuse("{}: {} has {} values for {} nodes", call, out_name, out_count, successor.count);
+  }
+}
+
+void require_list_views(std::string_view call, const context& ctx, index_span successor, const void* out,
+                        std::uint64_t out_bytes, std::string_view out_name) {
+  const std::uint64_t successor_bytes = successor.count * bytes(successor.type);
+  require_memory(call, ctx, successor.data, successor_bytes, "successor");
+  require_aligned(call, successor.data, bytes(successor.type), "successor");
+  require_memory(call, ctx, out, out_bytes, out_name);
+  require_no_overlap(call, out, out_bytes, out_name, successor.data, successor_bytes, "successor");
+}
+
+void require_operator(value_type in, value_type out, scan_operator op, const std::optional<scalar>& from) {
+  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
+  require_enumerator(scan_call, "the type of in", in, value_type::f64);
+  require_enumerator(scan_call, "the type of out", out, value_type::f64);
+  require_enumerator(scan_call, "the operator", op, scan_operator::bit_xor);
+  if (in != out) {
+    refuse("{}: in has values of type {}, out of {}", scan_call, names[static_cast<int>(in)],
+           names[static_cast<int>(out)]);
+  }
+  if (!takes(op, in)) {
+    refuse("{}: the bitwise operators take integers, not {}", scan_call, names[static_cast<int>(in)]);
+  }
+  if (from && from->type != in) {
+    require_enumerator(scan_call, "the type of exclusive_from", from->type, value_type::f64);
+    refuse("{}: exclusive_from has type {}, the values {}", scan_call, names[static_cast<int>(from->type)],
+           names[static_cast<int>(in)]);
+  }
+}
+
+void require_rank_shapes(index_span successor, index_output rank, const list_rank_options& options) {
+  require_list_shapes(rank_call, successor, options.lists, rank.count, "rank");
+  require_index_width(rank_call, rank.type, "rank", successor.count);
+}
+
+list_problem describe_rank(const context& ctx, index_span successor, index_output rank,
+                           const list_rank_options& options) {
+  list_problem p;
+  p.backend = ctx.backend();
+  p.count = successor.count;
+  p.successor = successor.type;
+  p.out_bytes = bytes(rank.type);
+  p.lists = options.lists;
+  p.pattern = options.pattern;
+  return p;
+}
+
+list_problem describe_scan(const context& ctx, index_span successor, std::uint64_t value_bytes, bool is_packed,
+                           const list_scan_options& options) {
+  list_problem p;
+  p.backend = ctx.backend();
+  p.count = successor.count;
+  p.successor = successor.type;
+  p.value_bytes = p.out_bytes = value_bytes;
+  p.is_packed = is_packed;
+  p.is_exclusive = options.exclusive_from.has_value();
+  p.lists = options.lists;
+  p.pattern = options.pattern;
+  return p;
+}
+
+detail::host_scan_operator host_operator_of(value_type type, scan_operator op) {
+  detail::host_scan_operator erased;
+  with_scan_function(type, op, [&](auto value, const auto& function) {
+    static const std::remove_cvref_t<decltype(function)> kept;
+    erased = detail::host_operator<decltype(value)>(kept);
+  });
+  return erased;
+}
+
+void run_scan(const context& ctx, const list_problem& problem, list_buffers buffers, value_type type, scan_operator op,
+              const list_scan_options& options) {
+  const detail::host_scan_operator on_host = host_operator_of(type, op);
+  std::uint64_t initial = 0;
+  if (options.exclusive_from) {
+    initial = options.exclusive_from->bits;
+    buffers.initial = &initial;
+  }
+  buffers.type = type;
+  buffers.op = op;
+  buffers.on_host = &on_host;
+  plan::execute(scan_call, list_variants(), problem, ctx, options.variant, buffers);
+}
+
+/// The shape of packed nodes' successors.
+index_span successors_of(const_list_nodes nodes) { return {nullptr, nodes.count, nodes.successor_type}; }
+
+void require_packed_shapes(const_list_nodes nodes, values out, scan_operator op, const list_scan_options& options) {
+  require_operator(nodes.type, out.type, op, options.exclusive_from);
+  if (bytes(nodes.type) != 4 || bytes(nodes.successor_type) != 4) {
+    refuse("{}: packed nodes have values and successors of 4 bytes, not {} and {}", scan_call, bytes(nodes.type),
+           bytes(nodes.successor_type));
+  }
+  require_list_shapes(scan_call, successors_of(nodes), options.lists, out.count, "out");
+}
+
+void require_scan_shapes(index_span successor, const_values in, values out, scan_operator op,
+                         const list_scan_options& options) {
+  require_operator(in.type, out.type, op, options.exclusive_from);
+  require_list_shapes(scan_call, successor, options.lists, out.count, "out");
+  if (in.count != successor.count) {
+    refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
+  }
+}
+
+}  // namespace
+}  // namespace primitives
+
+using namespace primitives;
+
+void list_rank(const context& ctx, index_span successor, index_output rank, const list_rank_options& options) {
+  require_rank_shapes(successor, rank, options);
+  require_list_views(rank_call, ctx, successor, rank.data, rank.count * bytes(rank.type), "rank");
+  require_aligned(rank_call, rank.data, bytes(rank.type), "rank");
+  if (successor.count == 0) return;
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.out = rank.data;
+  plan::execute(rank_call, list_variants(), describe_rank(ctx, successor, rank, options), ctx, options.variant,
+                buffers);
+}
+
+void list_scan(const context& ctx, index_span successor, const_values in, values out, scan_operator op,
+               const list_scan_options& options) {
+  require_scan_shapes(successor, in, out, op, options);
+  const std::uint64_t value_bytes = bytes(in.type);
+  require_list_views(scan_call, ctx, successor, out.data, out.count * value_bytes, "out");
+  require_memory(scan_call, ctx, in.data, in.count * value_bytes, "in");
+  require_aligned(scan_call, in.data, value_bytes, "in");
+  require_aligned(scan_call, out.data, value_bytes, "out");
+  require_no_overlap(scan_call, out.data, out.count * value_bytes, "out", in.data, in.count * value_bytes, "in");
+  if (successor.count == 0) return;
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.in = in.data;
+  buffers.out = out.data;
+  run_scan(ctx, describe_scan(ctx, successor, value_bytes, false, options), buffers, in.type, op, options);
+}
+
+void list_scan(const context& ctx, const_list_nodes nodes, values out, scan_operator op,
+               const list_scan_options& options) {
+  require_packed_shapes(nodes, out, op, options);
+  const std::uint64_t out_bytes = out.count * bytes(out.type);
+  require_memory(scan_call, ctx, nodes.data, nodes.count * packed_bytes, "nodes");
+  require_aligned(scan_call, nodes.data, packed_bytes, "nodes");
+  require_memory(scan_call, ctx, out.data, out_bytes, "out");
+  require_aligned(scan_call, out.data, bytes(out.type), "out");
+  require_no_overlap(scan_call, out.data, out_bytes, "out", nodes.data, nodes.count * packed_bytes, "nodes");
+  if (nodes.count == 0) return;
+  const index_span successor = successors_of(nodes);
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.nodes = nodes.data;
+  buffers.out = out.data;
+  run_scan(ctx, describe_scan(ctx, successor, bytes(nodes.type), true, options), buffers, nodes.type, op, options);
+}
+
+explanation explain_list_rank(const context& ctx, index_span successor, index_output rank,
+                              const list_rank_options& options) {
+  require_rank_shapes(successor, rank, options);
+  return plan::explain(rank_call, list_variants(), describe_rank(ctx, successor, rank, options), ctx, options.variant);
+}
+
+explanation explain_list_scan(const context& ctx, index_span successor, const_values in, values out, scan_operator op,
+                              const list_scan_options& options) {
+  require_scan_shapes(successor, in, out, op, options);
+  return plan::explain(scan_call, list_variants(), describe_scan(ctx, successor, bytes(in.type), false, options), ctx,
+                       options.variant);
+}
+
+explanation explain_list_scan(const context& ctx, const_list_nodes nodes, values out, scan_operator op,
+                              const list_scan_options& options) {
+  require_packed_shapes(nodes, out, op, options);
+  return plan::explain(scan_call, list_variants(),
+                       describe_scan(ctx, successors_of(nodes), bytes(nodes.type), true, options), ctx,
+                       options.variant);
+}
+
+namespace detail {
+
+void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
+                  const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
+  if (ctx.backend() != backend_kind::cpu) {
+    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
+  }
+  require_list_shapes(scan_call, successor, lists, out.count, "out");
+  if (in.count != successor.count) refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
+  const std::uint64_t all_bytes = out.count * op.value_bytes;
+  require_list_views(scan_call, ctx, successor, out.data, all_bytes, "out");
+  require_memory(scan_call, ctx, in.data, all_bytes, "in");
+  require_no_overlap(scan_call, out.data, all_bytes, "out", in.data, all_bytes, "in");
+  if (successor.count == 0) return;
+  list_scan_options options;
+  options.lists = lists;
+  options.pattern = pattern;
+  list_problem problem = describe_scan(ctx, successor, op.value_bytes, false, options);
+  problem.is_exclusive = initial != nullptr;
+  problem.has_own_operator = true;
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.in = in.data;
+  buffers.out = out.data;
+  buffers.initial = initial;
+  buffers.on_host = &op;
+  plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
+}
+
+}  // namespace detail
+}  // namespace sheaf

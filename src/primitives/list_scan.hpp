@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <sheaf/list_scan.hpp>
+
+#include "core/index_report.hpp"
+#include "plan/variant.hpp"
+
+namespace sheaf {
+
+namespace cuda {
+struct device_scan_operator;  // of include/sheaf/cuda: kernels for a functor of the caller's
+}
+
+namespace primitives {
+
+/// list_rank and list_scan share their variants: a rank is a scan that counts.
+struct list_problem {
+  backend_kind backend = backend_kind::cpu;
+  std::uint64_t count = 0;  ///< nodes
+  index_type successor = index_type::u32;
+  std::uint64_t value_bytes = 0;  ///< of one value; 0: the ranks are asked for
+  std::uint64_t out_bytes = 4;    ///< of one result
+  bool is_packed = false;         ///< the values lie beside the successors, in nodes of 8 bytes
+  bool is_exclusive = false;
+  bool has_own_operator = false;  ///< the caller's functions put values together
+  list_count lists = list_count::one;
+  access_pattern pattern;
+
+  bool ranks() const noexcept { return value_bytes == 0; }
+  friend bool operator==(const list_problem&, const list_problem&) = default;
+};
+
+/// What may be wrong with a list, the worst first.
+enum class list_fault : std::uint8_t {
+  out_of_range,      ///< node `position` has the successor `value`
+  two_predecessors,  ///< nodes `value` and `limit`, the lowest two, lead to node `position`, the lowest such
+  two_heads,   ///< nodes `position` and `value`, the lowest two, are no node's successor, and one list is expected
+  on_a_cycle,  ///< node `position`, the lowest such
+};
+
+/// How a fault of list_rank is reported; another array for list_scan.
+extern const core::index_words list_rank_words[4];
+extern const core::index_words list_scan_words[4];
+
+inline const core::index_words& words_of(const list_problem& p, list_fault fault) noexcept {
+  return (p.ranks() ? list_rank_words : list_scan_words)[static_cast<int>(fault)];
+}
+
+/// Views of a checked call.
+struct list_buffers {
+  index_span successor;                                 ///< of packed nodes: null data
+  const void* nodes = nullptr;                          ///< packed nodes, or null
+  const void* in = nullptr;                             ///< values in an array of their own, or null
+  void* out = nullptr;                                  ///< ranks or results
+  const void* initial = nullptr;                        ///< in host memory: what an exclusive scan begins with
+  value_type type = value_type::f32;                    ///< of a built-in operator
+  scan_operator op = scan_operator::add;                ///< unless one of the following is given
+  const detail::host_scan_operator* on_host = nullptr;  ///< always on the CPU, built-in operators too
+  const cuda::device_scan_operator* on_device = nullptr;
+};
+
+using list_variant = plan::variant<list_problem, list_buffers>;
+
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+std::span<const list_variant> list_variants();
+
+}  // namespace primitives
+}  // namespace sheaf
