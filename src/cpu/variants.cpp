@@ -1,3 +1,4 @@
+#include "cpu/list/variants.hpp"
 #include "cpu/movement/variants.hpp"
 #include "cpu/reduce/variants.hpp"
 #include "cpu/sort/variants.hpp"
@@ -17,6 +18,7 @@ constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cpu::scatter_r
 constexpr const split_variant* split_list[] = {&cpu::split_buffered};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cpu::row_of_entry};
 constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cpu::sort_counting};
+constexpr const list_variant* list_list[] = {&cpu::list_sublist};
 
 }  // namespace
 
@@ -28,7 +30,7 @@ constinit const backend_variants variants{
     .split = split_list,
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
-    .list = {},
+    .list = list_list,
 };
 
 }  // namespace sheaf::cpu

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "plan/variant.hpp"
+#include "primitives/list_scan.hpp"
+
+// What cpu.sublist decides, and where its arrays lie in the scratch.
+namespace sheaf::cpu {
+
+/// Constants of the variant, with the figures that decided in this folder's README.
+struct sublist_tuning {
+  std::uint64_t in_flight = 128;          ///< walks that a thread interleaves
+  std::uint64_t nodes_per_thread = 8192;  ///< below, a second thread costs more than it saves
+  std::uint64_t least_sublist = 32;       ///< nodes of a sublist on average, so that its start costs little
+  std::uint64_t longest_sublist = 64;     ///< times the average: a longer walk ends the attempt
+  int attempts = 3;                       ///< with other splitters each; the last one ends all walks, however long
+  std::uint64_t widest_beside_link = 24;  ///< bytes of a value that lies beside its link, and not in the output
+  double digits_per_node = 0.5;           ///< instructions of a step of a walk, in digits
+};
+constexpr sublist_tuning sublist_defaults;
+
+constexpr std::uint64_t no_node = ~std::uint64_t{0};
+constexpr std::uint64_t no_sublist = ~std::uint64_t{0};
+
+/// One sublist: the nodes from a splitter up to the next one, or to the end of its list.
+struct sublist {
+  std::uint64_t splitter = no_node;   ///< its first node; no_node for a sublist that was cut off another
+  std::uint64_t successor = no_node;  ///< of the splitter
+  std::uint64_t next = no_sublist;    ///< the sublist that follows in the list
+  std::uint64_t nodes = 0;            ///< its length
+  std::uint32_t is_reached = 0;       ///< a walk has ended at the splitter
+  std::uint32_t follows_head = 0;     ///< the walk that did had begun at a head
+  std::uint32_t has_base = 0;         ///< there is something before its first node
+  std::uint32_t is_rooted = 0;        ///< it follows from a head, along whole sublists
+};
+
+/// What plan() decides. A visited node's link holds the number of its sublist, and for ranks the nodes before it there,
+/// in the low rank_bits.
+struct sublist_decision {
+  std::uint64_t splitters;   ///< of which sublists 0, 1, ... begin
+  std::uint64_t sublists;    ///< most of them; number `splitters` stands for all that begin at heads which are none
+  std::uint64_t parts;       ///< threads that are worth it
+  std::uint32_t link_bytes;  ///< 4 or 8
+  std::uint32_t rank_bits;
+  std::uint64_t node_bytes;     ///< from one node's link to the next one's
+  std::uint64_t running_bytes;  ///< of a walk's value
+  bool values_in_output;        ///< values too wide to lie beside links
+  bool is_typed;                ///< by code of its own for a type and an operator, and not through function pointers
+  std::uint64_t link_at;        ///< of the link in a node
+  // Offsets in the scratch.
+  std::uint64_t nodes_at;
+  std::uint64_t led_at;    ///< a bit for each node
+  std::uint64_t twice_at;  ///< another one
+  std::uint64_t sublists_at;
+  std::uint64_t bases_at;     ///< for each sublist what comes before it: ranks of link_bytes, or values
+  std::uint64_t has_base_at;  ///< for each sublist a byte, whether anything comes before it
+  std::uint64_t totals_at;    ///< for each sublist its values put together
+  std::uint64_t running_at;   ///< for each part and walk its running value
+
+  std::uint64_t most_ranks() const noexcept { return std::uint64_t{1} << rank_bits; }
+};
+
+/// Lays out the scratch; returns its bytes.
+std::uint64_t decide_sublists(const primitives::list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
+                              sublist_decision& decided);
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/cpu_state.hpp"
+#include "cpu/list/bases.hpp"
+#include "cpu/list/copy.hpp"
+#include "cpu/list/faults.hpp"
+#include "cpu/list/layout.hpp"
+#include "cpu/list/nodes.hpp"
+#include "cpu/list/splitters.hpp"
+#include "cpu/list/starts.hpp"
+#include "cpu/list/variants.hpp"
+#include "cpu/list/walk.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::list_buffers;
+using primitives::list_problem;
+
+// Sublists between splitters at random (Wei and JaJa 2010): the copy of the nodes is streamed, then each of them is
+// read and written once, at a random place, with in_flight places at once for each thread; then all are streamed to the
+// output, with what comes before their sublists.
+plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  constexpr sublist_tuning tuning = sublist_defaults;
+  plan::planned plan;
+  sublist_decision decided;
+  plan.scratch_bytes = decide_sublists(p, m.parallelism, tuning, decided);
+  plan.decided.set(decided);
+  const std::uint64_t copied = p.count * decided.node_bytes;
+  const std::uint64_t read = p.count * (p.is_packed ? 8 : bytes(p.successor) + p.value_bytes);
+  const std::uint64_t written = p.count * p.out_bytes;
+  const auto parts = static_cast<double>(decided.parts);
+  const double visits = static_cast<double>(p.count);
+  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
+  const bool in_order = p.pattern.shape == access_pattern::kind::sequential;
+  const std::uint64_t line = std::max<std::uint64_t>(decided.node_bytes, 8);
+  plan.add_overlapped(
+      2, {{"random read", in_order ? m.streamed(2 * copied, copied) : m.random_reads(p.count, line, copied)},
+          {"steps", visits * tuning.digits_per_node * digit_seconds(m) / parts}});
+  plan.add("sublists", static_cast<double>(decided.sublists) * m.access_seconds / parts);
+  if (p.lists == list_count::many) {
+    plan.add("heads", m.streamed(copied, copied) + m.random_writes(p.count, 8, p.count / 8));
+  }
+  return plan;
+}
+
+/// One call on nodes of one kind.
+template <class Nodes>
+class sublist_call {
+ public:
+  using word = typename Nodes::word;
+
+  sublist_call(const list_problem& p, const list_buffers& b, const sublist_decision& decided, const Nodes& nodes,
+               std::byte* scratch)
+      : p_(p),
+        b_(b),
+        decided_(decided),
+        nodes_(nodes),
+        memory_(scratch + decided.nodes_at),
+        led_(scratch + decided.led_at, p.count),
+        twice_(scratch + decided.twice_at, p.count),
+        table_{decided,
+               p.count,
+               reinterpret_cast<sublist*>(scratch + decided.sublists_at),
+               scratch + decided.bases_at,
+               scratch + decided.totals_at,
+               p.value_bytes},
+        has_base_(reinterpret_cast<unsigned char*>(scratch + decided.has_base_at)) {}
+
+  /// Writes the output, or says what is wrong with the list.
+  core::index_report run() {
+    for (int attempt = 0; attempt < sublist_defaults.attempts; ++attempt) {
+      const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
+      if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
+      if (p_.lists == list_count::one) {
+        head_ = seen.head(p_.count);
+        if (seen.ends != 1 || head_ >= p_.count) return find_fault();
+      }
+      walked found;
+      if (!walk_all(attempt, found)) continue;
+      if (found.is_no_list) return find_fault();
+      are_lists_followed_ = true;
+      const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
+      // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
+      if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
+      break;
+    }
+    write_output();
+    return {};
+  }
+
+ private:
+  /// Walks over all nodes that splitters and heads lead to; false if that takes too long with this attempt's splitters.
+  bool walk_all(int attempt, walked& found) {
+    place_splitters(static_cast<std::uint64_t>(attempt));
+    const bool is_last = attempt + 1 == sublist_defaults.attempts;
+    const std::uint64_t average = p_.count / (decided_.splitters + 1) + 1;
+    const std::uint64_t most_nodes = is_last ? no_node : sublist_defaults.longest_sublist * average;
+    walk_supply supply;
+    supply.splitters = decided_.splitters;
+    if (p_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
+    walk_from(supply, most_nodes, found);
+    if (p_.lists == list_count::many && !found.is_no_list && !found.took_too_long && found.nodes < p_.count) {
+      find_heads();
+      walk_supply heads;
+      heads.led = &led_;
+      walk_from(heads, most_nodes, found);
+    }
+    return !found.took_too_long || found.is_no_list;
+  }
+
+  bool is_visited(std::uint64_t node) const { return (load_link(nodes_.link(node)) & visited_bit<word>) != 0; }
+
+  void place_splitters(std::uint64_t seed) {
+    for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
+      sublist& at = table_.entries[s] = {};
+      at.splitter = splitter_of(s, p_.count, decided_.splitters, seed);
+      word& link = nodes_.link(at.splitter);
+      at.successor = link;
+      link = visited_bit<word> | static_cast<word>(s << decided_.rank_bits);
+    }
+    table_.entries[table_.of_heads()] = {};
+    // Ranks have a base where nothing comes before, so that none has to be asked for it.
+    if (p_.ranks()) std::memset(table_.bases, 0, (decided_.splitters + 1) * sizeof(word));
+  }
+
+  void walk_from(walk_supply& supply, std::uint64_t most_nodes, walked& found) {
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      walk_starts starts(table_, supply);
+      walker<Nodes>(nodes_, table_, found, part, most_nodes, starts).run();
+    });
+  }
+
+  /// Marks visited nodes and those that unvisited nodes lead to, so that heads are left over. What comes before a
+  /// list's first splitter is unvisited, and on cycles what no splitter leads to.
+  void find_heads() {
+    led_.clear(decided_.parts);
+    const std::uint64_t words = led_.word_count();
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      const std::uint64_t end = part_begin(words, decided_.parts, part + 1);
+      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) mark_led(w);
+    });
+  }
+
+  void mark_led(std::uint64_t w) {
+    const std::uint64_t begin = w * 64;
+    const std::uint64_t nodes = std::min<std::uint64_t>(64, p_.count - begin);
+    std::uint64_t visited = 0;
+    for (std::uint64_t i = 0; i < nodes; ++i) {
+      const word link = nodes_.link(begin + i);
+      visited |= static_cast<std::uint64_t>(link / visited_bit<word>) << i;
+    }
+    led_.set_word(w, visited);
+    const std::uint64_t all = nodes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << nodes) - 1;
+    for (std::uint64_t left = all & ~visited; left != 0; left &= left - 1) {
+      const word link = nodes_.link(begin + static_cast<std::uint64_t>(std::countr_zero(left)));
+      if (link != p_.count) led_.set(link);
+    }
+  }
+
+  /// The nodes are no lists.
+  core::index_report find_fault() {
+    const core::index_report joined = find_joined_lists(p_, b_, led_, twice_, decided_.parts);
+    if (joined.found()) return joined;
+    // Each node has one predecessor or none, so walks have met nowhere, and nodes that no list has are on cycles. All
+    // are where no walk was begun, for want of an end.
+    std::uint64_t node = 0;
+    while (are_lists_followed_ && node < p_.count && is_on_list(node)) ++node;
+    return on_a_cycle(p_, node);
+  }
+
+  bool is_on_list(std::uint64_t node) const {
+    const word link = nodes_.link(node);
+    if ((link & visited_bit<word>) == 0) return false;
+    const std::uint64_t s = sublist_of(link);
+    return s == table_.of_heads() || table_.entries[s].is_rooted != 0;
+  }
+
+  std::uint64_t sublist_of(word link) const { return (link & ~visited_bit<word>) >> decided_.rank_bits; }
+
+  void write_output() {
+    // Side by side, these flags stay in the first cache, which the table of all sublists does not.
+    for (std::uint64_t s = 0; s <= decided_.splitters; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      const std::uint64_t begin = part_begin(p_.count, decided_.parts, part);
+      const std::uint64_t end = part_begin(p_.count, decided_.parts, part + 1);
+      if (!p_.ranks()) return write_values(begin, end);
+      if (p_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(b_.out), begin, end);
+      write_ranks(static_cast<std::uint64_t*>(b_.out), begin, end);
+    });
+    if (!p_.is_exclusive) return;
+    // The first node of a sublist has before it what the sublist has.
+    for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
+      std::memcpy(static_cast<std::byte*>(b_.out) + table_.entries[s].splitter * p_.value_bytes, table_.base(s),
+                  p_.value_bytes);
+    }
+  }
+
+  template <class Out>
+  void write_ranks(Out* out, std::uint64_t begin, std::uint64_t end) const {
+    const word* const bases = &table_.template rank_base<word>(0);
+    const word rank_mask = static_cast<word>(decided_.most_ranks() - 1);
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const word link = nodes_.link(i);
+      out[i] = static_cast<Out>(bases[sublist_of(link)] + (link & rank_mask));
+    }
+  }
+
+  void write_values(std::uint64_t begin, std::uint64_t end) const {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t s = sublist_of(nodes_.link(i));
+      nodes_.write(b_.out, i, has_base_[s] != 0 ? table_.base(s) : nullptr);
+    }
+  }
+
+  const list_problem& p_;
+  const list_buffers& b_;
+  const sublist_decision& decided_;
+  const Nodes& nodes_;
+  std::byte* memory_;
+  node_bits led_;
+  node_bits twice_;
+  sublist_table table_;
+  unsigned char* has_base_;
+  std::uint64_t head_ = no_node;
+  bool are_lists_followed_ = false;
+};
+
+template <class Word>
+opaque_nodes<Word> make_opaque_nodes(const list_problem& p, const list_buffers& b, const sublist_decision& decided,
+                                     std::byte* scratch) {
+  std::byte* const memory = scratch + decided.nodes_at;
+  opaque_nodes<Word> nodes;
+  nodes.op = b.on_host;
+  nodes.links = memory + decided.link_at;
+  nodes.link_stride = decided.node_bytes;
+  nodes.values = decided.values_in_output ? static_cast<std::byte*>(b.out) : memory;
+  nodes.value_stride = decided.values_in_output ? p.value_bytes : decided.node_bytes;
+  nodes.values_in_output = decided.values_in_output;
+  nodes.is_exclusive = p.is_exclusive;
+  nodes.initial = b.initial;
+  nodes.running_values = scratch + decided.running_at;
+  nodes.walks_per_part = sublist_defaults.in_flight;
+  nodes.running_bytes = decided.running_bytes;
+  return nodes;
+}
+
+void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
+                 std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const auto decided = plan.decided.get<sublist_decision>();
+  const std::uint64_t call = state.begin_call();
+  std::byte* const memory = scratch + decided.nodes_at;
+  ask_for_huge_pages(memory, (p.count + 1) * decided.node_bytes);
+  core::index_report fault;
+  const auto run = [&](const auto& nodes) { fault = sublist_call(p, b, decided, nodes, scratch).run(); };
+  if (p.ranks()) {
+    if (decided.link_bytes == 4) {
+      run(rank_nodes<std::uint32_t>(reinterpret_cast<std::uint32_t*>(memory)));
+    } else {
+      run(rank_nodes<std::uint64_t>(reinterpret_cast<std::uint64_t*>(memory)));
+    }
+  } else if (decided.is_typed) {
+    primitives::with_scan_function(b.type, b.op, [&](auto value, auto op) {
+      run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
+    });
+  } else if (decided.link_bytes == 4) {
+    run(make_opaque_nodes<std::uint32_t>(p, b, decided, scratch));
+  } else {
+    run(make_opaque_nodes<std::uint64_t>(p, b, decided, scratch));
+  }
+  if (!fault.found()) return;
+  fault.call = call;
+  state.keep_first(fault);
+}
+
+}  // namespace
+
+constinit const primitives::list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist, run_sublist};
+
+}  // namespace sheaf::cpu
