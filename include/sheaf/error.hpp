@@ -18,6 +18,7 @@ enum class error_code {
   io_failure,           ///< an output cannot be written: full disk, no permission
   backend_unavailable,  ///< not built in, no such device, or left with the parent by fork()
   device_failure,       ///< the device reported a failure of its own
+  measurement_failed,   ///< what calibrate() measured makes no sense, time after time; the message says what may help
   internal,             ///< a promise of the library broke
 };
 

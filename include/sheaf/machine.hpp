@@ -33,12 +33,19 @@ struct calibrate_options {
   /// Called before each curve and point with the name of what is measured next and the share of the points that is
   /// done.
   std::function<void(std::string_view what, double done_share)> progress = {};
+  /// Called at the end for each point of a curve that the profile leaves out, with its name, its value and why.
+  std::function<void(std::string_view left_out)> warn = {};
 };
 
 /// Measures the device of a context. The call takes memory from the context's resource: up to half of the device's
-/// memory, at most 2 GB on the CPU and 32 GB on a GPU. Nothing else should run on the device during the call. The
-/// profile is neither used nor stored; context::use and store_machine do that.
-/// @throws error(device_failure) naming the point and its value where a measurement makes no sense.
+/// memory, at most 2 GB on the CPU and 32 GB on a GPU. The profile is neither used nor stored; context::use and
+/// store_machine do that.
+///
+/// Nothing else should run on the device during the call. A figure is the lower quartile of several runs. One that
+/// makes no sense beside its neighbours is measured again, for up to a quarter of the time more; a point of a curve
+/// that still makes none is left out, and predictions take its neighbours.
+/// @throws error(measurement_failed) naming the figure, its value and what may help, where a figure that is no point of
+/// a curve makes no sense, or more than half of the points of a curve.
 SHEAF_API machine calibrate(const context& ctx, const calibrate_options& options = {});
 
 /// The file in which a new context looks for a profile of its device: $XDG_CACHE_HOME/sheaf/<backend>-<device>.json, or

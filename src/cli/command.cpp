@@ -80,21 +80,6 @@ void print_json(nlohmann::json document) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-exit_code exit_code_of(error_code code) {
-  switch (code) {
-    case error_code::bad_argument:
-    case error_code::no_variant: return exit_usage;
-    case error_code::bad_input:
-    case error_code::bad_index: return exit_bad_input;
-    case error_code::out_of_memory:
-    case error_code::io_failure: return exit_out_of_space;
-    case error_code::backend_unavailable: return exit_no_backend;
-    case error_code::device_failure:
-    case error_code::internal: return exit_internal;
-  }
-  return exit_internal;
-}
-
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
                            const std::string& description) {
   return app

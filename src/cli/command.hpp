@@ -13,6 +13,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
+#include "cli/exit_code.hpp"
 #include "primitives/entries/words.hpp"
 
 // What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
@@ -20,16 +21,6 @@
 namespace sheaf::cli {
 
 constexpr int json_schema_version = 1;
-
-enum exit_code : int {
-  exit_done = 0,
-  exit_internal = 1,
-  exit_usage = 2,
-  exit_bad_input = 3,
-  exit_verification_failed = 4,
-  exit_out_of_space = 5,
-  exit_no_backend = 6,
-};
 
 /// Thrown when --verify finds a wrong answer.
 class verification_failed : public std::runtime_error {
@@ -78,7 +69,6 @@ bool wants_json(int argc, const char* const* argv);
 
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
-exit_code exit_code_of(error_code code);
 
 /// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,

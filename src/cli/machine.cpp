@@ -20,7 +20,9 @@ constexpr const char* footer =
     "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device, and "
     "stores "
     "them\nunder $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them. SHEAF_PROFILE=FILE takes "
-    "another\nprofile.\n\n"
+    "another\nprofile. A figure that makes no sense, as on a busy machine, is measured again. A point of a curve that "
+    "still makes none\nis left out, with a warning; where that is not enough, exit code 7 says so and what was stored "
+    "before stays.\n\n"
     "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
     "  sheaf machine --calibrate --backend cpu --save mine.json\n"
     "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16 --backend cpu";
@@ -31,10 +33,11 @@ struct machine_command : common_options {
   calibrate_options budget;
 };
 
-/// A machine profile, and why a stored one is not used, if it is not.
+/// A machine profile, why a stored one is not used, if it is not, and what one just measured leaves out.
 struct shown_machine {
   machine profile;
   std::string ignored;
+  std::vector<std::string> warnings;
 };
 
 std::string origin_text(const machine& m) {
@@ -95,7 +98,11 @@ shown_machine measured(const machine_command& o, const context& ctx) {
   options.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
   };
-  shown_machine found{calibrate(ctx, options), {}};
+  shown_machine found;
+  options.warn = [&](std::string_view left_out) {
+    found.warnings.push_back(fmt::format("left out of the profile: {}", left_out));
+  };
+  found.profile = calibrate(ctx, options);
   jobs::correction_settings settings{.seconds = o.budget.seconds};
   settings.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
@@ -108,7 +115,7 @@ shown_machine measured(const machine_command& o, const context& ctx) {
 shown_machine in_use(const context& ctx) {
   const machine& m = ctx.profile();
   const bool may_be_ignored = m.source == "shipped";
-  return {m, may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string()};
+  return {m, may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string(), {}};
 }
 
 nlohmann::json machine_json(const shown_machine& shown, bool used) {
@@ -117,6 +124,7 @@ nlohmann::json machine_json(const shown_machine& shown, bool used) {
   document["source"] = shown.profile.source;
   document["used"] = used;
   if (!shown.ignored.empty()) document["ignored"] = shown.ignored;
+  if (!shown.warnings.empty()) document["warnings"] = shown.warnings;
   return document;
 }
 
@@ -133,6 +141,13 @@ void print_all(const machine_command& o, const std::vector<shown_machine>& found
   fmt::print("{}", saved);
 }
 
+void print_warnings(const machine_command& o, const shown_machine& m) {
+  if (o.quiet) return;
+  for (const std::string& warning : m.warnings) {
+    fmt::print(stderr, "sheaf machine: warning: {}: {}\n", name(m.profile.backend), warning);
+  }
+}
+
 void run(const machine_command& o) {
   const std::vector<context> machines = contexts(o);
   if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
@@ -144,6 +159,7 @@ void run(const machine_command& o) {
   std::string saved;
   for (const context& ctx : machines) {
     found.push_back(o.calibrate ? measured(o, ctx) : in_use(ctx));
+    print_warnings(o, found.back());
     const machine& m = found.back().profile;
     if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
   }

@@ -157,7 +157,9 @@ int run(CLI::App& app, int argc, char** argv) {
 
 constexpr const char* footer =
     "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 verification failed, 5 out of memory or disk,\n"
-    "6 backend not available here. With --json a failure is a document too, with its code and message as \"error\".\n\n"
+    "6 backend not available here, 7 machine too busy to be measured. With --json a failure is a document too, with "
+    "its\n"
+    "code and message as \"error\".\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
     "sheaf SUBCOMMAND --help ends with an example, too.";

@@ -12,6 +12,7 @@ std::string_view name(error_code code) noexcept {
     case error_code::io_failure: return "io_failure";
     case error_code::backend_unavailable: return "backend_unavailable";
     case error_code::device_failure: return "device_failure";
+    case error_code::measurement_failed: return "measurement_failed";
     case error_code::internal: return "internal";
   }
   return "unknown";

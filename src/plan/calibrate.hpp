@@ -15,8 +15,4 @@ using clock_function = std::function<double()>;
 /// clock; tests bring their own.
 machine measure(probe& device, const calibrate_options& options, const clock_function& now);
 
-/// Throws error(device_failure), naming the point and its value, unless a machine can reach every figure and every
-/// figure fits those at the neighbouring footprints.
-void require_plausible(const machine& m);
-
 }  // namespace sheaf::plan

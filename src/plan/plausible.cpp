@@ -1,90 +1,264 @@
+#include "plan/plausible.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <string>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "core/backends.hpp"
-#include "plan/calibrate.hpp"
 
 namespace sheaf::plan {
 namespace {
 
+// Files of profiles hold no smaller rates and times.
+constexpr double least_per_second = 1;
 constexpr double most_per_second = 1e15;
+constexpr double least_seconds = 1e-12;
 constexpr double most_seconds = 1;
-constexpr double most_step = 20;  // ratio of the figures at one footprint and at twice that footprint
+constexpr double most_step = 20;  // ratio of neighbours on a curve
 // Random accesses may hit nearer caches than a copy does. They may then move more bytes per second than a copy, by
 // these factors. The one for the first cache is larger, because a GPU has a hundred or so of these.
 constexpr double most_times_streamed = 3;
 constexpr double most_times_streamed_in_first_cache = 10;
 constexpr std::uint64_t first_cache_multiple = 8;  // footprints of up to so many first caches count as in it
 
-[[noreturn]] void refuse(const std::string& point, double value, std::string_view reason) {
-  throw error(error_code::device_failure,
-              fmt::format("calibrate: {}: measured {:.4g}, {}; is something else running?", point, value, reason));
-}
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-void require_rate(const std::string& point, double value) {
-  if (!(std::isfinite(value) && value > 0 && value < most_per_second)) {
-    refuse(point, value, "which is no rate a second");
+struct curve_point {
+  std::uint64_t footprint_bytes;
+  double value;    // as the profile holds it, a rate or a time
+  double seconds;  // of one access or byte
+  std::optional<doubt> reason = {};
+  std::string why = {};
+};
+
+/// Figures of growing footprints.
+struct curve {
+  figure_kind kind;
+  std::size_t first;  // position in the profile's list
+  std::uint64_t record_bytes;
+  std::string title;
+  std::vector<curve_point> points;
+
+  doubtful_figure figure(std::size_t i, doubt reason, std::string_view why) const {
+    const curve_point& p = points[i];
+    return {
+        kind,         first + i, p.footprint_bytes,
+        record_bytes, reason,    fmt::format("{} in {}: measured {:.4g}, {}", title, p.footprint_bytes, p.value, why)};
   }
-}
+};
 
-void require_seconds(const std::string& point, double value) {
-  if (!(std::isfinite(value) && value > 0 && value < most_seconds)) refuse(point, value, "which is no time in seconds");
-}
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= least_seconds && seconds < most_seconds; }
 
-void require_sequential(const std::string& point, double value, double neighbour) {
-  if (value > neighbour * most_step || neighbour > value * most_step) {
-    refuse(point, value, fmt::format("more than {} times apart from {:.4g} at half of it", most_step, neighbour));
+constexpr std::string_view no_time = "which is no time in seconds";
+
+curve_point point_of_rate(std::uint64_t footprint_bytes, double rate) {
+  curve_point p{footprint_bytes, rate, 1 / rate};
+  if (!(std::isfinite(rate) && rate >= least_per_second && rate < most_per_second)) {
+    p.reason = doubt::impossible;
+    p.why = "which is no rate a second";
   }
+  return p;
 }
 
-void require_curves(const char* what, const std::vector<access_rate>& rates, const machine& m, double streamed) {
-  const access_rate* before = nullptr;
-  for (const access_rate& rate : rates) {
-    const std::string point = fmt::format("{} of {} bytes in {}", what, rate.record_bytes, rate.footprint_bytes);
-    require_rate(point, rate.records_per_second);
-    if (before != nullptr && before->record_bytes == rate.record_bytes) {
-      require_sequential(point, rate.records_per_second, before->records_per_second);
+curve_point point_of_time(std::uint64_t footprint_bytes, double seconds) {
+  curve_point p{footprint_bytes, seconds, seconds};
+  if (!is_time(seconds)) {
+    p.reason = doubt::impossible;
+    p.why = no_time;
+  }
+  return p;
+}
+
+bool are_far_apart(const curve_point& a, const curve_point& b) {
+  return a.seconds > b.seconds * most_step || b.seconds > a.seconds * most_step;
+}
+
+std::string far_from(const curve_point& neighbour) {
+  return fmt::format("more than {} times apart from {:.4g} in {}", most_step, neighbour.value,
+                     neighbour.footprint_bytes);
+}
+
+// No bound where no copy has a rate.
+void bound_by_copies(curve_point& p, std::uint64_t record_bytes, const machine& m, double streamed) {
+  if (p.reason || streamed == 0) return;
+  const bool in_first_cache = p.footprint_bytes <= first_cache_multiple * m.cache_levels.front();
+  const double most = streamed * (in_first_cache ? most_times_streamed_in_first_cache : most_times_streamed);
+  const double bytes = p.value * static_cast<double>(record_bytes);
+  if (bytes <= most) return;
+  p.reason = doubt::faster_than_copies;
+  p.why = fmt::format("or {:.4g} bytes a second, where a copy moves {:.4g} at most", bytes, streamed);
+}
+
+std::vector<curve> curves_of(const machine& m) {
+  curve copies{figure_kind::copies, 0, 0, "copies", {}};
+  double streamed = 0;
+  for (const stream_rate& rate : m.streams) {
+    copies.points.push_back(point_of_rate(rate.footprint_bytes, rate.bytes_per_second));
+    if (!copies.points.back().reason) streamed = std::max(streamed, rate.bytes_per_second);
+  }
+  curve reads{figure_kind::dependent_reads, 0, 0, "dependent reads", {}};
+  for (const latency_point& latency : m.latencies) {
+    reads.points.push_back(point_of_time(latency.footprint_bytes, latency.seconds));
+  }
+  std::vector<curve> curves{std::move(copies), std::move(reads)};
+  const auto add = [&](figure_kind kind, const char* what, const std::vector<access_rate>& rates) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const std::uint64_t bytes = rates[i].record_bytes;
+      if (i == 0 || rates[i - 1].record_bytes != bytes) {
+        curves.push_back({kind, i, bytes, fmt::format("{} of {} bytes", what, bytes), {}});
+      }
+      curve_point p = point_of_rate(rates[i].footprint_bytes, rates[i].records_per_second);
+      bound_by_copies(p, bytes, m, streamed);
+      curves.back().points.push_back(std::move(p));
     }
-    const bool in_first_cache = rate.footprint_bytes <= first_cache_multiple * m.cache_levels.front();
-    const double most = streamed * (in_first_cache ? most_times_streamed_in_first_cache : most_times_streamed);
-    const double bytes = rate.records_per_second * static_cast<double>(rate.record_bytes);
-    if (bytes > most) refuse(point, bytes, fmt::format("bytes a second, where a copy moves {:.4g} at most", streamed));
-    before = &rate;
+  };
+  add(figure_kind::random_reads, "random reads", m.random_read);
+  add(figure_kind::random_writes, "random writes", m.random_write);
+  add(figure_kind::atomic_adds, "atomic adds", m.atomic_add);
+  return curves;
+}
+
+std::vector<doubtful_figure> doubtful_scalars(const machine& m) {
+  std::vector<doubtful_figure> found;
+  const auto check = [&](figure_kind kind, const char* name, double seconds) {
+    if (is_time(seconds)) return;
+    found.push_back({.kind = kind, .words = fmt::format("{}: measured {:.4g}, {}", name, seconds, no_time)});
+  };
+  check(figure_kind::calls, "calls", m.launch_seconds);
+  check(figure_kind::steps, "steps", m.step_seconds);
+  check(figure_kind::barriers, "barriers", m.barrier_seconds);
+  if (core::backend_of(m.backend).processor == core::processor_kind::host_threads) {
+    check(figure_kind::digits, "digits", m.digit_seconds);
   }
+  return found;
+}
+
+void add_doubtful_points(const curve& c, std::vector<doubtful_figure>& found) {
+  std::size_t before = none;
+  bool before_is_found = false;
+  for (std::size_t i = 0; i < c.points.size(); ++i) {
+    const curve_point& p = c.points[i];
+    if (p.reason) {
+      found.push_back(c.figure(i, *p.reason, p.why));
+      continue;
+    }
+    const bool is_far = before != none && are_far_apart(c.points[before], p);
+    if (is_far && !before_is_found) {
+      found.push_back(c.figure(before, doubt::far_from_neighbour, far_from(p)));
+    }
+    if (is_far) found.push_back(c.figure(i, doubt::far_from_neighbour, far_from(c.points[before])));
+    before = i;
+    before_is_found = is_far;
+  }
+}
+
+// Positions of the most points of a curve of which no neighbours are far apart. Of as many points those of the least
+// time, because disturbances add time.
+std::vector<std::size_t> smooth_points(const std::vector<curve_point>& points) {
+  struct chain {
+    std::size_t length = 0;
+    double seconds = 0;
+    std::size_t before = none;
+    bool operator<(const chain& other) const {
+      return length != other.length ? length < other.length : seconds > other.seconds;
+    }
+  };
+  std::vector<chain> ending_at(points.size());
+  chain longest;
+  std::size_t last = none;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].reason) continue;
+    ending_at[i] = {1, points[i].seconds, none};
+    for (std::size_t j = 0; j < i; ++j) {
+      if (points[j].reason || are_far_apart(points[j], points[i])) continue;
+      ending_at[i] = std::max(ending_at[i], {ending_at[j].length + 1, ending_at[j].seconds + points[i].seconds, j});
+    }
+    if (last == none || longest < ending_at[i]) {
+      longest = ending_at[i];
+      last = i;
+    }
+  }
+  std::vector<std::size_t> smooth;
+  for (std::size_t i = last; i != none; i = ending_at[i].before) smooth.push_back(i);
+  std::reverse(smooth.begin(), smooth.end());
+  return smooth;
+}
+
+// The words of the points of a curve that are not kept: each is impossible or far from the kept one before or after it.
+std::vector<std::string> words_of_others(const curve& c, const std::vector<std::size_t>& kept) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < c.points.size(); ++i) {
+    const auto after = std::lower_bound(kept.begin(), kept.end(), i);
+    if (after != kept.end() && *after == i) continue;
+    const curve_point& p = c.points[i];
+    if (p.reason) {
+      words.push_back(c.figure(i, *p.reason, p.why).words);
+      continue;
+    }
+    const bool is_far_from_before = after != kept.begin() && are_far_apart(c.points[*(after - 1)], p);
+    const curve_point& neighbour = c.points[is_far_from_before ? *(after - 1) : *after];
+    words.push_back(c.figure(i, doubt::far_from_neighbour, far_from(neighbour)).words);
+  }
+  return words;
+}
+
+template <class Point>
+void keep(std::vector<Point>& list, const curve& c, const std::vector<std::size_t>& kept) {
+  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(c.first);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    *(begin + static_cast<std::ptrdiff_t>(i)) = *(begin + static_cast<std::ptrdiff_t>(kept[i]));
+  }
+  list.erase(begin + static_cast<std::ptrdiff_t>(kept.size()), begin + static_cast<std::ptrdiff_t>(c.points.size()));
+}
+
+void keep(machine& m, const curve& c, const std::vector<std::size_t>& kept) {
+  switch (c.kind) {
+    case figure_kind::copies: return keep(m.streams, c, kept);
+    case figure_kind::dependent_reads: return keep(m.latencies, c, kept);
+    case figure_kind::random_reads: return keep(m.random_read, c, kept);
+    case figure_kind::random_writes: return keep(m.random_write, c, kept);
+    case figure_kind::atomic_adds: return keep(m.atomic_add, c, kept);
+    default: return;
+  }
+}
+
+[[noreturn]] void fail(std::string_view what) {
+  throw error(error_code::measurement_failed,
+              fmt::format("calibrate: {}; close what else runs and repeat, with more seconds (--seconds) or fewer "
+                          "threads (--threads)",
+                          what));
 }
 
 }  // namespace
 
-void require_plausible(const machine& m) {
-  require_seconds("calls", m.launch_seconds);
-  require_seconds("steps", m.step_seconds);
-  require_seconds("barriers", m.barrier_seconds);
-  if (core::backend_of(m.backend).processor == core::processor_kind::host_threads)
-    require_seconds("digits", m.digit_seconds);
-  double streamed = 0;
-  double before = 0;
-  for (const stream_rate& rate : m.streams) {
-    const std::string point = fmt::format("copies in {}", rate.footprint_bytes);
-    require_rate(point, rate.bytes_per_second);
-    if (before > 0) require_sequential(point, rate.bytes_per_second, before);
-    before = rate.bytes_per_second;
-    streamed = std::max(streamed, rate.bytes_per_second);
+std::vector<doubtful_figure> doubtful_figures(const machine& m) {
+  std::vector<doubtful_figure> found = doubtful_scalars(m);
+  for (const curve& c : curves_of(m)) add_doubtful_points(c, found);
+  return found;
+}
+
+std::vector<std::string> leave_out_doubtful(machine& m) {
+  if (const auto scalars = doubtful_scalars(m); !scalars.empty()) fail(scalars.front().words);
+  std::vector<std::string> left_out;
+  // Curves are made anew after each, because what is left out of one moves the others and may lower the fastest copy.
+  for (std::size_t i = 0; i < curves_of(m).size(); ++i) {
+    const curve c = curves_of(m)[i];
+    const std::vector<std::size_t> kept = smooth_points(c.points);
+    const std::vector<std::string> words = words_of_others(c, kept);
+    if (words.size() > c.points.size() / 2) {
+      fail(fmt::format("{}: {} of {} points make no sense, the first being {}", c.title, words.size(), c.points.size(),
+                       words.front()));
+    }
+    keep(m, c, kept);
+    left_out.insert(left_out.end(), words.begin(), words.end());
   }
-  before = 0;
-  for (const latency_point& latency : m.latencies) {
-    const std::string point = fmt::format("dependent reads in {}", latency.footprint_bytes);
-    require_seconds(point, latency.seconds);
-    if (before > 0) require_sequential(point, latency.seconds, before);
-    before = latency.seconds;
-  }
-  require_curves("random reads", m.random_read, m, streamed);
-  require_curves("random writes", m.random_write, m, streamed);
-  require_curves("atomic adds", m.atomic_add, m, streamed);
+  return left_out;
 }
 
 }  // namespace sheaf::plan

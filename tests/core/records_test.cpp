@@ -108,6 +108,7 @@ TEST(Error, CodesHaveNames) {
   EXPECT_EQ(name(error_code::io_failure), "io_failure");
   EXPECT_EQ(name(error_code::backend_unavailable), "backend_unavailable");
   EXPECT_EQ(name(error_code::device_failure), "device_failure");
+  EXPECT_EQ(name(error_code::measurement_failed), "measurement_failed");
   EXPECT_EQ(name(error_code::internal), "internal");
 }
 

@@ -114,7 +114,9 @@ TEST_F(DemoProfile, ThatIsDamagedIsMeasuredAgain) {
 
 TEST_F(DemoProfile, StaysTheShippedOneWhereMeasuringFails) {
   jobs::demo_calibration failing = calibration();
-  failing.measure = [](const context&) -> machine { throw error(error_code::device_failure, "calibrate: steps: no"); };
+  failing.measure = [](const context&) -> machine {
+    throw error(error_code::measurement_failed, "calibrate: steps: no");
+  };
   EXPECT_EQ(use(failing), "the shipped profile of generic CPU, which this machine is not: calibrate: steps: no");
   EXPECT_FALSE(uses_measured());
   EXPECT_FALSE(folder.has("kept"));

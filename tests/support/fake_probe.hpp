@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -54,7 +57,8 @@ class fake_probe final : public plan::probe {
   plan::timing digits(std::uint64_t count) override { return did("digits", 3e-9, count); }
 
   machine measured(double seconds = 60) {
-    return plan::measure(*this, {.seconds = seconds}, [this] { return clock; });
+    const auto keep = [this](std::string_view what) { warnings.emplace_back(what); };
+    return plan::measure(*this, {.seconds = seconds, .warn = keep}, [this] { return clock; });
   }
 
   std::uint64_t memory = std::uint64_t{16} << 30;
@@ -62,11 +66,15 @@ class fake_probe final : public plan::probe {
   std::uint64_t reserved = 0;
   double clock = 0;
   std::uint64_t runs = 0;
+  std::map<std::string, int> visits;  ///< how often the device turned to a point and ran it, however many times
+  std::vector<std::string> warnings;
   std::function<double(const std::string& what, double honest)> disturb;
 
  private:
   plan::timing did(const std::string& what, double one, std::uint64_t count) {
     ++runs;
+    if (what != visited_) ++visits[what];
+    visited_ = what;
     const double honest = one * static_cast<double>(count);
     const double seconds = disturb ? disturb(what, honest) : honest;
     clock += std::isfinite(seconds) ? std::max(0.0, seconds) : honest;
@@ -74,6 +82,7 @@ class fake_probe final : public plan::probe {
   }
 
   backend_kind backend_;
+  std::string visited_;
 };
 
 }  // namespace sheaf::tests

@@ -18,7 +18,7 @@ namespace sheaf::jobs {
 namespace {
 
 constexpr double seconds_to_measure = 10;
-// The best copies right after are compared with medians, which are a little slower where nothing else runs.
+// The best copies right after are compared with lower quartiles, which are a little slower where nothing else runs.
 constexpr double most_times_apart = 1.5;
 constexpr double most_rise = 1.5;
 constexpr std::size_t points_for_a_rise = 20;
@@ -46,7 +46,7 @@ std::optional<machine> kept_profile(const context& ctx, const std::string& path)
 }
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw error(error_code::device_failure, fmt::format("calibrate: {}; is something else running?", what));
+  throw error(error_code::measurement_failed, fmt::format("calibrate: {}; is something else running?", what));
 }
 
 // Random reads get no faster in larger footprints. Profiles of idle machines have at most 1 such point in 96; one of a
