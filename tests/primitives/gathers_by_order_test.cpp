@@ -26,7 +26,11 @@ constexpr std::array<std::uint64_t, 3> widths{8, 4, 12};
 constexpr std::array<std::uint64_t, 3> strides{8, 4, 20};
 
 sort_problem problem(backend_kind backend) {
-  sort_problem p{.backend = backend, .count = count, .rows = {widths[0], strides[0], strides[0], 8}, .column_count = 2};
+  sort_problem p;
+  p.backend = backend;
+  p.count = count;
+  p.rows = {widths[0], strides[0], strides[0], 8};
+  p.column_count = 2;
   p.columns[0] = {widths[1], strides[1], strides[1], 4};
   p.columns[1] = {widths[2], strides[2], strides[2], 4};
   return p;
