@@ -237,6 +237,9 @@ TEST_F(Cli, ScatterChecksThatItsFilesFit) {
   folder.write("doubles.npy", npy_file("'<f8'", "(5, 3)", std::string(120, 'x')));
   expect_failure("scatter two.npy index.npy --count 10 -o out.npy", 3,
                  "sheaf scatter: index.npy: 3 indices, but two.npy has 2 records");
+  folder.write("pairs.npy", npy_file("'<f4'", "(5, 2)", std::string(40, 'x')));
+  expect_failure("scatter rows.npy index.npy --into pairs.npy -o out.npy", 3,
+                 "sheaf scatter: pairs.npy: rows of shape (2,) of '<f4', but rows.npy has rows of shape (3,) of '<f4'");
   expect_failure(
       "scatter rows.npy index.npy --into doubles.npy -o out.npy", 3,
       "sheaf scatter: doubles.npy: rows of shape (3,) of '<f8', but rows.npy has rows of shape (3,) of '<f4'");
@@ -295,6 +298,8 @@ TEST_F(Cli, OutputsThatCannotBeWrittenAreNamed) {
   EXPECT_FALSE(folder.has("out.npy"));
   expect_failure("scatter rows.npy index.npy --count 18446744073709551615 -o out.npy", 2,
                  "sheaf scatter: out.npy: 18446744073709551615 records of 12 bytes are more than a file can hold");
+  expect_failure("scatter rows.npy index.npy --count 1537228672809129301 -o out.npy", 2,
+                 "sheaf scatter: out.npy: 1537228672809129301 records of 12 bytes are more than a file can hold");
 }
 
 TEST_F(Cli, AFullStandardOutputIsAnError) {

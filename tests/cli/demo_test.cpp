@@ -1,11 +1,13 @@
 #include <filesystem>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sheaf/machine.hpp>
 #include <sheaf/version.hpp>
 
+#include "core/backends.hpp"
 #include "core/host.hpp"
 #include "primitives/entries/entry.hpp"
 #include "support/cli_test.hpp"
@@ -19,8 +21,13 @@ class CliDemo : public cli_test {
 };
 
 TEST_F(CliDemo, EndsWithASummaryByFamilyAndWritesAPage) {
-  const program_result result = run_sheaf(folder, "demo --size small --backend cpu --threads 2 --report report.html");
+  const program_result result = run_sheaf(folder, "demo --size small --threads 2 --report report.html");
   ASSERT_EQ(result.code, 0) << result.err;
+  for (const core::backend& b : core::backends()) {
+    const bool is_shown = result.out.find(fmt::format("\n{}: ", b.name)) != std::string::npos ||
+                          result.out.starts_with(fmt::format("{}: ", b.name));
+    EXPECT_EQ(is_shown, b.has_device()) << b.name;
+  }
   EXPECT_NE(result.out.find("\npredictions: the shipped profile of "), std::string::npos) << result.out;
   const std::string summary = result.out.substr(result.out.rfind("family "));
   for (const std::string_view family : primitives::families()) {

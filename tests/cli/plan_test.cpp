@@ -156,6 +156,33 @@ TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
   EXPECT_EQ(cpu.find("not here: "), std::string::npos) << cpu;
 }
 
+TEST_F(CliPlan, ShowsTimesOfAnyLengthInUnitsOfTheirOwn) {
+  const auto time_of = [&](const char* count) {
+    const std::string gather = fmt::format("plan gather --count {} --table 1000 --bytes 4 --pattern random", count);
+    const std::string out = run_sheaf(folder, gather + " --backend cpu --threads 1").out;
+    const std::size_t line = out.find("* cpu.direct");
+    EXPECT_NE(line, std::string::npos) << out;
+    return out.substr(line, out.find("  = ", line) - line);
+  };
+  EXPECT_TRUE(time_of("100000").ends_with(" us")) << time_of("100000");
+  EXPECT_TRUE(time_of("10000000").ends_with(" ms")) << time_of("10000000");
+  EXPECT_TRUE(time_of("10000000000").ends_with(" s")) << time_of("10000000000");
+  const std::string days = time_of("100000000000000");
+  EXPECT_TRUE(days.ends_with(" s")) << days;
+  EXPECT_EQ(days.find_first_of(".e", days.find("direct") + 6), std::string::npos) << days << " is a whole number";
+}
+
+TEST_F(CliPlan, SaysSoWhereNothingCanRun) {
+  const std::string split = "plan split --count 1000000 --bytes 8 --key-bytes 4 --backend cpu --memory 1";
+  const program_result shown = run_sheaf(folder, split);
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_TRUE(shown.out.ends_with("\nno variant can run this\n")) << shown.out;
+  EXPECT_NE(shown.out.find("limit"), std::string::npos) << shown.out;
+  const auto document = nlohmann::json::parse(run_sheaf(folder, split + " --json").out);
+  EXPECT_TRUE(document["choice"].is_null());
+  for (const auto& variant : document["variants"]) EXPECT_NE(variant["reason"], "") << variant;
+}
+
 TEST_F(CliPlan, RefusesWhatIsNoPrimitive) {
   const program_result result = run_sheaf(folder, "plan gathers --count 1");
   EXPECT_EQ(result.code, 2);

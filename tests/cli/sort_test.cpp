@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -378,6 +379,17 @@ TEST_F(CliSort, BadInputsAreNamed) {
                  "sheaf sort: in.bin: not an .npy file; raw files need --record-bytes");
   expect_failure("sort none.npy -o out", 3, "sheaf sort: none.npy: cannot be opened: No such file or directory");
   expect_failure("sort . -o out", 3, "sheaf sort: .: not a regular file");
+}
+
+// Files without content of their own: as many records as an index type can number, and one more.
+TEST_F(CliSort, AnIndexTypeThatIsTooNarrowIsNamedBeforeAnyWork) {
+  const std::pair<std::uint64_t, const char*> cases[] = {{std::uint64_t{1} << 32, "u32"},
+                                                         {std::uint64_t{1} << 31, "i32"}};
+  for (const auto& [records, type] : cases) {
+    std::filesystem::resize_file(folder.write("many.bin", ""), records);
+    expect_failure(fmt::format("sort many.bin --record-bytes 1 --key 0:1 --index gather --index-type {} -o out", type),
+                   2, fmt::format("sheaf sort: {} cannot number {} records", type, records));
+  }
 }
 
 TEST_F(CliSort, InputsAreNeverWritten) {

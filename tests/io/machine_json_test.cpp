@@ -61,6 +61,16 @@ TEST(MachineJson, WrongValuesAreNamed) {
   expect_refused(with("name", "7"), "m.json: name is 7, not a string");
   expect_refused(with("name", "\"\""), "m.json: name is \"\", not 1 to 200 printable bytes");
   expect_refused(with("name", "\"a\\u001b[2J\""), "m.json: name is \"a\\u001b[2J\", not 1 to 200 printable bytes");
+  expect_refused(with("name", "\"a\\u007f\""), "m.json: name is \"a\\u007f\", not 1 to 200 printable bytes");
+  const std::string long_name = "\"" + std::string(201, 'x') + "\"";
+  expect_refused(with("name", long_name),
+                 "m.json: name is \"" + std::string(39, 'x') + "..., not 1 to 200 printable bytes");
+  EXPECT_EQ(parse_machine(with("name", "\"" + std::string(200, 'x') + "\""), "m.json").name, std::string(200, 'x'));
+  expect_refused(with("launch_seconds", "1001"), "m.json: launch_seconds is 1001, not a number from 1e-12 to 1000");
+  expect_refused(with("memory_bytes", "1152921504606846977"),
+                 "m.json: memory_bytes is 1152921504606846977, not a whole number from 1 to 1152921504606846976");
+  expect_refused(with_list("name", "[1, 2]"), "m.json: name is a list of 2, not a string");
+  expect_refused(with_list("name", "{}"), "m.json: name is an object, not a string");
   expect_refused(with("backend", "\"tpu\""), "m.json: backend is \"tpu\", which this sheaf does not know");
   expect_refused(with("memory_bytes", "-1"),
                  "m.json: memory_bytes is -1, not a whole number from 1 to 1152921504606846976");

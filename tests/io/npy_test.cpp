@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/printable.hpp"
 #include "io/record_file.hpp"
 #include "support/expect_error.hpp"
 #include "support/npy_file.hpp"
@@ -55,11 +56,12 @@ struct type_case {
 
 TEST(Npy, KnowsEveryTypeOfAFixedSize) {
   const type_case cases[] = {
-      {"'<f4'", 'f', '<', 4},      {"'|u1'", 'u', '|', 1},       {"'>i4'", 'i', '>', 4}, {"'<c16'", 'c', '<', 16},
-      {"'|S10'", 'S', '|', 10},    {"'<U4'", 'U', '<', 16},      {"'|V8'", 'V', '|', 8}, {"'<M8[ns]'", 'M', '<', 8},
-      {"'<m8[25s]'", 'm', '<', 8}, {"'<M8[ms/4]'", 'M', '<', 8}, {"'|b1'", 'b', '|', 1}, {"'?'", 'b', '|', 1},
-      {"'<f2'", 'f', '<', 2},      {"'<f16'", 'f', '<', 16},     {"'=i8'", 'i', '<', 8}, {"\"<u8\"", 'u', '<', 8},
-      {"'i1'", 'i', '|', 1},       {"'|a3'", 'S', '|', 3},       {"'|S0'", 'S', '|', 0},
+      {"'<f4'", 'f', '<', 4},      {"'|u1'", 'u', '|', 1},       {"'>i4'", 'i', '>', 4},    {"'<c16'", 'c', '<', 16},
+      {"'|S10'", 'S', '|', 10},    {"'<U4'", 'U', '<', 16},      {"'|V8'", 'V', '|', 8},    {"'<M8[ns]'", 'M', '<', 8},
+      {"'<m8[25s]'", 'm', '<', 8}, {"'<M8[ms/4]'", 'M', '<', 8}, {"'|b1'", 'b', '|', 1},    {"'?'", 'b', '|', 1},
+      {"'<f2'", 'f', '<', 2},      {"'<f16'", 'f', '<', 16},     {"'=i8'", 'i', '<', 8},    {"\"<u8\"", 'u', '<', 8},
+      {"'i1'", 'i', '|', 1},       {"'|a3'", 'S', '|', 3},       {"'|S0'", 'S', '|', 0},    {"'<M8[D]'", 'M', '<', 8},
+      {"'<M8[M]'", 'M', '<', 8},   {"'<m8[W]'", 'm', '<', 8},    {"'<m8[Y]'", 'm', '<', 8}, {"'>M8'", 'M', '>', 8},
   };
   for (const type_case& c : cases) {
     SCOPED_TRACE(c.descr);
@@ -176,15 +178,34 @@ TEST(Npy, ValuesAreCheckedOneByOne) {
 }
 
 TEST(Npy, TypesAreCheckedOneByOne) {
-  for (const char* descr :
-       {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
+  for (const char* descr : {"'float32'", "'<f5'", "'<f4[ns]'", "'<M8[ns'", "'<M8ns]'", "'<M8[]'", "'<m8[n s]'",
+                            "'<m8[NS]'", "'<'", "''", "'<f'", "'<S-1'", "'i4,f4'", "'<q8'"}) {
     SCOPED_TRACE(descr);
     expect_refused(npy_file(descr, "()", ""), "x.npy: descr: " + std::string(descr) + " is no type that sheaf knows");
   }
   expect_refused(npy_file("7", "()", ""), "x.npy: descr: 7 is neither a type string nor a list of fields");
   expect_refused(npy_file("[('x',)]", "()", ""),
                  "x.npy: descr: ('x',) is not a field: (name, type) or (name, type, shape)");
-  expect_refused(npy_file("[(1, '<f4')]", "()", ""), "x.npy: descr: 1 is not the name of a field");
+  expect_refused(npy_file("['x']", "()", ""), "x.npy: descr: 'x' is not a field: (name, type) or (name, type, shape)");
+  expect_refused(npy_file("[('x', '<f4', 2, 3)]", "()", ""),
+                 "x.npy: descr: ('x', '<f4', 2, 3) is not a field: (name, type) or (name, type, shape)");
+  for (const char* name : {"1", "('title', 2)", "(1, 'name')", "('title',)", "['title', 'name']"}) {
+    expect_refused(npy_file("[(" + std::string(name) + ", '<f4')]", "()", ""),
+                   "x.npy: descr: " + std::string(name) + " is not the name of a field");
+  }
+  for (const char* shape : {"'y'", "-1", "('2',)", "[2]", "(2, None)"}) {
+    expect_refused(npy_file("[('x', '<f4', " + std::string(shape) + ")]", "()", ""),
+                   "x.npy: descr: " + std::string(shape) + " is not the shape of a field");
+  }
+  expect_refused(npy_file("('<f4', 2, 3)", "()", ""),
+                 "x.npy: descr: ('<f4', 2, 3) is neither a type string nor a list of fields");
+  for (const char* wide :
+       {"[('a', '|V9223372036854775807'), ('b', '|V9223372036854775807'), ('c', '|V9223372036854775807')]",
+        "[('a', '|V9223372036854775807'), ('b', '|V1')]"}) {
+    expect_refused(npy_file(wide, "()", ""), "x.npy: descr: " + core::printable(wide) + " is wider than memory");
+  }
+  expect_refused(npy_file("('<f8', (4611686018427387904, 4))", "()", ""),
+                 "x.npy: descr: (4611686018427387904, 4) is wider than memory");
   expect_refused(npy_file("[('x', '<f4', (-1,))]", "()", ""), "x.npy: descr: (-1,) is not the shape of a field");
   expect_refused(npy_file("'<U4611686018427387904'", "()", ""),
                  "x.npy: descr: '<U4611686018427387904' is wider than memory");
@@ -199,6 +220,16 @@ TEST(Npy, SyntaxErrorsNameTheirPlace) {
   expect_refused(npy_file(1, "{'shape': (1 2)}", ""), "x.npy: byte 23: no comma or ) after a value: 2)}");
   expect_refused(npy_file(1, "{'shape': (1.5,)}", ""), "x.npy: byte 22: not a whole number: .5,)}");
   expect_refused(npy_file(1, "{'shape': (-,)}", ""), "x.npy: byte 22: a sign without a number: ,)}");
+  expect_refused(npy_file(1, "{'shape': (3x,)}", ""), "x.npy: byte 22: not a whole number: x,)}");
+  expect_refused(npy_file(1, "{'shape': (3LL,)}", ""), "x.npy: byte 23: not a whole number: L,)}");
+  expect_refused(npy_file(1, "7", ""), "x.npy: byte 10: the header is not a dict: 7");
+  expect_refused(npy_file(1, "7L", ""), "x.npy: byte 10: the header is not a dict: 7L");
+  expect_refused(npy_file(1, "None", ""), "x.npy: byte 10: the header is not a dict: None");
+  expect_refused(npy_file(1, "-", ""), "x.npy: byte 11: a sign without a number: ");
+  expect_refused(npy_file(1, "{'a", ""), "x.npy: byte 13: the header ends too early");
+  expect_refused(npy_file(1, "{'a\\'", ""), "x.npy: byte 15: the header ends too early");
+  expect_refused(npy_file(1, "{'a'", ""), "x.npy: byte 14: no colon after a key: ");
+  expect_refused(npy_file(1, "  ", ""), "x.npy: byte 12: the header ends too early");
   expect_refused(npy_file(1, "{} {}", ""), "x.npy: byte 13: more text follows where the header should end: {}");
   expect_refused(npy_file(1, "{'shape': __import__('os')}", ""),
                  "x.npy: byte 20: not a string, whole number, tuple, list, True, False or None: __import__('os')}");
@@ -210,7 +241,35 @@ TEST(Npy, SyntaxErrorsNameTheirPlace) {
                  "x.npy: byte 43: brackets are nested deeper than 32: ((((((((((((((((((((");
 }
 
+TEST(Npy, NamesOfFieldsMayHaveQuotesAndSigns) {
+  const npy_array array =
+      parse(npy_file(1, "{'descr': [('it\\'s', '<f4')], 'fortran_order': False, 'shape': (+1,)}", std::string(4, 'x')));
+  EXPECT_EQ(array.type.item_bytes, 4U);
+  EXPECT_EQ(array.shape, (shape_list{1}));
+}
+
+TEST(Npy, AVersionAfterTheThirdOrWithAMinorNumberIsRefused) {
+  std::string file = npy_file(1, dict("'<f4'", "()"), "abcd");
+  file[7] = '\1';
+  expect_refused(file, "x.npy: byte 6: version 1.1 is not 1.0, 2.0 or 3.0");
+  file[6] = file[7] = '\0';
+  expect_refused(file, "x.npy: byte 6: version 0.0 is not 1.0, 2.0 or 3.0");
+}
+
 TEST(Npy, Version3MustBeUtf8) {
+  for (const char* name : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    const std::string descr = "[('" + std::string(name) + "', '<f4')]";
+    EXPECT_EQ(parse(npy_file(3, dict(descr, "()"), "abcd")).type.descr, descr);
+  }
+  // Cut characters, and a byte that begins none.
+  for (const char* name : {"\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xff", "\x82"}) {
+    const std::string message = message_of(error_code::bad_input, [&] {
+      parse(npy_file(3, dict("[('" + std::string(name) + "', '<f4')]", "()"), "abcd"));
+    });
+    EXPECT_TRUE(message.starts_with("x.npy: byte 25: not UTF-8, which version 3 headers are: \\x")) << message;
+  }
+  expect_refused(npy_file(3, "{'\xe2\x82", ""), "x.npy: byte 14: not UTF-8, which version 3 headers are: \\xe2\\x82");
+
   expect_refused(npy_file(3, dict("[('\xe4', '<f4')]", "()"), "abcd"),
                  "x.npy: byte 25: not UTF-8, which version 3 headers are: \\xe4', ");
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -232,18 +233,80 @@ TEST(ScratchFile, MoreThanIsFreeIsRefusedBeforeAnyIsTaken) {
                         [&](std::uint64_t bytes) { io::scratch_file file(folder.path(), bytes); });
 }
 
-TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
+// Calls write() under a limit on file sizes, which stands for a disk that fills up, and returns what it throws.
+template <class Write>
+std::string message_under_a_size_limit(Write write) {
   rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit small{1024, before.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message =
-      message_of(error_code::io_failure, [&] { output_file file(folder / "out", 4096, GetParam()); });
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = message_of(error_code::io_failure, write);
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(message, (folder / "out") + ": cannot be written: File too large");
+  return message;
+}
+
+TEST_P(EveryTemporaryKind, AFileSizeLimitIsNamed) {
+  EXPECT_EQ(message_under_a_size_limit([&] { output_file file(folder / "out", 4096, GetParam()); }),
+            (folder / "out") + ": cannot be written: File too large");
   EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, ADiskThatIsFullBeforeTheEndIsNamed) {
+  folder.write("out", "old");
+  const std::string bytes(1500, 'x');
+  for (const bool bypasses_cache : {false, true}) {
+    output_file file(folder / "out", 0, GetParam());
+    if (bypasses_cache) file.bypass_cache();
+    EXPECT_EQ(message_under_a_size_limit([&] {
+                file.write(bytes.data(), bytes.size());
+                file.write(bytes.data(), bytes.size());
+              }),
+              (folder / "out") + ": cannot be written: File too large");
+  }
+  const io::direct_memory block = io::direct_memory_of(2 * io::direct_alignment);
+  std::memset(block.get(), 1, 2 * io::direct_alignment);
+  output_file file(folder / "out", 0, GetParam());
+  file.bypass_cache();
+  EXPECT_EQ(message_under_a_size_limit([&] { file.write(block.get(), 2 * io::direct_alignment); }),
+            (folder / "out") + ": cannot be written: File too large");
+  EXPECT_EQ(folder.read("out"), "old");
+}
+
+TEST_P(EveryTemporaryKind, AFolderThatTakesItsPlaceIsNamed) {
+  {
+    output_file file(folder / "out", 3, GetParam());
+    file.write("new", 3);
+    std::filesystem::create_directory(folder / "out");
+    expect_error(error_code::io_failure, (folder / "out") + ": cannot be replaced: Is a directory",
+                 [&] { file.commit(); });
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
+  EXPECT_EQ(folder.count(), 1U) << "nothing else is left";
+}
+
+TEST_P(EveryTemporaryKind, AFolderThatGoesAwayMeanwhileIsNamed) {
+  std::filesystem::create_directory(folder / "gone");
+  output_file file(folder / "gone/out", 3, GetParam());
+  file.write("new", 3);
+  std::filesystem::remove_all(folder / "gone");
+  const std::string message = message_of(error_code::io_failure, [&] { file.commit(); });
+  EXPECT_TRUE(message == (folder / "gone/out") + ": cannot be created: No such file or directory" ||
+              message == (folder / "gone/out") + ": cannot be replaced: No such file or directory")
+      << message;
+  EXPECT_EQ(folder.count(), 0U);
+}
+
+TEST_P(EveryTemporaryKind, InTheRootFolderIsAnOutputToo) {
+  const std::string path = "/sheaf-test-output";
+  if (access("/", W_OK) == 0) {
+    EXPECT_EQ(output_file(path, 0, GetParam()).folder(), "/");
+  } else {
+    const std::string message = message_of(error_code::io_failure, [&] { output_file(path, 0, GetParam()); });
+    EXPECT_TRUE(message.starts_with(path + ": cannot be created: ")) << message;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_P(EveryTemporaryKind, WhatWasWrittenCanBeReadBeforeItAppears) {
@@ -298,6 +361,34 @@ TEST(ScratchFile, WhatCannotBeIsNamed) {
                [&] { io::scratch_file file(folder.path(), ~std::uint64_t{0}); });
 }
 
+TEST(ScratchFile, ADiskThatIsFullBeforeTheEndIsNamed) {
+  const temporary_folder folder;
+  for (const io::cache_use cache : {io::cache_use::keep, io::cache_use::bypass}) {
+    io::scratch_file file(folder.path(), 0, cache);
+    const std::string bytes(100, 'x');
+    EXPECT_EQ(message_under_a_size_limit([&] { file.write_at(2000, bytes.data(), bytes.size()); }),
+              folder.path() + ": a temporary file there cannot be written: File too large");
+  }
+}
+
+// What is not aligned as transfers past the cache have to be goes through it.
+TEST(ScratchFile, HoldsBytesAtAnyPlace) {
+  const temporary_folder folder;
+  io::scratch_file file(folder.path(), 0, io::cache_use::bypass);
+  file.write_at(3, "hello", 5);
+  std::string read(4, ' ');
+  file.read_at(4, read.data(), 4);
+  EXPECT_EQ(read, "ello");
+}
+
+TEST(DirectMemory, SaysHowMuchIsNotToBeHad) {
+  for (const std::uint64_t bytes : {std::uint64_t{1} << 60, ~std::uint64_t{0}}) {
+    expect_error(error_code::out_of_memory, std::to_string(bytes) + " bytes of memory are not to be had",
+                 [&] { io::direct_memory_of(bytes); });
+  }
+  EXPECT_NE(io::direct_memory_of(1), nullptr);
+}
+
 TEST(InputFile, ReadsAtAnyPlaceAndSaysWhenItBecameShorter) {
   const temporary_folder folder;
   const std::string path = folder.write("in", "hello");
@@ -341,6 +432,44 @@ TEST(InputFile, WhatCannotBeMappedIsOutOfMemoryAndStillRead) {
   file.read_at(bytes - 3, read.data(), 3);
   EXPECT_EQ(read, "end");
   close(descriptor);
+}
+
+TEST(InputFile, WhatIsNoFileInAFileSystemIsNamed) {
+  const std::string memory = "/proc/self/mem";  // whose first page is never there
+  char byte = 0;
+  if (access(memory.c_str(), R_OK) == 0) {
+    expect_error(error_code::bad_input, memory + ": cannot be read: Input/output error",
+                 [&] { io::input_file(memory).read_at(0, &byte, 1); });
+  }
+  const std::string setting = "/sys/kernel/mm/transparent_hugepage/enabled";
+  if (access(setting.c_str(), R_OK) != 0) GTEST_SKIP() << "no " << setting;
+  const io::input_file file(setting);
+  expect_error(error_code::bad_input,
+               setting + ": cannot be mapped, " + std::to_string(file.size()) + " bytes: No such device",
+               [&] { file.data(); });
+}
+
+// The signal handler of the command knows the files of a command, which are few.
+TEST(InputFile, ThatIsOneOfManyIsMappedAllTheSame) {
+  const temporary_folder folder;
+  constexpr std::size_t many = 40;
+  std::vector<io::input_file> files;
+  for (std::size_t i = 0; i < many; ++i) {
+    files.emplace_back(folder.write(std::to_string(i), std::string(1, static_cast<char>('a' + i % 26))));
+    EXPECT_EQ(static_cast<char>(*files.back().data()), 'a' + static_cast<int>(i % 26));
+  }
+  std::size_t found = 0;
+  for (const io::input_file& file : files) {
+    const char* const path = io::path_of_mapped(file.data());
+    if (path == nullptr) continue;
+    ++found;
+    EXPECT_EQ(path, file.path());
+  }
+  EXPECT_GE(found, 1U);
+  EXPECT_LT(found, many);
+  const std::byte* const first = files.front().data();
+  files.clear();
+  EXPECT_EQ(io::path_of_mapped(first), nullptr);
 }
 
 TEST(InputFile, IsFoundByItsAddressesWhileItIsMapped) {

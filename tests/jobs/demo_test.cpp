@@ -332,6 +332,16 @@ TEST(DemoReport, SaysWhereNoPlainLoopIsTimed) {
   EXPECT_THAT(page, Not(HasSubstr("0.00x")));
 }
 
+TEST(DemoReport, LeavesOutWhatIsNotKnown) {
+  jobs::demo_result result = made_up();
+  result.limits.rates.clear();
+  result.threads = 1;
+  const std::string page = jobs::demo_page({result});
+  EXPECT_EQ(jobs::limit_text(result.limits), "not measured");
+  EXPECT_THAT(page, HasSubstr("not measured"));
+  EXPECT_THAT(page, Not(HasSubstr("threads")));
+}
+
 TEST(DemoReport, ShowsWhatIsWrong) {
   jobs::demo_result result = made_up();
   result.rows[1].mistakes = 17;

@@ -158,6 +158,39 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
   }
 }
 
+// Rows that begin with bytes to compare, of which many are alike, and of more words the wider the key is.
+TEST(SortExternal, MergesByKeysOfAnyWidth) {
+  const temporary_folder folder;
+  constexpr std::uint64_t count = 5000;
+  constexpr std::uint64_t row_bytes = 40;
+  std::mt19937_64 random(4);
+  std::vector<std::byte> rows(count * row_bytes);
+  for (std::byte& b : rows) b = static_cast<std::byte>(random() % 8 == 0 ? random() % 256 : 0);
+  for (const std::uint32_t key_bytes : {3U, 8U, 12U, 20U, 32U}) {
+    SCOPED_TRACE(key_bytes);
+    const auto sort_rows = [&](const_records in, records out) {
+      std::vector<const std::byte*> order(in.count);
+      for (std::uint64_t i = 0; i < in.count; ++i) order[i] = in.data + i * row_bytes;
+      std::stable_sort(order.begin(), order.end(),
+                       [&](const std::byte* a, const std::byte* b) { return std::memcmp(a, b, key_bytes) < 0; });
+      for (std::uint64_t i = 0; i < in.count; ++i) std::memcpy(out.data + i * row_bytes, order[i], row_bytes);
+    };
+    std::vector<std::byte> expected(rows.size());
+    sort_rows({rows.data(), count, row_bytes}, {expected.data(), count, row_bytes});
+    io::scratch_file file(folder.path(), jobs::run_file_bytes(count, row_bytes, 700));
+    const auto none = [](std::uint64_t) {};
+    auto runs =
+        jobs::write_runs(file, jobs::source_of(const_records(rows.data(), count, row_bytes)), 700, sort_rows, none);
+    std::vector<std::byte> found;
+    const auto write = [&](const std::byte* from, std::uint64_t bytes) {
+      found.insert(found.end(), from, from + bytes);
+    };
+    jobs::merge_all(file, std::move(runs), {jobs::layout_of(key_field{0, key_bytes, key_type::bytes}), row_bytes},
+                    1 << 20, {"", 0, row_bytes, write, false}, none);
+    EXPECT_TRUE(found == expected);
+  }
+}
+
 TEST(SortExternal, WritesAPartOfEachRowBehindAFront) {
   const temporary_folder folder;
   const std::vector<std::byte> rows = rows_with_numbers(30000, 300);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "jobs/generated/arrays.hpp"
@@ -112,11 +113,81 @@ TEST(GeneratedJob, IsAnsweredRightByItsPlainLoop) {
   });
 }
 
+// Samples have the usual widths and keys; these rows have all that a name can say.
+std::vector<std::string> rows_of_every_kind() {
+  std::vector<std::string> rows;
+  for (const char* keys : {"uniform", "equal", "two", "sorted", "reverse", "zipf", "few", "nested"}) {
+    for (const char* type : {"r4/u32", "r4/i32", "r4/f32", "r8/u64", "r8/i64", "r8/f64", "r16/u128", "r10/bytes10"}) {
+      rows.push_back(fmt::format("sort_keys/{}/{}", keys, type));
+    }
+    for (const char* type : {"u32", "u64", "i32", "f64", "u128", "bytes10"}) {
+      rows.push_back(fmt::format("sort_pairs/{}/r8/{}", keys, type));
+      rows.push_back(fmt::format("sort_gather_index/{}/r4/{}", keys, type));
+    }
+    for (const char* type : {"r4/u64", "r16/u64", "r4/u32"})
+      rows.push_back(fmt::format("sort_pairs/{}/{}", keys, type));
+    for (const char* type : {"r16/u64", "r100/bytes10", "r24/f64"}) {
+      rows.push_back(fmt::format("sort_records/{}/{}", keys, type));
+    }
+    for (const char* split : {"split", "split_unstable"}) {
+      for (const char* type : {"b8/r4/own", "b8/r8/own", "b8/r12/k32", "b20/r8/k32", "b40/r16/own", "b64/r16/own"}) {
+        rows.push_back(fmt::format("{}/{}:{}", split, keys, type));
+      }
+    }
+    for (const char* split : {"split_gather_index", "split_scatter_index"}) {
+      for (const char* type : {"b8/r4/k32", "b20/r8/k32"}) rows.push_back(fmt::format("{}/{}:{}", split, keys, type));
+    }
+  }
+  for (const int width : {1, 2, 4, 8, 12, 16, 32, 64, 100, 128, 1024}) {
+    for (const char* index : {"u32", "u64", "i32", "i64"}) {
+      rows.push_back(fmt::format("gather/uniform/r{}/{}", width, index));
+      rows.push_back(fmt::format("scatter/permutation/r{}/{}", width, index));
+      rows.push_back(fmt::format("scatter/uniform/r{}/{}+last", width, index));
+    }
+  }
+  for (const char* value : {"r4/u32+i32", "r4/u64+u32", "r4/u32+f32", "r8/u32+i64", "r8/u64+u64", "r8/u64+f64"}) {
+    rows.push_back(fmt::format("scatter_reduce/zipf:s300/{}", value));
+  }
+  return rows;
+}
+
+TEST(GeneratedJob, IsAnsweredRightForEveryKindOfKeyAndWidth) {
+  const context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  std::size_t answers = 0;
+  std::size_t loops = 0;
+  for (const std::string& row : rows_of_every_kind()) {
+    const problem_spec p = primitives::parse_problem(row + "/n=1501");
+    const job& j = jobs::job_of(p);
+    if (!j.unchecked(p).empty()) continue;
+    arrays.fill(p, 1);
+    for (const variant_estimate& v : j.entry().explain(ctx, p, {}).variants) {
+      if (!v.applicable) continue;
+      arrays.reset_outputs();
+      j.run(ctx, p, arrays.of_copy(0), {v.variant, true});
+      ctx.wait();
+      EXPECT_EQ(arrays.count_mistakes(true), 0U) << name(p) << ": " << v.variant;
+      ++answers;
+    }
+    if (const std::function<void()> loop = j.plain_loop(ctx, p, arrays.of_copy(0))) {
+      arrays.reset_outputs();
+      loop();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p) << ": the plain loop";
+      ++loops;
+    }
+  }
+  EXPECT_GT(answers, 1000U);
+  EXPECT_GT(loops, 200U);
+}
+
 TEST(GeneratedJob, HasNoPlainLoopForTypesThatNoneIsWrittenFor) {
   const context ctx = context::cpu(2);
   jobs::problem_arrays arrays(ctx);
-  for (const char* row : {"gather/uniform/r5/u32/n=9", "scatter/permutation/r3/u64/n=9", "split/uniform:b24/r8/own/n=9",
-                          "sort_keys/uniform/r16/u128/n=9", "sort_records/uniform/r100/u64/n=9"}) {
+  for (const char* row :
+       {"gather/uniform/r5/u32/n=9", "scatter/permutation/r3/u64/n=9", "split/uniform:b24/r8/own/n=9",
+        "sort_keys/uniform/r16/u128/n=9", "sort_keys/uniform/r8/bytes8/n=9", "sort_pairs/uniform/r8/u32/n=9",
+        "sort_pairs/uniform/r12/u64/n=9", "sort_pairs/uniform/r8/i64/n=9", "sort_gather_index/uniform/r4/i32/n=9",
+        "sort_gather_index/uniform/r8/u64/n=9", "sort_records/uniform/r100/u64/n=9"}) {
     const problem_spec p = primitives::parse_problem(row);
     arrays.fill(p, 1);
     EXPECT_FALSE(jobs::job_of(p).plain_loop(ctx, p, arrays.of_copy(0))) << row;

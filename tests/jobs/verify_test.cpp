@@ -39,6 +39,21 @@ TEST(Verify, FindsTheFirstWrongRecordOfAScatter) {
   }
 }
 
+// A bad index is reported by the call; here it counts by what it does to the records.
+TEST(Verify, BadIndicesCountByTheirEffectOnTheRecords) {
+  const list values{10, 11, 12};
+  const list bad{2, 7, 0};
+  EXPECT_EQ(jobs::first_gather_difference(rows(values), through(bad), rows({12, 0, 10})), std::nullopt);
+  EXPECT_EQ(jobs::first_gather_difference(rows(values), through(bad), rows({12, 1, 10})), 1U);
+  for (const repeated_records allowed : {repeated_records::last, repeated_records::whole}) {
+    const auto difference = [&](const list& out) {
+      return jobs::first_scatter_difference(rows(values), through(bad), rows(out), nullptr, allowed);
+    };
+    EXPECT_EQ(difference({12, 0, 10}), std::nullopt);
+    EXPECT_EQ(difference({12, 11, 10}), 1U);
+  }
+}
+
 TEST(Verify, AnyWriterWillDoUnlessTheLastIsAskedFor) {
   const list in{10, 11, 12};
   const auto difference = [&](const list& out, repeated_records allowed) {

@@ -52,6 +52,15 @@ TEST(Machine, ReadsAtTheMeasuredRateWhereItWasMeasured) {
   EXPECT_DOUBLE_EQ(m.random_writes(800, 16, 1024), 20);
 }
 
+TEST(Machine, AddsAtTheMeasuredRateOrElseAtThatOfWrites) {
+  machine m = round_machine();
+  EXPECT_DOUBLE_EQ(m.atomic_adds(16, 4, 1024), 2);
+  EXPECT_DOUBLE_EQ(m.atomic_adds(16, 4, 4096), 4);
+  EXPECT_DOUBLE_EQ(m.atomic_adds(16, 8, 1024), 4) << "at the bytes per second of the widest that was measured";
+  m.atomic_add.clear();
+  EXPECT_DOUBLE_EQ(m.atomic_adds(800, 16, 1024), 20);
+}
+
 TEST(Machine, InterpolatesOverTheLogarithmOfTheFootprint) {
   const machine m = round_machine();
   // 2048 lies halfway from 1024 to 4096 in logarithms: (400 + 200) / 2. 8192 is a quarter of the way to 65536: 175.

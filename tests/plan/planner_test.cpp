@@ -1,8 +1,10 @@
 #include "plan/choose.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +61,43 @@ std::string_view chosen(const priced& p, std::string_view asked = {}) {
 }
 explanation explained(const priced& p, std::string_view asked = {}) {
   return plan::explain("idle", list, p, context::cpu(1), asked);
+}
+
+// What plan() decides is bytes, which another variant must not read as its own.
+TEST(Planned, IsForTheVariantThatPlannedIt) {
+  plan::planned p;
+  const std::string message = "a variant was run with the plan of another one";
+  const auto expect_refused = [&](const auto& read) {
+    try {
+      read();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::logic_error& e) {
+      EXPECT_EQ(e.what(), message);
+    }
+  };
+  expect_refused([&] { static_cast<void>(p.decided.get<int>()); });
+  expect_refused([&] { static_cast<void>(p.inner<int>()); });
+  p.decided.set(7);
+  EXPECT_EQ(p.decided.get<int>(), 7);
+  expect_refused([&] { static_cast<void>(p.decided.get<float>()); });
+  plan::planned other;
+  other.decided.set(7);
+  EXPECT_TRUE(p.decided == other.decided);
+  other.decided.set(8);
+  EXPECT_FALSE(p.decided == other.decided);
+  other.decided.set(7U);
+  EXPECT_FALSE(p.decided == other.decided) << "the same bytes of another type";
+  p.inner_calls = std::make_shared<int>(5);
+  EXPECT_EQ(p.inner<int>(), 5);
+}
+
+TEST(Planned, TermsThatTakeNoTimeOverlapInNone) {
+  plan::planned p;
+  p.add_overlapped(2, {{"bus", 0}, {"issue", 0}});
+  EXPECT_EQ(p.seconds, 0);
+  EXPECT_EQ(p.term_count, 2U);
+  p.add_overlapped(2, {{"bus", 3}, {"issue", 4}});
+  EXPECT_NEAR(p.seconds, 5, 1e-12);
 }
 
 TEST(Choose, TakesTheSmallestTimeWhereverItStands) {

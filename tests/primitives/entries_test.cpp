@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/generated/arrays.hpp"
 #include "jobs/generated/job.hpp"
+#include "plan/he2007.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
@@ -82,6 +84,69 @@ TEST(Entries, PriceAllStepsOfASplitInSeveralCategories) {
   for (const cost_term& term : all.terms) sum += term.seconds;
   EXPECT_NEAR(sum, all.seconds, 1e-12);
   EXPECT_EQ(all.terms.back().what, std::string("gather"));
+}
+
+TEST(Entries, SayWhereTheirProblemsLieAmongThoseThatCalibrationRuns) {
+  const auto place = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return entry_of(p).place(p, backend_kind::cpu);
+  };
+  const plan::measured_place stable = place("split/uniform:b8/r12/k32/n=5000");
+  EXPECT_EQ(stable.primitive, "split");
+  EXPECT_EQ(stable.record_bytes, 12U);
+  EXPECT_EQ(stable.count, 5000U);
+  EXPECT_EQ(stable.range, 256U);
+  EXPECT_EQ(place("split_unstable/uniform:b8/r12/k32/n=5000").primitive, "split_unstable");
+  EXPECT_EQ(place("split/uniform:b96/r12/own/n=5000").range, std::uint64_t{1} << 32) << "the first call's";
+  for (const char* index : {"split_gather_index/zipf:b11/r8/k32/n=9", "split_scatter_index/zipf:b11/r8/k32/n=9"}) {
+    EXPECT_EQ(place(index).primitive, "split_index");
+    EXPECT_EQ(place(index).record_bytes, 8U);
+    EXPECT_EQ(place(index).range, 2048U);
+  }
+  EXPECT_EQ(primitives::entry_named("multi_split").place, nullptr) << "it is several calls";
+}
+
+// The model of the paper prices movements, whose index list is read at the rate of a stream.
+TEST(Entries, HaveThePapersPriceOfMovementsAlone) {
+  machine m = context::cpu(1).profile();
+  for (const entry* const e : entries()) {
+    EXPECT_EQ(e->he2007_seconds != nullptr, e->name == "gather" || e->name == "scatter") << e->name;
+    if (e->he2007_seconds == nullptr) continue;
+    const auto seconds = [&](const std::string& pattern, const char* index) {
+      problem_spec p = primitives::parse_problem(std::string(e->name) + "/" + pattern + "/r8/" + index + "/n=1048576");
+      p.access = hint(p.pattern);
+      return e->he2007_seconds(p, m);
+    };
+    const double bytes_per_second = plan::he2007::parameters_of(m).sequential_bytes_per_second;
+    EXPECT_NEAR(seconds("identity", "u64") - seconds("identity", "u32"), 4 * 1048576 / bytes_per_second, 1e-9);
+    EXPECT_GT(seconds("permutation", "u32"), seconds("identity", "u32"));
+  }
+}
+
+// A plan that is explained under a limit keeps to it, and so does the call.
+TEST(Entries, ExplainASplitInSeveralCategoriesUnderAnyLimitOfScratch) {
+  const problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s20000/r16/k32/n=40000");
+  const jobs::job& job = jobs::job_of(p);
+  context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  arrays.fill(p, 1);
+  std::set<bool> can_run;
+  for (std::uint64_t limit = 1; limit < std::uint64_t{1} << 24; limit *= 2) {
+    SCOPED_TRACE(limit);
+    ctx.limit_scratch(limit);
+    const explanation why = job.entry().explain(ctx, p, {});
+    for (const variant_estimate& v : why.variants) {
+      EXPECT_NE(v.chosen, !v.reason.empty()) << v.variant;
+      EXPECT_TRUE(!v.applicable || v.scratch_bytes <= limit) << v.variant;
+    }
+    can_run.insert(why.choice() != nullptr);
+    if (why.choice() == nullptr) continue;
+    arrays.reset_outputs();
+    job.run(ctx, p, arrays.of_copy(0), {});
+    ctx.wait();
+    EXPECT_EQ(arrays.count_mistakes(false), 0U);
+  }
+  EXPECT_EQ(can_run.size(), 2U) << "limits below and above what is needed";
 }
 
 TEST(Entries, PriceEveryCallOfASplitByManyBits) {

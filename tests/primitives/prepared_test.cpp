@@ -1,6 +1,8 @@
 // Prepared gathers and scatters against the reference: every variant, pattern, width and index type, several runs with
 // different data, bad indices, and what runs refuse.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -12,6 +14,7 @@
 #include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
 
+#include "core/context_state.hpp"
 #include "inputs/pattern_function.hpp"
 #include "primitives/prepare.hpp"
 #include "support/contexts.hpp"
@@ -169,6 +172,52 @@ TEST(PreparedMovements, RunAtAnyStrideAndWithAnyLimitOfScratch) {
   }
 }
 
+// Where memory is short once a run comes, it does without the scratch that it was planned with.
+TEST(PreparedMovements, RunWhereTheirScratchIsNotToBeHad) {
+  struct limited_resource {
+    memory_resource under;
+    bool is_dry = false;
+    std::uint64_t refused = 0;
+  };
+  constexpr std::uint64_t count = 1 << 20;
+  const image index = index_list(inputs::parse_pattern("permutation"), count, count, index_type::u32);
+  const image in = filled(count, 8, 8, 0, 3);
+  context ctx = context::cpu(2);
+  limited_resource limited{ctx.state().memory};
+  ctx.use(memory_resource{[](void* state, std::uint64_t bytes, CUstream_st* stream) -> void* {
+                            auto& self = *static_cast<limited_resource*>(state);
+                            self.refused += self.is_dry ? 1 : 0;
+                            return self.is_dry ? nullptr : self.under.allocate(self.under.state, bytes, stream);
+                          },
+                          [](void* state, void* block, std::uint64_t bytes, CUstream_st* stream) {
+                            auto& self = *static_cast<limited_resource*>(state);
+                            self.under.deallocate(self.under.state, block, bytes, stream);
+                          },
+                          &limited});
+  machine profile = ctx.profile();
+  profile.cache_levels = {4096, std::uint64_t{1} << 18};
+  ctx.use(profile);
+  const prepare_options options{.pattern = access_pattern::random(), .variant = "kept"};
+  const auto prepared_to_gather = prepare_gather(ctx, index_view(index, index_type::u32), count, 8, 1, options);
+  const auto prepared_to_scatter = prepare_scatter(ctx, index_view(index, index_type::u32), count, 8, 1, options);
+  image gathered = poisoned(count, 8, 8), scattered = poisoned(count, 8, 8);
+  image expected = gathered;
+  limited.is_dry = true;
+  prepared_to_gather.run(in.view(), gathered.view());
+  prepared_to_scatter.run(in.view(), scattered.view());
+  ctx.wait();
+  limited.is_dry = false;
+  const auto entry = [&](std::uint64_t i) {
+    std::uint32_t place = 0;
+    std::memcpy(&place, index.record(i), 4);
+    return place;
+  };
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(expected.record(i), in.record(entry(i)), 8);
+  expect_bytes(gathered.bytes, expected, "gathered");
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(expected.record(entry(i)), in.record(i), 8);
+  expect_bytes(scattered.bytes, expected, "scattered");
+}
+
 TEST(PreparedScatter, IntoNoRecordsReportsTheFirstIndex) {
   const image index = index_list(inputs::parse_pattern("same"), 7, 5, index_type::u32);
   const image in = filled(5, 8, 8, 0, 1);
@@ -322,6 +371,24 @@ TEST(PreparedArguments, RunsRefuseWhatTheyWereNotPreparedFor) {
   const std::vector<std::uint32_t> narrow(3);
   expect_error(error_code::bad_argument, "prepared_gather: table has records of 4 bytes, prepared for 8",
                [&] { prepared.run(narrow, out); });
+}
+
+TEST(PreparedArguments, RunsRefuseAddressesAndStridesOfOtherAlignment) {
+  const context ctx = context::cpu(1);
+  const std::vector<std::uint32_t> index{2, 0, 1};
+  alignas(16) std::array<std::byte, 80> table{};
+  alignas(16) std::array<std::byte, 80> out{};
+  const prepared_gather prepared = prepare_gather(ctx, index, 3, 8, 10);
+  const prepared_scatter prepared_to_scatter = prepare_scatter(ctx, index, 3, 8, 10);
+  expect_error(error_code::bad_argument, "prepared_gather: table is not aligned to words of 8 bytes", [&] {
+    prepared.run({table.data() + 4, 3, 8}, {out.data(), 3, 8});
+  });
+  expect_error(error_code::bad_argument, "prepared_gather: out is not aligned to words of 8 bytes", [&] {
+    prepared.run({table.data(), 3, 8}, {out.data(), 3, 8, 12});
+  });
+  expect_error(error_code::bad_argument, "prepared_scatter: in is not aligned to words of 8 bytes", [&] {
+    prepared_to_scatter.run({table.data() + 1, 3, 8}, {out.data(), 3, 8});
+  });
 }
 
 TEST(PreparedArguments, ObjectsThatWereMovedFromSaySo) {
