@@ -19,6 +19,10 @@
 // Scan (prefix sums) and ranking of linked lists that lie in arrays (Wei and JaJa 2010).
 namespace sheaf {
 
+namespace cuda {
+struct device_scan_operator;
+}
+
 /// How many lists an array of nodes holds.
 enum class list_count : std::uint8_t {
   one,   ///< one list of all nodes; anything else is an error
@@ -190,6 +194,12 @@ host_scan_operator host_operator(const Op& op) {
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                             const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                             std::string_view variant);
+
+/// list_scan by an operator of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
+/// `initial`, if not null, is a value in host memory.
+SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
+                            const cuda::device_scan_operator& op, const void* initial, list_count lists,
+                            access_pattern pattern, std::string_view variant);
 
 }  // namespace detail
 

@@ -1,3 +1,4 @@
+#include "cuda/list/variants.hpp"
 #include "cuda/movement/variants.hpp"
 #include "cuda/papers/variants.hpp"
 #include "cuda/reduce/variants.hpp"
@@ -25,6 +26,8 @@ constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry
 constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,      &cuda::sort_onesweep,    &cuda::sort_lsd,
                                              &cuda::sort_counting, &cuda::sort_msd_bitonic, &cuda::sort_bitonic};
 
+constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_pointer_jumping};
+
 }  // namespace
 
 constinit const backend_variants variants{
@@ -35,7 +38,7 @@ constinit const backend_variants variants{
     .split = split_list,
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
-    .list = {},
+    .list = list_list,
 };
 
 }  // namespace sheaf::cuda

@@ -238,16 +238,16 @@ explanation explain_list_scan(const context& ctx, const_list_nodes nodes, values
                        options.variant);
 }
 
-namespace detail {
+namespace {
 
-void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
-                  const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
-  if (ctx.backend() != backend_kind::cpu) {
-    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
-  }
+/// The call by an operator of the caller's; `op` is a member of list_buffers.
+template <class Operator>
+void run_scan_by(const context& ctx, index_span successor, const_records in, records out, const void* initial,
+                 list_count lists, access_pattern pattern, std::string_view variant, const Operator* list_buffers::*op,
+                 const Operator& given) {
   require_list_shapes(scan_call, successor, lists, out.count, "out");
   if (in.count != successor.count) refuse("{}: in has {} values for {} nodes", scan_call, in.count, successor.count);
-  const std::uint64_t all_bytes = out.count * op.value_bytes;
+  const std::uint64_t all_bytes = out.count * out.record_bytes;
   require_list_views(scan_call, ctx, successor, out.data, all_bytes, "out");
   require_memory(scan_call, ctx, in.data, all_bytes, "in");
   require_no_overlap(scan_call, out.data, all_bytes, "out", in.data, all_bytes, "in");
@@ -255,7 +255,7 @@ void list_scan_by(const context& ctx, index_span successor, const_records in, re
   list_scan_options options;
   options.lists = lists;
   options.pattern = pattern;
-  list_problem problem = describe_scan(ctx, successor, op.value_bytes, false, options);
+  list_problem problem = describe_scan(ctx, successor, out.record_bytes, false, options);
   problem.is_exclusive = initial != nullptr;
   problem.has_own_operator = true;
   list_buffers buffers;
@@ -263,8 +263,29 @@ void list_scan_by(const context& ctx, index_span successor, const_records in, re
   buffers.in = in.data;
   buffers.out = out.data;
   buffers.initial = initial;
-  buffers.on_host = &op;
+  buffers.*op = &given;
   plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
+}
+
+}  // namespace
+
+namespace detail {
+
+void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
+                  const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
+  if (ctx.backend() != backend_kind::cpu) {
+    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
+  }
+  run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_host, op);
+}
+
+void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
+                  const cuda::device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
+                  std::string_view variant) {
+  if (ctx.backend() != backend_kind::cuda) {
+    refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));
+  }
+  run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_device, op);
 }
 
 }  // namespace detail

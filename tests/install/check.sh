@@ -81,6 +81,14 @@ case $1 in
     done <"$WORK/headers.txt"
     echo "$(wc -l <"$WORK/headers.txt") headers"
     ;;
+  cuda_operator)
+    # A device functor of the user's, instantiated by the user's compiler from the installed headers.
+    [ -n "$NVCC" ] || { echo "built without CUDA"; exit 77; }
+    # shellcheck disable=SC2086  # the flags are words
+    "$NVCC" -std=c++20 -arch=sm_90 -I"$moved/include" "$here/consumer_cuda/list_scan.cu" -o "$WORK/$1" \
+      "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl || fail "does not compile"
+    "$WORK/$1"
+    ;;
   exports)
     # What the shared library defines for others: its own names, and what the compiler emits for inline functions.
     others=$(nm -D -C --defined-only "$moved/$LIBDIR/libsheaf.so" | awk '$2 ~ /[TDBR]/' |

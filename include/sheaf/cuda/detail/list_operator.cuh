@@ -1,0 +1,182 @@
+#pragma once
+
+#include <algorithm>
+
+#include <sheaf/cuda/detail/list_kernels.cuh>
+
+// Queues the kernels of one type of values and one operator.
+namespace sheaf::cuda::detail {
+
+/// Blocks that fill the device with a kernel.
+template <class Kernel>
+std::uint32_t resident_blocks(Kernel* kernel) {
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, list_threads, 0);
+  return static_cast<std::uint32_t>(std::max(1, blocks * multiprocessors));
+}
+
+inline std::uint32_t blocks_over(std::uint64_t items, std::uint32_t most) {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((items + list_threads - 1) / list_threads, 1, most));
+}
+
+/// Queues a kernel whose blocks, all resident, wait for each other.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_cooperative(cudaStream_t stream, std::uint32_t blocks, void (*kernel)(Parameters...),
+                               const Arguments&... arguments) {
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(blocks);
+  configuration.blockDim = dim3(list_threads);
+  configuration.stream = stream;
+  configuration.attrs = &cooperative;
+  configuration.numAttrs = 1;
+  return cudaLaunchKernelEx(&configuration, kernel, arguments...);
+}
+
+/// Calls body with the reader of a level 0 whose nodes have values of type T.
+template <class T, class Body>
+cudaError_t with_reader(const list_input& input, Body body) {
+  if constexpr (has_values<T>) {
+    return body(node_reader<T>{static_cast<const packed_node<T>*>(input.nodes), input.is_signed});
+  } else {
+    if (input.successor_bytes == 4) {
+      return body(successor_reader<std::uint32_t>{static_cast<const std::uint32_t*>(input.nodes), input.is_signed});
+    }
+    return body(successor_reader<std::uint64_t>{static_cast<const std::uint64_t*>(input.nodes), input.is_signed});
+  }
+}
+
+/// Calls body with a null pointer to the type of results: values, or ranks of 4 or 8 bytes.
+template <class T, class Body>
+cudaError_t with_result(std::uint32_t out_bytes, Body body) {
+  if constexpr (has_values<T>) {
+    return body(static_cast<T*>(nullptr));
+  } else {
+    if (out_bytes == 4) return body(static_cast<std::uint32_t*>(nullptr));
+    return body(static_cast<std::uint64_t*>(nullptr));
+  }
+}
+
+template <class T, class Op>
+struct list_launches {
+  static const Op& function(const void* op) { return *static_cast<const Op*>(op); }
+  template <class Arguments>
+  static T initial_of(const Arguments& a) {
+    T initial{};
+    if constexpr (has_values<T>) {
+      if (a.is_exclusive) std::memcpy(&initial, a.initial, sizeof initial);
+    }
+    return initial;
+  }
+
+  static cudaError_t pack(cudaStream_t stream, const pack_arguments& a) {
+    if constexpr (has_values<T>) {
+      const auto pack_as = [&](auto successor) {
+        using Successor = decltype(successor);
+        static const std::uint32_t most_blocks = resident_blocks(pack_nodes<T, Successor>);
+        pack_nodes<T, Successor><<<blocks_over(a.count, most_blocks), list_threads, 0, stream>>>(
+            static_cast<const Successor*>(a.successors), a.is_signed, static_cast<const T*>(a.values), a.count,
+            static_cast<packed_node<T>*>(a.nodes), a.status);
+      };
+      if (a.successor_bytes == 4) {
+        pack_as(std::uint32_t{});
+      } else {
+        pack_as(std::uint64_t{});
+      }
+      return cudaPeekAtLastError();
+    } else {
+      return cudaErrorInvalidValue;
+    }
+  }
+
+  static cudaError_t log(cudaStream_t stream, std::uint32_t blocks, const void* op, const walk_arguments& a,
+                         const list_input& input) {
+    return with_reader<T>(input, [&](auto reader) {
+      walk_and_log<T, Op, decltype(reader)>
+          <<<a.summing_blocks + blocks, list_threads, 0, stream>>>(a, reader, function(op));
+      return cudaPeekAtLastError();
+    });
+  }
+
+  static cudaError_t walk(cudaStream_t stream, std::uint32_t blocks, const void* op, const walk_arguments& a,
+                          const list_input& input) {
+    return with_reader<T>(input, [&](auto reader) {
+      walk_level_0<T, Op, decltype(reader)>
+          <<<a.summing_blocks + blocks, list_threads, 0, stream>>>(a, reader, function(op));
+      return cudaPeekAtLastError();
+    });
+  }
+
+  static cudaError_t scan(cudaStream_t stream, const void* op, const levels_arguments& a) {
+    static const std::uint32_t most_blocks = resident_blocks(scan_sublists<T, Op>);
+    return launch_cooperative(stream, blocks_over(a.level[0].cut.count, most_blocks), scan_sublists<T, Op>, a,
+                              function(op));
+  }
+
+  static cudaError_t finish_in_log(cudaStream_t stream, const void* op, const finish_arguments& a,
+                                   std::uint32_t out_bytes) {
+    return with_result<T>(out_bytes, [&](auto* result) {
+      using Out = std::remove_pointer_t<decltype(result)>;
+      static const std::uint32_t most_blocks = resident_blocks(finish_log<T, Op, Out>);
+      finish_log<T, Op, Out>
+          <<<blocks_over(std::uint64_t{a.chunks} * log_chunk, most_blocks), list_threads, 0, stream>>>(a, initial_of(a),
+                                                                                                       function(op));
+      return cudaPeekAtLastError();
+    });
+  }
+
+  static cudaError_t finish_in_place(cudaStream_t stream, const void* op, const finish_arguments& a,
+                                     const list_input& input, std::uint32_t out_bytes) {
+    return with_reader<T>(input, [&](auto reader) {
+      return with_result<T>(out_bytes, [&](auto* result) {
+        using Out = std::remove_pointer_t<decltype(result)>;
+        static const std::uint32_t most_blocks = resident_blocks(finish_places<T, Op, Out, decltype(reader)>);
+        finish_places<T, Op, Out><<<blocks_over(a.cut.count, most_blocks), list_threads, 0, stream>>>(
+            a, reader, initial_of(a), function(op));
+        return cudaPeekAtLastError();
+      });
+    });
+  }
+
+  static cudaError_t by_rank(cudaStream_t stream, const void* op, const by_rank_arguments& a, const list_input& input) {
+    if constexpr (has_values<T>) {
+      return with_reader<T>(input, [&](auto reader) {
+        const auto kernel = scan_by_rank<T, Op, decltype(reader)>;
+        static const std::uint32_t most_blocks = resident_blocks(kernel);
+        return launch_cooperative(stream, blocks_over(a.count, most_blocks), kernel, a, reader, initial_of(a),
+                                  function(op));
+      });
+    } else {
+      return cudaErrorInvalidValue;
+    }
+  }
+};
+
+/// The operator as the library takes it. It refers to `op`.
+template <class T, class Op>
+device_scan_operator device_operator(const Op& op) {
+  using launches = list_launches<T, Op>;
+  device_scan_operator erased{};
+  erased.op = &op;
+  erased.value_bytes = has_values<T> ? sizeof(T) : 0;
+  erased.packed_bytes = sizeof(packed_node<T>);
+  erased.sublist_bytes = sizeof(sublist_node<T>);
+  erased.place_bytes = sizeof(list_place<T>);
+  if constexpr (has_values<T>) erased.segment_bytes = sizeof(segment_sum<T>);
+  erased.pack = launches::pack;
+  erased.walk_and_log = launches::log;
+  erased.walk_level_0 = launches::walk;
+  erased.scan_sublists = launches::scan;
+  erased.finish_log = launches::finish_in_log;
+  erased.finish_places = launches::finish_in_place;
+  erased.scan_by_rank = launches::by_rank;
+  return erased;
+}
+
+}  // namespace sheaf::cuda::detail

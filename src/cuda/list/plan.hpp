@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/cuda/detail/list_arguments.hpp>
+
+#include "core/scratch_offsets.hpp"
+#include "plan/choose.hpp"
+#include "primitives/list_scan.hpp"
+#include "primitives/scatter.hpp"
+
+// How a list is cut into sublists, level after level, and where the arrays of a call lie in its scratch.
+namespace sheaf::cuda {
+
+/// Bytes of structs that hold values, at most, whatever the values' alignment.
+std::uint64_t packed_bytes(const primitives::list_problem& p);
+std::uint64_t sublist_bytes(const primitives::list_problem& p);
+std::uint64_t place_bytes(const primitives::list_problem& p);
+std::uint64_t segment_bytes(const primitives::list_problem& p);
+
+/// Whether values and successors must be brought side by side first.
+inline bool packs(const primitives::list_problem& p) { return !p.ranks() && !p.is_packed; }
+
+/// Why no variant of this backend takes the list, or null.
+const char* list_rejection(const primitives::list_problem& p);
+
+/// The cuts of level 0 and of the levels above, and where their arrays begin in scratch, in bytes.
+struct list_layout {
+  std::uint32_t levels = 0;  ///< above level 0
+  detail::list_cut cut[detail::most_levels + 1];
+  std::uint64_t status = 0;
+  std::uint64_t nodes[detail::most_levels] = {};
+  std::uint64_t places = 0;  ///< places and carries of all levels, one after the other, which begin with all bits set
+  std::uint64_t places_end = 0;
+  std::uint64_t previous = 0;  ///< of the last level, before places_end
+  std::uint64_t hop[2] = {};
+  std::uint64_t upto[2] = {};
+  std::uint64_t led_to = 0;
+  std::uint64_t heads = 0;
+  std::uint64_t packed = 0;
+  std::uint64_t resolve = 0;  ///< minima and flags of resolve_ranks
+  std::uint64_t end = 0;
+};
+
+/// Takes the arrays that all variants share.
+list_layout lay_out(const primitives::list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays);
+
+/// Places and carries of level l, counted from 0 for the first above level 0, in bytes behind layout.places.
+std::uint64_t places_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+std::uint64_t carries_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+
+/// Seconds until the longest of `walks` sublists of 2^log2_block nodes in the mean is walked, alone, in `footprint`
+/// bytes.
+double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m);
+
+/// Adds what all variants do beside the walk over level 0: looking at each successor, heads, the scan of sublists.
+void price_common(const primitives::list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan);
+
+/// Steps after which a walk of mean length 2^log2_block is given up. It is one of 10^13 at random.
+std::uint32_t most_steps(std::uint32_t log2_block);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sheaf/cuda/detail/list_arguments.hpp>
+
+#include "cuda/device/index_guard.hpp"
+#include "cuda/list/operators.hpp"
+#include "cuda/list/plan.hpp"
+
+// The steps of a call that all variants share, each of them a kernel or two on the context's stream.
+namespace sheaf::cuda {
+
+/// Successors as the caller has them; of packed nodes every second number of 4 bytes.
+struct successor_view {
+  const void* data;
+  std::uint32_t bytes;
+  std::uint32_t stride;  ///< in successors
+  std::uint32_t is_signed;
+};
+
+/// One call: its arrays in scratch, and the kernels for its operator.
+class list_call {
+ public:
+  list_call(const context& ctx, const char* operation, const primitives::list_problem& p,
+            const primitives::list_buffers& b, const list_layout& layout, std::byte* scratch);
+
+  /// Looks at each successor once, packs nodes where values lie apart, and finds the heads of a forest.
+  void begin();
+  /// Step 4, after a walk over level 0.
+  void scan_sublists();
+  /// Step 6: if the steps before found the list bad, finds out what is wrong and reports it. If nothing is, the
+  /// sublists were too long: writes the results by pointer jumping.
+  void resolve(std::byte* resolve_scratch, bool always);
+
+  detail::walk_arguments walk_arguments() const;
+  detail::finish_arguments finish_arguments() const;
+  detail::list_input input() const;
+  const device_scan_operator& kernels() const noexcept { return kernels_; }
+
+  const context& ctx;
+  const char* const operation;
+  const primitives::list_problem& problem;
+  const primitives::list_buffers& buffers;
+  const list_layout& layout;
+
+ private:
+  detail::list_status* status() const { return reinterpret_cast<detail::list_status*>(scratch_ + layout.status); }
+  detail::list_level level(std::uint32_t l) const;
+  detail::list_heads heads() const;
+  successor_view successors() const;
+
+  std::byte* scratch_;
+  builtin_scan builtin_;
+  device_scan_operator kernels_;
+};
+
+/// Scratch of resolve() beyond the layout's, in bytes.
+std::uint64_t resolve_bytes(const primitives::list_problem& p);
+
+}  // namespace sheaf::cuda

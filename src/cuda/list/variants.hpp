@@ -1,0 +1,12 @@
+#pragma once
+
+#include "primitives/list_scan.hpp"
+
+// The variants of this family. Each is defined in the file that has its name.
+namespace sheaf::cuda {
+
+extern const primitives::list_variant list_log;
+extern const primitives::list_variant list_sublist;
+extern const primitives::list_variant list_pointer_jumping;
+
+}  // namespace sheaf::cuda

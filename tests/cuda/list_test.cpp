@@ -1,0 +1,131 @@
+// Lists made against the splitters of cuda.log and cuda.sublist: all splitters of every cut that a plan may choose
+// stand in a row behind the head, so that one sublist has nearly all nodes and its walk is given up.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sheaf/cuda/detail/list_arguments.hpp>
+#include <sheaf/list_scan.hpp>
+#include <sheaf/memory.hpp>
+
+#include "inputs/pattern_function.hpp"
+#include "support/contexts.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr std::uint32_t count = 300'000;
+constexpr const char* walking_variants[] = {"cuda.log", "cuda.sublist"};
+
+bool is_a_splitter_of_some_cut(std::uint32_t node) {
+  for (std::uint32_t log2_block = 3; log2_block <= 8; ++log2_block) {
+    const std::uint32_t blocks = (count + (1U << log2_block) - 1) >> log2_block;
+    const cuda::detail::list_cut cut{.log2_block = log2_block, .count = count, .blocks = blocks, .seed = 0};
+    if (cuda::detail::splitter_at(cut, node >> log2_block) == node) return true;
+  }
+  return false;
+}
+
+/// The nodes in the list's order: splitters first, each group at random.
+std::vector<std::uint32_t> splitters_in_a_row() {
+  std::vector<std::uint32_t> order(count);
+  for (std::uint32_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(inputs::permute(i, count, 5));
+  std::stable_partition(order.begin(), order.end(), is_a_splitter_of_some_cut);
+  return order;
+}
+
+std::vector<std::uint32_t> successors_of(const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> successor(order.size(), 0xffffffffU);
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) successor[order[i]] = order[i + 1];
+  return successor;
+}
+
+class ListsAgainstSplitters : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ctx_) GTEST_SKIP() << "no CUDA device here";
+  }
+  template <class T>
+  buffer on_device(const std::vector<T>& values) const {
+    buffer b(*ctx_, values.size() * sizeof(T));
+    copy_bytes(*ctx_, b.data(), values.data(), values.size() * sizeof(T));
+    return b;
+  }
+  template <class T>
+  std::vector<T> on_host(const buffer& b) const {
+    std::vector<T> values(count);
+    copy_bytes(*ctx_, values.data(), b.data(), values.size() * sizeof(T));
+    return values;
+  }
+
+  const std::optional<context> ctx_ = cuda_context();
+  const std::vector<std::uint32_t> order_ = splitters_in_a_row();
+};
+
+TEST_F(ListsAgainstSplitters, AreRanked) {
+  const buffer successor = on_device(successors_of(order_));
+  for (const char* const variant : walking_variants) {
+    SCOPED_TRACE(variant);
+    const buffer rank = on_device(std::vector<std::uint32_t>(count, 0xffffffffU));
+    list_rank(*ctx_, {successor.data(), count, index_type::u32}, {rank.data(), count, index_type::u32},
+              {.variant = variant});
+    ctx_->wait();
+    const auto ranks = on_host<std::uint32_t>(rank);
+    std::uint64_t wrong = 0;
+    for (std::uint32_t i = 0; i < count; ++i) wrong += ranks[order_[i]] != i;
+    EXPECT_EQ(wrong, 0U);
+  }
+}
+
+TEST_F(ListsAgainstSplitters, AreScannedWithTheSameSumsInEveryRun) {
+  const buffer successor = on_device(successors_of(order_));
+  std::vector<double> values(count);
+  for (std::uint32_t i = 0; i < count; ++i) values[i] = static_cast<double>(inputs::mix(i) % 1000) / 7;
+  const buffer in = on_device(values);
+  const buffer out(*ctx_, count * sizeof(double));
+  for (const char* const variant : walking_variants) {
+    SCOPED_TRACE(variant);
+    std::vector<double> first;
+    for (int run = 0; run < 3; ++run) {
+      list_scan(*ctx_, {successor.data(), count, index_type::u32}, {in.data(), count, value_type::f64},
+                {out.data(), count, value_type::f64}, scan_operator::add, {.exclusive_from = 0.5, .variant = variant});
+      ctx_->wait();
+      const auto sums = on_host<double>(out);
+      if (run == 0) first = sums;
+      EXPECT_EQ(sums, first);
+    }
+    double sum = 0.5;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      ASSERT_NEAR(first[order_[i]], sum, 1e-9 * sum) << "rank " << i;
+      sum += values[order_[i]];
+    }
+  }
+}
+
+TEST_F(ListsAgainstSplitters, AndAForestOfThemAreScanned) {
+  std::vector<std::uint32_t> next = successors_of(order_);
+  std::vector<std::uint32_t> begins{0, 1000, count / 2, count - 1};
+  for (std::size_t list = 1; list < begins.size(); ++list) next[order_[begins[list] - 1]] = 0xffffffffU;
+  const buffer successor = on_device(next);
+  const buffer in = on_device(std::vector<std::uint32_t>(count, 3));
+  const buffer out(*ctx_, count * sizeof(std::uint32_t));
+  for (const char* const variant : walking_variants) {
+    SCOPED_TRACE(variant);
+    list_scan(*ctx_, {successor.data(), count, index_type::u32}, {in.data(), count, value_type::u32},
+              {out.data(), count, value_type::u32}, scan_operator::add,
+              {.lists = list_count::many, .variant = variant});
+    ctx_->wait();
+    const auto sums = on_host<std::uint32_t>(out);
+    std::uint32_t begin = 0;
+    std::uint64_t wrong = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (std::find(begins.begin(), begins.end(), i) != begins.end()) begin = i;
+      wrong += sums[order_[i]] != 3 * (i - begin + 1);
+    }
+    EXPECT_EQ(wrong, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
