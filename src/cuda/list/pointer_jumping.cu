@@ -15,9 +15,9 @@ using primitives::list_buffers;
 using primitives::list_problem;
 
 struct jumping_tuning {
-  double round_barriers = 2;   ///< time of a round over few nodes, in barriers
-  double round_reads = 1.8;    ///< time of a round's two reads and a write a node, over that of one read
-  double run_latencies = 100;  ///< of the scan: reads that wait for each other in a run of 64 items and its bookkeeping
+  double round_barriers = 2;  ///< time of a round over few nodes, in barriers
+  double round_reads = 1.8;   ///< time of a round's two reads and a write a node, over that of one read
+  double run_latencies = 40;  ///< of the scan: latencies of memory for a height of runs, whose 64 items one thread adds
 };
 constexpr jumping_tuning tuning;
 
@@ -46,7 +46,7 @@ plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& sco
     const std::uint64_t sums = p.count * segment_bytes(p);
     plan.add("order", m.random_writes(p.count, segment_bytes(p), sums) + m.random_writes(p.count, 4, 4 * p.count));
     const double heights = std::ceil(std::log2(static_cast<double>(p.count) + 1) / 6);
-    plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning.run_latencies * m.latencies.front().seconds);
+    plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning.run_latencies * m.access_seconds);
     plan.add("results", m.random_writes(p.count, p.out_bytes, p.count * p.out_bytes));
   }
   plan.scratch_bytes = arrays.bytes();
