@@ -12,6 +12,7 @@
 
 #include "plan/variant.hpp"
 #include "primitives/gather.hpp"
+#include "primitives/list_scan.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
@@ -191,6 +192,28 @@ TEST_F(Scaling, OfSorts) {
     }
   }
   EXPECT_GE(plans_.size(), SHEAF_HAS_CUDA ? 8U : 4U);
+}
+
+TEST_F(Scaling, OfLists) {
+  for (const std::uint64_t count : counts) {
+    for (const std::uint64_t value_bytes : {0, 4, 8, 24, 64}) {
+      for (const list_count lists : {list_count::one, list_count::many}) {
+        for (const access_pattern& pattern : patterns) {
+          primitives::list_problem p;
+          p.count = count;
+          p.value_bytes = value_bytes;
+          p.out_bytes = value_bytes == 0 ? 4 : value_bytes;
+          p.has_own_operator = value_bytes > 8;
+          p.lists = lists;
+          p.pattern = pattern;
+          expect_twice(primitives::list_variants(), p,
+                       fmt::format("list of {} nodes with values of {} bytes", count, value_bytes));
+        }
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(plans_.size(), 2U);
 }
 
 }  // namespace

@@ -97,7 +97,10 @@ successors_seen copy_nodes(const list_problem& p, const list_buffers& b, const s
     std::uint64_t sum = 0;
     std::uint64_t ends = 0;
     std::uint64_t out_of_range = no_node;
-#pragma omp parallel for num_threads(static_cast <int>(d.parts)) schedule(static, 1) reduction(+ : sum, ends) reduction(min : out_of_range) if (d.parts > 1)
+// clang-format off
+#pragma omp parallel for num_threads(static_cast<int>(d.parts)) schedule(static, 1) if (d.parts > 1) \
+    reduction(+ : sum, ends) reduction(min : out_of_range)
+    // clang-format on
     for (std::uint64_t part = 0; part < d.parts; ++part) {
       const successors_seen seen = copy_any_part(p, d, v, next, part_begin(p.count, d.parts, part),
                                                  part_begin(p.count, d.parts, part + 1), nodes);

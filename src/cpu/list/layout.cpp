@@ -23,16 +23,16 @@ std::uint64_t splitters_for(const list_problem& p, const sublist_tuning& tuning)
 
 /// Links of 4 bytes hold every node's number, or the number of its sublist and its rank there, beside one bit that says
 /// which. Returns false if they are too narrow.
-bool fits_narrow_links(const list_problem& p, sublist_decision& d) {
-  constexpr int payload_bits = 31;
-  if (p.count >= std::uint64_t{1} << payload_bits) return false;
+bool fits_narrow_links(const list_problem& p, const sublist_tuning& tuning, sublist_decision& d) {
+  if (p.count >= std::uint64_t{1} << tuning.narrow_bits) return false;
   d.link_bytes = 4;
   d.rank_bits = 0;
   d.sublists = d.splitters + 1;
   if (!p.ranks()) return true;
   // Every second number is for sublists that were cut off others when their ranks no longer fitted.
   const int number_bits = std::max(1, static_cast<int>(std::bit_width(2 * d.splitters)) - 1);
-  d.rank_bits = static_cast<std::uint32_t>(payload_bits - number_bits);
+  if (number_bits >= tuning.narrow_bits) return false;
+  d.rank_bits = static_cast<std::uint32_t>(tuning.narrow_bits - number_bits);
   d.sublists += p.count >> d.rank_bits;
   return d.sublists <= std::uint64_t{1} << number_bits;
 }
@@ -40,7 +40,7 @@ bool fits_narrow_links(const list_problem& p, sublist_decision& d) {
 void take_wide_links(const list_problem& p, sublist_decision& d) {
   d.link_bytes = 8;
   d.rank_bits = p.ranks() ? 39 : 0;
-  d.sublists = d.splitters + 1;
+  d.sublists = d.splitters + 1 + (p.ranks() ? p.count >> d.rank_bits : 0);
 }
 
 }  // namespace
@@ -48,7 +48,8 @@ void take_wide_links(const list_problem& p, sublist_decision& d) {
 std::uint64_t decide_sublists(const list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
                               sublist_decision& d) {
   d.splitters = splitters_for(p, tuning);
-  if (!fits_narrow_links(p, d)) take_wide_links(p, d);
+  if (!fits_narrow_links(p, tuning, d)) take_wide_links(p, d);
+  d.longest_walk = tuning.longest_walk * (p.count / (d.splitters + 1) + 1);
   d.parts = std::clamp<std::uint64_t>(p.count / tuning.nodes_per_thread, 1, threads);
   d.is_typed = !p.has_own_operator && d.link_bytes == 4;
   d.values_in_output = p.value_bytes > tuning.widest_beside_link;
@@ -69,7 +70,7 @@ std::uint64_t decide_sublists(const list_problem& p, std::uint64_t threads, cons
   d.bases_at = offsets.take(d.sublists * base_bytes);
   d.has_base_at = offsets.take(d.sublists);
   d.totals_at = offsets.take(d.sublists * p.value_bytes);
-  d.running_at = offsets.take(d.is_typed ? 0 : d.parts * tuning.in_flight * d.running_bytes);
+  d.running_at = offsets.take(d.is_typed ? 0 : d.parts * walks_in_flight * d.running_bytes);
   return offsets.bytes();
 }
 

@@ -8,17 +8,20 @@
 // What cpu.sublist decides, and where its arrays lie in the scratch.
 namespace sheaf::cpu {
 
-/// Constants of the variant, with the figures that decided in this folder's README.
+/// Constants of the variant. This folder's README has the figures that decided.
 struct sublist_tuning {
-  std::uint64_t in_flight = 128;          ///< walks that a thread interleaves
   std::uint64_t nodes_per_thread = 8192;  ///< below, a second thread costs more than it saves
   std::uint64_t least_sublist = 32;       ///< nodes of a sublist on average, so that its start costs little
-  std::uint64_t longest_sublist = 64;     ///< times the average: a longer walk ends the attempt
-  int attempts = 3;                       ///< with other splitters each; the last one ends all walks, however long
+  std::uint64_t longest_walk = 64;        ///< in average sublists; a longer one ends an attempt
+  int narrow_bits = 31;                   ///< of a link of 4 bytes, beside the one that says whether it was visited
   std::uint64_t widest_beside_link = 24;  ///< bytes of a value that lies beside its link, and not in the output
-  double digits_per_node = 0.5;           ///< instructions of a step of a walk, in digits
+  double digits_per_node = 0.8;           ///< instructions of a step of a walk, in digits
 };
 constexpr sublist_tuning sublist_defaults;
+/// Walks that a thread interleaves.
+constexpr std::uint64_t walks_in_flight = 128;
+/// Sets of splitters that are tried. With the last one every walk goes on to its end, however long.
+constexpr int splitter_attempts = 3;
 
 constexpr std::uint64_t no_node = ~std::uint64_t{0};
 constexpr std::uint64_t no_sublist = ~std::uint64_t{0};
@@ -43,6 +46,7 @@ struct sublist_decision {
   std::uint64_t parts;       ///< threads that are worth it
   std::uint32_t link_bytes;  ///< 4 or 8
   std::uint32_t rank_bits;
+  std::uint64_t longest_walk;   ///< nodes of a walk after which an attempt ends, unless it is the last
   std::uint64_t node_bytes;     ///< from one node's link to the next one's
   std::uint64_t running_bytes;  ///< of a walk's value
   bool values_in_output;        ///< values too wide to lie beside links

@@ -14,8 +14,7 @@ namespace sheaf::cpu {
 struct walk_supply {
   std::uint64_t splitters = 0;
   std::uint64_t head = no_node;
-  const node_bits* led =
-      nullptr;  ///< not null: nodes that no unvisited node leads to, if they are not visited, are heads
+  const node_bits* led = nullptr;  ///< not null: walks begin at the nodes whose bit is not set
   std::atomic<std::uint64_t> drawn = 0;
 };
 

@@ -21,32 +21,31 @@ namespace {
 using primitives::list_buffers;
 using primitives::list_problem;
 
-// Sublists between splitters at random (Wei and JaJa 2010): the copy of the nodes is streamed, then each of them is
-// read and written once, at a random place, with in_flight places at once for each thread; then all are streamed to the
-// output, with what comes before their sublists.
+// Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
+// between that each is read and written once at a random place. Threads have so many walks in flight that these
+// accesses cost what independent ones cost, and lines are written back while others are read.
 plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   constexpr sublist_tuning tuning = sublist_defaults;
+  sublist_decision decided{};
   plan::planned plan;
-  sublist_decision decided;
   plan.scratch_bytes = decide_sublists(p, m.parallelism, tuning, decided);
   plan.decided.set(decided);
+  const auto parts = static_cast<double>(decided.parts);
   const std::uint64_t copied = p.count * decided.node_bytes;
   const std::uint64_t read = p.count * (p.is_packed ? 8 : bytes(p.successor) + p.value_bytes);
   const std::uint64_t written = p.count * p.out_bytes;
-  const auto parts = static_cast<double>(decided.parts);
-  const double visits = static_cast<double>(p.count);
+  const bool in_order = p.pattern.shape == access_pattern::kind::sequential;
+  const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, p.value_bytes);
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
   plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
-  const bool in_order = p.pattern.shape == access_pattern::kind::sequential;
-  const std::uint64_t line = std::max<std::uint64_t>(decided.node_bytes, 8);
-  plan.add_overlapped(
-      2, {{"random read", in_order ? m.streamed(2 * copied, copied) : m.random_reads(p.count, line, copied)},
-          {"steps", visits * tuning.digits_per_node * digit_seconds(m) / parts}});
-  plan.add("sublists", static_cast<double>(decided.sublists) * m.access_seconds / parts);
-  if (p.lists == list_count::many) {
-    plan.add("heads", m.streamed(copied, copied) + m.random_writes(p.count, 8, p.count / 8));
-  }
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent,
+                      {{"random read", in_order ? m.streamed(2 * copied, copied)
+                                                : m.random_reads(p.count, node_bytes, p.count * node_bytes)},
+                       {"steps", static_cast<double>(p.count) * tuning.digits_per_node * digit_seconds(m) / parts}});
+  plan.add("sublists", static_cast<double>(decided.splitters) * m.access_seconds / parts);
+  if (p.lists == list_count::many) plan.add("heads", m.streamed(copied, copied));
   return plan;
 }
 
@@ -75,7 +74,7 @@ class sublist_call {
 
   /// Writes the output, or says what is wrong with the list.
   core::index_report run() {
-    for (int attempt = 0; attempt < sublist_defaults.attempts; ++attempt) {
+    for (int attempt = 0; attempt < splitter_attempts; ++attempt) {
       const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
       if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
       if (p_.lists == list_count::one) {
@@ -99,9 +98,7 @@ class sublist_call {
   /// Walks over all nodes that splitters and heads lead to; false if that takes too long with this attempt's splitters.
   bool walk_all(int attempt, walked& found) {
     place_splitters(static_cast<std::uint64_t>(attempt));
-    const bool is_last = attempt + 1 == sublist_defaults.attempts;
-    const std::uint64_t average = p_.count / (decided_.splitters + 1) + 1;
-    const std::uint64_t most_nodes = is_last ? no_node : sublist_defaults.longest_sublist * average;
+    const std::uint64_t most_nodes = attempt + 1 < splitter_attempts ? decided_.longest_walk : no_node;
     walk_supply supply;
     supply.splitters = decided_.splitters;
     if (p_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
@@ -246,7 +243,7 @@ opaque_nodes<Word> make_opaque_nodes(const list_problem& p, const list_buffers& 
   nodes.is_exclusive = p.is_exclusive;
   nodes.initial = b.initial;
   nodes.running_values = scratch + decided.running_at;
-  nodes.walks_per_part = sublist_defaults.in_flight;
+  nodes.walks_per_part = walks_in_flight;
   nodes.running_bytes = decided.running_bytes;
   return nodes;
 }

@@ -185,7 +185,7 @@ class walker {
   std::uint64_t nodes_walked_ = 0;
   std::uint64_t nodes_rooted_ = 0;
   std::uint64_t ends_ = 0;
-  std::array<walk, sublist_defaults.in_flight> walks_;
+  std::array<walk, walks_in_flight> walks_;
 };
 
 }  // namespace sheaf::cpu
