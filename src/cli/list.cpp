@@ -12,7 +12,7 @@
 
 #include "cli/movement.hpp"
 #include "core/printable.hpp"
-#include "jobs/list_check.hpp"
+#include "jobs/checks/list.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/operators/with_value.hpp"
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "jobs/list_check.hpp"
+#include "jobs/checks/list.hpp"
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/list_scan_items.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/words.hpp"
 #include "primitives/operators/scan_value.hpp"

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 
 namespace sheaf::jobs {
 namespace {

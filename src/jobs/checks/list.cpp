@@ -1,4 +1,4 @@
-#include "jobs/list_check.hpp"
+#include "jobs/checks/list.hpp"
 
 #include <algorithm>
 #include <bit>
