@@ -137,7 +137,7 @@ class tested_words {
 };
 
 /// The points in the order of their time for each access.
-std::vector<measured_test> explore(tested_words& words, std::vector<memory_test> points) {
+std::vector<measured_test> explore(tested_words& words, const std::vector<memory_test>& points) {
   std::vector<measured_test> all;
   all.reserve(points.size());
   for (const memory_test& test : points) all.push_back(words.run(test));
@@ -179,8 +179,8 @@ std::vector<memory_test> best_points(tested_words& words, const std::vector<memo
 kept_tests explore_forms(const paper_run& run, session& s, bool at_random) {
   const std::vector<memory_test> points = points_of(s, run.request.quick);
   tested_words words(s, run.count(s, 64));
-  const kept_tests best{best_points(words, with_form(points, at_random, false)),
-                        best_points(words, with_form(points, at_random, true))};
+  kept_tests best{best_points(words, with_form(points, at_random, false)),
+                  best_points(words, with_form(points, at_random, true))};
   fmt::print("  memory test, the best of {} points for {} words: reads {}, reads with writes {}", points.size(),
              count_text(run.count(s, 64)), shape_text(best.reads.front()), shape_text(best.writes.front()));
   fmt::print(" (blocks x threads x accesses of each)\n");

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -131,7 +132,8 @@ TEST_F(CliList, WhatIsNoListNamesFileAndNodesAndLeavesTheOldOutput) {
   for (const std::string backend : backends) {
     for (const std::string command : {"rank", "scan"}) {
       const auto call = [&](const std::string& list, const std::string& values) {
-        return command + " " + list + (command == "scan" ? " " + values : "") + " -o out.npy --backend " + backend;
+        const std::string second = command == "scan" ? values : "";
+        return fmt::format("{} {} {} -o out.npy --backend {}", command, list, second, backend);
       };
       folder.write("three.npy", npy_file("'<f4'", "(3,)", bytes_of<float>({1, 2, 3})));
       folder.write("four.npy", npy_file("'<f4'", "(4,)", bytes_of<float>({1, 2, 3, 4})));

@@ -17,7 +17,6 @@ namespace {
 
 using jobs::array_role;
 using jobs::array_set;
-using jobs::call_settings;
 using jobs::job;
 using jobs::problem_spec;
 using jobs::sample;

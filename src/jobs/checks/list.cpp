@@ -82,17 +82,7 @@ class running_value<T, true> {
 
   void take(T value) {
     const auto wide = static_cast<long double>(value);
-    if (count_++ == 0) {
-      value_ = wide;
-    } else if (op_ == scan_operator::add) {
-      value_ += wide;
-    } else if (op_ == scan_operator::mul) {
-      value_ *= wide;
-    } else if (std::isnan(value_) || std::isnan(wide)) {
-      value_ = std::numeric_limits<long double>::quiet_NaN();
-    } else if (is_below(value_, wide) == (op_ == scan_operator::max)) {
-      value_ = wide;
-    }
+    value_ = count_++ == 0 ? wide : together_with(wide);
     magnitudes_ += std::abs(wide);
     least_ = std::min(least_, std::abs(value_));
     most_ = std::max(most_, std::abs(value_));
@@ -111,6 +101,12 @@ class running_value<T, true> {
  private:
   using limits = std::numeric_limits<T>;
 
+  long double together_with(long double value) const {
+    if (op_ == scan_operator::add) return value_ + value;
+    if (op_ == scan_operator::mul) return value_ * value;
+    if (std::isnan(value_) || std::isnan(value)) return std::numeric_limits<long double>::quiet_NaN();
+    return is_below(value_, value) == (op_ == scan_operator::max) ? value : value_;
+  }
   static bool is_below(long double a, long double b) {
     return a < b || (a == b && std::signbit(a) && !std::signbit(b));
   }
