@@ -31,7 +31,7 @@ struct request {
   bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
   bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
-  std::vector<std::string> papers = {};  ///< "he2007", "patidar2009"; empty for all
+  std::vector<std::string> papers = {};  ///< "he2007", "patidar2009", "wei2010"; empty for all
 
   bool wants_figure(int number) const;
 };
@@ -118,6 +118,8 @@ class spread {
 std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
+/// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
+std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request);
 /// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
 std::vector<result> print_papers(sessions& all_sessions, const papers::request& request);
 

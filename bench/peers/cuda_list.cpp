@@ -1,3 +1,4 @@
+#include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
 #include "bench/peers/sort.hpp"
@@ -19,6 +20,9 @@ std::span<const peer_row> all() {
       {"sort_pairs", cuda, sort_pairs_peers},
       {"sort_records", cuda, sort_records_peers},
       {"sort_gather_index", cuda, sort_index_peers},
+      {"list_rank", cuda, host::list_walks_for_devices},
+      {"list_scan", cuda, array_scans},
+      {"list_scan", cuda, host::list_walks_for_devices},
   };
   return rows;
 }

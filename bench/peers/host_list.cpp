@@ -1,3 +1,4 @@
+#include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
 #include "bench/peers/sort.hpp"
@@ -19,6 +20,8 @@ std::span<const peer_row> all() {
     {"sort_pairs", cpu, std_sorts},
     {"sort_records", cpu, std_sorts},
     {"sort_gather_index", cpu, std_sorts},
+    {"list_rank", cpu, list_walks},
+    {"list_scan", cpu, list_walks},
 #if SHEAF_BENCH_HAS_TBB
     {"sort_keys", cpu, tbb_sorts},
     {"sort_pairs", cpu, tbb_sorts},

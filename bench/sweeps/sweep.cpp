@@ -62,6 +62,7 @@ sweep planner() {
   for (const char* layout : {"u32", "i64", "u64+12", "f32+4", "bytes10/100", "u64/index"}) {
     s.sorts.push_back(parse_sort_layout(layout));
   }
+  s.list_layouts = {"i32", "u64+f32", "i32+u32+packed", "u32+f64"};
   return s;
 }
 

@@ -11,6 +11,9 @@
 
 namespace sheaf::bench {
 
+/// A stride of this many stands for one less than the count.
+constexpr std::uint64_t longest_stride = 0;
+
 /// A sweep is the product of these lists. A primitive ignores lists that do not apply to it.
 struct sweep {
   std::vector<const primitives::entry*> entries;
@@ -29,6 +32,7 @@ struct sweep {
   std::vector<reduction_order> orders{reduction_order::deterministic};
   std::vector<sort_layout> sorts = usual_sort_layouts();
   std::vector<bit_range> bit_ranges{{}};
+  std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
 
   /// The counts for records of a width.
   std::vector<std::uint64_t> counts_of(std::uint64_t width) const;
@@ -68,6 +72,10 @@ sweep sweep_named(std::string_view set);
 /// right answer; records too narrow for their key; a second reduction order of integers; ranges of bits of all but u32
 /// and u64 keys; a second problem of the same name.
 std::vector<problem> problems_of(const sweep& s);
+
+/// What is computed of a linked list, without its order and count: the type part of a row's name. "u32" is ranks of 4
+/// bytes, "u32+u64" a scan. @throws error(bad_argument)
+problem parse_list_layout(std::string_view text);
 
 /// 2^first, 2^(first + step), ... to 2^last.
 std::vector<std::uint64_t> powers_of_two(std::uint64_t first, std::uint64_t last, std::uint64_t step);

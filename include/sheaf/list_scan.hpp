@@ -19,10 +19,6 @@
 // Scan (prefix sums) and ranking of linked lists that lie in arrays (Wei and JaJa 2010).
 namespace sheaf {
 
-namespace cuda {
-struct device_scan_operator;
-}
-
 /// How many lists an array of nodes holds.
 enum class list_count : std::uint8_t {
   one,   ///< one list of all nodes; anything else is an error
@@ -136,6 +132,8 @@ concept list_scan_function = std::is_trivially_copyable_v<T> && std::is_default_
 
 namespace detail {
 
+struct device_scan_operator;  // in sheaf/cuda
+
 /// An operator on host memory whose type the library does not know. Values lie side by side.
 struct host_scan_operator {
   const void* op = nullptr;
@@ -198,7 +196,7 @@ SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_reco
 /// list_scan by an operator of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
 /// `initial`, if not null, is a value in host memory.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
-                            const cuda::device_scan_operator& op, const void* initial, list_count lists,
+                            const device_scan_operator& op, const void* initial, list_count lists,
                             access_pattern pattern, std::string_view variant);
 
 }  // namespace detail

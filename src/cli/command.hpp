@@ -87,6 +87,8 @@ void add_demo(CLI::App& app);
 void add_gather(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_rank(CLI::App& app);
+void add_scan(CLI::App& app);
 void add_scatter(CLI::App& app);
 void add_sort(CLI::App& app);
 void add_split(CLI::App& app);

@@ -4,7 +4,7 @@
 #include <sheaf/gather.hpp>
 
 #include "cli/movement.hpp"
-#include "jobs/verify.hpp"
+#include "jobs/checks/movement.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {

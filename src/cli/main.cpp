@@ -183,6 +183,8 @@ int main(int argc, char** argv) try {
   add_scatter(app);
   add_split(app);
   add_sort(app);
+  add_rank(app);
+  add_scan(app);
   add_plan(app);
   add_machine(app);
   add_version(app);

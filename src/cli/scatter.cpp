@@ -7,7 +7,7 @@
 #include <sheaf/scatter.hpp>
 
 #include "cli/movement.hpp"
-#include "jobs/verify.hpp"
+#include "jobs/checks/movement.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {

@@ -11,9 +11,9 @@
 #include "cli/movement.hpp"
 #include "cli/progress_line.hpp"
 #include "io/scratch_file.hpp"
+#include "jobs/checks/sort.hpp"
 #include "jobs/external_sort.hpp"
 #include "jobs/record_source.hpp"
-#include "jobs/sort_check.hpp"
 #include "jobs/sort_key.hpp"
 #include "primitives/views.hpp"
 

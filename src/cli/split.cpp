@@ -8,7 +8,7 @@
 
 #include "cli/key.hpp"
 #include "cli/movement.hpp"
-#include "jobs/split_check.hpp"
+#include "jobs/checks/split.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {

@@ -280,7 +280,7 @@ void list_scan_by(const context& ctx, index_span successor, const_records in, re
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
-                  const cuda::device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
+                  const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                   std::string_view variant) {
   if (ctx.backend() != backend_kind::cuda) {
     refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));

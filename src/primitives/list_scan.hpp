@@ -10,10 +10,6 @@
 
 namespace sheaf {
 
-namespace cuda {
-struct device_scan_operator;  // of include/sheaf/cuda: kernels for a functor of the caller's
-}
-
 namespace primitives {
 
 /// list_rank and list_scan share their variants: a rank is a scan that counts.
@@ -59,7 +55,7 @@ struct list_buffers {
   value_type type = value_type::f32;                    ///< of a built-in operator
   scan_operator op = scan_operator::add;                ///< unless one of the following is given
   const detail::host_scan_operator* on_host = nullptr;  ///< always on the CPU, built-in operators too
-  const cuda::device_scan_operator* on_device = nullptr;
+  const detail::device_scan_operator* on_device = nullptr;
 };
 
 using list_variant = plan::variant<list_problem, list_buffers>;

@@ -118,6 +118,19 @@ class Tables(Folder):
         name = "scatter_reduce/strided:16:s1024/r4/u32+u32/n=4096"
         self.assertIn("into 2^10 slots", self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)])[0])
 
+    def test_lists_say_what_is_computed_and_in_which_order(self):
+        for name, call, what in (
+                ("list_rank/permutation/r4/u32/n=4096", "list_rank",
+                 "ranks of 4 bytes, u32 successors, random permutation"),
+                ("list_rank/identity/r8/i64+many/n=4096", "list_rank",
+                 "many lists, ranks of 8 bytes, i64 successors, list in order"),
+                ("list_scan/strided:1001/r4/u32+u32+packed/n=4096", "list_scan",
+                 "sums of u32 values in packed nodes, u32 successors, stride of 1001 records"),
+                ("list_scan/reverse/r8/u32+f64+max+exclusive/n=4096", "list_scan",
+                 "exclusive max of f64 values, u32 successors, list in reverse order")):
+            lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "serial_walk", 5e-4)])
+            self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
+
     def test_factor_is_over_the_best_peer(self):
         name = "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=4096"
         lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 9e-3), row(name, "cub.sort_reduce", 8e-4),
@@ -197,6 +210,9 @@ class Errors(Folder):
                               ("split/uniform:b8/r4/u32/n=64", "'u32' is no type of split"),
                               ("scatter_reduce/zipf/r4/u32+f32/n=64", "'zipf' is no pattern of scatter_reduce"),
                               ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is no type of scatter_reduce"),
+                              ("list_rank/identity/r4/u32+f32/n=64", "'u32+f32' is no type of list_rank"),
+                              ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is no type of list_scan"),
+                              ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is no pattern of list_scan"),
                               ("sort_keys/uniform/r4/own/n=64", "'own' is no type of sort_keys"),
                               ("sort_keys/uniform:b9-3/r4/u32/n=64", "the first bit is past the last"),
                               ("gather/clustered:\u00b2/r4/u32/n=64", "is no pattern of gather"),

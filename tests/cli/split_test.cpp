@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "jobs/split_check.hpp"
+#include "jobs/checks/split.hpp"
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 #include "support/plan_options.hpp"

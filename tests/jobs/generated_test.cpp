@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "jobs/generated/arrays.hpp"
+#include "primitives/entries/words.hpp"
+#include "primitives/operators/scan_value.hpp"
 #include "support/contexts.hpp"
 
 namespace sheaf::tests {
@@ -15,7 +17,6 @@ namespace {
 
 using jobs::array_role;
 using jobs::array_set;
-using jobs::call_settings;
 using jobs::job;
 using jobs::problem_spec;
 using jobs::sample;
@@ -24,8 +25,8 @@ using jobs::sample;
 constexpr std::uint64_t sizes[] = {1, 2, 1000, 20011};
 
 // One context of each backend that there is here.
-std::vector<context> contexts() {
-  std::vector<context> all{context::cpu(2)};
+std::vector<context> contexts(int cpu_threads = 2) {
+  std::vector<context> all{context::cpu(cpu_threads)};
   if (auto cuda = cuda_context()) all.push_back(*cuda);
   return all;
 }
@@ -187,7 +188,8 @@ TEST(GeneratedJob, HasNoPlainLoopForTypesThatNoneIsWrittenFor) {
        {"gather/uniform/r5/u32/n=9", "scatter/permutation/r3/u64/n=9", "split/uniform:b24/r8/own/n=9",
         "sort_keys/uniform/r16/u128/n=9", "sort_keys/uniform/r8/bytes8/n=9", "sort_pairs/uniform/r8/u32/n=9",
         "sort_pairs/uniform/r12/u64/n=9", "sort_pairs/uniform/r8/i64/n=9", "sort_gather_index/uniform/r4/i32/n=9",
-        "sort_gather_index/uniform/r8/u64/n=9", "sort_records/uniform/r100/u64/n=9"}) {
+        "sort_gather_index/uniform/r8/u64/n=9", "sort_records/uniform/r100/u64/n=9",
+        "list_scan/identity/r4/u32+f32+max/n=9"}) {
     const problem_spec p = primitives::parse_problem(row);
     arrays.fill(p, 1);
     EXPECT_FALSE(jobs::job_of(p).plain_loop(ctx, p, arrays.of_copy(0))) << row;
@@ -306,6 +308,66 @@ TEST(GeneratedJob, IsFilledAndCheckedThroughHostMemoryAlike) {
   }
 }
 
+std::vector<std::string> names_of_lists() {
+  std::vector<std::string> names;
+  const std::string orders[] = {"identity", "reverse", "permutation", "strided:48", "partitioned:8", "clustered:300"};
+  for (const std::string& order : orders) {
+    for (const char* type : {"r4/u32", "r8/u64", "r4/i64+many", "r8/i32"}) {
+      names.push_back(fmt::format("list_rank/{}/{}", order, type));
+    }
+  }
+  for (const auto& value : primitives::value_types) {
+    const std::uint64_t width = bytes(value.value);
+    for (const auto& op : primitives::scan_operators) {
+      if (!primitives::takes(op.value, value.value)) continue;
+      const std::string op_text = op.text == "add" ? "" : fmt::format("+{}", op.text);
+      for (const char* rest : {"", "+exclusive", "+many", "+packed", "+exclusive+packed+many"}) {
+        if (width == 8 && std::string_view(rest).find("packed") != std::string_view::npos) continue;
+        names.push_back(fmt::format("list_scan/permutation/r{}/i32+{}{}{}", width, value.text, op_text, rest));
+      }
+    }
+  }
+  return names;
+}
+
+// A closed form says what each rank of a list has; the reference walks from node to node.
+TEST(GeneratedJob, KnowsTheAnswerOfEveryListAndOperator) {
+  for (const context& ctx : contexts(1)) {
+    jobs::problem_arrays arrays(ctx);
+    for (const std::string& list : names_of_lists()) {
+      for (const std::uint64_t count : {1, 2, 33, 2500}) {
+        const problem_spec p = jobs::problem_of({list}, count);
+        const job& j = jobs::job_of(p);
+        ASSERT_EQ(j.unchecked(p), "") << name(p);
+        arrays.fill(p, 1);
+        arrays.reset_outputs();
+        EXPECT_GT(arrays.count_mistakes(false), 0U) << name(p) << " is right before the call";
+        const bool has_reference = ctx.backend() == backend_kind::cpu;
+        j.run(ctx, p, arrays.of_copy(0), {has_reference ? "reference.serial" : ""});
+        ctx.wait();
+        EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p) << " on " << sheaf::name(ctx.backend());
+        flip_bit(ctx, arrays.at(0, jobs::places::target), count / 2);
+        EXPECT_EQ(arrays.count_mistakes(false), 1U) << name(p);
+        flip_bit(ctx, arrays.at(0, jobs::places::target), count / 2);
+      }
+    }
+  }
+}
+
+// Answers that were the values would let a call pass that copies them.
+TEST(GeneratedJob, HasScansWhoseAnswersAreNotTheirValues) {
+  const context ctx = context::cpu(1);
+  jobs::problem_arrays arrays(ctx);
+  for (const std::string& list : names_of_lists()) {
+    const problem_spec p = jobs::problem_of({list}, 2500);
+    if (p.primitive != "list_scan" || p.is_packed) continue;
+    arrays.fill(p, 1);
+    const jobs::array_set all = arrays.of_copy(0);
+    copy_bytes(ctx, all[jobs::places::target].data, all[jobs::places::source].data, p.count * p.record_bytes);
+    EXPECT_GT(arrays.count_mistakes(false), 1000U) << name(p);
+  }
+}
+
 TEST(GeneratedJob, SaysWhatItCannotCheck) {
   const auto why = [](const char* name) {
     const problem_spec p = primitives::parse_problem(name);
@@ -316,6 +378,10 @@ TEST(GeneratedJob, SaysWhatItCannotCheck) {
   EXPECT_EQ(why("scatter/permutation:s8/r4/u32/n=9"), "records have several writers, of which any may win");
   EXPECT_EQ(why("scatter/permutation:s9999/r4/u32/n=9"), "");
   EXPECT_EQ(why("scatter_reduce/uniform:s9/r4/u32+f32+max/n=9"), "only sums are checked");
+  EXPECT_EQ(why("list_rank/identity/r4/u64/n=4294967296"), "ranks are too narrow for the nodes");
+  EXPECT_EQ(why("list_rank/identity/r8/u32/n=4294967296"), "successors are too narrow for the nodes");
+  EXPECT_EQ(why("list_scan/identity/r8/i32+u64/n=2147483648"), "successors are too narrow for the nodes");
+  EXPECT_EQ(why("list_scan/identity/r8/u32+u64+xor/n=4294967295"), "");
   EXPECT_EQ(why("split/uniform:b8/r2/k32/n=70000"), "records are too narrow to be told apart");
   EXPECT_EQ(why("split_unstable/uniform:b64/r8/own/n=9"), "no call splits by so many bits");
   EXPECT_EQ(why("sort_records/uniform/r5/u32/n=1000"), "rows are too narrow to be told apart");
@@ -329,6 +395,9 @@ TEST(GeneratedJob, CountsTheBytesThatItsCallMoves) {
   };
   EXPECT_EQ(moved("gather/identity/r8/u32/n=100"), 1600U);
   EXPECT_EQ(moved("scatter_reduce/uniform:s9/r4/u32+f32/n=100"), 800U);
+  EXPECT_EQ(moved("list_rank/identity/r4/u64/n=100"), 1200U);
+  EXPECT_EQ(moved("list_scan/identity/r8/u32+f64/n=100"), 2000U);
+  EXPECT_EQ(moved("list_scan/identity/r4/u32+f32+packed/n=100"), 1200U);
   EXPECT_EQ(moved("split/uniform:b8/r8/own/n=100"), 1600U);
   EXPECT_EQ(moved("split/uniform:b8/r8/k32/n=100"), 2000U);
   EXPECT_EQ(moved("split_gather_index/uniform:b8/r4/k32/n=100"), 800U);

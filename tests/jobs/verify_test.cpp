@@ -1,4 +1,4 @@
-#include "jobs/verify.hpp"
+#include "jobs/checks/movement.hpp"
 
 #include <cstdint>
 #include <span>

@@ -175,6 +175,20 @@ TEST(Entries, SayWhichPrimitivesAnOptionIsFor) {
   });
 }
 
+TEST(Entries, RefuseWordsOfListsThatThereAreNot) {
+  const auto problem = [](const char* primitive, const char* option, const char* text) {
+    return [=] {
+      problem_of_options(primitives::entry_named(primitive),
+                         std::vector<given_option>{{"--count", {"9"}}, {option, {text}}});
+    };
+  };
+  expect_refused("'two' is not a number of lists: one, many", problem("list_rank", "--lists", "two"));
+  expect_refused("'f32' is not an index type: u32, u64, i32, i64", problem("list_rank", "--type", "f32"));
+  expect_refused("'u8' is not a value type: i32, u32, i64, u64, f32, f64", problem("list_scan", "--type", "u8"));
+  expect_refused("'sub' is not an operator: add, min, max, mul, and, or, xor", problem("list_scan", "--op", "sub"));
+  expect_refused("--packed is for list_scan", problem("list_rank", "--packed", ""));
+}
+
 TEST(Entries, FillInWhatOptionsLeaveOut) {
   const auto problem = [](const char* primitive, const std::vector<given_option>& given) {
     return problem_of_options(primitives::entry_named(primitive), given);
@@ -190,6 +204,18 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
   EXPECT_EQ(pairs.key_bytes, 4U);
   EXPECT_EQ(pairs.record_bytes, 4U);
   EXPECT_EQ(pairs.more_value_bytes, std::vector<std::uint64_t>{16});
+  const problem_spec ranks = problem("list_rank", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(ranks.index, index_type::u64);
+  EXPECT_EQ(ranks.record_bytes, 8U);
+  const problem_spec scan = problem("list_scan", {{"--count", {"9"}}, {"--type", {"f64"}}, {"--op", {"mul"}}});
+  EXPECT_EQ(scan.index, index_type::u32);
+  EXPECT_EQ(scan.record_bytes, 8U);
+  EXPECT_EQ(scan.scan_op, scan_operator::mul);
+  EXPECT_FALSE(scan.is_exclusive || scan.is_packed);
+  const problem_spec packed =
+      problem("list_scan", {{"--count", {"9"}}, {"--exclusive", {""}}, {"--packed", {""}}, {"--lists", {"many"}}});
+  EXPECT_TRUE(packed.is_exclusive && packed.is_packed);
+  EXPECT_EQ(packed.lists, list_count::many);
   EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
 }
 

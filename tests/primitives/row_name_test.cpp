@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "primitives/entries/entry.hpp"
+#include "primitives/entries/words.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests {
@@ -92,6 +93,29 @@ TEST(RowName, SaysWhatIsSorted) {
   EXPECT_EQ(index.index, index_type::u32);
 }
 
+TEST(RowName, SaysWhatAListIs) {
+  const problem_spec rank = parse_problem("list_rank/strided:1001/r8/i64+many/n=65536");
+  EXPECT_EQ(primitives::name(rank.pattern), "strided:1001");
+  EXPECT_EQ(rank.record_bytes, 8U);
+  EXPECT_EQ(rank.index, index_type::i64);
+  EXPECT_EQ(rank.lists, list_count::many);
+  const problem_spec sum = parse_problem("list_scan/permutation/r8/u32+u64/n=65536");
+  EXPECT_EQ(sum.value, value_type::u64);
+  EXPECT_EQ(sum.scan_op, scan_operator::add);
+  EXPECT_EQ(sum.lists, list_count::one);
+  EXPECT_FALSE(sum.is_exclusive || sum.is_packed);
+  const problem_spec most = parse_problem("list_scan/reverse/r4/i32+f32+max+exclusive+packed+many/n=65536");
+  EXPECT_EQ(most.scan_op, scan_operator::max);
+  EXPECT_TRUE(most.is_exclusive && most.is_packed);
+  EXPECT_EQ(most.lists, list_count::many);
+  for (const auto& op : primitives::scan_operators) {
+    const std::string end = op.text == "add" ? "" : "+" + std::string(op.text);
+    const std::string name = "list_scan/identity/r4/u32+i32" + end + "/n=9";
+    EXPECT_EQ(parse_problem(name).scan_op, op.value) << name;
+    EXPECT_EQ(primitives::name(parse_problem(name)), name);
+  }
+}
+
 TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   const auto expect_refused = [](const std::string& text, const std::string& message) {
     EXPECT_THAT(message_of(error_code::bad_argument, [&] { parse_problem(text); }), testing::HasSubstr(message));
@@ -155,19 +179,34 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("sort_keys/uniform:b8/r4/u32/n=1", "'8' is not a range of the key's bits, such as 8-15");
   expect_refused("sort_keys/uniform:b8-32/r4/u32/n=1", "'32' is not a range of the key's bits, such as 8-15");
   expect_refused("sort_records/uniform/r4/bytes10/n=1", "'bytes10' is not a key that records of 4 bytes hold");
+  expect_refused("list_rank/uniform/r4/u32/n=1",
+                 "character 11: 'uniform' is not an order that goes through every node once");
+  expect_refused("list_rank/identity/r5/u32/n=1", "'u32' is not of ranks, which have 4 or 8 bytes");
+  expect_refused("list_rank/identity/r4/u32+two/n=1", "'two' is not the number of lists: many");
+  expect_refused("list_scan/identity/r4/u32/n=1", "'u32' is not an index type and a value type, such as u32+f32");
+  expect_refused("list_scan/identity/r8/u32+f32/n=1", "'f32' is not a type of 8 bytes");
+  expect_refused("list_scan/identity/r4/u32+f32+xor/n=1", "'xor' is not an operator of floats: add, min, max, mul");
+  expect_refused("list_scan/identity/r8/u32+u64+packed/n=1",
+                 "'packed' is not for values and successors of 4 bytes alone");
+  expect_refused("list_scan/identity/r4/u32+f32+sub/n=1",
+                 "'sub' is not part of a scan's type: an operator, exclusive, packed, many");
+  expect_refused("list_scan/identity/r4/u32+f32+add/n=1", "is written 'list_scan/identity/r4/u32+f32/n=1'");
+  expect_refused("list_scan/identity/r4/u32+f32+many+max/n=1",
+                 "is written 'list_scan/identity/r4/u32+f32+max+many/n=1'");
   expect_refused(std::string("gather/\n\0/r4/u32/n=1", 20), "character 8: ");
 }
 
 TEST(RowName, OfHostileTextsIsReadOrRefusedInPrintableWords) {
-  const std::string pieces[] = {"gather", "scatter_reduce",
-                                "split",  "sort_pairs",
-                                "/",      "r",
-                                "n=",     ":b",
-                                ":s",     "+",
-                                "-",      "4",
-                                "u32",    "f32",
-                                "own",    "uniform",
-                                "\xff",   ""};
+  const std::string pieces[] = {"gather",    "scatter_reduce",
+                                "split",     "sort_pairs",
+                                "list_scan", "packed",
+                                "/",         "r",
+                                "n=",        ":b",
+                                ":s",        "+",
+                                "-",         "4",
+                                "u32",       "f32",
+                                "own",       "uniform",
+                                "\xff",      ""};
   std::uint64_t state = 20070715;
   for (int round = 0; round < 20000; ++round) {
     std::string text;

@@ -51,8 +51,9 @@ scatter_problem scatter_of(const list_problem& p, std::uint64_t entries) {
 }
 
 std::uint32_t walk_blocks(const list_problem& p, std::uint32_t log2_block, const machine& m) {
-  const double most = static_cast<double>(m.parallelism) * tuning.walkers_each / detail::list_threads;
-  const double worth = static_cast<double>(p.count >> log2_block) / tuning.least_walks_each / detail::list_threads;
+  const double most = static_cast<double>(m.parallelism) * tuning.walkers_each / list_kernels::list_threads;
+  const double worth =
+      static_cast<double>(p.count >> log2_block) / tuning.least_walks_each / list_kernels::list_threads;
   return static_cast<std::uint32_t>(std::clamp(worth, 1.0, std::max(1.0, most)));
 }
 
@@ -75,9 +76,10 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
     calls->layout = lay_out(p, log2_block, arrays);
     calls->blocks = walk_blocks(p, log2_block, m);
     const std::uint64_t entries =
-        (p.count / detail::log_chunk + 1 + std::uint64_t{calls->blocks} * detail::list_threads) * detail::log_chunk;
-    calls->chunks = static_cast<std::uint32_t>(entries / detail::log_chunk);
-    if (entries >= detail::no_node) return plan::rejected("entries of the log pass 32 bits");
+        (p.count / list_kernels::log_chunk + 1 + std::uint64_t{calls->blocks} * list_kernels::list_threads) *
+        list_kernels::log_chunk;
+    calls->chunks = static_cast<std::uint32_t>(entries / list_kernels::log_chunk);
+    if (entries >= list_kernels::no_node) return plan::rejected("entries of the log pass 32 bits");
     calls->log = arrays.take(entries * sizeof(std::uint32_t));
     calls->sums = arrays.take(entries * p.value_bytes);
     calls->chunk_sublists = arrays.take(calls->chunks * sizeof(std::uint32_t));
@@ -111,16 +113,16 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
   list_call call(ctx, operation, p, b, calls.layout, scratch);
   auto* const log = reinterpret_cast<std::uint32_t*>(scratch + calls.log);
   call.begin();
-  detail::walk_arguments walk = call.walk_arguments();
+  list_kernels::walk_arguments walk = call.walk_arguments();
   walk.log = log;
   walk.log_sums = scratch + calls.sums;
   walk.chunk_sublists = reinterpret_cast<std::uint32_t*>(scratch + calls.chunk_sublists);
   walk.chunk_before = reinterpret_cast<std::uint32_t*>(scratch + calls.chunk_before);
   walk.most_chunks = calls.chunks;
-  const device_scan_operator& kernels = call.kernels();
+  const detail::device_scan_operator& kernels = call.kernels();
   require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
   call.scan_sublists();
-  detail::finish_arguments finish = call.finish_arguments();
+  list_kernels::finish_arguments finish = call.finish_arguments();
   finish.log = log;
   finish.log_sums = walk.log_sums;
   finish.chunk_sublists = walk.chunk_sublists;

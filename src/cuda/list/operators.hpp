@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include <sheaf/cuda/detail/list_arguments.hpp>
-#include <sheaf/list_scan.hpp>
 
 #include "primitives/list_scan.hpp"
 
@@ -11,7 +10,7 @@
 namespace sheaf::cuda {
 
 /// For ranks, which have no values.
-device_scan_operator rank_operator() noexcept;
+detail::device_scan_operator rank_operator() noexcept;
 
 /// A built-in operator, which lives as long as the object.
 class builtin_scan {
@@ -20,15 +19,15 @@ class builtin_scan {
   builtin_scan(const builtin_scan&) = delete;
   builtin_scan& operator=(const builtin_scan&) = delete;
 
-  const device_scan_operator& kernels() const noexcept { return kernels_; }
+  const detail::device_scan_operator& kernels() const noexcept { return kernels_; }
 
  private:
   alignas(8) unsigned char function_[8];
-  device_scan_operator kernels_;
+  detail::device_scan_operator kernels_;
 };
 
 /// Kernels for built-in operators on words; `function` is a builtin_operator<Word>.
-device_scan_operator words_4_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
-device_scan_operator words_8_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
+detail::device_scan_operator words_4_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
+detail::device_scan_operator words_8_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
 
 }  // namespace sheaf::cuda

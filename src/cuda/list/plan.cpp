@@ -35,7 +35,7 @@ std::uint64_t place_bytes(const list_problem& p) { return sublist_bytes(p); }
 std::uint64_t segment_bytes(const list_problem& p) { return packed_bytes(p); }
 
 const char* list_rejection(const list_problem& p) {
-  if (p.count >= detail::most_list_nodes) return "numbers of nodes pass 32 bits";
+  if (p.count >= list_kernels::most_list_nodes) return "numbers of nodes pass 32 bits";
   if (p.has_own_operator && p.backend != backend_kind::cuda) return "the caller's function runs on the CPU";
   return nullptr;
 }
@@ -44,21 +44,21 @@ list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scrat
   list_layout l;
   std::uint64_t count = p.count;
   for (std::uint32_t level = 0;; ++level) {
-    const bool is_last = level > 0 && count <= detail::most_last_level;
-    detail::list_cut& cut = l.cut[level];
+    const bool is_last = level > 0 && count <= list_kernels::most_last_level;
+    list_kernels::list_cut& cut = l.cut[level];
     cut.count = static_cast<std::uint32_t>(count);
     cut.seed = level * 0x51ed27U;
     if (is_last) break;
     cut.log2_block = level == 0 ? log2_block : tuning.log2_block_above;
     // Few levels must be enough: the last but one is cut as coarse as it takes.
-    if (level + 1 == detail::most_levels) {
-      while ((count >> cut.log2_block) >= detail::most_last_level) ++cut.log2_block;
+    if (level + 1 == list_kernels::most_levels) {
+      while ((count >> cut.log2_block) >= list_kernels::most_last_level) ++cut.log2_block;
     }
     count = (count + (std::uint64_t{1} << cut.log2_block) - 1) >> cut.log2_block;
     cut.blocks = static_cast<std::uint32_t>(count);
     l.levels = level + 1;
   }
-  l.status = arrays.take(sizeof(detail::list_status));
+  l.status = arrays.take(sizeof(list_kernels::list_status));
   l.resolve = arrays.take(256);
   for (std::uint32_t level = 0; level < l.levels; ++level) {
     l.nodes[level] = arrays.take(l.cut[level + 1].count * sublist_bytes(p));
@@ -120,7 +120,7 @@ void price_common(const list_problem& p, const list_layout& layout, const machin
   }
   double seconds = 0;
   for (std::uint32_t l = 0; l < layout.levels; ++l) {
-    const detail::list_cut& cut = layout.cut[l + 1];
+    const list_kernels::list_cut& cut = layout.cut[l + 1];
     const std::uint64_t footprint = cut.count * (sublist_bytes(p) + place_bytes(p));
     seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
                m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);

@@ -27,9 +27,9 @@ const char* list_rejection(const primitives::list_problem& p);
 /// The cuts of level 0 and of the levels above, and where their arrays begin in scratch, in bytes.
 struct list_layout {
   std::uint32_t levels = 0;  ///< above level 0
-  detail::list_cut cut[detail::most_levels + 1];
+  list_kernels::list_cut cut[list_kernels::most_levels + 1];
   std::uint64_t status = 0;
-  std::uint64_t nodes[detail::most_levels] = {};
+  std::uint64_t nodes[list_kernels::most_levels] = {};
   std::uint64_t places = 0;  ///< places and carries of all levels, one after the other, which begin with all bits set
   std::uint64_t places_end = 0;
   std::uint64_t previous = 0;  ///< of the last level, before places_end

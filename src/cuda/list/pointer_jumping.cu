@@ -36,12 +36,13 @@ plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& sco
   calls->resolve = arrays.take(resolve_bytes(p));
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
-  const std::uint64_t footprint = p.count * sizeof(detail::list_jump);
+  const std::uint64_t footprint = p.count * sizeof(list_kernels::list_jump);
   const double rounds = std::ceil(std::log2(static_cast<double>(p.count) + 1)) + 1;
   plan.add("predecessors", m.random_writes(p.count, sizeof(std::uint32_t), footprint));
-  plan.add("rounds", rounds * (tuning.round_barriers * m.barrier_seconds +
-                               tuning.round_reads * m.random_reads(p.count, sizeof(detail::list_jump), footprint) +
-                               m.streamed(2 * footprint, footprint)));
+  plan.add("rounds",
+           rounds * (tuning.round_barriers * m.barrier_seconds +
+                     tuning.round_reads * m.random_reads(p.count, sizeof(list_kernels::list_jump), footprint) +
+                     m.streamed(2 * footprint, footprint)));
   if (!p.ranks()) {
     const std::uint64_t sums = p.count * segment_bytes(p);
     plan.add("order", m.random_writes(p.count, segment_bytes(p), sums) + m.random_writes(p.count, 4, 4 * p.count));

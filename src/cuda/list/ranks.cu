@@ -9,9 +9,9 @@ struct no_operator {};
 
 }  // namespace
 
-device_scan_operator rank_operator() noexcept {
+detail::device_scan_operator rank_operator() noexcept {
   static constexpr no_operator none{};
-  return detail::device_operator<detail::no_value>(none);
+  return list_kernels::device_operator<list_kernels::no_value>(none);
 }
 
 }  // namespace sheaf::cuda

@@ -12,9 +12,9 @@
 namespace sheaf::cuda {
 namespace {
 
-using detail::list_end;
-using detail::list_status;
-using detail::no_node;
+using list_kernels::list_end;
+using list_kernels::list_status;
+using list_kernels::no_node;
 using primitives::list_fault;
 using primitives::list_problem;
 
@@ -23,7 +23,7 @@ constexpr unsigned blocks_each = 8;  // of a streaming kernel, for each multipro
 template <class Successor>
 __device__ __forceinline__ std::uint32_t successor_of(const successor_view& list, std::uint32_t node) {
   const Successor bits = static_cast<const Successor*>(list.data)[std::uint64_t{node} * list.stride];
-  return detail::canonical_successor(bits, node, list.is_signed);
+  return list_kernels::canonical_successor(bits, node, list.is_signed);
 }
 
 /// Looks at each successor once.
@@ -31,7 +31,7 @@ template <class Successor>
 __global__ void __launch_bounds__(block_threads)
     sum_successors(const successor_view list, std::uint32_t count, list_status* status) {
   constexpr int unrolled = 4;
-  detail::successor_sums sums;
+  list_kernels::successor_sums sums;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   std::uint64_t i = thread;
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(block_threads)
     const auto note = [&](std::uint64_t w, uint4 word) {
       const auto node = static_cast<std::uint32_t>(w * each);
       const auto one = [&](std::uint32_t bits, std::uint32_t at) {
-        sums.note(detail::canonical_successor(bits, at, list.is_signed), count);
+        sums.note(list_kernels::canonical_successor(bits, at, list.is_signed), count);
       };
       if (each == 4) one(word.x, node), one(word.z, node + 2);
       one(word.y, each == 4 ? node + 1 : node);
@@ -117,7 +117,7 @@ struct list_faults {
 };
 static_assert(sizeof(list_faults) <= 256);
 
-using jump = detail::list_jump;
+using jump = list_kernels::list_jump;
 
 __device__ __forceinline__ jump load_jump(const jump* jumps, std::uint32_t node) {
   const unsigned long long bits = *reinterpret_cast<const volatile unsigned long long*>(jumps + node);
@@ -261,11 +261,11 @@ struct resolve_layout {
     if (!p.ranks()) {
       if (p.lists == list_count::many) {
         lengths = arrays.take(p.count * sizeof(std::uint32_t));
-        above_lengths = arrays.take(detail::items_above(p.count) * sizeof(std::uint32_t));
+        above_lengths = arrays.take(list_kernels::items_above(p.count) * sizeof(std::uint32_t));
       }
       order = arrays.take(p.count * sizeof(std::uint32_t));
       sums = arrays.take(p.count * segment_bytes(p));
-      above_sums = arrays.take(detail::items_above(p.count) * segment_bytes(p));
+      above_sums = arrays.take(list_kernels::items_above(p.count) * segment_bytes(p));
     }
     end = arrays.bytes();
   }
@@ -288,13 +288,13 @@ list_call::list_call(const context& c, const char* name, const list_problem& p, 
                : b.on_device != nullptr ? *b.on_device
                                         : builtin_.kernels()) {}
 
-detail::list_level list_call::level(std::uint32_t l) const {
+list_kernels::list_level list_call::level(std::uint32_t l) const {
   std::byte* const places = scratch_ + layout.places;
   return {layout.cut[l + 1], scratch_ + layout.nodes[l], places + places_of_level(problem, layout, l),
           places + carries_of_level(problem, layout, l)};
 }
 
-detail::list_heads list_call::heads() const {
+list_kernels::list_heads list_call::heads() const {
   if (problem.lists == list_count::one) return {};
   return {reinterpret_cast<const std::uint32_t*>(scratch_ + layout.heads),
           reinterpret_cast<const std::uint32_t*>(scratch_ + layout.led_to)};
@@ -306,7 +306,7 @@ successor_view list_call::successors() const {
   return {buffers.successor.data, static_cast<std::uint32_t>(bytes(problem.successor)), 1, is_signed};
 }
 
-detail::list_input list_call::input() const {
+list_kernels::list_input list_call::input() const {
   const successor_view list = successors();
   if (packs(problem)) return {scratch_ + layout.packed, 4, 0};
   if (problem.is_packed) return {buffers.nodes, 4, list.is_signed};
@@ -344,8 +344,8 @@ void list_call::begin() {
          status());
 }
 
-detail::walk_arguments list_call::walk_arguments() const {
-  detail::walk_arguments a{};
+list_kernels::walk_arguments list_call::walk_arguments() const {
+  list_kernels::walk_arguments a{};
   a.status = status();
   a.cut = layout.cut[0];
   a.heads = heads();
@@ -353,7 +353,7 @@ detail::walk_arguments list_call::walk_arguments() const {
   a.most_steps = most_steps(layout.cut[0].log2_block);
   a.is_exclusive = problem.is_exclusive;
   if (problem.lists == list_count::one && !packs(problem)) {
-    const std::uint64_t worth = problem.count / (8 * detail::list_threads) + 1;
+    const std::uint64_t worth = problem.count / (8 * list_kernels::list_threads) + 1;
     a.summing_blocks = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(worth, static_cast<std::uint64_t>(state_of(ctx).multiprocessors())));
   }
@@ -361,7 +361,7 @@ detail::walk_arguments list_call::walk_arguments() const {
 }
 
 void list_call::scan_sublists() {
-  detail::levels_arguments a{};
+  list_kernels::levels_arguments a{};
   a.status = status();
   a.levels = layout.levels;
   for (std::uint32_t l = 0; l < layout.levels; ++l) {
@@ -378,8 +378,8 @@ void list_call::scan_sublists() {
   require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), operation);
 }
 
-detail::finish_arguments list_call::finish_arguments() const {
-  detail::finish_arguments a{};
+list_kernels::finish_arguments list_call::finish_arguments() const {
+  list_kernels::finish_arguments a{};
   a.status = status();
   a.cut = layout.cut[0];
   a.heads = heads();
@@ -410,7 +410,7 @@ void list_call::resolve(std::byte* resolve_scratch, bool always) {
     launch_cooperative(ctx, operation, resolve_ranks<std::uint64_t>, most_blocks, block_threads, 0, a);
   }
   if (problem.ranks()) return;
-  detail::by_rank_arguments r{};
+  list_kernels::by_rank_arguments r{};
   r.status = status();
   r.count = a.count;
   r.jumps = a.jumps;

@@ -31,10 +31,10 @@ class list_call {
   /// sublists were too long: writes the results by pointer jumping.
   void resolve(std::byte* resolve_scratch, bool always);
 
-  detail::walk_arguments walk_arguments() const;
-  detail::finish_arguments finish_arguments() const;
-  detail::list_input input() const;
-  const device_scan_operator& kernels() const noexcept { return kernels_; }
+  list_kernels::walk_arguments walk_arguments() const;
+  list_kernels::finish_arguments finish_arguments() const;
+  list_kernels::list_input input() const;
+  const detail::device_scan_operator& kernels() const noexcept { return kernels_; }
 
   const context& ctx;
   const char* const operation;
@@ -43,14 +43,16 @@ class list_call {
   const list_layout& layout;
 
  private:
-  detail::list_status* status() const { return reinterpret_cast<detail::list_status*>(scratch_ + layout.status); }
-  detail::list_level level(std::uint32_t l) const;
-  detail::list_heads heads() const;
+  list_kernels::list_status* status() const {
+    return reinterpret_cast<list_kernels::list_status*>(scratch_ + layout.status);
+  }
+  list_kernels::list_level level(std::uint32_t l) const;
+  list_kernels::list_heads heads() const;
   successor_view successors() const;
 
   std::byte* scratch_;
   builtin_scan builtin_;
-  device_scan_operator kernels_;
+  detail::device_scan_operator kernels_;
 };
 
 /// Scratch of resolve() beyond the layout's, in bytes.

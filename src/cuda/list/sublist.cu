@@ -37,9 +37,9 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
     core::scratch_offsets arrays;
     calls->layout = lay_out(p, log2_block, arrays);
     const std::uint64_t walks = calls->layout.cut[0].blocks;
-    const auto most = static_cast<std::uint64_t>(m.parallelism * tuning.walkers_each / detail::list_threads);
+    const auto most = static_cast<std::uint64_t>(m.parallelism * tuning.walkers_each / list_kernels::list_threads);
     calls->blocks = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(ceil_div(walks, detail::list_threads), 1, std::max<std::uint64_t>(1, most)));
+        std::clamp<std::uint64_t>(ceil_div(walks, list_kernels::list_threads), 1, std::max<std::uint64_t>(1, most)));
     calls->own_places = arrays.take(p.count * place_bytes(p));
     plan::planned plan;
     price_common(p, calls->layout, m, plan);
@@ -64,12 +64,12 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
   const auto& calls = plan.inner<sublist_calls>();
   list_call call(ctx, operation, p, b, calls.layout, scratch);
   call.begin();
-  const device_scan_operator& kernels = call.kernels();
-  detail::walk_arguments walk = call.walk_arguments();
+  const detail::device_scan_operator& kernels = call.kernels();
+  list_kernels::walk_arguments walk = call.walk_arguments();
   walk.places = scratch + calls.own_places;
   require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
   call.scan_sublists();
-  detail::finish_arguments finish = call.finish_arguments();
+  list_kernels::finish_arguments finish = call.finish_arguments();
   finish.own_places = walk.places;
   finish.results = b.out;
   require(

@@ -5,8 +5,8 @@
 
 namespace sheaf::cuda {
 
-device_scan_operator words_4_operator(value_type type, scan_operator op, unsigned char* function) noexcept {
-  return detail::device_operator<std::uint32_t>(*new (function) builtin_operator<std::uint32_t>{type, op});
+detail::device_scan_operator words_4_operator(value_type type, scan_operator op, unsigned char* function) noexcept {
+  return list_kernels::device_operator<std::uint32_t>(*new (function) builtin_operator<std::uint32_t>{type, op});
 }
 
 }  // namespace sheaf::cuda

@@ -5,8 +5,8 @@
 
 namespace sheaf::cuda {
 
-device_scan_operator words_8_operator(value_type type, scan_operator op, unsigned char* function) noexcept {
-  return detail::device_operator<std::uint64_t>(*new (function) builtin_operator<std::uint64_t>{type, op});
+detail::device_scan_operator words_8_operator(value_type type, scan_operator op, unsigned char* function) noexcept {
+  return list_kernels::device_operator<std::uint64_t>(*new (function) builtin_operator<std::uint64_t>{type, op});
 }
 
 }  // namespace sheaf::cuda

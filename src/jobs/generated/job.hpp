@@ -79,7 +79,8 @@ struct job {
   std::span<const std::string_view> calibrated = {};
 
   array_shapes (*shapes)(const problem_spec& p);
-  /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count.
+  /// Bytes that bandwidth counts: records, values and keys read plus written. Index lists do not count, but
+  /// the links of linked lists do.
   std::uint64_t (*moved_bytes)(const problem_spec& p);
   /// Why inputs cannot be generated or an answer not be checked, or empty.
   std::string (*unchecked)(const problem_spec& p);

@@ -15,6 +15,8 @@ extern const job sort_keys_job;
 extern const job sort_pairs_job;
 extern const job sort_records_job;
 extern const job sort_gather_index_job;
+extern const job list_rank_job;
+extern const job list_scan_job;
 
 std::span<const job* const> jobs() {
   static const job* const all[] = {
@@ -30,6 +32,8 @@ std::span<const job* const> jobs() {
       &sort_pairs_job,
       &sort_records_job,
       &sort_gather_index_job,
+      &list_rank_job,
+      &list_scan_job,
   };
   return all;
 }

@@ -4,7 +4,7 @@
 
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/last_writer.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/words.hpp"
 

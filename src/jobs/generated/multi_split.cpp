@@ -3,7 +3,7 @@
 
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/multi_split_items.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/seeds.hpp"
 
 // The job of multi_split. Categories of the output follow from its offsets, so that the check needs no order of the

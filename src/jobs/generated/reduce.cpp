@@ -2,7 +2,7 @@
 #include <sheaf/scatter_reduce.hpp>
 
 #include "jobs/generated/job.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/reduce_items.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/words.hpp"

@@ -2,7 +2,7 @@
 #include <sheaf/sort.hpp>
 
 #include "jobs/generated/job.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "jobs/generated/sort_items.hpp"
 #include "primitives/entries/sort_calls.hpp"

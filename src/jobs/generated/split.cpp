@@ -2,7 +2,7 @@
 #include <sheaf/split.hpp>
 
 #include "jobs/generated/job.hpp"
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/seeds.hpp"
 #include "jobs/generated/split_items.hpp"
 #include "primitives/entries/split_calls.hpp"

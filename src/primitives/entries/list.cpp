@@ -15,6 +15,8 @@ extern const entry sort_keys_entry;
 extern const entry sort_pairs_entry;
 extern const entry sort_records_entry;
 extern const entry sort_gather_index_entry;
+extern const entry list_rank_entry;
+extern const entry list_scan_entry;
 
 std::span<const entry* const> entries() {
   static const entry* const all[] = {
@@ -30,6 +32,8 @@ std::span<const entry* const> entries() {
       &sort_pairs_entry,
       &sort_records_entry,
       &sort_gather_index_entry,
+      &list_rank_entry,
+      &list_scan_entry,
   };
   return all;
 }

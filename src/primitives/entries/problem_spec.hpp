@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <sheaf/list_scan.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
@@ -20,7 +21,7 @@ namespace sheaf::primitives {
 /// the members that its entry does not take.
 struct problem_spec {
   std::string_view primitive = {};     ///< name of an entry, which lives as long as the program
-  input_pattern pattern = {};          ///< order of a generated index list
+  input_pattern pattern = {};          ///< order of a generated index list, or of a list's nodes
   std::uint64_t record_bytes = 0;      ///< bytes of an output record, index entry or value
   index_type index = index_type::u32;  ///< type of the index list, or of the record numbers that are written
   std::uint64_t count = 0;             ///< records, keys, values or index entries that the call goes through
@@ -37,6 +38,12 @@ struct problem_spec {
   std::optional<std::uint64_t> table = {};  ///< records that an index may name; as many as `count` unless given
   reduction_order order = reduction_order::deterministic;
   reduction op = reduction::add;
+
+  // Linked lists, whose nodes lie in the order of `pattern`; their values have type `value`
+  scan_operator scan_op = scan_operator::add;
+  bool is_exclusive = false;
+  bool is_packed = false;  ///< values lie beside successors, in nodes of 8 bytes
+  list_count lists = list_count::one;
 
   // What a caller can say beyond a generated problem
   sheaf::duplicates duplicates = sheaf::duplicates::any;

@@ -20,6 +20,8 @@
 //   multi_split/uniform:b8:s1024/r8/k32/n=65536      65536 memberships of 1024 records in 2^8 categories
 //   sort_pairs/uniform/r16/u64/n=65536               values of 16 bytes, keys of 64 bits
 //   sort_keys/few:b8-15/r4/u32/n=65536               bits 8 to 15 decide
+//   list_rank/permutation/r4/u32/n=65536             ranks of 4 bytes; "u32+many" for many lists
+//   list_scan/reverse/r4/u32+f32+max+packed/n=65536  "+exclusive" for a scan of the values before a node
 namespace sheaf::primitives {
 
 std::string name(const problem_spec& p);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <sheaf/list_scan.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
 #include <sheaf/scatter.hpp>
@@ -69,6 +70,11 @@ inline constexpr word<reduction> reductions[] = {
     {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}};
 inline constexpr word<reduction_order> reduction_orders[] = {{"deterministic", reduction_order::deterministic},
                                                              {"unordered", reduction_order::unordered}};
+inline constexpr word<scan_operator> scan_operators[] = {{"add", scan_operator::add},     {"min", scan_operator::min},
+                                                         {"max", scan_operator::max},     {"mul", scan_operator::mul},
+                                                         {"and", scan_operator::bit_and}, {"or", scan_operator::bit_or},
+                                                         {"xor", scan_operator::bit_xor}};
+inline constexpr word<list_count> list_counts[] = {{"one", list_count::one}, {"many", list_count::many}};
 inline constexpr word<duplicates> duplicates_words[] = {{"any", duplicates::any}, {"last", duplicates::last}};
 inline constexpr word<bounds> bounds_words[] = {{"check", bounds::check}, {"trust", bounds::trust}};
 

@@ -43,9 +43,9 @@ bool is_right(const sheaf::context& ctx, std::uint32_t count, bool is_exclusive,
   cudaMemcpy(device_successor, successor.data(), count * sizeof(std::uint32_t), cudaMemcpyHostToDevice);
   cudaMemcpy(device_in, in.data(), count * sizeof(matrix), cudaMemcpyHostToDevice);
   const matrix initial{{5, 6, 7, 8}};
-  sheaf::cuda::list_scan(ctx, sheaf::index_span(device_successor, count, sheaf::index_type::u32), device_in, device_out,
-                         product{}, is_exclusive ? &initial : nullptr, sheaf::list_count::one,
-                         sheaf::access_pattern::unknown(), variant);
+  sheaf::list_scan(ctx, sheaf::index_span(device_successor, count, sheaf::index_type::u32), device_in, device_out,
+                   product{}, is_exclusive ? &initial : nullptr, sheaf::list_count::one,
+                   sheaf::access_pattern::unknown(), variant);
   ctx.wait();
   std::vector<matrix> out(count);
   cudaMemcpy(out.data(), device_out, count * sizeof(matrix), cudaMemcpyDeviceToHost);

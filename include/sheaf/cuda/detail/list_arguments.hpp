@@ -6,8 +6,8 @@
 #include <cuda_runtime_api.h>
 
 // What the kernels of list_rank and list_scan share with the library: plain structs, whose arrays the library lays out.
-namespace sheaf::cuda {
-namespace detail {
+namespace sheaf {
+namespace list_kernels {
 
 constexpr std::uint32_t list_end = 0xffffffffU;   ///< as a successor: there is none
 constexpr std::uint32_t no_node = 0xffffffffU;    ///< as an entry of the log, or a predecessor
@@ -167,7 +167,9 @@ struct pack_arguments {
   void* nodes;
 };
 
-}  // namespace detail
+}  // namespace list_kernels
+
+namespace detail {
 
 /// The kernels for a type of values and an operator. Functions queue one kernel.
 struct device_scan_operator {
@@ -177,17 +179,19 @@ struct device_scan_operator {
   std::uint32_t sublist_bytes;
   std::uint32_t place_bytes;
   std::uint32_t segment_bytes;
-  cudaError_t (*pack)(cudaStream_t, const detail::pack_arguments&);
-  cudaError_t (*walk_and_log)(cudaStream_t, std::uint32_t blocks, const void* op, const detail::walk_arguments&,
-                              const detail::list_input&);
-  cudaError_t (*walk_level_0)(cudaStream_t, std::uint32_t blocks, const void* op, const detail::walk_arguments&,
-                              const detail::list_input&);
-  cudaError_t (*scan_sublists)(cudaStream_t, const void* op, const detail::levels_arguments&);
-  cudaError_t (*finish_log)(cudaStream_t, const void* op, const detail::finish_arguments&, std::uint32_t out_bytes);
-  cudaError_t (*finish_places)(cudaStream_t, const void* op, const detail::finish_arguments&, const detail::list_input&,
-                               std::uint32_t out_bytes);
-  cudaError_t (*scan_by_rank)(cudaStream_t, const void* op, const detail::by_rank_arguments&,
-                              const detail::list_input&);
+  cudaError_t (*pack)(cudaStream_t, const list_kernels::pack_arguments&);
+  cudaError_t (*walk_and_log)(cudaStream_t, std::uint32_t blocks, const void* op, const list_kernels::walk_arguments&,
+                              const list_kernels::list_input&);
+  cudaError_t (*walk_level_0)(cudaStream_t, std::uint32_t blocks, const void* op, const list_kernels::walk_arguments&,
+                              const list_kernels::list_input&);
+  cudaError_t (*scan_sublists)(cudaStream_t, const void* op, const list_kernels::levels_arguments&);
+  cudaError_t (*finish_log)(cudaStream_t, const void* op, const list_kernels::finish_arguments&,
+                            std::uint32_t out_bytes);
+  cudaError_t (*finish_places)(cudaStream_t, const void* op, const list_kernels::finish_arguments&,
+                               const list_kernels::list_input&, std::uint32_t out_bytes);
+  cudaError_t (*scan_by_rank)(cudaStream_t, const void* op, const list_kernels::by_rank_arguments&,
+                              const list_kernels::list_input&);
 };
 
-}  // namespace sheaf::cuda
+}  // namespace detail
+}  // namespace sheaf

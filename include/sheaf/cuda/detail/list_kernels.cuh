@@ -17,7 +17,7 @@
 // from the head to before the first splitter are a sublist of no splitter. The splitters in the list's order are the
 // list of level 1, and so on. A level's list may have several beginnings (`starts`): heads, or splitters that a
 // sublist of no splitter led to, which then hold what came before them (`carry`).
-namespace sheaf::cuda::detail {
+namespace sheaf::list_kernels {
 
 /// Stands for values where only ranks are asked for.
 struct no_value {};
@@ -903,11 +903,13 @@ __device__ void scan_runs(const Grid& grid, Item* items, std::uint64_t count, It
   }
 }
 
-/// A sum of the values from the last beginning of a list on.
+/// A sum of the values from the last beginning of a list on. Its bytes have no gap for usual values, because whole
+/// words of it are copied.
 template <class T>
 struct segment_sum {
+  using flag = std::conditional_t<alignof(T) == 8, std::uint64_t, std::uint32_t>;
   T sum;
-  std::uint32_t begins;  ///< whether a list begins in it
+  flag begins;  ///< 1 if a list begins in it
 };
 
 /// Scans values by ranks that pointer jumping found: puts the nodes of each list one behind the other, and scans the
@@ -939,7 +941,7 @@ __global__ void __launch_bounds__(list_threads)
     T value{};
     reader.load(node, value);
     a.order[list + jump.steps] = node;
-    sums[list + jump.steps] = {value, jump.steps == 0};
+    sums[list + jump.steps] = {value, jump.steps == 0 ? 1U : 0U};
   });
   grid.sync();
   scan_runs(grid, sums, a.count, static_cast<segment_sum<T>*>(a.above_sums),
@@ -957,4 +959,4 @@ __global__ void __launch_bounds__(list_threads)
   });
 }
 
-}  // namespace sheaf::cuda::detail
+}  // namespace sheaf::list_kernels

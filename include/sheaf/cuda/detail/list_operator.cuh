@@ -5,7 +5,7 @@
 #include <sheaf/cuda/detail/list_kernels.cuh>
 
 // Queues the kernels of one type of values and one operator.
-namespace sheaf::cuda::detail {
+namespace sheaf::list_kernels {
 
 /// Blocks that fill the device with a kernel.
 template <class Kernel>
@@ -160,9 +160,9 @@ struct list_launches {
 
 /// The operator as the library takes it. It refers to `op`.
 template <class T, class Op>
-device_scan_operator device_operator(const Op& op) {
+detail::device_scan_operator device_operator(const Op& op) {
   using launches = list_launches<T, Op>;
-  device_scan_operator erased{};
+  detail::device_scan_operator erased{};
   erased.op = &op;
   erased.value_bytes = has_values<T> ? sizeof(T) : 0;
   erased.packed_bytes = sizeof(packed_node<T>);
@@ -179,4 +179,4 @@ device_scan_operator device_operator(const Op& op) {
   return erased;
 }
 
-}  // namespace sheaf::cuda::detail
+}  // namespace sheaf::list_kernels

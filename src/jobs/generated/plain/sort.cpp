@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 
 namespace sheaf::jobs {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 
 namespace sheaf::jobs {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/sort_check.hpp"
+#include "jobs/checks/sort.hpp"
 
 #include <algorithm>
 #include <cstring>

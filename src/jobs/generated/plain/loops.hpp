@@ -33,6 +33,10 @@ plain_call plain_sort_pairs(const context& ctx, const problem_spec& p, const arr
 plain_call plain_sort_records(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_sort_index(const context& ctx, const problem_spec& p, const array_set& arrays);
 
+/// Walks each list from its head, which is found first; scans are sums alone.
+plain_call plain_list_rank(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_list_scan(const context& ctx, const problem_spec& p, const array_set& arrays);
+
 /// The struct that a user would write, aligned to the largest power of two up to 16 that divides its width.
 template <std::size_t Bytes>
 struct alignas(Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1)) plain_record {

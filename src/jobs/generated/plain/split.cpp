@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "jobs/generated/plain_loops.hpp"
+#include "jobs/generated/plain/loops.hpp"
 #include "primitives/entries/entry.hpp"
 
 namespace sheaf::jobs {

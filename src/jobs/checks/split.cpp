@@ -1,4 +1,4 @@
-#include "jobs/split_check.hpp"
+#include "jobs/checks/split.hpp"
 
 #include <algorithm>
 #include <cstring>
