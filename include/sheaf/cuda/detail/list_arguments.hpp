@@ -43,14 +43,13 @@ __host__ __device__ inline std::uint32_t splitter_at(const list_cut& cut, std::u
 
 /// What a call knows of its list so far, in device memory. Zero at first.
 struct list_status {
-  std::uint64_t sum;             ///< of all successors
-  std::uint32_t ends;            ///< nodes without a successor
-  std::uint32_t is_bad;          ///< no list, or one with a sublist that is too long: the steps end at once
-  std::uint32_t heads;           ///< of a forest
-  std::uint32_t walks;           ///< sublists that were drawn
-  std::uint32_t chunks;          ///< chunks of the log that were drawn
-  std::uint32_t last_sublist;    ///< sublist with the end of the list
-  std::uint32_t last_length;     ///< nodes of that sublist; 0 until the end is found
+  std::uint64_t sum;     ///< of all successors
+  std::uint64_t last;    ///< sublist with the end of the list, and in the low half its nodes; 0 until it is found
+  std::uint32_t ends;    ///< nodes without a successor
+  std::uint32_t is_bad;  ///< no list, or one with a sublist that is too long: the steps end at once
+  std::uint32_t heads;   ///< of a forest
+  std::uint32_t walks;   ///< sublists that were drawn
+  std::uint32_t chunks;  ///< chunks of the log that were drawn
   std::uint32_t nodes_of_heads;  ///< forest: nodes in the sublists of no splitter
   std::uint32_t reached;         ///< forest: nodes that heads lead to
   std::uint32_t summed;          ///< blocks that have summed their successors

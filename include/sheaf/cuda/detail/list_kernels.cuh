@@ -129,6 +129,11 @@ __device__ __forceinline__ std::uint32_t single_head(const list_status& status, 
   return status.ends == 1 && head < count ? static_cast<std::uint32_t>(head) : no_node;
 }
 
+/// list_status::last: the sublist with the end of the list, and its length.
+__device__ __forceinline__ std::uint64_t end_of_list(std::uint32_t sublist, std::uint32_t length) {
+  return std::uint64_t{sublist} << 32 | length;
+}
+
 __device__ __forceinline__ bool is_list_head(const list_heads& heads, std::uint32_t single, std::uint32_t node) {
   if (heads.forest == nullptr) return node == single;
   return ((heads.led_to[node / 32] >> (node % 32)) & 1U) == 0;
@@ -282,7 +287,7 @@ __device__ __forceinline__ void store_sums(const T (&sums)[log_batch], T* out) {
 }
 
 /// Step 1 beside step 3: the first blocks of a walk sum the successors while the others walk, whose reads at random
-/// leave the memory bus half idle. The last of them to end says so.
+/// leave the memory bus half idle. They do so whatever the walks have found by then, because one walk waits for them.
 template <class T, class Reader>
 __device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader) {
   constexpr int unrolled = 8;
@@ -324,8 +329,8 @@ __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) 
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
     walk_and_log(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  if (a.status->is_bad != 0) return;
   if (blockIdx.x < a.summing_blocks) return sum_beside_walks<T>(a, reader);
+  if (a.status->is_bad != 0) return;
   auto* const sublists = static_cast<sublist_node<T>*>(a.above.nodes);
   auto* const carries = static_cast<list_place<T>*>(a.above.carries);
   T* const sums = static_cast<T*>(a.log_sums);
@@ -411,8 +416,7 @@ __global__ void __launch_bounds__(list_threads)
         }
         walks = false;
         if (next == list_end) {
-          a.status->last_sublist = sublist;
-          a.status->last_length = before;
+          a.status->last = end_of_list(sublist, before);
         } else if (next_sublist == no_sublist) {
           a.status->is_bad = 1;
         }
@@ -468,7 +472,7 @@ __device__ std::uint32_t walk_in_place(const list_cut& cut, const Nodes& nodes, 
     fold(running, before, value, op);
     before += length;
     if (next == list_end) {
-      if constexpr (Nodes::level == 0) status->last_sublist = sublist, status->last_length = before;
+      if constexpr (Nodes::level == 0) status->last = end_of_list(sublist, before);
       return list_end;
     }
     if (next >= cut.count || step >= most_steps) {
@@ -528,8 +532,8 @@ __device__ std::uint32_t walk_from_start(const list_cut& cut, const Nodes& nodes
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
     walk_level_0(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  if (a.status->is_bad != 0) return;
   if (blockIdx.x < a.summing_blocks) return sum_beside_walks<T>(a, reader);
+  if (a.status->is_bad != 0) return;
   const single_nodes<T, Reader> nodes{reader};
   const level_arrays<T> above(a.above);
   auto* const places = static_cast<list_place<T>*>(a.places);
@@ -683,10 +687,11 @@ __global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_const
     grid.sync();
     if (thread == 0 && a.status->reached != a.nodes) a.status->is_bad = 1;
   } else if (thread == 0) {
-    std::uint32_t reached = a.status->last_length;
-    const std::uint32_t last = a.status->last_sublist;
-    if (reached > 0 && last != no_sublist)
+    auto reached = static_cast<std::uint32_t>(a.status->last);
+    const auto last = static_cast<std::uint32_t>(a.status->last >> 32);
+    if (reached > 0 && last != no_sublist) {
       reached = at.places[last].sublist == unreached ? 0 : reached + at.places[last].before;
+    }
     if (reached != a.nodes) a.status->is_bad = 1;
   }
 }
