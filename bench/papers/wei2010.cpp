@@ -108,31 +108,6 @@ void figure_4(paper_run& run) {
   }
 }
 
-// Times of the steps, which the paper's table has too, would be columns behind "total".
-void table_2(paper_run& run) {
-  // Seconds of the C1060 for 1 M to 256 M nodes.
-  constexpr double paper_seconds[] = {0.005592, 0.010718, 0.020342, 0.038470, 0.075690,
-                                      0.149186, 0.296722, 0.574955, 1.180574};
-  print_caption("Table 2. Time by the length of the list, stride 1001",
-                "4.28 to 5.33 ns for each node from 1 M to 256 M nodes, most of it in the walks along sublists.");
-  for (session& s : run.sessions) {
-    print_place(s, "nodes of 64 bits; sums of their values");
-    const table rows({"nodes", "total", "per node", "variant", "C1060", "per node", "C1060 / total"});
-    for (const std::uint64_t nodes : run.counts(s)) {
-      const auto found = run.measure_choice(s, table_number(2), packed_sums(nodes, strided(usual_stride)));
-      const result* const total = find(found, "sheaf");
-      std::size_t row = 0;
-      while (row + 1 < std::size(paper_seconds) && million << row < nodes) ++row;
-      const bool has_paper = million << row == nodes;
-      const double paper = paper_seconds[row];
-      rows.row({count_text(nodes), time_of(total), per_node(total), variant_of(total),
-                has_paper ? time_text(paper) : "-",
-                has_paper ? fmt::format("{:.3g} ns", paper / static_cast<double>(nodes) * 1e9) : "-",
-                has_paper && total != nullptr ? ratio_text(paper / total->time.median_seconds) : "-"});
-    }
-  }
-}
-
 void figure_7(paper_run& run) {
   print_caption("Figure 7. Lists of 1 M to 256 M nodes", "time is linear in the number of nodes.");
   for (session& s : run.sessions) {
@@ -185,9 +160,15 @@ void figure_12(paper_run& run) {
 
 namespace {
 
-constexpr figure<paper_run> figures[] = {
-    {table_number(2), table_2}, {4, figure_4},   {7, figure_7},  {table_number(3), table_3},
-    {table_number(4), table_4}, {11, figure_11}, {12, figure_12}};
+constexpr figure<paper_run> figures[] = {{table_number(2), table_2},
+                                         {4, figure_4},
+                                         {5, figure_5},
+                                         {6, figure_6},
+                                         {7, figure_7},
+                                         {table_number(3), table_3},
+                                         {table_number(4), table_4},
+                                         {11, figure_11},
+                                         {12, figure_12}};
 
 }  // namespace
 }  // namespace wei2010

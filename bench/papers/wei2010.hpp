@@ -47,7 +47,10 @@ std::string per_node(const result* r);
 /// Kinds of lists, and time by the length of the list.
 void figure_4(paper_run& run);
 void figure_7(paper_run& run);
+/// Steps, and what the numbers of sublists and of blocks do to them; the figures are of CUDA alone.
 void table_2(paper_run& run);
+void figure_5(paper_run& run);
+void figure_6(paper_run& run);
 /// Machines, and the scan of an array.
 void figure_11(paper_run& run);
 void figure_12(paper_run& run);

@@ -26,7 +26,8 @@ constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry
 constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,      &cuda::sort_onesweep,    &cuda::sort_lsd,
                                              &cuda::sort_counting, &cuda::sort_msd_bitonic, &cuda::sort_bitonic};
 
-constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_pointer_jumping};
+constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
+                                             &cuda::list_pointer_jumping};
 
 }  // namespace
 

@@ -24,6 +24,8 @@ struct list_problem {
   bool has_own_operator = false;  ///< the caller's functions put values together
   list_count lists = list_count::one;
   access_pattern pattern;
+  std::uint32_t log2_block = 0;  ///< CUDA: nodes of a sublist in the mean are 2^log2_block; 0: as the plan has it
+  std::uint32_t walkers = 0;     ///< CUDA: threads that walk; 0: as the plan has it
 
   bool ranks() const noexcept { return value_bytes == 0; }
   friend bool operator==(const list_problem&, const list_problem&) = default;
@@ -45,6 +47,21 @@ inline const core::index_words& words_of(const list_problem& p, list_fault fault
   return (p.ranks() ? list_rank_words : list_scan_words)[static_cast<int>(fault)];
 }
 
+/// The steps of a call, as in Wei and JaJa 2010, section 3. A variant may do some of them inside others.
+enum class list_step : std::uint8_t {
+  head,       ///< the sum of successors, values packed beside successors, heads of a forest
+  splitters,  ///< where sublists begin
+  walks,      ///< along the sublists
+  sublists,   ///< the scan of sublists in their list's order
+  results,    ///< of each node
+};
+
+/// Is told of each step once it has been queued, or, on the CPU, done.
+struct list_listener {
+  void* state = nullptr;
+  void (*step_done)(void* state, list_step step) = nullptr;
+};
+
 /// Views of a checked call.
 struct list_buffers {
   index_span successor;                                 ///< of packed nodes: null data
@@ -56,6 +73,11 @@ struct list_buffers {
   scan_operator op = scan_operator::add;                ///< unless one of the following is given
   const detail::host_scan_operator* on_host = nullptr;  ///< always on the CPU, built-in operators too
   const detail::device_scan_operator* on_device = nullptr;
+  const list_listener* listener = nullptr;  ///< of a benchmark
+
+  void done(list_step step) const {
+    if (listener != nullptr) listener->step_done(listener->state, step);
+  }
 };
 
 using list_variant = plan::variant<list_problem, list_buffers>;

@@ -16,10 +16,10 @@ namespace sheaf::tests {
 namespace {
 
 constexpr std::uint32_t count = 300'000;
-constexpr const char* walking_variants[] = {"cuda.log", "cuda.sublist"};
+constexpr const char* walking_variants[] = {"cuda.log", "cuda.sublist", "cuda.sublist_host_scan"};
 
 bool is_a_splitter_of_some_cut(std::uint32_t node) {
-  for (std::uint32_t log2_block = 3; log2_block <= 8; ++log2_block) {
+  for (std::uint32_t log2_block = 3; log2_block <= 16; ++log2_block) {
     const std::uint32_t blocks = (count + (1U << log2_block) - 1) >> log2_block;
     const list_kernels::list_cut cut{.log2_block = log2_block, .count = count, .blocks = blocks, .seed = 0};
     if (list_kernels::splitter_at(cut, node >> log2_block) == node) return true;

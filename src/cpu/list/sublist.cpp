@@ -20,6 +20,7 @@ namespace {
 
 using primitives::list_buffers;
 using primitives::list_problem;
+using primitives::list_step;
 
 // Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
 // between that each is read and written once at a random place. Threads have so many walks in flight that these
@@ -76,21 +77,26 @@ class sublist_call {
   core::index_report run() {
     for (int attempt = 0; attempt < splitter_attempts; ++attempt) {
       const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
+      b_.done(list_step::head);
       if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
       if (p_.lists == list_count::one) {
         head_ = seen.head(p_.count);
         if (seen.ends != 1 || head_ >= p_.count) return find_fault();
       }
       walked found;
-      if (!walk_all(attempt, found)) continue;
+      const bool is_walked = walk_all(attempt, found);
+      b_.done(list_step::walks);
+      if (!is_walked) continue;
       if (found.is_no_list) return find_fault();
       are_lists_followed_ = true;
       const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
+      b_.done(list_step::sublists);
       // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
       if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
       break;
     }
     write_output();
+    b_.done(list_step::results);
     return {};
   }
 
@@ -98,6 +104,7 @@ class sublist_call {
   /// Walks over all nodes that splitters and heads lead to; false if that takes too long with this attempt's splitters.
   bool walk_all(int attempt, walked& found) {
     place_splitters(static_cast<std::uint64_t>(attempt));
+    b_.done(list_step::splitters);
     const std::uint64_t most_nodes = attempt + 1 < splitter_attempts ? decided_.longest_walk : no_node;
     walk_supply supply;
     supply.splitters = decided_.splitters;

@@ -21,8 +21,9 @@ using primitives::scatter_variant;
 struct log_tuning {
   std::uint32_t least_log2_block = 3;
   std::uint32_t most_log2_block = 8;
-  double walkers_each = 1024;   ///< threads that walk, for each multiprocessor
-  double least_walks_each = 4;  ///< sublists that a thread should have to draw, for even loads
+  double rank_walkers_each = 1024;  ///< threads that walk, for each multiprocessor
+  double scan_walkers_each = 512;
+  double least_walks_each = 2;  ///< sublists that a thread should have to draw, for even loads
   double logged = 1.15;         ///< seconds of a walk that logs, over those of the random reads alone
 };
 constexpr log_tuning tuning;
@@ -45,16 +46,19 @@ scatter_problem scatter_of(const list_problem& p, std::uint64_t entries) {
   s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = p.out_bytes;
   s.word_bytes = p.out_bytes % 16 == 0 ? 16 : p.out_bytes % 8 == 0 ? 8 : p.out_bytes % 4 == 0 ? 4 : 1;
   s.index = index_type::u32;
-  s.pattern = p.pattern;
+  // Walkers side by side mix the list's order. In a log of random order nothing is left to find out.
+  if (p.pattern.shape == access_pattern::kind::random) s.pattern = p.pattern;
   s.bounds = bounds::trust;
   return s;
 }
 
+double most_walkers(const list_problem& p, const machine& m) {
+  return m.parallelism * (p.ranks() ? tuning.rank_walkers_each : tuning.scan_walkers_each);
+}
+
 std::uint32_t walk_blocks(const list_problem& p, std::uint32_t log2_block, const machine& m) {
-  const double most = static_cast<double>(m.parallelism) * tuning.walkers_each / list_kernels::list_threads;
-  const double worth =
-      static_cast<double>(p.count >> log2_block) / tuning.least_walks_each / list_kernels::list_threads;
-  return static_cast<std::uint32_t>(std::clamp(worth, 1.0, std::max(1.0, most)));
+  const double worth = static_cast<double>(p.count >> log2_block) / tuning.least_walks_each;
+  return blocks_of_walkers(p, worth, most_walkers(p, m));
 }
 
 double walk_seconds(const list_problem& p, std::uint32_t log2_block, const machine& m) {
@@ -62,15 +66,13 @@ double walk_seconds(const list_problem& p, std::uint32_t log2_block, const machi
   const std::uint64_t footprint = p.count * node;
   const double walks = static_cast<double>(p.count) / std::exp2(log2_block);
   return tuning.logged * m.random_reads(p.count, node, footprint) +
-         longest_walk_seconds(log2_block, std::min(walks, 256.0 * 1024), footprint, m);
+         longest_walk_seconds(log2_block, std::min(walks, most_walkers(p, m)), footprint, m);
 }
 
 plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = list_rejection(p)) return plan::rejected(reason);
-  // Short sublists mean even loads and short tails, long ones a short list of sublists.
-  plan::planned best;
-  for (std::uint32_t log2_block = tuning.least_log2_block; log2_block <= tuning.most_log2_block; ++log2_block) {
+  return cheapest_cut(p, tuning.least_log2_block, tuning.most_log2_block, [&](std::uint32_t log2_block) {
     const auto calls = std::make_shared<log_calls>();
     core::scratch_offsets arrays;
     calls->layout = lay_out(p, log2_block, arrays);
@@ -92,7 +94,8 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
     if (calls->scatter_choice.variant == nullptr) return plan::rejected("no scatter takes the log");
     arrays.take(calls->scatter_choice.plan.scratch_bytes);
     plan::planned plan;
-    price_common(p, calls->layout, m, plan);
+    price_head(p, m, plan);
+    price_sublists(p, calls->layout, m, plan);
     plan.add("walk", walk_seconds(p, log2_block, m));
     const std::uint64_t finished = entries * (2 * sizeof(std::uint32_t) + p.value_bytes + p.out_bytes);
     plan.add("results", m.streamed(finished, finished));
@@ -100,9 +103,8 @@ plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
     // What a walk works in serves to resolve a list that is bad.
     plan.scratch_bytes = std::max(arrays.bytes(), calls->log + resolve_bytes(p));
     plan.inner_calls = calls;
-    if (best.term_count == 0 || plan.seconds < best.seconds) best = plan;
-  }
-  return best;
+    return plan;
+  });
 }
 
 void run_log(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
@@ -121,6 +123,7 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
   walk.most_chunks = calls.chunks;
   const detail::device_scan_operator& kernels = call.kernels();
   require(kernels.walk_and_log(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
+  b.done(primitives::list_step::walks);
   call.scan_sublists();
   list_kernels::finish_arguments finish = call.finish_arguments();
   finish.log = log;
@@ -135,6 +138,7 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
                        {const_records(finish.results, calls.scatter.count, p.out_bytes),
                         index_span(log, calls.scatter.count, index_type::u32), records(b.out, p.count, p.out_bytes)},
                        scratch + calls.scatter_scratch);
+  b.done(primitives::list_step::results);
   call.resolve(scratch + calls.log, false);
 }
 

@@ -6,7 +6,7 @@
 
 #include "primitives/list_scan.hpp"
 
-// The kernels that the library brings: each in a file that compiles include/sheaf/cuda/detail/list_kernels.cuh once.
+// The kernels that the library brings: each in a file that compiles include/sheaf/cuda/detail/list_operator.cuh once.
 namespace sheaf::cuda {
 
 /// For ranks, which have no values.

@@ -16,9 +16,11 @@ constexpr std::uint64_t up_to(std::uint64_t bytes, std::uint64_t multiple) {
 struct list_tuning {
   std::uint32_t log2_block_above = 4;  ///< nodes of a block on the levels above 0, whose lists lie in L2
   /// Time from one node of a walk to the next, when nothing else keeps the device busy, over the latency of a read.
-  double hop = 1.8;
+  double hop = 1.3;
+  double hop_above = 4;       ///< the same on the levels above 0, whose walks write what they pass
   double level_barriers = 3;  ///< of a level that is walked, and as many again where pointer jumping begins
   double jump_barriers = 2;   ///< time of a round of pointer jumping, in barriers
+  double jump_reads = 2.8;    ///< and in reads at random: of a sum and of a pointer, both of which are then written
 };
 constexpr list_tuning tuning;
 
@@ -102,14 +104,23 @@ double latency_at(std::uint64_t footprint, const machine& m) {
   return seconds;
 }
 
+/// Hops of the longest of `walks` sublists.
+double longest_walk(std::uint32_t log2_block, double walks) {
+  return std::exp2(log2_block) * std::log(std::max(2.0, walks));
+}
+
 }  // namespace
 
 double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m) {
-  const double hops = std::exp2(log2_block) * std::log(std::max(2.0, walks));
-  return hops * tuning.hop * latency_at(footprint, m);
+  return longest_walk(log2_block, walks) * tuning.hop * latency_at(footprint, m);
 }
 
-void price_common(const list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan) {
+std::uint32_t blocks_of_walkers(const list_problem& p, double walkers, double most) {
+  const double asked = p.walkers != 0 ? p.walkers : std::min(walkers, most);
+  return static_cast<std::uint32_t>(std::max(1.0, std::ceil(asked / list_kernels::list_threads)));
+}
+
+void price_head(const list_problem& p, const machine& m, plan::planned& plan) {
   const auto count = static_cast<double>(p.count);
   plan.add("latency", m.launch_seconds + 6 * m.step_seconds);
   const std::uint64_t input = p.count * (p.is_packed ? 8 : bytes(p.successor));
@@ -118,6 +129,9 @@ void price_common(const list_problem& p, const list_layout& layout, const machin
   if (p.lists == list_count::many) {
     plan.add("heads", m.atomic_adds(p.count, 4, p.count / 8) + count / 8 / m.copy_bytes_per_second);
   }
+}
+
+void price_sublists(const list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan) {
   double seconds = 0;
   for (std::uint32_t l = 0; l < layout.levels; ++l) {
     const list_kernels::list_cut& cut = layout.cut[l + 1];
@@ -125,11 +139,11 @@ void price_common(const list_problem& p, const list_layout& layout, const machin
     seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
                m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);
     if (l + 1 < layout.levels) {
-      seconds += longest_walk_seconds(cut.log2_block, cut.blocks, footprint, m);
+      seconds += longest_walk(cut.log2_block, cut.blocks) * tuning.hop_above * latency_at(footprint, m);
     } else {
       const double rounds = std::ceil(std::log2(static_cast<double>(cut.count) + 1));
       seconds += (rounds * tuning.jump_barriers + tuning.level_barriers) * m.barrier_seconds +
-                 rounds * m.random_reads(cut.count, place_bytes(p), 2 * footprint);
+                 rounds * tuning.jump_reads * m.random_reads(cut.count, place_bytes(p), 2 * footprint);
     }
   }
   plan.add("sublists", seconds);

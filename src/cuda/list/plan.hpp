@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include <sheaf/cuda/detail/list_arguments.hpp>
 
@@ -53,8 +54,28 @@ std::uint64_t carries_of_level(const primitives::list_problem& p, const list_lay
 /// bytes.
 double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m);
 
-/// Adds what all variants do beside the walk over level 0: looking at each successor, heads, the scan of sublists.
-void price_common(const primitives::list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan);
+/// The cheapest of the plans that plan_cut(log2_block) makes, for sublists of 2^least to 2^most nodes in the mean:
+/// short ones mean even loads and short tails, long ones a short list of sublists.
+template <class PlanCut>
+plan::planned cheapest_cut(const primitives::list_problem& p, std::uint32_t least, std::uint32_t most,
+                           PlanCut plan_cut) {
+  if (p.log2_block != 0) return plan_cut(p.log2_block);
+  plan::planned best = plan_cut(least);
+  for (std::uint32_t log2_block = least + 1; log2_block <= most; ++log2_block) {
+    plan::planned plan = plan_cut(log2_block);
+    if (plan.applicable() && (!best.applicable() || plan.seconds < best.seconds)) best = std::move(plan);
+  }
+  return best;
+}
+
+/// Blocks of a walk with this many threads, or with those that the problem asks for.
+std::uint32_t blocks_of_walkers(const primitives::list_problem& p, double walkers, double most);
+
+/// Adds latencies, looking at each successor, and the heads.
+void price_head(const primitives::list_problem& p, const machine& m, plan::planned& plan);
+/// Adds the scan of sublists on the device.
+void price_sublists(const primitives::list_problem& p, const list_layout& layout, const machine& m,
+                    plan::planned& plan);
 
 /// Steps after which a walk of mean length 2^log2_block is given up. It is one of 10^13 at random.
 std::uint32_t most_steps(std::uint32_t log2_block);

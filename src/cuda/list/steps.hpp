@@ -27,6 +27,8 @@ class list_call {
   void begin();
   /// Step 4, after a walk over level 0.
   void scan_sublists();
+  /// The same by the host, which waits for the walk.
+  void scan_sublists_on_host();
   /// Step 6: if the steps before found the list bad, finds out what is wrong and reports it. If nothing is, the
   /// sublists were too long: writes the results by pointer jumping.
   void resolve(std::byte* resolve_scratch, bool always);

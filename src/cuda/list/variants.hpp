@@ -7,6 +7,7 @@ namespace sheaf::cuda {
 
 extern const primitives::list_variant list_log;
 extern const primitives::list_variant list_sublist;
+extern const primitives::list_variant list_sublist_host_scan;
 extern const primitives::list_variant list_pointer_jumping;
 
 }  // namespace sheaf::cuda

@@ -76,7 +76,7 @@ void launch_adaptive(const context& ctx, const char* operation, const primitives
   const std::uint64_t unconditional_blocks = verdict.slot == nullptr ? all_blocks : std::min(first_wave, all_blocks);
   const std::uint64_t records_left = p.count - std::min(p.count, unconditional_blocks * block_records);
   const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(records_left, block_records * passes));
-  const adaptive_schedule s{.sample = order_sample_of(ctx, p, verdict),
+  const adaptive_schedule s{.sample = order_sample_of(ctx, p, Direction == direction::scatter, verdict),
                             .regions = {primitives::reachable_records(p), passes},
                             .unconditional_blocks = unconditional_blocks,
                             .blocks_per_pass = blocks_per_pass,

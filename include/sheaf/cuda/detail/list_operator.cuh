@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <sheaf/cuda/detail/list_kernels.cuh>
+#include <sheaf/cuda/detail/list_by_rank.cuh>
+#include <sheaf/cuda/detail/list_results.cuh>
 
 // Queues the kernels of one type of values and one operator.
 namespace sheaf::list_kernels {

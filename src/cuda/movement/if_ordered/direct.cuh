@@ -84,7 +84,8 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
   // busy until the verdict is published.
   constexpr std::uint64_t turns_ahead = 2;
   const std::uint64_t unconditional_tiles = verdict.slot == nullptr ? tiles : std::min(blocks * turns_ahead, tiles);
-  const if_ordered_arguments s{order_sample_of(ctx, p, verdict), tile_counters, tiles, unconditional_tiles};
+  const if_ordered_arguments s{order_sample_of(ctx, p, Direction == direction::scatter, verdict), tile_counters, tiles,
+                               unconditional_tiles};
   require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
           operation);
   const auto with_index = [&](auto index) {

@@ -23,8 +23,14 @@ struct order_sample {
 constexpr int sample_threads = 256;
 constexpr std::uint64_t sample_window = std::uint64_t{1} << 15;
 
-inline order_sample order_sample_of(const context& ctx, const primitives::movement& p, const order_verdict& verdict) {
-  const std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.indexed_stride_bytes);
+inline order_sample order_sample_of(const context& ctx, const primitives::movement& p, bool writes,
+                                    const order_verdict& verdict) {
+  std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.indexed_stride_bytes);
+  // Words that are written far apart, though in order, leave the cache as parts of sectors: 2^28 of 4 bytes with a
+  // stride of 128 take 16.7 ms in place and 3.9 by buckets.
+  constexpr std::uint64_t least_dense = 2;  // windows with a record in four, or more, are close
+  constexpr std::uint64_t sector = 32;
+  if (writes && p.record_bytes < sector) close = std::min(close, least_dense * sample_window);
   const std::uint64_t last_window = p.count - std::min(p.count, sample_window);
   return {last_window / 3 * 2, std::max<std::uint64_t>(1, close), verdict.slot, verdict.call_number};
 }
@@ -39,34 +45,38 @@ __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {
   return x ^ x >> 8;
 }
 
-// Takes the sample and judges it: two sets of one index for each thread, each set from a window of neighbouring
-// entries. A set shows order in two cases. Its indices may lie close together, as in lists in order, strided and
-// clustered ones. Or several may share a group of 16 records although they are far apart in general: the list then
-// advances in several streams side by side. Of 256 samples, 5 pairs or more share a group with up to 4096 streams; at
-// random over 2^22 records, one pair in eight sets does. The list is scattered if both sets are. All threads of a block
-// of sample_threads call it.
+// Takes the sample and judges it: two sets of two indices for each thread, each set from a window of neighbouring
+// entries. A set shows order in two cases. Its indices may lie close together, as in lists in order and clustered ones.
+// Or several may share a group of 8 records although they are far apart in general: the list then advances in several
+// streams side by side. Of 512 samples, some 31 fall into a group that an earlier one has fallen into where the window
+// fills its groups, which up to 4096 streams do; at random over 2^22 records, one in four sets does. Where the window
+// fills a quarter of its groups, as several strided streams may, 8 do. The list is scattered if both sets are. All
+// threads of a block of sample_threads call it.
 template <class Index>
 __device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& s) {
-  constexpr std::uint32_t slots = 1024;
-  constexpr int least_pairs = 3;
-  constexpr int least_close = sample_threads * 7 / 8;
-  __shared__ unsigned long long table[slots];  // hash table of groups: the group and thread that wrote a slot last
-  const std::uint32_t t = threadIdx.x;
-  const std::uint32_t position = sample_position(t);
-  const Index values[2] = {index[position], index[s.second_window + position]};
-  const Index middle[2] = {index[sample_window / 2], index[s.second_window + sample_window / 2]};
+  constexpr std::uint32_t slots = 2048;
+  constexpr int least_repeats = 14;
+  constexpr int least_close = 2 * sample_threads * 7 / 8;
+  constexpr std::uint32_t no_group = ~0U;
+  __shared__ std::uint32_t table[slots];  // hash table of groups: the one that came to a slot last
   bool scattered = true;
-#pragma unroll
+  // Loops stay loops, because the kernels around need their registers for records on their way.
+#pragma unroll 1
   for (int set = 0; set < 2; ++set) {
-    const auto group = static_cast<std::uint32_t>(values[set] >> 4);
-    const std::uint32_t slot = group * 0x9e3779b9U >> 22;
-    const unsigned long long own_entry = static_cast<unsigned long long>(group) << 32 | t;
-    atomicExch(&table[slot], own_entry);
-    const Index distance = values[set] > middle[set] ? values[set] - middle[set] : middle[set] - values[set];
-    const int close = __syncthreads_count(distance < s.close_records);
-    const unsigned long long last_entry = table[slot];
-    const int pairs = __syncthreads_count(last_entry != own_entry && last_entry >> 32 == group);
-    scattered = scattered && close < least_close && pairs < least_pairs;
+    const Index* const window = index + (set == 0 ? 0 : s.second_window);
+#pragma unroll 1
+    for (std::uint32_t slot = threadIdx.x; slot < slots; slot += sample_threads) table[slot] = no_group;
+    int repeats = 0;
+    int close = 0;
+#pragma unroll 1
+    for (std::uint32_t sample = threadIdx.x; sample < 2 * sample_threads; sample += sample_threads) {
+      const Index value = window[sample_position(sample)];
+      const Index middle = window[sample_window / 2];
+      close += __syncthreads_count((value > middle ? value - middle : middle - value) < s.close_records);
+      const auto group = static_cast<std::uint32_t>(value >> 3);
+      repeats += __syncthreads_count(atomicExch(&table[group * 0x9e3779b9U >> 21], group) == group);
+    }
+    scattered = scattered && close < least_close && repeats < least_repeats;
   }
   return scattered;
 }

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include <sheaf/cuda/detail/list_nodes.cuh>
+
+// A scan in the order of ranks that are known.
+namespace sheaf::list_kernels {
+
+/// An inclusive scan by the whole grid, in runs of 64 items, each by one thread; then of the runs' totals in the same
+/// way. The order of operations depends on `count` alone. `above` has room for items_above(count) items.
+template <class Item, class Combine, class Grid>
+__device__ void scan_runs(const Grid& grid, Item* items, std::uint64_t count, Item* above, const Combine& combine) {
+  constexpr std::uint64_t run = 64;
+  constexpr int most_heights = 7;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * list_threads + threadIdx.x;
+  const std::uint64_t threads = std::uint64_t{gridDim.x} * list_threads;
+  Item* at[most_heights] = {items};
+  std::uint64_t counts[most_heights] = {count};
+  int top = 0;
+  for (;; ++top) {
+    const std::uint64_t runs = (counts[top] + run - 1) / run;
+    at[top + 1] = top == 0 ? above : at[top] + counts[top];
+    counts[top + 1] = runs;
+    for (std::uint64_t r = first; r < runs; r += threads) {
+      const std::uint64_t end = min((r + 1) * run, counts[top]);
+      Item sum = at[top][r * run];
+      for (std::uint64_t i = r * run + 1; i < end; ++i) {
+        sum = combine(sum, at[top][i]);
+        at[top][i] = sum;
+      }
+      at[top + 1][r] = sum;
+    }
+    grid.sync();
+    if (runs <= 1) break;
+  }
+  for (int height = top - 1; height >= 0; --height) {
+    for (std::uint64_t i = first; i < counts[height]; i += threads) {
+      if (i >= run) at[height][i] = combine(at[height + 1][i / run - 1], at[height][i]);
+    }
+    grid.sync();
+  }
+}
+
+/// A sum of the values from the last beginning of a list on. Its bytes have no gap for usual values, because whole
+/// words of it are copied.
+template <class T>
+struct segment_sum {
+  using flag = std::conditional_t<alignof(T) == 8, std::uint64_t, std::uint32_t>;
+  T sum;
+  flag begins;  ///< 1 if a list begins in it
+};
+
+/// Scans values by ranks that pointer jumping found: puts the nodes of each list one behind the other, and scans the
+/// array. For lists whose sublists turned out to be too long, and for cuda.pointer_jumping.
+template <class T, class Op, class Reader>
+__global__ void __launch_bounds__(list_threads)
+    scan_by_rank(const __grid_constant__ by_rank_arguments a, const Reader reader, const T initial, const Op op) {
+  if (a.status->is_faulty != 0 || (!a.always && a.status->is_bad == 0)) return;
+  const auto grid = cooperative_groups::this_grid();
+  const std::uint32_t first = blockIdx.x * list_threads + threadIdx.x;
+  const std::uint32_t threads = gridDim.x * list_threads;
+  const auto over_nodes = [&](auto body) {
+    for (std::uint64_t i = first; i < a.count; i += threads) body(static_cast<std::uint32_t>(i));
+  };
+  if (a.lengths != nullptr) {
+    over_nodes([&](std::uint32_t node) {
+      T value{};
+      const list_jump jump = a.jumps[node];
+      if (jump.steps != 0) a.lengths[node] = 0;
+      if (reader.load(node, value) == list_end) a.lengths[jump.to] = jump.steps + 1;
+    });
+    grid.sync();
+    scan_runs(grid, a.lengths, a.count, a.above_lengths, [](std::uint32_t x, std::uint32_t y) { return x + y; });
+  }
+  auto* const sums = static_cast<segment_sum<T>*>(a.sums);
+  over_nodes([&](std::uint32_t node) {
+    const list_jump jump = a.jumps[node];
+    const std::uint32_t list = a.lengths == nullptr || jump.to == 0 ? 0 : a.lengths[jump.to - 1];
+    T value{};
+    reader.load(node, value);
+    a.order[list + jump.steps] = node;
+    sums[list + jump.steps] = {value, jump.steps == 0 ? 1U : 0U};
+  });
+  grid.sync();
+  scan_runs(grid, sums, a.count, static_cast<segment_sum<T>*>(a.above_sums),
+            [&](const segment_sum<T>& x, const segment_sum<T>& y) {
+              return y.begins != 0 ? y : segment_sum<T>{op(x.sum, y.sum), x.begins};
+            });
+  T* const results = static_cast<T*>(a.results);
+  over_nodes([&](std::uint32_t place) {
+    const std::uint32_t node = a.order[place];
+    if (!a.is_exclusive) {
+      results[node] = sums[place].sum;
+    } else {
+      results[node] = a.jumps[node].steps == 0 ? initial : op(initial, sums[place - 1].sum);
+    }
+  });
+}
+
+}  // namespace sheaf::list_kernels
