@@ -50,7 +50,7 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
                  const scatter_reduce_buffers& b, std::byte* scratch) {
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
-  const auto [parts] = plan.decided.get<private_decision>();
+  const std::uint64_t parts = plan.decided.get<private_decision>().parts;
   first_bad bad;
   with_index(b.index, [&](const auto* index) {
     with_values_and_op(p, b, [&](const auto* in, auto* out, auto op) {
