@@ -96,9 +96,8 @@ std::string gzipped(std::span<const std::byte> text) {
   stream.next_out = reinterpret_cast<Bytef*>(file.data());
   stream.avail_out = static_cast<uInt>(file.size());
   require(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  file.resize(file.size() - stream.avail_out);
   deflateEnd(&stream);
-  return file;
+  return file.substr(0, stream.total_out);
 }
 
 std::span<const std::byte> bytes_of(const std::string& file) {

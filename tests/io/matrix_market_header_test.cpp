@@ -1,5 +1,7 @@
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/matrix_market.hpp"
@@ -128,13 +130,19 @@ TEST(MatrixMarketHeader, RowsForWhichTheFileHasTooFewEntriesAreRefused) {
 }
 
 TEST(MatrixMarketHeader, MatricesThatMemoryDoesNotHoldAreRefusedBeforeItIsTaken) {
-  const std::string message = message_of(error_code::out_of_memory, [] {
-    parse_market(general + "1125899906842624 1 1\n1 1 1\n", {.most_rows_of_few_entries = std::uint64_t{1} << 60});
-  });
-  const std::string expected =
-      "m.mtx: line 2: reading 1125899906842624 rows and 1 entries takes 9007199254741036 bytes, ";
-  EXPECT_EQ(message.substr(0, expected.size()), expected);
-  EXPECT_TRUE(message.ends_with(" are available")) << message;
+  const std::pair<const char*, const char*> cases[] = {
+      {"1125899906842624", "9007199254741036"},
+      {"9223372036854775807", "18446744073709551615"},
+  };
+  for (const auto& [rows, bytes] : cases) {
+    const std::string file = general + rows + " 1 1\n1 1 1\n";
+    const std::string message = message_of(
+        error_code::out_of_memory, [&] { parse_market(file, {.most_rows_of_few_entries = ~std::uint64_t{0}}); });
+    const std::string expected =
+        fmt::format("m.mtx: line 2: reading {} rows and 1 entries takes {} bytes, ", rows, bytes);
+    EXPECT_EQ(message.substr(0, expected.size()), expected);
+    EXPECT_TRUE(message.ends_with(" are available")) << message;
+  }
 }
 
 }  // namespace

@@ -84,9 +84,8 @@ inline std::string gzipped(std::string_view text) {
   stream.next_out = reinterpret_cast<Bytef*>(file.data());
   stream.avail_out = static_cast<uInt>(file.size());
   EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  file.resize(file.size() - stream.avail_out);
   deflateEnd(&stream);
-  return file;
+  return file.substr(0, stream.total_out);
 }
 
 }  // namespace sheaf::tests

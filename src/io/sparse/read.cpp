@@ -2,7 +2,6 @@
 #include <limits>
 #include <new>
 #include <optional>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -31,13 +30,24 @@ int threads_of(const matrix_market_options& options) {
   return options.threads > 0 ? options.threads : omp_get_max_threads();
 }
 
-// What reading takes at its end, when entries and matrix are both there.
+// Bytes of the entries and of the matrix that is made of them, which are there together.
+template <class Index, class Value>
+std::uint64_t bytes_wanted(const market_header& header, std::uint64_t entries) {
+  const std::uint64_t column_bytes = header.columns > most_columns_of_32_bits ? 8 : 4;
+  // No overflow here: there are fewer entries than bytes of text.
+  const std::uint64_t entry_bytes = entries * (sizeof(market_entry<Index, Value>) + column_bytes + sizeof(Value));
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(header.rows + 1, sizeof(std::uint64_t), &bytes) ||
+      __builtin_add_overflow(bytes, entry_bytes, &bytes)) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  return bytes;
+}
+
 template <class Index, class Value>
 void require_memory(const named_text& file, const market_header& header) {
-  const std::uint64_t column_bytes = header.columns > most_columns_of_32_bits ? 8 : 4;
   const std::uint64_t entries = header.entries * (header.symmetry == market_symmetry::general ? 1 : 2);
-  const std::uint64_t wanted = entries * (sizeof(market_entry<Index, Value>) + column_bytes + sizeof(Value)) +
-                               (header.rows + 1) * sizeof(std::uint64_t);
+  const std::uint64_t wanted = bytes_wanted<Index, Value>(header, entries);
   if (wanted < small_bytes) return;
   const std::uint64_t available = core::host_available_bytes();
   if (wanted <= available) return;
