@@ -2,10 +2,11 @@
 // throws sheaf::error with a message that can be shown. Threads, small parts and gzip make no difference, and what is
 // written is read as the same.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,7 +82,9 @@ bool same(const outcome& left, const outcome& right) {
   if (!left.read) return true;
   const matrix& a = *left.read;
   const matrix& b = *right.read;
-  const auto same_value = [](double x, double y) { return std::memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y); };
+  const auto same_value = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+  };
   return a.rows == b.rows && a.columns == b.columns && a.row_offsets == b.row_offsets &&
          a.column_indices == b.column_indices &&
          std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), same_value);

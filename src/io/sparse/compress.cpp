@@ -110,16 +110,18 @@ template <class Column, class Value>
 void close_gaps(csr_matrix<Value>& matrix, std::vector<Column>& columns, const row_ranges& ranges,
                 const std::vector<std::uint64_t>& bases, const std::vector<std::uint64_t>& kept) {
   std::uint64_t to = 0;
-  for (std::uint64_t range = 0; range < ranges.count(); ++range) {
-    const auto from = static_cast<std::ptrdiff_t>(bases[range]);
-    const auto end = from + static_cast<std::ptrdiff_t>(kept[range]);
-    std::copy(columns.begin() + from, columns.begin() + end, columns.begin() + static_cast<std::ptrdiff_t>(to));
-    std::copy(matrix.values.begin() + from, matrix.values.begin() + end,
-              matrix.values.begin() + static_cast<std::ptrdiff_t>(to));
+  for (std::uint64_t range = 0; range < ranges.count(); to += kept[range++]) {
+    const std::uint64_t gap = bases[range] - to;
+    if (gap == 0) continue;
+    const auto move_down = [&](auto& list) {
+      const auto from = list.begin() + static_cast<std::ptrdiff_t>(bases[range]);
+      std::copy_n(from, kept[range], from - static_cast<std::ptrdiff_t>(gap));
+    };
+    move_down(columns);
+    move_down(matrix.values);
     for (std::uint64_t row = ranges.first_row(range); row < ranges.first_row(range + 1); ++row) {
-      matrix.row_offsets[row] -= bases[range] - to;
+      matrix.row_offsets[row] -= gap;
     }
-    to += kept[range];
   }
   columns.resize(to);
   matrix.values.resize(to);
