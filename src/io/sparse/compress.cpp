@@ -9,6 +9,9 @@
 namespace sheaf::io {
 namespace {
 
+// Rows that are no longer are sorted by insertion: std::stable_sort takes memory for every call.
+constexpr std::uint64_t most_entries_to_insert = 32;
+
 // The rows of one range, which one thread brings into order: they have their own part of every array.
 template <class Index, class Column, class Value>
 class range_compressor {
@@ -72,12 +75,27 @@ class range_compressor {
 
   // Stable, so that entries of one place stay in the file's order.
   void sort_row(std::uint64_t begin, std::uint64_t end) {
+    if (end - begin <= most_entries_to_insert) return insert_row(begin, end);
     row_.clear();
     for (std::uint64_t i = begin; i < end; ++i) row_.emplace_back(columns_[i], values_[i]);
     std::stable_sort(row_.begin(), row_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [column, value] : row_) {
       columns_[begin] = column;
       values_[begin++] = value;
+    }
+  }
+
+  void insert_row(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t next = begin + 1; next < end; ++next) {
+      const Column column = columns_[next];
+      const Value value = values_[next];
+      std::uint64_t to = next;
+      for (; to > begin && columns_[to - 1] > column; --to) {
+        columns_[to] = columns_[to - 1];
+        values_[to] = values_[to - 1];
+      }
+      columns_[to] = column;
+      values_[to] = value;
     }
   }
 
