@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sheaf::io {
+
+/// Whether the bytes start as a gzip file does.
+bool starts_as_gzip(std::span<const std::byte> file) noexcept;
+
+/// What a gzip file holds, inflated.
+class inflated_text {
+ public:
+  std::string_view text() const noexcept { return {bytes_.get(), size_}; }
+
+ private:
+  friend inflated_text inflate_gzip(std::span<const std::byte>, const std::string&, std::uint64_t,
+                                    const std::function<void(std::string_view)>&);
+
+  struct release {
+    void operator()(char* bytes) const noexcept { std::free(bytes); }
+  };
+  std::unique_ptr<char, release> bytes_;  // of malloc, because realloc moves pages instead of bytes
+  std::uint64_t size_ = 0;
+};
+
+/// Inflates a gzip file of one member or several, piece by piece: what its header or trailer says of the size is not
+/// believed. Memory grows with what has been inflated.
+/// @param check_front  called once, with the beginning of the text (64 KiB, or all), before the rest is inflated; it
+///                     throws where that cannot be what the caller reads.
+/// @throws error(bad_input) naming origin and the compressed byte: data that are cut short or damaged, a wrong checksum
+/// or size, bytes behind the last member, more than most_bytes of text; error(out_of_memory).
+inflated_text inflate_gzip(std::span<const std::byte> file, const std::string& origin, std::uint64_t most_bytes,
+                           const std::function<void(std::string_view)>& check_front);
+
+}  // namespace sheaf::io

@@ -1,0 +1,149 @@
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/matrix_market.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+const std::string general = "%%MatrixMarket matrix coordinate real general\n";
+
+TEST(MatrixMarketHeader, WordsOfTheBannerAreReadInAnyCase) {
+  for (const char* const banner :
+       {"%%MatrixMarket matrix coordinate real general", "%%matrixmarket MATRIX Coordinate REAL General",
+        "%%MATRIXMARKET\tmatrix   coordinate  Double\tgeneral  \r"}) {
+    SCOPED_TRACE(banner);
+    const auto matrix = parse_market(std::string(banner) + "\n2 3 1\n1 2 5\n");
+    EXPECT_EQ(matrix.rows, 2U);
+    EXPECT_EQ(matrix.columns, 3U);
+    EXPECT_EQ(entries_of(matrix), (doubles{{0, 1, 5}}));
+  }
+}
+
+TEST(MatrixMarketHeader, CommentsAndBlankLinesComeBeforeTheSizeLine) {
+  const auto matrix =
+      parse_market(general + "% a comment\n\n%\n  % indented\n \t\r\n%%% 7 7 7\n   +2  3\t1  \r\n\n1 2 5\n");
+  EXPECT_EQ(matrix.rows, 2U);
+  EXPECT_EQ(entries_of(matrix), (doubles{{0, 1, 5}}));
+}
+
+TEST(MatrixMarketHeader, OtherFilesAreRefused) {
+  expect_market_error("", "m.mtx: line 1: not a MatrixMarket file: it starts with '', not '%%MatrixMarket'");
+  expect_market_error("hello\nworld\n",
+                      "m.mtx: line 1: not a MatrixMarket file: it starts with 'hello', not '%%MatrixMarket'");
+  expect_market_error("%MatrixMarket matrix coordinate real general\n",
+                      "m.mtx: line 1: not a MatrixMarket file: it starts with '%MatrixMarket ', not '%%MatrixMarket'");
+  expect_market_error(
+      "\xef\xbb\xbf" + general,
+      R"(m.mtx: line 1: not a MatrixMarket file: it starts with '\xef\xbb\xbf%%MatrixMar', not '%%MatrixMarket')");
+  expect_market_error("%%MatrixMarkets matrix coordinate real general\n",
+                      "m.mtx: line 1: not a MatrixMarket file: it starts with '%%MatrixMarket', not '%%MatrixMarket'");
+}
+
+TEST(MatrixMarketHeader, BannersThatAreNotReadAreRefusedWithTheirWord) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "the banner ends before its object"},
+      {"vector coordinate real general", "object 'vector' is not matrix"},
+      {"matrix", "the banner ends before its format"},
+      {"matrix sparse real general", "format 'sparse' is neither coordinate nor array"},
+      {"matrix coordinate", "the banner ends before its field"},
+      {"matrix coordinate complex general", "complex values are not read: real, double, integer and pattern are"},
+      {"matrix coordinate Complex hermitian", "complex values are not read: real, double, integer and pattern are"},
+      {"matrix coordinate float general", "field 'float' is none of real, double, integer, pattern"},
+      {"matrix coordinate real", "the banner ends before its symmetry"},
+      {"matrix coordinate real hermitian", "hermitian matrices are complex, and complex values are not read"},
+      {"matrix coordinate real skew", "symmetry 'skew' is none of general, symmetric, skew-symmetric"},
+      {"matrix coordinate real general now", "'now' follows the banner"},
+      {"matrix array pattern general", "an array of pattern has neither places nor values"},
+      {"matrix coordinate pattern skew-symmetric",
+       "a pattern that is skew-symmetric has no values whose sign could differ"},
+      {"matrix coordinate real \x01", R"(symmetry '\x01' is none of general, symmetric, skew-symmetric)"},
+  };
+  for (const auto& [words, message] : cases) {
+    SCOPED_TRACE(words);
+    expect_market_error("%%MatrixMarket " + std::string(words) + "\n1 1 0\n", std::string("m.mtx: line 1: ") + message);
+  }
+}
+
+TEST(MatrixMarketHeader, SizeLinesThatAreNoneAreRefused) {
+  expect_market_error(general, "m.mtx: line 1: the file ends before its size line");
+  expect_market_error(general + "% a comment\n\n%", "m.mtx: line 4: the file ends before its size line");
+  for (const char* const line :
+       {"2 3", "2 3 1 1", "2 3 x", "-2 3 1", "2.0 3 1", "2,3,1", "1e3 3 1", "rows columns 1"}) {
+    SCOPED_TRACE(line);
+    expect_market_error(general + "% comment\n" + line + "\n1 1 1\n",
+                        "m.mtx: line 3: '" + std::string(line) + "' is no size line: rows, columns, entries");
+  }
+  const std::string array = "%%MatrixMarket matrix array real general\n";
+  expect_market_error(array + "2 3 6\n", "m.mtx: line 2: '2 3 6' is no size line of an array: rows, columns");
+  expect_market_error(array + "2", "m.mtx: line 2: '2' is no size line of an array: rows, columns");
+  expect_market_error(general + "9223372036854775808 1 1\n1 1 1\n",
+                      "m.mtx: line 2: '9223372036854775808 1 1' has a number that passes 2^63 - 1");
+  expect_market_error(general + "1 1 99999999999999999999999\n1 1 1\n",
+                      "m.mtx: line 2: '1 1 99999999999999999999999' has a number that passes 2^63 - 1");
+}
+
+TEST(MatrixMarketHeader, SymmetricMatricesAreSquare) {
+  expect_market_error("%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n2 1 1\n",
+                      "m.mtx: line 2: 2 x 3 is not square, and the banner says symmetric");
+  expect_market_error("%%MatrixMarket matrix array real skew-symmetric\n3 2\n1\n",
+                      "m.mtx: line 2: 3 x 2 is not square, and the banner says skew-symmetric");
+}
+
+TEST(MatrixMarketHeader, EntriesForWhichTheFileIsTooShortAreRefused) {
+  expect_market_error(general + "3 3 4\n1 1 1\n2 2 2\n",
+                      "m.mtx: line 2: 4 entries are announced, the 12 bytes that follow hold 2 at most");
+  expect_market_error("%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 1\n2 2\n3 3\n",
+                      "m.mtx: line 2: 4 entries are announced, the 12 bytes that follow hold 3 at most");
+  expect_market_error(
+      general + "3 3 9223372036854775807\n1 1 1\n",
+      "m.mtx: line 2: 9223372036854775807 entries are announced, the 6 bytes that follow hold 1 at most");
+  expect_market_error(
+      "%%MatrixMarket matrix array real general\n4294967296 4294967296\n1\n",
+      "m.mtx: line 2: 18446744073709551615 entries are announced, the 2 bytes that follow hold 1 at most");
+}
+
+TEST(MatrixMarketHeader, EveryEntryMayHaveTheFewestBytes) {
+  EXPECT_EQ(parse_market(general + "3 3 2\n1 1 1\n2 2 2").entries(), 2U);
+  EXPECT_EQ(parse_market("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 1\n2 2").entries(), 2U);
+  EXPECT_EQ(parse_market("%%MatrixMarket matrix array real general\n1 2\n1\n2").entries(), 2U);
+}
+
+TEST(MatrixMarketHeader, RowsForWhichTheFileHasTooFewEntriesAreRefused) {
+  expect_market_error(general + "1099511627776 1 1\n1 1 1\n",
+                      "m.mtx: line 2: 1099511627776 rows are announced, more than the 16777216 that are read of a file "
+                      "with 1 entries");
+  expect_market_error("%%MatrixMarket matrix coordinate pattern symmetric\n1099511627776 1099511627776 0\n",
+                      "m.mtx: line 2: 1099511627776 rows are announced, more than the 16777216 that are read of a file "
+                      "with 0 entries");
+  expect_market_error("%%MatrixMarket matrix array real general\n1099511627776 0\n",
+                      "m.mtx: line 2: 1099511627776 rows are announced, more than the 16777216 that are read of a file "
+                      "with 0 entries");
+  const std::string two = "1 1 1\n513 1 1\n";
+  expect_market_error(general + "513 1 2\n" + two,
+                      "m.mtx: line 2: 513 rows are announced, more than the 512 that are read of a file with 2 entries",
+                      {.most_rows_of_few_entries = 100});
+  EXPECT_EQ(parse_market(general + "513 1 2\n" + two, {.most_rows_of_few_entries = 513}).rows, 513U);
+}
+
+TEST(MatrixMarketHeader, MatricesThatMemoryDoesNotHoldAreRefusedBeforeItIsTaken) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1125899906842624", "9007199254741036"},
+      {"9223372036854775807", "18446744073709551615"},
+  };
+  for (const auto& [rows, bytes] : cases) {
+    const std::string file = general + rows + " 1 1\n1 1 1\n";
+    const std::string message = message_of(
+        error_code::out_of_memory, [&] { parse_market(file, {.most_rows_of_few_entries = ~std::uint64_t{0}}); });
+    const std::string expected =
+        fmt::format("m.mtx: line 2: reading {} rows and 1 entries takes {} bytes, ", rows, bytes);
+    EXPECT_EQ(message.substr(0, expected.size()), expected);
+    EXPECT_TRUE(message.ends_with(" are available")) << message;
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
