@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "primitives/gather.hpp"
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"

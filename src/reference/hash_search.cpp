@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/cpu_state.hpp"
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 #include "reference/variants.hpp"
 
 namespace sheaf::reference {

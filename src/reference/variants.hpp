@@ -1,7 +1,7 @@
 #pragma once
 
 #include "primitives/gather.hpp"
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"

@@ -11,8 +11,8 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cpu/threads/cache_hints.hpp"
-#include "primitives/hash_function.hpp"
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/function.hpp"
+#include "primitives/hash/search.hpp"
 
 // The index of the CPU: buckets of one cache line each, so that a probe reads memory once. He et al. 2007 keep headers in
 // an array and buckets in another one; here a bucket's header lies on the line of its first keys, and says where in an

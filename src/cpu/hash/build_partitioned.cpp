@@ -1,7 +1,10 @@
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
-
-#include <fmt/format.h>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include "core/cpu_state.hpp"
 #include "cpu/hash/bucket_index.hpp"
@@ -21,6 +24,7 @@ using primitives::hash_build_problem;
 /// Constants of the variant. This folder's README has the figures that decided.
 struct build_tuning {
   std::uint64_t words_per_partition = 8192;  ///< with as many spare ones they fit the second-level cache
+  std::uint64_t averages_in_cache = 4;       ///< a partition of so many averages is sorted by its thread's spare words
   std::uint32_t most_partition_bits = 12;
   double digits_per_word = 6.0;  ///< work on a word in cache: hashes, partition, sort, entry
 };
@@ -38,7 +42,9 @@ struct build_decision {
   std::uint32_t word_bytes;
   // Offsets in the scratch.
   std::uint64_t words_at;
-  std::uint64_t spare_at;
+  std::uint64_t spare_at;           ///< for each thread the spare words of small partitions
+  std::uint64_t spare_words;        ///< of one thread
+  std::uint64_t spare_of_large_at;  ///< as many as there are words; a partition's own begin where its words do
   std::uint64_t starts_at;   ///< of the bucket_table
   std::uint64_t cursors_at;  ///< of the write-combining buffers
   std::uint64_t buffers_at;
@@ -56,7 +62,9 @@ std::uint64_t decide_build(const hash_build_problem& p, std::uint64_t threads, c
   core::scratch_offsets place;
   const std::uint64_t table = bucket_table::bytes(d.parts, d.partitions());
   d.words_at = place.take(p.count * d.word_bytes);
-  d.spare_at = place.take(p.count * d.word_bytes);
+  d.spare_words = std::min(p.count, tuning.averages_in_cache * ((p.count >> d.partition_bits) + 1));
+  d.spare_at = place.take(d.parts * d.spare_words * d.word_bytes);
+  d.spare_of_large_at = place.take(p.count > d.spare_words ? p.count * d.word_bytes : 0);
   d.starts_at = place.take(table);
   d.cursors_at = place.take(table);
   d.buffers_at = place.take(d.parts * d.partitions() * write_buffer_bytes);
@@ -97,6 +105,7 @@ class index_build {
         hashes_(b.keys),
         words_(reinterpret_cast<Word*>(scratch + d.words_at)),
         spare_(reinterpret_cast<Word*>(scratch + d.spare_at)),
+        spare_of_large_(reinterpret_cast<Word*>(scratch + d.spare_of_large_at)),
         table_(reinterpret_cast<std::uint64_t*>(scratch + d.starts_at), d.parts, d.partitions()),
         facts_(reinterpret_cast<partition_facts*>(scratch + d.facts_at)) {}
 
@@ -144,7 +153,6 @@ class index_build {
 
   void move_words() const {
     ask_for_huge_pages(words_, p_.count * sizeof(Word));
-    ask_for_huge_pages(spare_, p_.count * sizeof(Word));
     for_each_part(d_.parts, [&](std::uint64_t part) {
       const std::uint64_t partitions = d_.partitions();
       auto* const cursors = reinterpret_cast<std::uint64_t*>(scratch_ + d_.cursors_at) + part * partitions;
@@ -165,6 +173,17 @@ class index_build {
     return partition + 1 < d_.partitions() ? begin_of(partition + 1) : p_.count;
   }
 
+  /// Spare words for a partition. Most take those of their thread, which stay in its cache: memory that nobody touches
+  /// costs nothing, and to touch it for the first time costs more than the sort.
+  Word* spare_for(std::uint64_t begin, std::uint64_t count) const {
+    if (count > d_.spare_words) {
+      ask_for_huge_pages(spare_of_large_ + begin, count * sizeof(Word));
+      return spare_of_large_ + begin;
+    }
+    const auto thread = d_.parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
+    return spare_ + thread * d_.spare_words;
+  }
+
   void sort_partition(std::uint64_t partition) const {
     const std::uint64_t begin = begin_of(partition);
     const std::uint64_t count = end_of(partition) - begin;
@@ -173,7 +192,7 @@ class index_build {
     if (count == 0) return;
     Word* const words = words_ + begin;
     if (count >> 32 == 0) {
-      const Word* const sorted = sort_in_cache(words, spare_ + begin, count, hash_mask);
+      const Word* const sorted = sort_in_cache(words, spare_for(begin, count), count, hash_mask);
       if (sorted != words) std::copy_n(sorted, count, words);
     } else {
       std::sort(words, words + count);  // more than sort_in_cache can count; record numbers keep their order
@@ -298,6 +317,7 @@ class index_build {
   hash_reader<Key> hashes_;
   Word* words_;
   Word* spare_;
+  Word* spare_of_large_;
   bucket_table table_;
   partition_facts* facts_;
 };

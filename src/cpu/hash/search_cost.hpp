@@ -17,7 +17,7 @@ namespace sheaf::cpu {
 /// Constants of searches. This folder's README has the figures that decided.
 struct search_tuning {
   double digits_per_probe = 3.0;    ///< instructions of a look-up, in digits
-  double digits_per_split = 5.0;    ///< to bring a probe to its partition, and its answer back
+  double digits_per_split = 2.0;    ///< to bring a probe to its partition, and its answer back
   double digits_per_answer = 0.5;   ///< of steps 3 and 4
 };
 constexpr search_tuning search_defaults;
@@ -44,14 +44,13 @@ inline void add_answers_cost(const primitives::hash_search_problem& p, const mac
   const std::uint64_t out = p.probes * p.out_bytes;
   plan.add("streamed", m.streamed(in + out, in + out));
   if (p.output != primitives::hash_output::matches) return;
-  const std::uint64_t begins = p.probes * bytes(p.index.id);
-  const std::uint64_t matches = expected_matches(p) * bytes(p.index.id);
-  plan.add("matches", m.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) +
-                          static_cast<double>(p.probes) * search_defaults.digits_per_answer * digit_seconds(m) /
-                              static_cast<double>(parts));
-  if (p.index.has_repeats()) {
-    plan.add("rows", m.random_reads(p.probes, bytes(p.index.id), p.index.records * bytes(p.index.id)));
-  }
+  const std::uint64_t id_bytes = bytes(p.index.id);
+  const std::uint64_t begins = p.probes * id_bytes;
+  const std::uint64_t matches = expected_matches(p) * id_bytes;
+  const double rows = p.index.has_repeats() ? m.random_reads(p.probes, id_bytes, p.index.records * id_bytes) : 0;
+  const double steps = static_cast<double>(p.probes) * search_defaults.digits_per_answer * digit_seconds(m) /
+                       static_cast<double>(parts);
+  plan.add("matches", m.streamed(3 * out + 2 * begins + 2 * matches, out + begins + matches) + rows + steps);
 }
 
 inline void add_direct_cost(const primitives::hash_search_problem& p, const machine& m, std::uint64_t parts,

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
 
 #include "core/cpu_state.hpp"
 #include "cpu/hash/answers.hpp"
@@ -81,14 +84,15 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   plan.add("split", m.streamed(2 * p.probes * p.probe_stride_bytes + 4 * words, d.tile * d.word_bytes) +
                         static_cast<double>(p.probes) * search_defaults.digits_per_split * digit_seconds(m) /
                             static_cast<double>(parts));
-  // Lines of the index that a tile reads, most of which come at random, but each once.
-  constexpr double line = line_bytes;
-  const double touched = std::min(static_cast<double>(l.buckets), static_cast<double>(d.tile));
-  const auto part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
+  // A tile reads each line from memory once, if it reads it at all; neighbouring probes read neighbouring lines in any
+  // order, which costs what accesses at random cost.
+  const auto buckets = static_cast<double>(l.buckets);
+  const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
+  const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
   constexpr double overlap_exponent = 2;
   plan.add_overlapped(
       overlap_exponent,
-      {{"index", tiles * m.streamed(static_cast<std::uint64_t>(touched * line), l.lines_bytes())},
+      {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
        {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
        {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
                      static_cast<double>(parts)}});

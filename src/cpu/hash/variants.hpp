@@ -1,6 +1,6 @@
 #pragma once
 
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
 namespace sheaf::cpu {

@@ -5,7 +5,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/views.hpp"
 
 // Indices of keys: the object and its build.

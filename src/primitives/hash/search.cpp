@@ -1,4 +1,4 @@
-#include "primitives/hash_search.hpp"
+#include "primitives/hash/search.hpp"
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
