@@ -195,8 +195,13 @@ TEST_P(CpuHash, HasRecordNumbersOfEightBytes) {
       for (const std::uint64_t count : {1, 20, 30'000}) {
         const bool repeats = kind == key_kind::equal || kind == key_kind::few || kind == key_kind::halves;
         const std::uint64_t probes = repeats ? 100 : 2000;
-        const hash_trial t({.count = count, .probes = probes, .key_bytes = key_bytes, .kind = kind, .hits = 60,
-                            .stride_bytes = 9, .misalignment = 3});
+        const hash_trial t({.count = count,
+                            .probes = probes,
+                            .key_bytes = key_bytes,
+                            .kind = kind,
+                            .hits = 60,
+                            .stride_bytes = 9,
+                            .misalignment = 3});
         SCOPED_TRACE(t.c.description());
         expect_wide_answers(ctx, t, cpu::hash_search_direct);
         expect_wide_answers(ctx, t, cpu::hash_search_partitioned);

@@ -47,7 +47,7 @@ class HashArguments : public testing::Test {
   void refuses_contains(std::string_view message, const_records probes, records to) {
     refuses(fmt::format("hash_contains: {}", message), [&] { hash_contains(ctx, index, probes, to); });
   }
-  void refuses_build(std::string_view message, const_records of, double load = 0.99) {
+  void refuses_build(std::string_view message, const_records of, double load = 0.8) {
     refuses(fmt::format("build_hash_index: {}", message), [&] { build_hash_index(ctx, of, {.load = load}); });
   }
 
@@ -72,7 +72,8 @@ TEST_F(HashArguments, TheLoadIsInRange) {
   refuses_build("a load of 0.04, not 0.05 to 0.99", keys(), 0.04);
   refuses_build("a load of -1, not 0.05 to 0.99", keys(), -1);
   refuses_build("a load of nan, not 0.05 to 0.99", keys(), std::numeric_limits<double>::quiet_NaN());
-  refuses("build_hash_index: a load of 2, not 0.05 to 0.99", [&] { explain_build_hash_index(ctx, keys(), {.load = 2}); });
+  refuses("build_hash_index: a load of 2, not 0.05 to 0.99",
+          [&] { explain_build_hash_index(ctx, keys(), {.load = 2}); });
 }
 
 TEST_F(HashArguments, LengthsMustAgree) {

@@ -156,10 +156,10 @@ TEST(HashIndex, IsSearchedWhereItWasBuilt) {
                         : "hash_find: the index was built on cpu, the context works on cuda",
                  [&] { hash_find(where.ctx, other, probes, out); });
     const hash_index far(std::make_unique<table_elsewhere>(where.ctx.backend(), 7));
-    expect_error(error_code::bad_argument,
-                 fmt::format("hash_search: the index was built on device 7, the context works on device {}",
-                             where.ctx.device()),
-                 [&] { hash_search(where.ctx, far, probes); });
+    expect_error(
+        error_code::bad_argument,
+        fmt::format("hash_search: the index was built on device 7, the context works on device {}", where.ctx.device()),
+        [&] { hash_search(where.ctx, far, probes); });
   }
 }
 
@@ -173,8 +173,9 @@ TEST(HashIndex, SaysWhatWouldSearchIt) {
   EXPECT_EQ(index.variant(), build.choice()->variant);
   const const_records probes(nullptr, 1 << 20, 4);
   const index_output counts(nullptr, 1 << 20, index_type::u32);
-  for (const explanation& why : {explain_hash_search(ctx, index, probes), explain_hash_count(ctx, index, probes, counts),
-                                 explain_hash_contains(ctx, index, probes), explain_hash_find(ctx, index, probes)}) {
+  for (const explanation& why :
+       {explain_hash_search(ctx, index, probes), explain_hash_count(ctx, index, probes, counts),
+        explain_hash_contains(ctx, index, probes), explain_hash_find(ctx, index, probes)}) {
     ASSERT_NE(why.choice(), nullptr) << why.primitive;
     EXPECT_TRUE(why.choice()->variant.starts_with("cpu.")) << why.choice()->variant;
     for (const variant_estimate& v : why.variants) {

@@ -171,10 +171,11 @@ TEST(HashMemory, TooManyMatchesAreNamedWithTheirBytes) {
     where.ctx.wait();
     EXPECT_EQ(memory.bytes, 0U);
     memory.most_bytes = 100;
-    expect_error(error_code::out_of_memory,
-                 fmt::format("hash_search: offsets of 1000 probes take 8008 bytes of {} memory, which are not to be had",
-                             name(where.ctx.backend())),
-                 [&] { hash_search(where.ctx, index, probes.view()); });
+    expect_error(
+        error_code::out_of_memory,
+        fmt::format("hash_search: offsets of 1000 probes take 8008 bytes of {} memory, which are not to be had",
+                    name(where.ctx.backend())),
+        [&] { hash_search(where.ctx, index, probes.view()); });
     where.ctx.use(memory.under);
   }
 }

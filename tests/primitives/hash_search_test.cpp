@@ -94,9 +94,10 @@ TEST_P(EveryHashVariant, FindsNoneSomeAndAllOfEveryKind) {
 }
 
 TEST_P(EveryHashVariant, FindsManyKeysInManyRecords) {
-  expect_answers_of({{.count = 200'000, .probes = 300'000, .key_bytes = 8, .hits = 90},
-                     {.count = 300'000, .probes = 100'000, .key_bytes = 4, .kind = key_kind::in_order, .stride_bytes = 12},
-                     {.count = 150'000, .probes = 20, .key_bytes = 8, .kind = key_kind::halves, .hits = 100}});
+  expect_answers_of(
+      {{.count = 200'000, .probes = 300'000, .key_bytes = 8, .hits = 90},
+       {.count = 300'000, .probes = 100'000, .key_bytes = 4, .kind = key_kind::in_order, .stride_bytes = 12},
+       {.count = 150'000, .probes = 20, .key_bytes = 8, .kind = key_kind::halves, .hits = 100}});
 }
 
 TEST_P(EveryHashVariant, WalksPastTwentyFiveKeysInAMillionRows) {

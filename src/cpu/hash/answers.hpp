@@ -14,7 +14,8 @@ namespace sheaf::cpu {
 
 /// What plans decide of the answers.
 struct answers_decision {
-  std::uint64_t parts;      ///< threads that are worth it
+  std::uint64_t threads;
+  std::uint64_t parts;      ///< of the probes, one for each thread that is worth it
   std::uint64_t begins_at;  ///< of matches: where each probe's rows begin, offsets in the scratch
   std::uint64_t sums_at;    ///< of matches: the matches of each part
 };
@@ -111,13 +112,11 @@ void with_answers(const primitives::hash_search_problem& p, const primitives::ha
                   const answers_decision& d, std::byte* scratch, Body body) {
   using primitives::hash_output;
   switch (p.output) {
-    case hash_output::matches:
-      return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, d, scratch));
+    case hash_output::matches: return body(answer_writer<hash_output::matches, Id, std::uint64_t>(b.out, d, scratch));
     case hash_output::counts:
       if (p.out_bytes == 4) return body(answer_writer<hash_output::counts, Id, std::uint32_t>(b.out, d, scratch));
       return body(answer_writer<hash_output::counts, Id, std::uint64_t>(b.out, d, scratch));
-    case hash_output::contains:
-      return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, d, scratch));
+    case hash_output::contains: return body(answer_writer<hash_output::contains, Id, std::uint8_t>(b.out, d, scratch));
     case hash_output::first: return body(answer_writer<hash_output::first, Id, Id>(b.out, d, scratch));
   }
 }
@@ -129,7 +128,7 @@ void finish(const answer_writer<Output, Id, Out>& writer, const primitives::hash
   if constexpr (Output == primitives::hash_output::matches) {
     const std::uint64_t total = writer.make_offsets(p.probes, d.parts);
     const primitives::hash_match_room room = (*b.make_room)(total);
-    writer.write_ids(p.probes, d.parts, rows, static_cast<Id*>(room.ids), room.capacity);
+    writer.write_ids(p.probes, d.threads, rows, static_cast<Id*>(room.ids), room.capacity);
   }
 }
 

@@ -14,9 +14,9 @@
 #include "primitives/hash/function.hpp"
 #include "primitives/hash/search.hpp"
 
-// The index of the CPU: buckets of one cache line each, so that a probe reads memory once. He et al. 2007 keep headers in
-// an array and buckets in another one; here a bucket's header lies on the line of its first keys, and says where in an
-// overflow array the others are. Keys lie there as their hashes, and ascend.
+// The index of the CPU: buckets of one cache line each, so that a probe reads memory once. He et al. 2007 keep headers
+// in an array and buckets in another one; here a bucket's header lies on the line of its first keys, and says where in
+// an overflow array the others are. Keys lie there as their hashes, and ascend.
 namespace sheaf::cpu {
 
 /// A bucket. Slots without a key come last; they have a hash of all ones and, as their value, all ones or where the
@@ -63,12 +63,13 @@ struct index_layout {
   std::uint64_t slots() const noexcept { return slots_of(key_bytes, id_bytes); }
   /// One line more says where the rows of the last bucket end.
   std::uint64_t lines_bytes() const noexcept { return (buckets + 1) * line_bytes; }
+  std::uint64_t overflow_bytes() const noexcept { return (overflow + 1) * (key_bytes + id_bytes); }
 
  private:
   void place_arrays() {
     core::scratch_offsets place;
     place.take(lines_bytes());
-    overflow_at = place.take((overflow + 1) * (key_bytes + id_bytes));
+    overflow_at = place.take(overflow_bytes());
     rows_at = place.take(has_rows() ? records * id_bytes : 0);
     bytes = place.bytes();
   }
@@ -93,8 +94,24 @@ inline bool is_bucket_index(const primitives::hash_search_problem& p) noexcept {
   return p.index.built_by.empty() || p.index.built_by.starts_with("cpu.");
 }
 
+/// The share of keys that the lines of their buckets have no place for, where hashes are as random ones: a bucket has
+/// Poisson's number of keys.
+inline double overflow_share(double load, std::uint64_t slots) noexcept {
+  const double mean = load * static_cast<double>(slots);
+  double probability = std::exp(-mean);  // of a bucket with so many keys
+  double past = mean - static_cast<double>(slots);
+  for (std::uint64_t keys = 0; keys < slots; ++keys) {
+    past += static_cast<double>(slots - keys) * probability;
+    probability *= mean / static_cast<double>(keys + 1);
+  }
+  return past / mean;
+}
+
+/// The index as plans expect it, from what its build has counted.
 inline index_layout layout_of(const primitives::hash_facts& f) {
-  return {f.records, f.distinct, f.key_bytes, bytes(f.id), f.load};
+  index_layout l(f.records, f.distinct, f.key_bytes, bytes(f.id), f.load);
+  l.set_overflow(static_cast<std::uint64_t>(static_cast<double>(f.distinct) * overflow_share(f.load, l.slots())));
+  return l;
 }
 
 /// The index as arrays of its types.

@@ -45,8 +45,8 @@ struct build_decision {
   std::uint64_t spare_at;           ///< for each thread the spare words of small partitions
   std::uint64_t spare_words;        ///< of one thread
   std::uint64_t spare_of_large_at;  ///< as many as there are words; a partition's own begin where its words do
-  std::uint64_t starts_at;   ///< of the bucket_table
-  std::uint64_t cursors_at;  ///< of the write-combining buffers
+  std::uint64_t starts_at;          ///< of the bucket_table
+  std::uint64_t cursors_at;         ///< of the write-combining buffers
   std::uint64_t buffers_at;
   std::uint64_t facts_at;
 

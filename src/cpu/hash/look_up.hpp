@@ -16,7 +16,8 @@ struct found_rows {
   Id count;
 };
 
-/// The place of a hash among the keys of its bucket's line: of the first that is not below it. Counted without a branch.
+/// The place of a hash among the keys of its bucket's line: of the first that is not below it. Counted without a
+/// branch.
 template <class Key, class Id>
 std::uint64_t slot_of(const bucket_line<Key, Id>& line, Key hash) noexcept {
   std::uint64_t slot = 0;
@@ -24,9 +25,9 @@ std::uint64_t slot_of(const bucket_line<Key, Id>& line, Key hash) noexcept {
   return slot;
 }
 
-/// The place of a hash in the overflow array, in which the keys of its bucket begin at `first`: of the first that is not
-/// below it. Most buckets have one or two keys there. Steps double and are then halved, so that keys that share a bucket
-/// on purpose cost little.
+/// The place of a hash in the overflow array, in which the keys of its bucket begin at `first`: of the first that is
+/// not below it. Most buckets have one or two keys there. Steps double and are then halved, so that keys that share a
+/// bucket on purpose cost little.
 template <class Key, class Id>
 std::uint64_t overflow_place_of(const index_view<Key, Id>& t, std::uint64_t first, Key hash) noexcept {
   std::uint64_t step = 1;
@@ -48,6 +49,15 @@ std::uint64_t overflow_place_of(const index_view<Key, Id>& t, std::uint64_t firs
   return first;
 }
 
+/// The records of a key whose value is `begin`. The value behind it, which end() gives, is where its rows end. A slot
+/// without a key has all ones as its record, or its rows between two ends that are the same.
+template <class Key, class Id, class End>
+found_rows<Id> rows_from(const index_view<Key, Id>& t, Id begin, End end) noexcept {
+  if (t.rows == nullptr) return {begin, static_cast<Id>(begin == t.none ? 0 : 1)};
+  const Id count = static_cast<Id>(end() - begin);
+  return {count == 0 ? t.none : begin, count};
+}
+
 /// Looks up one hash, wherever in the index its key lies.
 template <class Key, class Id>
 found_rows<Id> look_up_one(const index_view<Key, Id>& t, Key hash) noexcept {
@@ -55,41 +65,36 @@ found_rows<Id> look_up_one(const index_view<Key, Id>& t, Key hash) noexcept {
   const std::uint64_t bucket = t.bucket_of(hash);
   const bucket_line<Key, Id>& line = t.lines[bucket];
   const std::uint64_t slot = slot_of(line, hash);
-  const Id end_of_bucket = t.lines[bucket + 1].value[0];
-  Id begin = 0;
-  Id end = end_of_bucket;
   if (slot < line.slots) {
     if (line.hash[slot] != hash) return nothing;
-    begin = line.value[slot];
-    if (slot + 1 < line.slots) {
-      end = line.value[slot + 1];
-    } else if (line.overflow != t.none) {
-      end = t.overflow_value(line.overflow);
-    }
-  } else {
-    if (line.overflow == t.none) return nothing;
-    const std::uint64_t place = overflow_place_of(t, line.overflow, hash);
-    if (place == t.overflow_count || t.overflow_hash(place) != hash) return nothing;
-    begin = t.overflow_value(place);
-    const bool is_last = place + 1 == t.overflow_count || t.bucket_of(t.overflow_hash(place + 1)) != bucket;
-    if (!is_last) end = t.overflow_value(place + 1);
+    return rows_from(t, line.value[slot], [&] {
+      if (slot + 1 < line.slots) return line.value[slot + 1];
+      return line.overflow != t.none ? t.overflow_value(line.overflow) : t.lines[bucket + 1].value[0];
+    });
   }
-  // A slot without a key has the rows between two ends that are the same, or all ones as its record.
-  if (t.rows == nullptr) return begin == t.none ? nothing : found_rows<Id>{begin, 1};
-  return begin == end ? nothing : found_rows<Id>{begin, static_cast<Id>(end - begin)};
+  if (line.overflow == t.none) return nothing;
+  const std::uint64_t place = overflow_place_of(t, line.overflow, hash);
+  if (place == t.overflow_count || t.overflow_hash(place) != hash) return nothing;
+  return rows_from(t, t.overflow_value(place), [&] {
+    const bool is_last = place + 1 == t.overflow_count || t.bucket_of(t.overflow_hash(place + 1)) != bucket;
+    return is_last ? t.lines[bucket + 1].value[0] : t.overflow_value(place + 1);
+  });
 }
 
-/// Probes that a thread has in flight, twice: while it looks at the lines of as many, those of the next are fetched. The
-/// folder's README has the figures that decided.
+/// Probes that a thread has in flight, twice: while it looks at the lines of as many, those of the next are fetched.
+/// The folder's README has the figures that decided.
 constexpr std::uint64_t probes_in_flight = 64;
 
-/// Looks up probes [first, end): calls put(i, found_rows) for each, in order. hash_of(i) is called once for each probe,
-/// before its put. With `wants_ids`, `begin` is the first record also where there are rows.
+/// Group prefetching (Chen et al. 2004): the look-ups of a group go through each step together.
 template <class Key, class Id, class HashOf, class Put>
 class look_up_loop {
  public:
   look_up_loop(const index_view<Key, Id>& t, std::uint64_t end, bool wants_ids, HashOf hash_of, Put put) noexcept
-      : t_(t), end_(end), has_rows_(t.rows != nullptr), reads_rows_(wants_ids && has_rows_), hash_of_(hash_of),
+      : t_(t),
+        end_(end),
+        has_rows_(t.rows != nullptr),
+        reads_rows_(wants_ids && has_rows_),
+        hash_of_(hash_of),
         put_(put) {}
 
   void run(std::uint64_t first) {
@@ -178,6 +183,8 @@ class look_up_loop {
   std::uint32_t elsewhere_[probes_in_flight + 1];
 };
 
+/// Looks up probes [first, end): calls put(i, found_rows) for each, in order. hash_of(i) is called once for each probe,
+/// before its put. With `wants_ids`, `begin` is the first record also where there are rows.
 template <class Key, class Id, class HashOf, class Put>
 void look_up(const index_view<Key, Id>& t, std::uint64_t first, std::uint64_t end, bool wants_ids, HashOf hash_of,
              Put put) {

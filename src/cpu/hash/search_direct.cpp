@@ -12,9 +12,9 @@ using primitives::hash_output;
 using primitives::hash_search_buffers;
 using primitives::hash_search_problem;
 
-// The four steps of He et al. 2007, section 4.2, as written there: each thread takes a range of the probes. Every probe
-// reads a bucket's start and then its entries, two accesses at random, which a thread overlaps with those of other
-// probes.
+// The four steps of He et al. 2007, section 4.2: each thread takes a range of the probes, finds the bucket of each (1)
+// and its matches (2); a prefix sum of their numbers (3) says where the record numbers go (4). A probe reads one line
+// at random, and where that has no place for its key a second one; a thread fetches those of many probes at once.
 plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope) {
   if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
   answers_decision d{};

@@ -22,8 +22,8 @@ using primitives::hash_search_problem;
 
 /// Constants of the variant. This folder's README has the figures that decided.
 struct partitioned_tuning {
-  std::uint64_t cached_bytes = 512 * 1024;       ///< of the index that a partition of the probes reads
-  std::uint32_t most_partition_bits = 11;        ///< as many write-combining buffers fit the second-level cache
+  std::uint64_t cached_bytes = 512 * 1024;            ///< of the index that a partition of the probes reads
+  std::uint32_t most_partition_bits = 11;             ///< as many write-combining buffers fit the second-level cache
   std::uint64_t least_tile = std::uint64_t{1} << 22;  ///< probes that are split at once
   std::uint64_t least_limited_tile = std::uint64_t{1} << 16;  ///< where scratch is limited
 };
@@ -65,8 +65,8 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   const index_layout l = layout_of(p.index);
   partitioned_decision d{};
   d.word_bytes = bytes(p.index.id) == 4 ? 8 : 16;
-  d.partition_bits =
-      std::min(static_cast<std::uint32_t>(std::bit_width(l.lines_bytes() / tuning.cached_bytes)), tuning.most_partition_bits);
+  d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(l.lines_bytes() / tuning.cached_bytes)),
+                              tuning.most_partition_bits);
   // A tile that has several probes for each line of the index reads the line from memory once for all of them.
   d.tile = std::min(p.probes, std::max(tuning.least_tile, 2 * l.buckets));
   plan::planned plan;
@@ -90,12 +90,11 @@ plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& 
   const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
   const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
   constexpr double overlap_exponent = 2;
-  plan.add_overlapped(
-      overlap_exponent,
-      {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
-       {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
-       {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
-                     static_cast<double>(parts)}});
+  plan.add_overlapped(overlap_exponent,
+                      {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
+                       {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
+                       {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
+                                     static_cast<double>(parts)}});
   return plan;
 }
 

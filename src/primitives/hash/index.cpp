@@ -71,9 +71,7 @@ hash_index::hash_index(hash_index&&) noexcept = default;
 hash_index& hash_index::operator=(hash_index&&) noexcept = default;
 hash_index::~hash_index() = default;
 
-void hash_index::throw_moved_from() {
-  refuse("hash_index: it was moved from, and what it was is another object now");
-}
+void hash_index::throw_moved_from() { refuse("hash_index: it was moved from, and what it was is another object now"); }
 
 std::uint64_t hash_index::count() const { return table().facts.records; }
 std::uint64_t hash_index::distinct() const { return table().facts.distinct; }
@@ -94,8 +92,8 @@ hash_index build_hash_index(const context& ctx, const_records keys, const hash_b
     made = std::make_unique<empty_table>();
   } else {
     const hash_build_buffers buffers{keys, &made};
-    built_by = plan::execute(hash_build_call, hash_build_variants(), problem, ctx, options.variant, buffers)
-                   .variant->name;
+    built_by =
+        plan::execute(hash_build_call, hash_build_variants(), problem, ctx, options.variant, buffers).variant->name;
   }
   hash_facts& facts = made->facts;
   facts.backend = problem.backend;

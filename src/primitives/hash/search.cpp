@@ -115,8 +115,7 @@ hash_matches hash_search(const context& ctx, const hash_index& index, const_reco
   found.probes = probes.count;
   found.id_type = p.index.id;
   const std::uint64_t all_offsets = (probes.count + 1) * offset_bytes;
-  found.offset_memory =
-      hash_memory(ctx, search_call, fmt::format("offsets of {} probes", probes.count), all_offsets);
+  found.offset_memory = hash_memory(ctx, search_call, fmt::format("offsets of {} probes", probes.count), all_offsets);
   const std::function<hash_match_room(std::uint64_t)> make_room = [&](std::uint64_t total) -> hash_match_room {
     found.total = total;
     const std::uint64_t width = bytes(p.index.id);
@@ -125,8 +124,7 @@ hash_matches hash_search(const context& ctx, const hash_index& index, const_reco
                                   total > most ? ~std::uint64_t{0} : total * width);
     return {found.id_memory.data(), total};
   };
-  run(search_call, ctx, p, {&index.table(), probes, found.offset_memory.data(), &make_room},
-      all_offsets, 0, options);
+  run(search_call, ctx, p, {&index.table(), probes, found.offset_memory.data(), &make_room}, all_offsets, 0, options);
   return found;
 }
 
@@ -158,8 +156,7 @@ std::uint64_t hash_search_into(const context& ctx, const hash_index& index, cons
 void hash_count(const context& ctx, const hash_index& index, const_records probes, index_output counts,
                 const hash_search_options& options) {
   require_index_type(count_call, counts.type, "counts");
-  const hash_search_problem p =
-      describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
+  const hash_search_problem p = describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
   require_counts(counts, index, probes);
   require_memory(count_call, ctx, probes.data, extent(probes), "probes");
   require_index_output(count_call, ctx, counts, "counts", 0);
@@ -203,8 +200,7 @@ explanation explain_hash_search(const context& ctx, const hash_index& index, con
 explanation explain_hash_count(const context& ctx, const hash_index& index, const_records probes, index_output counts,
                                const hash_search_options& options) {
   require_index_type(count_call, counts.type, "counts");
-  const hash_search_problem p =
-      describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
+  const hash_search_problem p = describe(count_call, ctx, index, probes, hash_output::counts, bytes(counts.type));
   require_counts(counts, index, probes);
   return explain(count_call, ctx, p, options);
 }
