@@ -83,6 +83,7 @@ TEST_P(EveryHashBuildVariant, BuildsIndicesThatManyContextsSearchAtOnce) {
     const hash_trial t({.count = 20'000, .probes = 5000, .kind = key_kind::halves, .hits = 30});
     const hash_index index = index_of(where.ctx, t, GetParam());
     std::vector<std::thread> threads;
+    threads.reserve(3);
     for (int k = 0; k < 3; ++k) {
       threads.emplace_back([&] {
         const context own = where.ctx.backend() == backend_kind::cpu ? context::cpu(1) : context::cuda(0);

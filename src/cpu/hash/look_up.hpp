@@ -61,7 +61,7 @@ found_rows<Id> rows_from(const index_view<Key, Id>& t, Id begin, End end) noexce
 /// Looks up one hash, wherever in the index its key lies.
 template <class Key, class Id>
 found_rows<Id> look_up_one(const index_view<Key, Id>& t, Key hash) noexcept {
-  constexpr found_rows<Id> nothing{t.none, 0};
+  constexpr found_rows<Id> nothing{index_view<Key, Id>::none, 0};
   const std::uint64_t bucket = t.bucket_of(hash);
   const bucket_line<Key, Id>& line = t.lines[bucket];
   const std::uint64_t slot = slot_of(line, hash);

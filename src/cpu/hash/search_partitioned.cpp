@@ -16,7 +16,6 @@
 namespace sheaf::cpu {
 namespace {
 
-using primitives::hash_output;
 using primitives::hash_search_buffers;
 using primitives::hash_search_problem;
 
