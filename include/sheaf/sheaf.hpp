@@ -4,6 +4,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/gather.hpp>
+#include <sheaf/hash_search.hpp>
 #include <sheaf/list_scan.hpp>
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>

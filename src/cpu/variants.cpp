@@ -1,3 +1,4 @@
+#include "cpu/hash/variants.hpp"
 #include "cpu/list/variants.hpp"
 #include "cpu/movement/variants.hpp"
 #include "cpu/reduce/variants.hpp"
@@ -19,6 +20,8 @@ constexpr const split_variant* split_list[] = {&cpu::split_buffered};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cpu::row_of_entry};
 constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cpu::sort_counting};
 constexpr const list_variant* list_list[] = {&cpu::list_sublist};
+constexpr const hash_build_variant* hash_build_list[] = {&cpu::hash_build_partitioned};
+constexpr const hash_search_variant* hash_search_list[] = {&cpu::hash_search_direct, &cpu::hash_search_partitioned};
 
 }  // namespace
 
@@ -31,6 +34,8 @@ constinit const backend_variants variants{
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
     .list = list_list,
+    .hash_build = hash_build_list,
+    .hash_search = hash_search_list,
 };
 
 }  // namespace sheaf::cpu

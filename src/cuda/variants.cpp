@@ -40,6 +40,8 @@ constinit const backend_variants variants{
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
     .list = list_list,
+    .hash_build = {},
+    .hash_search = {},
 };
 
 }  // namespace sheaf::cuda

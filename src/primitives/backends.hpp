@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "primitives/gather.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
@@ -30,6 +31,8 @@ struct backend_variants {
   variant_list<row_of_entry_variant> row_of_entry;
   variant_list<sort_variant> sort;
   variant_list<list_variant> list;
+  variant_list<hash_build_variant> hash_build;
+  variant_list<hash_search_variant> hash_search;
 };
 
 /// The backends of this build, the reference first.

@@ -14,6 +14,8 @@ constexpr const split_variant* split_list[] = {&reference::split_serial};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&reference::row_of_entry_serial};
 constexpr const sort_variant* sort_list[] = {&reference::sort_serial};
 constexpr const list_variant* list_list[] = {&reference::list_serial};
+constexpr const hash_build_variant* hash_build_list[] = {&reference::hash_build_serial};
+constexpr const hash_search_variant* hash_search_list[] = {&reference::hash_search_serial};
 
 }  // namespace
 
@@ -26,6 +28,8 @@ constinit const backend_variants variants{
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
     .list = list_list,
+    .hash_build = hash_build_list,
+    .hash_search = hash_search_list,
 };
 
 }  // namespace sheaf::reference

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "primitives/gather.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
@@ -23,5 +24,9 @@ extern const primitives::row_of_entry_variant row_of_entry_serial;
 extern const primitives::sort_variant sort_serial;
 
 extern const primitives::list_variant list_serial;
+
+extern const primitives::hash_build_variant hash_build_serial;
+
+extern const primitives::hash_search_variant hash_search_serial;
 
 }  // namespace sheaf::reference

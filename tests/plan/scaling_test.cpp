@@ -12,6 +12,7 @@
 
 #include "plan/variant.hpp"
 #include "primitives/gather.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
@@ -43,7 +44,7 @@ class Scaling : public ::testing::Test {
   void expect_twice(std::span<const plan::variant<Problem, Buffers>> variants, Problem problem,
                     const std::string& what) {
     for (const machine& m : {nearest_machine(backend_kind::cpu, ""), nearest_machine(backend_kind::cuda, "")}) {
-      problem.backend = m.backend;
+      backend_of(problem) = m.backend;
       const machine slow = twice_as_slow(m);
       for (const auto& v : variants) {
         if (!v.works_on(m.backend)) continue;
@@ -58,6 +59,12 @@ class Scaling : public ::testing::Test {
       }
     }
   }
+
+  template <class Problem>
+  static backend_kind& backend_of(Problem& problem) {
+    return problem.backend;
+  }
+  static backend_kind& backend_of(primitives::hash_search_problem& problem) { return problem.index.backend; }
 
   static std::string terms_of(const plan::planned& usual, const plan::planned& scaled) {
     std::string text;
@@ -214,6 +221,36 @@ TEST_F(Scaling, OfLists) {
     if (HasFailure()) return;
   }
   EXPECT_GE(plans_.size(), 2U);
+}
+
+TEST_F(Scaling, OfHashSearches) {
+  for (const std::uint64_t count : counts) {
+    for (const std::uint64_t key_bytes : {4, 8}) {
+      primitives::hash_build_problem build;
+      build.count = count;
+      build.key_bytes = build.key_stride_bytes = key_bytes;
+      expect_twice(primitives::hash_build_variants(), build, fmt::format("index of {} keys", count));
+      for (const std::uint64_t repeats : {1, 1000}) {
+        for (const std::uint64_t probes : counts) {
+          for (const auto output : {primitives::hash_output::matches, primitives::hash_output::counts,
+                                    primitives::hash_output::contains, primitives::hash_output::first}) {
+            primitives::hash_search_problem p;
+            p.output = output;
+            p.probes = probes;
+            p.probe_stride_bytes = key_bytes;
+            p.out_bytes = output == primitives::hash_output::matches ? 8 : 4;
+            p.index.key_bytes = key_bytes;
+            p.index.records = count;
+            p.index.distinct = std::max<std::uint64_t>(1, count / repeats);
+            p.index.longest_chain = repeats;
+            expect_twice(primitives::hash_search_variants(), p, fmt::format("{} probes of {} keys", probes, count));
+          }
+        }
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(plans_.size(), 3U);
 }
 
 }  // namespace

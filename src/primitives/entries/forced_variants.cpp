@@ -46,6 +46,11 @@ constexpr forced_call forced_calls[] = {
     {"sort_gather_index", names_of<sort_variants>},
     {"list_rank", names_of<list_variants>},
     {"list_scan", names_of<list_variants>},
+    {"build_hash_index", names_of<hash_build_variants>},
+    {"hash_search", names_of<hash_search_variants>},
+    {"hash_count", names_of<hash_search_variants>},
+    {"hash_contains", names_of<hash_search_variants>},
+    {"hash_find", names_of<hash_search_variants>},
 };
 
 std::vector<std::string_view> names_of_calls() {

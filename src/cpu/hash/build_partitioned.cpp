@@ -1,0 +1,341 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "core/cpu_state.hpp"
+#include "cpu/hash/bucket_index.hpp"
+#include "cpu/hash/variants.hpp"
+#include "cpu/sort/in_cache.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+#include "cpu/threads/parts.hpp"
+#include "cpu/threads/write_combining.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::hash_build_buffers;
+using primitives::hash_build_problem;
+
+/// Constants of the variant. This folder's README has the figures that decided.
+struct build_tuning {
+  std::uint64_t words_per_partition = 8192;  ///< with as many spare ones they fit the second-level cache
+  std::uint64_t averages_in_cache = 4;       ///< a partition of so many averages is sorted by its thread's spare words
+  std::uint32_t most_partition_bits = 12;
+  double digits_per_word = 6.0;  ///< work on a word in cache: hashes, partition, sort, entry
+};
+
+/// What one partition has.
+struct partition_facts {
+  std::uint64_t distinct;  ///< keys
+  std::uint64_t longest_chain;
+  std::uint64_t overflow;  ///< keys past their buckets' lines; then, of all ranges before this one
+};
+
+struct build_decision {
+  std::uint64_t parts;
+  std::uint32_t partition_bits;
+  std::uint32_t word_bytes;
+  // Offsets in the scratch.
+  std::uint64_t words_at;
+  std::uint64_t spare_at;           ///< for each thread the spare words of small partitions
+  std::uint64_t spare_words;        ///< of one thread
+  std::uint64_t spare_of_large_at;  ///< as many as there are words; a partition's own begin where its words do
+  std::uint64_t starts_at;          ///< of the bucket_table
+  std::uint64_t cursors_at;         ///< of the write-combining buffers
+  std::uint64_t buffers_at;
+  std::uint64_t facts_at;
+
+  std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
+};
+
+std::uint64_t decide_build(const hash_build_problem& p, std::uint64_t threads, const build_tuning& tuning,
+                           build_decision& d) {
+  d.word_bytes = p.key_bytes == 4 && p.id == index_type::u32 ? 8 : 16;
+  d.parts = parts_worth(p.count * d.word_bytes, threads);
+  const std::uint64_t wanted = p.count / tuning.words_per_partition;
+  d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(wanted)), tuning.most_partition_bits);
+  core::scratch_offsets place;
+  const std::uint64_t table = bucket_table::bytes(d.parts, d.partitions());
+  d.words_at = place.take(p.count * d.word_bytes);
+  d.spare_words = std::min(p.count, tuning.averages_in_cache * ((p.count >> d.partition_bits) + 1));
+  d.spare_at = place.take(d.parts * d.spare_words * d.word_bytes);
+  d.spare_of_large_at = place.take(p.count > d.spare_words ? p.count * d.word_bytes : 0);
+  d.starts_at = place.take(table);
+  d.cursors_at = place.take(table);
+  d.buffers_at = place.take(d.parts * d.partitions() * write_buffer_bytes);
+  d.facts_at = place.take(d.partitions() * sizeof(partition_facts));
+  return place.bytes();
+}
+
+// Keys are split by their hashes' leading bits into partitions that fit a cache, each partition is sorted there, and
+// its entries are written in order: what hash join calls a radix-partitioned build. Nothing depends on the order in
+// which threads work, so the index is the same for any number of them.
+plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  constexpr build_tuning tuning;
+  build_decision d{};
+  plan::planned plan;
+  plan.scratch_bytes = decide_build(p, m.parallelism, tuning, d);
+  plan.decided.set(d);
+  const std::uint64_t words = p.count * d.word_bytes;
+  const std::uint64_t index = index_layout(p.count, p.count, p.key_bytes, bytes(p.id), p.load).bytes;
+  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
+  plan.add("streamed", m.streamed(2 * p.count * p.key_stride_bytes + 7 * words + index, 2 * words + index));
+  plan.add("sort in cache",
+           static_cast<double>(p.count) * tuning.digits_per_word * digit_seconds(m) / static_cast<double>(d.parts));
+  return plan;
+}
+
+/// One build. A word has the hash in its highest bits and the record's number in its lowest.
+template <class Key, class Id, class Word>
+class index_build {
+ public:
+  index_build(const context& ctx, const hash_build_problem& p, const hash_build_buffers& b, const build_decision& d,
+              std::byte* scratch)
+      : ctx_(ctx),
+        p_(p),
+        b_(b),
+        d_(d),
+        scratch_(scratch),
+        hashes_(b.keys),
+        words_(reinterpret_cast<Word*>(scratch + d.words_at)),
+        spare_(reinterpret_cast<Word*>(scratch + d.spare_at)),
+        spare_of_large_(reinterpret_cast<Word*>(scratch + d.spare_of_large_at)),
+        table_(reinterpret_cast<std::uint64_t*>(scratch + d.starts_at), d.parts, d.partitions()),
+        facts_(reinterpret_cast<partition_facts*>(scratch + d.facts_at)) {}
+
+  void run() {
+    count_keys();
+    table_.scan();
+    move_words();
+    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t partition) { sort_partition(partition); });
+    std::uint64_t distinct = 0;
+    std::uint64_t longest_chain = 0;
+    for (std::uint64_t partition = 0; partition < d_.partitions(); ++partition) {
+      distinct += facts_[partition].distinct;
+      longest_chain = std::max(longest_chain, facts_[partition].longest_chain);
+    }
+    index_layout layout(p_.count, distinct, sizeof(Key), sizeof(Id), p_.load);
+    layout.set_overflow(count_overflow(layout.buckets));
+    buffer memory = primitives::hash_memory(ctx_, primitives::hash_build_call,
+                                            primitives::words_of_index(p_.count, distinct), layout.bytes);
+    ask_for_huge_pages(memory.data(), layout.bytes);
+    auto made = std::make_unique<bucket_index>(std::move(memory), layout);
+    write_index(index_view<Key, Id>(*made));
+    made->facts.distinct = distinct;
+    made->facts.longest_chain = longest_chain;
+    *b_.made = std::move(made);
+  }
+
+ private:
+  static constexpr std::uint32_t hash_shift = bits_in<Word> - bits_in<Key>;
+  static constexpr Word hash_mask = bits_at<Word>(hash_shift, bits_in<Key>);
+
+  static Key hash_in(Word word) noexcept { return static_cast<Key>(word >> hash_shift); }
+
+  std::uint64_t partition_of(Key hash) const noexcept {
+    return d_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (bits_in<Key> - d_.partition_bits);
+  }
+
+  void count_keys() const {
+    for_each_part(d_.parts, [&](std::uint64_t part) {
+      std::uint64_t* const counts = table_.row(part);
+      std::fill_n(counts, d_.partitions(), std::uint64_t{0});
+      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
+      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) ++counts[partition_of(hashes_(i))];
+    });
+  }
+
+  void move_words() const {
+    ask_for_huge_pages(words_, p_.count * sizeof(Word));
+    for_each_part(d_.parts, [&](std::uint64_t part) {
+      const std::uint64_t partitions = d_.partitions();
+      auto* const cursors = reinterpret_cast<std::uint64_t*>(scratch_ + d_.cursors_at) + part * partitions;
+      std::copy_n(table_.row(part), partitions, cursors);
+      const write_buffers<Word> out(scratch_ + d_.buffers_at + part * write_buffers<Word>::bytes(partitions), cursors,
+                                    table_.row(part), words_, true);
+      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
+      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
+        const Key hash = hashes_(i);
+        out.put(partition_of(hash), static_cast<Word>(static_cast<Word>(hash) << hash_shift | i));
+      }
+      out.finish(partitions);
+    });
+  }
+
+  std::uint64_t begin_of(std::uint64_t partition) const noexcept { return table_.row(0)[partition]; }
+  std::uint64_t end_of(std::uint64_t partition) const noexcept {
+    return partition + 1 < d_.partitions() ? begin_of(partition + 1) : p_.count;
+  }
+
+  /// Spare words for a partition. Most take those of their thread, which stay in its cache: memory that nobody touches
+  /// costs nothing, and to touch it for the first time costs more than the sort.
+  Word* spare_for(std::uint64_t begin, std::uint64_t count) const {
+    if (count > d_.spare_words) {
+      ask_for_huge_pages(spare_of_large_ + begin, count * sizeof(Word));
+      return spare_of_large_ + begin;
+    }
+    const auto thread = d_.parts == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
+    return spare_ + thread * d_.spare_words;
+  }
+
+  void sort_partition(std::uint64_t partition) const {
+    const std::uint64_t begin = begin_of(partition);
+    const std::uint64_t count = end_of(partition) - begin;
+    partition_facts& facts = facts_[partition];
+    facts = {};
+    if (count == 0) return;
+    Word* const words = words_ + begin;
+    if (count >> 32 == 0) {
+      const Word* const sorted = sort_in_cache(words, spare_for(begin, count), count, hash_mask);
+      if (sorted != words) std::copy_n(sorted, count, words);
+    } else {
+      std::sort(words, words + count);  // more than sort_in_cache can count; record numbers keep their order
+    }
+    std::uint64_t chain = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const bool is_new = i == 0 || hash_in(words[i]) != hash_in(words[i - 1]);
+      chain = is_new ? 1 : chain + 1;
+      facts.distinct += is_new ? 1 : 0;
+      facts.longest_chain = std::max(facts.longest_chain, chain);
+    }
+  }
+
+  // From here on all words are in the order of their hashes, and ranges of them are as many and as long as partitions
+  // are on average, but begin where a bucket begins.
+  std::uint64_t range_begin(std::uint64_t range, std::uint64_t buckets) const {
+    const std::uint64_t at = part_begin(p_.count, d_.partitions(), range);
+    if (at == 0 || at == p_.count) return at;
+    const std::uint64_t bucket = primitives::bucket_of(hash_in(words_[at - 1]), buckets);
+    const Word* const next = std::partition_point(words_ + at, words_ + p_.count, [&](Word word) {
+      return primitives::bucket_of(hash_in(word), buckets) == bucket;
+    });
+    return static_cast<std::uint64_t>(next - words_);
+  }
+
+  /// Calls visit(i, bucket, number of the key in its bucket) for the first word i of each key in a range.
+  template <class Visit>
+  void for_each_key(std::uint64_t range, std::uint64_t buckets, Visit visit) const {
+    const std::uint64_t end = range_begin(range + 1, buckets);
+    std::uint64_t bucket = 0;
+    std::uint64_t number = 0;
+    for (std::uint64_t begin = range_begin(range, buckets), i = begin; i < end; ++i) {
+      const Key hash = hash_in(words_[i]);
+      if (i > begin && hash == hash_in(words_[i - 1])) continue;
+      const std::uint64_t own = primitives::bucket_of(hash, buckets);
+      number = i > begin && own == bucket ? number + 1 : 0;
+      bucket = own;
+      visit(i, bucket, number);
+    }
+  }
+
+  /// The keys past the lines of their buckets; those before each range are in facts_.
+  std::uint64_t count_overflow(std::uint64_t buckets) const {
+    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t range) {
+      std::uint64_t count = 0;
+      for_each_key(range, buckets, [&](std::uint64_t, std::uint64_t, std::uint64_t number) {
+        count += number >= bucket_line<Key, Id>::slots ? 1 : 0;
+      });
+      facts_[range].overflow = count;
+    });
+    std::uint64_t sum = 0;
+    for (std::uint64_t range = 0; range < d_.partitions(); ++range) sum += std::exchange(facts_[range].overflow, sum);
+    return sum;
+  }
+
+  void write_index(const index_view<Key, Id>& index) const {
+    for_each_task(d_.partitions(), d_.parts, [&](std::uint64_t range) { write_range(index, range); });
+    const std::uint64_t last = index.bucket_of(hash_in(words_[p_.count - 1]));
+    clear_lines(index, last + 1, index.buckets + 1, p_.count);
+    index.set_overflow(index.overflow_count, static_cast<Key>(~Key{0}), static_cast<Id>(p_.count));
+    if (index.rows == nullptr) return;
+    for_each_part(d_.parts, [&](std::uint64_t part) {
+      const std::uint64_t end = part_begin(p_.count, d_.parts, part + 1);
+      for (std::uint64_t i = part_begin(p_.count, d_.parts, part); i < end; ++i) {
+        index.rows[i] = static_cast<Id>(words_[i]);
+      }
+    });
+  }
+
+  /// Lines without keys, whose rows would begin at this place.
+  static void clear_lines(const index_view<Key, Id>& index, std::uint64_t first, std::uint64_t end,
+                          std::uint64_t row) noexcept {
+    const Id value = index.rows == nullptr ? index.none : static_cast<Id>(row);
+    for (std::uint64_t b = first; b < end; ++b) {
+      bucket_line<Key, Id>& line = index.lines[b];
+      std::fill_n(line.hash, line.slots, static_cast<Key>(~Key{0}));
+      std::fill_n(line.value, line.slots, value);
+      line.overflow = index.none;
+    }
+  }
+
+  /// Writes the lines from the bucket behind the last range's last one on, up to this range's last one.
+  void write_range(const index_view<Key, Id>& index, std::uint64_t range) const {
+    using line = bucket_line<Key, Id>;
+    const std::uint64_t begin = range_begin(range, index.buckets);
+    const std::uint64_t end = range_begin(range + 1, index.buckets);
+    if (begin == end) return;
+    std::uint64_t next = begin == 0 ? 0 : index.bucket_of(hash_in(words_[begin - 1])) + 1;
+    std::uint64_t overflow = facts_[range].overflow;
+    line* at = nullptr;
+    std::uint64_t used = 0;  // slots of the line
+    const auto end_line = [&](std::uint64_t row) {
+      if (at == nullptr || index.rows == nullptr) return;
+      for (std::uint64_t slot = used; slot < line::slots; ++slot) at->value[slot] = static_cast<Id>(row);
+    };
+    for_each_key(range, index.buckets, [&](std::uint64_t i, std::uint64_t bucket, std::uint64_t number) {
+      const Key hash = hash_in(words_[i]);
+      const Id value = index.rows == nullptr ? static_cast<Id>(words_[i]) : static_cast<Id>(i);
+      if (number == 0) {
+        end_line(i);
+        clear_lines(index, next, bucket + 1, i);
+        next = bucket + 1;
+        at = index.lines + bucket;
+      }
+      if (number < line::slots) {
+        at->hash[number] = hash;
+        at->value[number] = value;
+        used = number + 1;
+      } else {
+        if (number == line::slots) at->overflow = static_cast<Id>(overflow);
+        index.set_overflow(overflow++, hash, value);
+      }
+    });
+    end_line(end);
+  }
+
+  const context& ctx_;
+  const hash_build_problem& p_;
+  const hash_build_buffers& b_;
+  const build_decision& d_;
+  std::byte* scratch_;
+  hash_reader<Key> hashes_;
+  Word* words_;
+  Word* spare_;
+  Word* spare_of_large_;
+  bucket_table table_;
+  partition_facts* facts_;
+};
+
+void run_build(const context& ctx, const hash_build_problem& p, const plan::planned& plan, const hash_build_buffers& b,
+               std::byte* scratch) {
+  const auto d = plan.decided.get<build_decision>();
+  with_key_and_id(p.key_bytes, bytes(p.id), [&](auto key, auto id) {
+    using Key = decltype(key);
+    using Id = decltype(id);
+    using Word = std::conditional_t<sizeof(Key) + sizeof(Id) == 8, std::uint64_t, word128>;
+    index_build<Key, Id, Word>(ctx, p, b, d, scratch).run();
+  });
+}
+
+}  // namespace
+
+constinit const primitives::hash_build_variant hash_build_partitioned{"cpu.partitioned", backend_kind::cpu, plan_build,
+                                                                      run_build};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,52 @@
+#include "core/cpu_state.hpp"
+#include "cpu/hash/answers.hpp"
+#include "cpu/hash/look_up.hpp"
+#include "cpu/hash/search_cost.hpp"
+#include "cpu/hash/variants.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::hash_search_buffers;
+using primitives::hash_search_problem;
+
+// The four steps of He et al. 2007, section 4.2: each thread takes a range of the probes, finds the bucket of each (1)
+// and its matches (2); a prefix sum of their numbers (3) says where the record numbers go (4). A probe reads one line
+// at random, and where that has no place for its key a second one; a thread fetches those of many probes at once.
+plan::planned plan_direct(const hash_search_problem& p, const plan::scope& scope) {
+  if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
+  answers_decision d{};
+  core::scratch_offsets place;
+  decide_answers(p, scope.machine.parallelism, place, d);
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  plan.decided.set(d);
+  add_direct_cost(p, scope.machine, d.parts, plan);
+  return plan;
+}
+
+void run_direct(const context&, const hash_search_problem& p, const plan::planned& plan, const hash_search_buffers& b,
+                std::byte* scratch) {
+  const auto d = plan.decided.get<answers_decision>();
+  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
+    using Key = decltype(key);
+    using Id = decltype(id);
+    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
+    with_answers<Id>(p, b, d, scratch, [&](const auto& answers) {
+      for_each_part(d.parts, [&](std::uint64_t part) {
+        look_up(index, part_begin(p.probes, d.parts, part), part_begin(p.probes, d.parts, part + 1), answers.wants_ids,
+                hash_reader<Key>(b.probes),
+                [&answers](std::uint64_t i, const found_rows<Id>& rows) { answers.put(i, rows); });
+      });
+      finish(answers, p, b, d, index.rows);
+    });
+  });
+}
+
+}  // namespace
+
+constinit const primitives::hash_search_variant hash_search_direct{"cpu.direct", backend_kind::cpu, plan_direct,
+                                                                   run_direct};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "core/cpu_state.hpp"
+#include "cpu/hash/answers.hpp"
+#include "cpu/hash/look_up.hpp"
+#include "cpu/hash/search_cost.hpp"
+#include "cpu/hash/variants.hpp"
+#include "cpu/threads/huge_pages.hpp"
+#include "cpu/threads/parts.hpp"
+#include "cpu/threads/write_combining.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::hash_search_buffers;
+using primitives::hash_search_problem;
+
+/// Constants of the variant. This folder's README has the figures that decided.
+struct partitioned_tuning {
+  std::uint64_t cached_bytes = 512 * 1024;            ///< of the index that a partition of the probes reads
+  std::uint32_t most_partition_bits = 11;             ///< as many write-combining buffers fit the second-level cache
+  std::uint64_t least_tile = std::uint64_t{1} << 22;  ///< probes that are split at once
+  std::uint64_t least_limited_tile = std::uint64_t{1} << 16;  ///< where scratch is limited
+};
+
+struct partitioned_decision {
+  answers_decision answers;
+  std::uint64_t tile;  ///< probes that are split at once
+  std::uint32_t partition_bits;
+  std::uint32_t word_bytes;
+  // Offsets in the scratch.
+  std::uint64_t words_at;
+  std::uint64_t starts_at;   ///< of the bucket_table
+  std::uint64_t cursors_at;  ///< of the write-combining buffers, and then of the answers
+  std::uint64_t buffers_at;
+
+  std::uint64_t partitions() const noexcept { return std::uint64_t{1} << partition_bits; }
+};
+
+std::uint64_t lay_out(const hash_search_problem& p, std::uint64_t threads, partitioned_decision& d) {
+  core::scratch_offsets place;
+  decide_answers(p, threads, place, d.answers);
+  const std::uint64_t parts = d.answers.parts;
+  const std::uint64_t table = bucket_table::bytes(parts, d.partitions());
+  d.words_at = place.take(d.tile * d.word_bytes);
+  d.starts_at = place.take(table);
+  d.cursors_at = place.take(table);
+  d.buffers_at = place.take(parts * d.partitions() * write_buffer_bytes);
+  return place.bytes();
+}
+
+// The cache-efficient search of He et al. 2007, section 4.2: probes are split by the leading bits of their hashes, and
+// each partition is looked up in a part of the index that fits the second-level cache. The paper reads all probes once
+// for each part of the table; a split reads them twice. Answers take the place of the hashes, and because the split is
+// stable, a thread that goes through its probes once more finds the next answer of each partition next in memory.
+plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
+  if (!is_bucket_index(p)) return plan::rejected("searches what a variant of the CPU has built");
+  const machine& m = scope.machine;
+  constexpr partitioned_tuning tuning;
+  const index_layout l = layout_of(p.index);
+  partitioned_decision d{};
+  d.word_bytes = bytes(p.index.id) == 4 ? 8 : 16;
+  d.partition_bits = std::min(static_cast<std::uint32_t>(std::bit_width(l.lines_bytes() / tuning.cached_bytes)),
+                              tuning.most_partition_bits);
+  // A tile that has several probes for each line of the index reads the line from memory once for all of them.
+  d.tile = std::min(p.probes, std::max(tuning.least_tile, 2 * l.buckets));
+  plan::planned plan;
+  plan.scratch_bytes = lay_out(p, m.parallelism, d);
+  while (plan.scratch_bytes > scope.scratch_limit && d.tile > tuning.least_limited_tile) {
+    d.tile = std::max(tuning.least_limited_tile, d.tile / 2);
+    plan.scratch_bytes = lay_out(p, m.parallelism, d);
+  }
+  plan.decided.set(d);
+  const double tiles = std::max(1.0, static_cast<double>(p.probes) / static_cast<double>(d.tile));
+  const std::uint64_t parts = d.answers.parts;
+  plan.add("latency", m.launch_seconds + 4 * tiles * m.step_seconds);
+  add_answers_cost(p, m, parts, plan);
+  const std::uint64_t words = p.probes * d.word_bytes;
+  plan.add("split", m.streamed(2 * p.probes * p.probe_stride_bytes + 4 * words, d.tile * d.word_bytes) +
+                        static_cast<double>(p.probes) * search_defaults.digits_per_split * digit_seconds(m) /
+                            static_cast<double>(parts));
+  // A tile reads each line from memory once, if it reads it at all; neighbouring probes read neighbouring lines in any
+  // order, which costs what accesses at random cost.
+  const auto buckets = static_cast<double>(l.buckets);
+  const double lines = tiles * buckets * -std::expm1(-static_cast<double>(d.tile) / buckets);
+  const std::uint64_t part_bytes = std::max<std::uint64_t>(l.lines_bytes() >> d.partition_bits, 1);
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent,
+                      {{"random read", m.random_reads(static_cast<std::uint64_t>(lines), line_bytes, l.lines_bytes())},
+                       {"read in cache", m.random_reads(p.probes, line_bytes, part_bytes)},
+                       {"steps", static_cast<double>(p.probes) * search_defaults.digits_per_probe * digit_seconds(m) /
+                                     static_cast<double>(parts)}});
+  return plan;
+}
+
+/// A search tile by tile. A word holds a hash, and then what was found.
+template <class Key, class Id, class Answers>
+class partitioned_search {
+ public:
+  using word = found_rows<Id>;
+  static_assert(sizeof(word) >= sizeof(Key));
+
+  partitioned_search(const hash_search_problem& p, const hash_search_buffers& b, const partitioned_decision& d,
+                     const index_view<Key, Id>& index, const Answers& answers, std::byte* scratch)
+      : p_(p),
+        d_(d),
+        index_(index),
+        answers_(answers),
+        hashes_(b.probes),
+        words_(reinterpret_cast<word*>(scratch + d.words_at)),
+        table_(reinterpret_cast<std::uint64_t*>(scratch + d.starts_at), d.answers.parts, d.partitions()),
+        cursors_(reinterpret_cast<std::uint64_t*>(scratch + d.cursors_at)),
+        buffers_(scratch + d.buffers_at) {
+    ask_for_huge_pages(words_, d.tile * sizeof(word));
+  }
+
+  void run() {
+    for (begin_ = 0; begin_ < p_.probes; begin_ += d_.tile) {
+      count_ = std::min(d_.tile, p_.probes - begin_);
+      for_each_part(parts(), [&](std::uint64_t part) { count_part(part); });
+      table_.scan();
+      for_each_part(parts(), [&](std::uint64_t part) { split_part(part); });
+      look_up_words();
+      for_each_part(parts(), [&](std::uint64_t part) { answer_part(part); });
+    }
+  }
+
+ private:
+  std::uint64_t parts() const noexcept { return d_.answers.parts; }
+  std::uint64_t first_of(std::uint64_t part) const noexcept { return begin_ + part_begin(count_, parts(), part); }
+  std::uint64_t* cursors_of(std::uint64_t part) const noexcept {
+    std::uint64_t* const cursors = cursors_ + part * d_.partitions();
+    std::copy_n(table_.row(part), d_.partitions(), cursors);
+    return cursors;
+  }
+  std::uint64_t partition_of(Key hash) const noexcept {
+    return d_.partition_bits == 0 ? 0 : std::uint64_t{hash} >> (8 * sizeof(Key) - d_.partition_bits);
+  }
+
+  void count_part(std::uint64_t part) const {
+    std::uint64_t* const counts = table_.row(part);
+    std::fill_n(counts, d_.partitions(), std::uint64_t{0});
+    const std::uint64_t end = first_of(part + 1);
+    for (std::uint64_t i = first_of(part); i < end; ++i) ++counts[partition_of(hashes_(i))];
+  }
+
+  void split_part(std::uint64_t part) const {
+    const write_buffers<word> out(buffers_ + part * write_buffers<word>::bytes(d_.partitions()), cursors_of(part),
+                                  table_.row(part), words_, true);
+    const std::uint64_t end = first_of(part + 1);
+    for (std::uint64_t i = first_of(part); i < end; ++i) {
+      const Key hash = hashes_(i);
+      word w{};
+      std::memcpy(&w, &hash, sizeof hash);
+      out.put(partition_of(hash), w);
+    }
+    out.finish(d_.partitions());
+  }
+
+  /// Words are cut into equal tasks, whatever their partitions: a partition that most probes fall into is shared.
+  void look_up_words() const {
+    constexpr std::uint64_t least_words = 4096;
+    const std::uint64_t tasks = std::clamp<std::uint64_t>(count_ / least_words, 1, 2 * d_.partitions() * parts());
+    for_each_task(tasks, parts(), [&](std::uint64_t task) {
+      word* const words = words_;
+      look_up(
+          index_, part_begin(count_, tasks, task), part_begin(count_, tasks, task + 1), Answers::wants_ids,
+          [words](std::uint64_t i) {
+            Key hash;
+            std::memcpy(&hash, words + i, sizeof hash);
+            return hash;
+          },
+          [words](std::uint64_t i, const word& rows) { words[i] = rows; });
+    });
+  }
+
+  void answer_part(std::uint64_t part) const {
+    constexpr std::uint64_t words_ahead = 2 * line_bytes / sizeof(word);
+    std::uint64_t* const cursors = cursors_of(part);
+    const std::uint64_t end = first_of(part + 1);
+    for (std::uint64_t i = first_of(part); i < end; ++i) {
+      const std::uint64_t at = cursors[partition_of(hashes_(i))]++;
+      __builtin_prefetch(words_ + at + words_ahead);
+      answers_.put(i, words_[at]);
+    }
+  }
+
+  const hash_search_problem& p_;
+  const partitioned_decision& d_;
+  const index_view<Key, Id>& index_;
+  const Answers& answers_;
+  hash_reader<Key> hashes_;
+  word* words_;
+  bucket_table table_;
+  std::uint64_t* cursors_;
+  std::byte* buffers_;
+  std::uint64_t begin_ = 0;  // of the tile
+  std::uint64_t count_ = 0;
+};
+
+void run_partitioned(const context&, const hash_search_problem& p, const plan::planned& plan,
+                     const hash_search_buffers& b, std::byte* scratch) {
+  const auto d = plan.decided.get<partitioned_decision>();
+  with_key_and_id(p.index.key_bytes, bytes(p.index.id), [&](auto key, auto id) {
+    using Key = decltype(key);
+    using Id = decltype(id);
+    const index_view<Key, Id> index(static_cast<const bucket_index&>(*b.table));
+    with_answers<Id>(p, b, d.answers, scratch, [&](const auto& answers) {
+      partitioned_search<Key, Id, std::remove_cvref_t<decltype(answers)>>(p, b, d, index, answers, scratch).run();
+      finish(answers, p, b, d.answers, index.rows);
+    });
+  });
+}
+
+}  // namespace
+
+constinit const primitives::hash_search_variant hash_search_partitioned{"cpu.partitioned", backend_kind::cpu,
+                                                                        plan_partitioned, run_partitioned};
+
+}  // namespace sheaf::cpu
