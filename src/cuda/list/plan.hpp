@@ -8,7 +8,6 @@
 #include "core/scratch_offsets.hpp"
 #include "plan/choose.hpp"
 #include "primitives/list_scan.hpp"
-#include "primitives/scatter.hpp"
 
 // How a list is cut into sublists, level after level, and where the arrays of a call lie in its scratch.
 namespace sheaf::cuda {
@@ -77,7 +76,8 @@ void price_head(const primitives::list_problem& p, const machine& m, plan::plann
 void price_sublists(const primitives::list_problem& p, const list_layout& layout, const machine& m,
                     plan::planned& plan);
 
-/// Steps after which a walk of mean length 2^log2_block is given up. It is one of 10^13 at random.
+/// Steps after which a walk of mean length 2^log2_block is given up. A walk at random gets there with probability e^-68
+/// at 2^8 nodes a block, and more rarely with fewer.
 std::uint32_t most_steps(std::uint32_t log2_block);
 
 }  // namespace sheaf::cuda

@@ -28,6 +28,7 @@ struct list_faults {
 static_assert(sizeof(list_faults) <= 256);
 
 using jump = list_kernels::list_jump;
+using list_kernels::further_jump;
 
 __device__ __forceinline__ jump load_jump(const jump* jumps, std::uint32_t node) {
   const unsigned long long bits = *reinterpret_cast<const volatile unsigned long long*>(jumps + node);
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
       if (own.steps == 0) return;
       const jump further = load_jump(a.jumps, own.to);
       if (further.steps == 0) return;  // own.to is a head
-      store_jump(a.jumps, i, {further.to, own.steps + further.steps});
+      store_jump(a.jumps, i, further_jump(own, further, a.count));
       moved = true;
     });
     if (moved) a.faults->unchanged[round] = 0;

@@ -1,6 +1,7 @@
 #include "cuda/list/steps.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <sheaf/cuda/detail/list_nodes.cuh>
 
@@ -17,54 +18,6 @@ using primitives::list_problem;
 
 constexpr unsigned blocks_each = 8;  // of a streaming kernel, for each multiprocessor
 
-/// Looks at each successor once.
-template <class Successor>
-__global__ void __launch_bounds__(block_threads)
-    sum_successors(const successor_view list, std::uint32_t count, list_status* status) {
-  constexpr int unrolled = 4;
-  list_kernels::successor_sums sums;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  std::uint64_t i = thread;
-  // Successors of 4 bytes, also packed ones, come in words of 16.
-  if (sizeof(Successor) == 4 && reinterpret_cast<std::uintptr_t>(list.data) % 16 == (list.stride - 1) * 4) {
-    const auto* const words =
-        reinterpret_cast<const uint4*>(static_cast<const Successor*>(list.data) - (list.stride - 1));
-    const std::uint32_t each = 4 / list.stride;
-    const std::uint64_t all = count / each;
-    const auto note = [&](std::uint64_t w, uint4 word) {
-      const auto node = static_cast<std::uint32_t>(w * each);
-      const auto one = [&](std::uint32_t bits, std::uint32_t at) {
-        sums.note(list_kernels::canonical_successor(bits, at, list.is_signed), count);
-      };
-      if (each == 4) one(word.x, node), one(word.z, node + 2);
-      one(word.y, each == 4 ? node + 1 : node);
-      one(word.w, each == 4 ? node + 3 : node + 1);
-    };
-    std::uint64_t w = thread;
-    for (; w + (unrolled - 1) * step < all; w += unrolled * step) {
-      uint4 read[unrolled];
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) read[k] = __ldcs(words + w + k * step);
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) note(w + k * step, read[k]);
-    }
-    for (; w < all; w += step) note(w, __ldcs(words + w));
-    i = all * each + thread;
-  }
-  for (; i + (unrolled - 1) * step < count; i += unrolled * step) {
-    std::uint32_t next[unrolled];
-#pragma unroll
-    for (int k = 0; k < unrolled; ++k)
-      next[k] = successor_of<Successor>(list, static_cast<std::uint32_t>(i + k * step));
-#pragma unroll
-    for (int k = 0; k < unrolled; ++k) sums.note(next[k], count);
-  }
-  for (; i < count; i += step) sums.note(successor_of<Successor>(list, static_cast<std::uint32_t>(i)), count);
-  __syncwarp();
-  sums.add_to(status);
-}
-
 /// Sets a bit for each node that is a successor. A bit that is set already belongs to a node that two lead to.
 template <class Successor>
 __global__ void __launch_bounds__(block_threads)
@@ -72,7 +25,11 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
     const std::uint32_t next = successor_of<Successor>(list, static_cast<std::uint32_t>(i));
-    if (next >= count) continue;
+    if (next == list_kernels::list_end) continue;
+    if (next >= count) {
+      status->is_bad = 1;
+      continue;
+    }
     const std::uint32_t bit = 1U << (next % 32);
     if ((atomicOr(led_to + next / 32, bit) & bit) != 0) status->is_bad = 1;
   }
@@ -109,7 +66,13 @@ list_call::list_call(const context& c, const char* name, const list_problem& p, 
       builtin_(b.type, b.op),
       kernels_(p.ranks()                ? rank_operator()
                : b.on_device != nullptr ? *b.on_device
-                                        : builtin_.kernels()) {}
+                                        : builtin_.kernels()) {
+  // A program's kernels come from headers that may be older than the library.
+  const bool fits =
+      kernels_.sublist_bytes <= sublist_bytes(p) && kernels_.place_bytes <= place_bytes(p) &&
+      (p.ranks() || (kernels_.packed_bytes <= packed_bytes(p) && kernels_.segment_bytes <= segment_bytes(p)));
+  if (!fits) throw std::logic_error("list_scan: the program was compiled with headers of another version");
+}
 
 list_kernels::list_level list_call::level(std::uint32_t l) const {
   std::byte* const places = scratch_ + layout.places;
@@ -147,12 +110,6 @@ void list_call::begin() {
     require(kernels_.pack(ctx.stream(), {status(), list.data, list.bytes, list.is_signed, buffers.in, count,
                                          scratch_ + layout.packed}),
             operation);
-  } else if (problem.lists == list_count::one) {
-    // The walk sums successors itself.
-  } else if (list.bytes == 4) {
-    launch(ctx, operation, sum_successors<std::uint32_t>, blocks, list, count, status());
-  } else {
-    launch(ctx, operation, sum_successors<std::uint64_t>, blocks, list, count, status());
   }
   if (problem.lists == list_count::one) return buffers.done(primitives::list_step::head);
   auto* const led_to = reinterpret_cast<std::uint32_t*>(scratch_ + layout.led_to);

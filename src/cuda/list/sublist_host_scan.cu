@@ -98,16 +98,17 @@ void list_call::scan_sublists_on_host() try {
   const auto copy = [&](void* to, const void* from, std::uint64_t bytes) {
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), operation);
   };
-  host_items<sublist_head> nodes(count, sublist_bytes(problem));
-  host_items<place_head> carries(count, place_bytes(problem));
-  host_items<place_head> places(count, place_bytes(problem));
+  host_items<sublist_head> nodes(count, kernels_.sublist_bytes);
+  host_items<place_head> carries(count, kernels_.place_bytes);
+  host_items<place_head> places(count, kernels_.place_bytes);
+  const std::uint32_t bad = 1;
   list_kernels::list_status known;
   copy(&known, status(), sizeof known);
   copy(nodes.data(), sublists.nodes, nodes.size());
   copy(carries.data(), sublists.carries, carries.size());
   copy(places.data(), sublists.places, places.size());
   require(cudaStreamSynchronize(ctx.stream()), operation);
-  if (known.is_bad != 0) return;
+  if (known.is_bad != 0) return buffers.done(primitives::list_step::sublists);
 
   // Nodes that lists without a splitter have, and those before the first splitter of the others.
   std::uint64_t reached = known.nodes_of_heads;
@@ -131,10 +132,7 @@ void list_call::scan_sublists_on_host() try {
       node = own.next;
     }
   }
-  if (is_bad || reached != problem.count) {
-    const std::uint32_t bad = 1;
-    copy(&status()->is_bad, &bad, sizeof bad);
-  }
+  if (is_bad || reached != problem.count) copy(&status()->is_bad, &bad, sizeof bad);
   copy(sublists.places, places.data(), places.size());
   require(cudaStreamSynchronize(ctx.stream()), operation);
   buffers.done(primitives::list_step::sublists);

@@ -130,6 +130,13 @@ struct alignas(8) list_jump {
   std::uint32_t steps;
 };
 
+/// A pointer along two. On a list of `count` nodes steps are fewer; on a cycle they stay at `count`, and never wrap
+/// around to 0, which would be a head's.
+__host__ __device__ inline list_jump further_jump(list_jump own, list_jump further, std::uint32_t count) {
+  const std::uint64_t steps = std::uint64_t{own.steps} + further.steps;
+  return {further.to, steps < count ? static_cast<std::uint32_t>(steps) : count};
+}
+
 /// Items that scan_runs needs above `count` items.
 constexpr std::uint64_t items_above(std::uint64_t count) { return count / 63 + 8; }
 

@@ -27,7 +27,8 @@ constexpr bool has_values = !std::is_same_v<T, no_value>;
 template <class T>
 struct alignas(sizeof(T) <= 4    ? 8
                : sizeof(T) <= 12 ? 16
-                                 : alignof(T)) packed_node {
+               : alignof(T) > 4  ? alignof(T)
+                                 : 4) packed_node {
   T value;
   std::uint32_t next;
 };

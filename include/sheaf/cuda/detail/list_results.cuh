@@ -125,8 +125,12 @@ __global__ void __launch_bounds__(list_threads)
         if (begun[k] != no_sublist) base = places[begun[k]];
         before = 0;
       }
+      // Only entries with a node have a sum that the operator may see.
+      result[k] = {};
       if constexpr (has_values<T>) {
-        result[k] = result_of(sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
+        if (node[k] != no_node) {
+          result[k] = result_of(sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
+        }
       } else {
         result[k] = static_cast<Out>(base.before + before);
       }

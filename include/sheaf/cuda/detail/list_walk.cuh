@@ -107,7 +107,8 @@ __device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader) 
   if (threadIdx.x == 0) atomicAdd(&a.status->summed, 1U);
 }
 
-/// The head of one list, once all summing blocks have ended, which are the first of the grid and so never wait.
+/// The head of one list, once all summing blocks have ended, which never wait. They are the first of the grid: CUDA
+/// does not promise that blocks begin in the order of their numbers, but devices do so, and this wait needs it.
 __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) {
   while (*static_cast<volatile std::uint32_t*>(&a.status->summed) < a.summing_blocks) __nanosleep(200);
   __threadfence();
