@@ -168,7 +168,7 @@ detail::device_scan_operator device_operator(const Op& op) {
   erased.value_bytes = has_values<T> ? sizeof(T) : 0;
   erased.packed_bytes = sizeof(packed_node<T>);
   erased.sublist_bytes = sizeof(sublist_node<T>);
-  erased.place_bytes = sizeof(list_place<T>);
+  erased.prefix_bytes = sizeof(list_prefix<T>);
   if constexpr (has_values<T>) erased.segment_bytes = sizeof(segment_sum<T>);
   erased.pack = launches::pack;
   erased.walk_and_log = launches::log;
