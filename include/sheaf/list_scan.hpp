@@ -14,7 +14,7 @@
 #include <sheaf/export.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
-#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/values.hpp>
 
 // Scan (prefix sums) and ranking of linked lists that lie in arrays (Wei and JaJa 2010).
 namespace sheaf {

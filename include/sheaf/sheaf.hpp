@@ -15,4 +15,5 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
+#include <sheaf/values.hpp>
 #include <sheaf/version.hpp>

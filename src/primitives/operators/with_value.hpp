@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/values.hpp>
 
 namespace sheaf::primitives {
 
