@@ -163,7 +163,7 @@ TEST_F(CliSearch, IsRightForManyKeys) {
   for (const std::string variant : {"cpu.direct", "cpu.partitioned", "reference.serial"}) {
     for (const std::string kind : {"", " --first", " --count"}) {
       const std::string arguments =
-          "search keys.npy table.npy -o out --verify --backend cpu --variant " + variant + kind;
+          fmt::format("search keys.npy table.npy -o out --verify --backend cpu --variant {}{}", variant, kind);
       expect_success(arguments + " --threads 2 --memory 1G");
       const program_result report = run_sheaf(folder, arguments + " --json");
       EXPECT_EQ(nlohmann::json::parse(report.out)["variant"], variant) << report.out << report.err;
