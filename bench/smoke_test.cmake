@@ -22,6 +22,8 @@ foreach(sweep IN ITEMS
     "--set;split;--sizes;1,4097,70001;--keys;uniform,equal,two,sorted,zipf;--widths;4,8,12;--bits;1,8,11,16,32"
     "--set;reduce;--sizes;1,70001;--slots;1,1000,100000;--patterns;uniform,zipf,same"
     "--set;list;--sizes;1,2,4097,70001;--patterns;permutation,strided:1001;--list-layouts;u32,i64,u32+many,u32+u32+packed,i32+u64+xor,u64+f32+max+exclusive,u32+i32+mul,u32+f64+min+many"
+    "--set;hash;--sizes;1,4097;--tables;1,5003;--patterns;permutation,zipf;--repeats;1,16,zipf;--hits;50;--loads;80,99"
+    "--set;hash;--sizes;5,3001;--tables;5003;--patterns;uniform;--repeats;1,zipf;--hits;0,100;--hash-keys;4;--primitives;build_hash_index,hash_search,hash_count,hash_contains,hash_find"
     "--set;sort;--sizes;4097;--keys;uniform,equal,two,sorted,reverse,zipf,few,nested;--bit-ranges;all,5:29"
     "--set;sort;--sizes;1,2,5003;--keys;uniform,few;--sorts;u8,i16,i64,bytes3,u96,u32+7,u64+8,u40/32,bytes10/33,f32/16,i64/index")
   execute_process(COMMAND ${BENCH} ${sweep} --backend cpu --variants --seconds 0 --rounds 1 --threads 2 --warm
@@ -100,6 +102,12 @@ endif()
 foreach(wrong IN ITEMS "--sorts;u33" "--sorts;f16" "--sorts;u64/8" "--sorts;u32/" "--sorts;index" "--sorts;i128"
     "--bit-ranges;8" "--bit-ranges;9:9" "--bit-ranges;0:65" "--keys;random")
   execute_process(COMMAND ${BENCH} --set sort ${wrong} --list RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
+  if(NOT code EQUAL 2)
+    message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")
+  endif()
+endforeach()
+foreach(wrong IN ITEMS "--repeats;0" "--repeats;few" "--hits;101" "--hash-keys;16" "--loads;100" "--tables;-1")
+  execute_process(COMMAND ${BENCH} --set hash ${wrong} --list RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE complained)
   if(NOT code EQUAL 2)
     message(FATAL_ERROR "sheaf-bench ${wrong} exited with ${code}, not 2:\n${complained}")
   endif()

@@ -146,7 +146,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   papers
       ->add_option(
           "--figures", raw.figures,
-          "numbers in the papers: 1, 6 to 13, 15, 16 of 2007, 2, 4 to 6, 8 to 15, table1 of 2009, 4, 7, 11, 12, "
+          "numbers in the papers: 1, 6 to 13, 15, 16, 18 of 2007, 2, 4 to 6, 8 to 15, table1 of 2009, 4, 7, 11, 12, "
           "table2 to table4 of 2010; all unless said")
       ->delimiter(',');
   papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");

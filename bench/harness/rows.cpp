@@ -37,7 +37,8 @@ contender ours(const context& ctx, const problem& p, const workspace& arrays, st
           [&arrays, copies_of_arrays](std::uint64_t copies) {
             copies_of_arrays->clear();
             for (std::uint64_t copy = 0; copy < copies; ++copy) copies_of_arrays->push_back(arrays.all(copy));
-          }};
+          },
+      .release = [copies_of_arrays] { copies_of_arrays->clear(); }};
   const jobs::array_shapes shapes = job.shapes(p);
   const bool has_side_output = std::any_of(shapes.begin(), shapes.end(), [](const jobs::array_shape& s) {
     return s.role == jobs::array_role::side_output && s.bytes() > 0;

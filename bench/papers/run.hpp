@@ -114,7 +114,7 @@ class spread {
   std::uint64_t count_ = 0;
 };
 
-/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15 and 16.
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18.
 std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);

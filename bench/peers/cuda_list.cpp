@@ -1,3 +1,4 @@
+#include "bench/peers/hash_table.hpp"
 #include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
@@ -23,6 +24,9 @@ std::span<const peer_row> all() {
       {"list_rank", cuda, host::list_walks_for_devices},
       {"list_scan", cuda, array_scans},
       {"list_scan", cuda, host::list_walks_for_devices},
+      {"build_hash_index", cuda, open_addressing},
+      {"hash_contains", cuda, open_addressing},
+      {"hash_find", cuda, open_addressing},
   };
   return rows;
 }

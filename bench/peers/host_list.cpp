@@ -1,3 +1,4 @@
+#include "bench/peers/hash_table.hpp"
 #include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
@@ -22,6 +23,18 @@ std::span<const peer_row> all() {
     {"sort_gather_index", cpu, std_sorts},
     {"list_rank", cpu, list_walks},
     {"list_scan", cpu, list_walks},
+    {"build_hash_index", cpu, sorted_arrays},
+    {"hash_search", cpu, unordered_maps},
+    {"hash_search", cpu, binary_searches},
+    {"hash_search", cpu, open_addressing},
+    {"hash_count", cpu, unordered_maps},
+    {"hash_count", cpu, binary_searches},
+    {"hash_contains", cpu, unordered_maps},
+    {"hash_contains", cpu, binary_searches},
+    {"hash_contains", cpu, open_addressing},
+    {"hash_find", cpu, unordered_maps},
+    {"hash_find", cpu, binary_searches},
+    {"hash_find", cpu, open_addressing},
 #if SHEAF_BENCH_HAS_TBB
     {"sort_keys", cpu, tbb_sorts},
     {"sort_pairs", cpu, tbb_sorts},

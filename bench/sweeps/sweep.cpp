@@ -63,6 +63,8 @@ sweep planner() {
     s.sorts.push_back(parse_sort_layout(layout));
   }
   s.list_layouts = {"i32", "u64+f32", "i32+u32+packed", "u32+f64"};
+  s.tables = {30000, 5000000};
+  s.hits = {50};
   return s;
 }
 

@@ -32,6 +32,11 @@ struct sweep {
   std::vector<reduction_order> orders{reduction_order::deterministic};
   std::vector<sort_layout> sorts = usual_sort_layouts();
   std::vector<bit_range> bit_ranges{{}};
+  std::vector<std::uint64_t> tables{std::uint64_t{1} << 20};  ///< records that a hash search looks among
+  std::vector<std::uint64_t> repeats{1};                      ///< of them that share a key, or power_law_repeats
+  std::vector<std::uint64_t> hits{100};                       ///< per cent of its probes that find something
+  std::vector<std::uint64_t> hash_key_bytes{8};
+  std::vector<std::uint64_t> loads{80};  ///< of its hash table, in per cent
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
 
   /// The counts for records of a width.

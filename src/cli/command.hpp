@@ -90,6 +90,7 @@ void add_plan(CLI::App& app);
 void add_rank(CLI::App& app);
 void add_scan(CLI::App& app);
 void add_scatter(CLI::App& app);
+void add_search(CLI::App& app);
 void add_sort(CLI::App& app);
 void add_split(CLI::App& app);
 void add_version(CLI::App& app);

@@ -81,6 +81,14 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
   }
 }
 
+bool name_one_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  const auto canonical = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
+  };
+  return canonical(a) == canonical(b) || std::filesystem::equivalent(a, b, ignored);
+}
+
 void require_name_of_kind(const std::string& output, const io::record_file& like) {
   if (like.is_npy() || !output.ends_with(".npy")) return;
   throw error(

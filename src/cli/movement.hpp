@@ -45,6 +45,9 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
 void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
                           std::string_view option = "-o");
 
+/// Whether two outputs are one file, also where there is none yet.
+bool name_one_file(const std::string& a, const std::string& b);
+
 /// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const io::record_file& like);
 

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,11 +73,7 @@ void require_distinct_outputs(const split_command& o) {
   require_not_an_input(o.output, {o.in, o.key_path()});
   if (o.offsets.empty()) return;
   require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
-  std::error_code ignored;
-  const auto canonical = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
-  };
-  if (canonical(o.output) == canonical(o.offsets) || std::filesystem::equivalent(o.output, o.offsets, ignored)) {
+  if (name_one_file(o.output, o.offsets)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
   }
 }

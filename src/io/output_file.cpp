@@ -148,12 +148,17 @@ void output_file::name_temporary() {
   fail(path_, "cannot be created", errno);
 }
 
-void output_file::commit() {
+void output_file::finish() {
   if (written_ < reserved_ && ftruncate(descriptor_, static_cast<off_t>(written_)) != 0) {
     fail(path_, "cannot be cut to length", errno);
   }
   if (fsync(descriptor_) != 0) fail(path_, "cannot be synced", errno);
   if (temporary_.empty()) name_temporary();
+  is_finished_ = true;
+}
+
+void output_file::commit() {
+  if (!is_finished_) finish();
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
   close(descriptor_);
   descriptor_ = -1;

@@ -16,7 +16,8 @@ std::string behind_links(const std::string& path);
 
 /// A file that appears whole or not at all. Bytes go to a temporary file in the same folder, which commit() syncs and
 /// renames. Without commit() nothing is left behind and an existing file stays as it was; after it the new file has the
-/// permissions of the old one. Symbolic links are followed, also to a file that is not there yet.
+/// permissions of the old one. Symbolic links are followed, also to a file that is not there yet. Several files appear
+/// together as far as the system lets, if each is finished before the first is committed.
 /// @throws error(io_failure) with the file and the reason.
 class output_file {
  public:
@@ -33,6 +34,9 @@ class output_file {
   void bypass_cache() noexcept;
   /// Reads bytes back that were written. Ends bypass_cache().
   void read_at(std::uint64_t offset, void* to, std::uint64_t bytes);
+  /// Ends the writing: the bytes are on the disk, and only the file's name is missing.
+  void finish();
+  /// Gives the file its name; finishes it if that is not done yet.
   void commit();
   /// The folder of the output, behind symbolic links.
   std::string folder() const;
@@ -51,6 +55,7 @@ class output_file {
   std::uint64_t written_ = 0;
   int descriptor_ = -1;
   bool bypasses_cache_ = false;
+  bool is_finished_ = false;
 };
 
 }  // namespace sheaf::io

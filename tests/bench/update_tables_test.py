@@ -131,6 +131,18 @@ class Tables(Folder):
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "serial_walk", 5e-4)])
             self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
 
+    def test_searches_say_what_is_looked_for_where(self):
+        for name, call, what in (
+                ("build_hash_index/x16/r4/k64+load99/n=4096", "build_hash_index",
+                 "keys of 8 bytes, 16 records each, load 0.99"),
+                ("hash_find/zipf:s1024:x1:h50/r4/k32/n=4096", "hash_find",
+                 "2^10 records, keys of 4 bytes, one record each, load 0.80; 50 % found, Zipf"),
+                ("hash_search/strided:7:xzipf:h100/r8/k64+load5/n=4096", "hash_search",
+                 "2^12 records, keys of 8 bytes, of many records or few, load 0.05; 100 % found, strided")):
+            lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "binary_search", 5e-4)])
+            peer = "`std::lower_bound` by all threads"
+            self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
+
     def test_factor_is_over_the_best_peer(self):
         name = "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=4096"
         lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 9e-3), row(name, "cub.sort_reduce", 8e-4),
@@ -212,6 +224,10 @@ class Errors(Folder):
                               ("scatter_reduce/zipf:s10/r4/u32/n=64", "'u32' is no type of scatter_reduce"),
                               ("list_rank/identity/r4/u32+f32/n=64", "'u32+f32' is no type of list_rank"),
                               ("list_scan/identity/r4/u32+f32+packed+max/n=64", "is no type of list_scan"),
+                              ("hash_find/uniform:s9:x1/r4/k64/n=64", "'uniform:s9:x1' is no pattern of hash_find"),
+                              ("hash_find/uniform:x1:h101/r4/k64/n=64", "is no pattern of hash_find"),
+                              ("build_hash_index/x0/r4/k64/n=64", "'x0' is no pattern of build_hash_index"),
+                              ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'k64+99' is no type of hash_count"),
                               ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is no pattern of list_scan"),
                               ("sort_keys/uniform/r4/own/n=64", "'own' is no type of sort_keys"),
                               ("sort_keys/uniform:b9-3/r4/u32/n=64", "the first bit is past the last"),

@@ -368,6 +368,91 @@ TEST(GeneratedJob, HasScansWhoseAnswersAreNotTheirValues) {
   }
 }
 
+std::vector<std::string> names_of_searches() {
+  std::vector<std::string> names;
+  for (const char* table : {"", ":s1", ":s700", ":s5000"}) {
+    for (const char* repeats : {"x1", "x7", "x1000", "xzipf"}) {
+      for (const char* order : {"identity", "permutation", "uniform", "zipf"}) {
+        for (const char* rest : {"h0/r{}/k32", "h50/r{}/k64+load99", "h100/r{}/k64+load20"}) {
+          const std::string end = fmt::format("{}{}:{}:{}", order, table, repeats, rest);
+          names.push_back("hash_search/" + fmt::format(fmt::runtime(end), 4));
+          names.push_back("hash_find/" + fmt::format(fmt::runtime(end), 4));
+          names.push_back("hash_count/" + fmt::format(fmt::runtime(end), 8));
+          names.push_back("hash_contains/" + fmt::format(fmt::runtime(end), 1));
+        }
+      }
+    }
+  }
+  return names;
+}
+
+// Which records have a key is arithmetic; the reference looks keys up in a sorted array, and the loop in another.
+TEST(GeneratedJob, KnowsTheMatchesOfEveryTable) {
+  const context ctx = context::cpu(1);
+  jobs::problem_arrays arrays(ctx);
+  std::size_t answers = 0;
+  for (const std::string& search : names_of_searches()) {
+    for (const std::uint64_t count : {1, 2, 33, 1500}) {
+      const problem_spec p = jobs::problem_of({search}, count);
+      const job& j = jobs::job_of(p);
+      if (!j.unchecked(p).empty()) continue;
+      ++answers;
+      arrays.fill(p, 1);
+      const array_set all = arrays.of_copy(0);
+      arrays.reset_outputs();
+      j.run(ctx, p, all, {"reference.serial"});
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
+      arrays.reset_outputs();
+      j.plain_loop(ctx, p, all)();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p) << ": the plain loop";
+      arrays.reset_outputs();
+      j.run(ctx, p, all, {});
+      EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p) << ": the planner's choice";
+    }
+  }
+  EXPECT_GT(answers, 700U);
+}
+
+TEST(GeneratedJob, KnowsWhatABuildCounts) {
+  for (const context& ctx : contexts()) {
+    jobs::problem_arrays arrays(ctx);
+    for (const char* repeats : {"x1", "x7", "x1000", "xzipf"}) {
+      for (const char* keys : {"k32", "k64", "k64+load99"}) {
+        for (const std::uint64_t count : {1, 2, 3, 4, 33, 1500, 20011}) {
+          const problem_spec p =
+              primitives::parse_problem(fmt::format("build_hash_index/{}/r4/{}/n={}", repeats, keys, count));
+          const job& j = jobs::job_of(p);
+          arrays.fill(p, 1);
+          arrays.reset_outputs();
+          EXPECT_GT(arrays.count_mistakes(true), 0U) << name(p) << " is right before the call";
+          const bool has_reference = ctx.backend() == backend_kind::cpu;
+          j.run(ctx, p, arrays.of_copy(0), {has_reference ? "reference.serial" : "", true});
+          EXPECT_EQ(arrays.count_mistakes(true), 0U) << name(p) << " on " << sheaf::name(ctx.backend());
+        }
+      }
+    }
+  }
+}
+
+// A search is of its own table: what was made of an earlier problem's arrays is made anew where these change, and stays
+// where they do not.
+TEST(GeneratedJob, MakesAnIndexForEachTableOnce) {
+  const context ctx = context::cpu(1);
+  jobs::problem_arrays arrays(ctx);
+  const auto index_of = [&](const char* name) {
+    arrays.fill(primitives::parse_problem(name), 2);
+    EXPECT_NE(arrays.of_copy(0).made, arrays.of_copy(1).made);
+    return arrays.of_copy(0).made;
+  };
+  const auto first = index_of("hash_find/uniform:s700:x1:h50/r4/k64/n=90");
+  EXPECT_EQ(index_of("hash_count/identity:s700:x1:h100/r4/k64/n=33"), first);
+  EXPECT_NE(index_of("hash_count/identity:s700:x1:h100/r4/k64+load99/n=33"), first);
+  EXPECT_NE(index_of("hash_count/identity:s701:x1:h100/r4/k64/n=33"), first);
+  arrays.fill(primitives::parse_problem("gather/identity/r8/u32/n=33"), 1);
+  EXPECT_EQ(arrays.of_copy(0).made, nullptr);
+  EXPECT_EQ(first.use_count(), 1) << "an index that nothing asks for is given back";
+}
+
 TEST(GeneratedJob, SaysWhatItCannotCheck) {
   const auto why = [](const char* name) {
     const problem_spec p = primitives::parse_problem(name);
@@ -382,6 +467,16 @@ TEST(GeneratedJob, SaysWhatItCannotCheck) {
   EXPECT_EQ(why("list_rank/identity/r8/u32/n=4294967296"), "successors are too narrow for the nodes");
   EXPECT_EQ(why("list_scan/identity/r8/i32+u64/n=2147483648"), "successors are too narrow for the nodes");
   EXPECT_EQ(why("list_scan/identity/r8/u32+u64+xor/n=4294967295"), "");
+  EXPECT_EQ(why("hash_find/uniform:s0:x1:h1/r4/k64/n=9"), "nothing can be found among no records");
+  EXPECT_EQ(why("hash_find/uniform:s0:x1:h0/r4/k64/n=9"), "");
+  EXPECT_EQ(why("hash_find/uniform:s3000000000:x1:h1/r4/k32/n=9"), "keys are too narrow to be told apart");
+  EXPECT_EQ(why("hash_count/uniform:s8589934592:x8589934592:h1/r4/k64/n=9"),
+            "counts are too narrow for the records of a key");
+  EXPECT_EQ(why("hash_search/uniform:s900:xzipf:h1/r4/k64/n=9"),
+            "how many records are found is not known where keys and probes repeat unevenly");
+  EXPECT_EQ(why("hash_search/permutation:s900:xzipf:h1/r4/k64/n=9"), "");
+  EXPECT_EQ(why("hash_search/same:s4000000000:x4000000000:h1/r4/k64/n=1000000"), "more matches than any memory has");
+  EXPECT_EQ(why("build_hash_index/x1/r8/k64/n=9000000000000"), "more keys than any memory has");
   EXPECT_EQ(why("split/uniform:b8/r2/k32/n=70000"), "records are too narrow to be told apart");
   EXPECT_EQ(why("split_unstable/uniform:b64/r8/own/n=9"), "no call splits by so many bits");
   EXPECT_EQ(why("sort_records/uniform/r5/u32/n=1000"), "rows are too narrow to be told apart");
@@ -398,6 +493,9 @@ TEST(GeneratedJob, CountsTheBytesThatItsCallMoves) {
   EXPECT_EQ(moved("list_rank/identity/r4/u64/n=100"), 1200U);
   EXPECT_EQ(moved("list_scan/identity/r8/u32+f64/n=100"), 2000U);
   EXPECT_EQ(moved("list_scan/identity/r4/u32+f32+packed/n=100"), 1200U);
+  EXPECT_EQ(moved("build_hash_index/x4/r4/k64/n=100"), 1200U);
+  EXPECT_EQ(moved("hash_find/uniform:s50:x1:h9/r4/k32/n=100"), 800U);
+  EXPECT_EQ(moved("hash_search/uniform:s50:x2:h9/r4/k32/n=100"), 2000U);
   EXPECT_EQ(moved("split/uniform:b8/r8/own/n=100"), 1600U);
   EXPECT_EQ(moved("split/uniform:b8/r8/k32/n=100"), 2000U);
   EXPECT_EQ(moved("split_gather_index/uniform:b8/r4/k32/n=100"), 800U);

@@ -1,7 +1,10 @@
 #include "primitives/entries/entry.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +12,7 @@
 #include "jobs/generated/arrays.hpp"
 #include "jobs/generated/job.hpp"
 #include "plan/he2007.hpp"
+#include "primitives/entries/keyed_table.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
@@ -189,6 +193,46 @@ TEST(Entries, RefuseWordsOfListsThatThereAreNot) {
   expect_refused("--packed is for list_scan", problem("list_rank", "--packed", ""));
 }
 
+TEST(Entries, RefuseTablesThatNoSearchHas) {
+  const auto problem = [](const char* primitive, const char* option, const char* text) {
+    return [=] {
+      problem_of_options(primitives::entry_named(primitive),
+                         std::vector<given_option>{{"--count", {"9"}}, {option, {text}}});
+    };
+  };
+  expect_refused("--key-bytes: '16' is not 4 or 8", problem("hash_find", "--key-bytes", "16"));
+  expect_refused("--load: '100' is not a whole number from 5 to 99", problem("build_hash_index", "--load", "100"));
+  expect_refused("'0' is not a number of records that share a key, from 1, or zipf",
+                 problem("hash_count", "--repeats", "0"));
+  expect_refused("--table is for gather, ", problem("build_hash_index", "--table", "9"));
+}
+
+// Plans know tables by what an index of them would count.
+TEST(Entries, CountTheKeysOfGeneratedTables) {
+  for (const std::uint64_t repeats :
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1000}, primitives::power_law_repeats}) {
+    for (const std::uint64_t records : {1, 2, 3, 4, 5, 11, 12, 13, 31, 32, 33, 1000, 5003}) {
+      const primitives::keyed_table table = primitives::keyed_table_of(records, repeats);
+      std::map<std::uint64_t, std::vector<std::uint64_t>> records_of;
+      for (std::uint64_t r = 0; r < records; ++r) records_of[table.key_of_record(r)].push_back(r);
+      SCOPED_TRACE(std::to_string(records) + " records, repeats " + std::to_string(repeats));
+      ASSERT_EQ(records_of.size(), table.distinct);
+      EXPECT_EQ(records_of.rbegin()->first, table.distinct - 1) << "keys are numbered from 0";
+      std::uint64_t longest = 0;
+      for (const auto& [key, of_key] : records_of) {
+        longest = std::max<std::uint64_t>(longest, of_key.size());
+        ASSERT_EQ(table.records_of_key(key), of_key.size());
+        for (std::uint64_t k = 0; k < of_key.size(); ++k) ASSERT_EQ(table.record_of_key(key, k), of_key[k]);
+      }
+      EXPECT_EQ(table.longest_chain(), longest);
+      EXPECT_TRUE(repeats == primitives::power_law_repeats || longest <= repeats);
+    }
+  }
+  const primitives::keyed_table uneven = primitives::keyed_table_of(1 << 20, primitives::power_law_repeats);
+  EXPECT_EQ(uneven.longest_chain(), 32768U);
+  EXPECT_GT(uneven.distinct, std::uint64_t{1} << 19);
+}
+
 TEST(Entries, FillInWhatOptionsLeaveOut) {
   const auto problem = [](const char* primitive, const std::vector<given_option>& given) {
     return problem_of_options(primitives::entry_named(primitive), given);
@@ -216,6 +260,23 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
       problem("list_scan", {{"--count", {"9"}}, {"--exclusive", {""}}, {"--packed", {""}}, {"--lists", {"many"}}});
   EXPECT_TRUE(packed.is_exclusive && packed.is_packed);
   EXPECT_EQ(packed.lists, list_count::many);
+  const problem_spec build = problem("build_hash_index", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(build.key_bytes, 8U);
+  EXPECT_EQ(build.record_bytes, 8U);
+  EXPECT_EQ(build.load_percent, 80U);
+  const problem_spec among_itself = problem("hash_find", {{"--count", {"9"}}});
+  EXPECT_EQ(among_itself.indexed_count(), 9U);
+  EXPECT_EQ(among_itself.record_bytes, 4U);
+  const problem_spec find = problem("hash_search", {{"--count", {"9"}},
+                                                    {"--table", {"5000000000"}},
+                                                    {"--key-bytes", {"4"}},
+                                                    {"--repeats", {"zipf"}},
+                                                    {"--load", {"99"}}});
+  EXPECT_EQ(find.record_bytes, 8U);
+  EXPECT_EQ(find.key_bytes, 4U);
+  EXPECT_EQ(find.repeats, primitives::power_law_repeats);
+  EXPECT_EQ(find.load_percent, 99U);
+  EXPECT_EQ(problem("hash_contains", {{"--count", {"9"}}, {"--table", {"5"}}}).record_bytes, 1U);
   EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
 }
 

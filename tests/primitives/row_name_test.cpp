@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "primitives/entries/entry.hpp"
+#include "primitives/entries/keyed_table.hpp"
 #include "primitives/entries/words.hpp"
 #include "support/expect_error.hpp"
 
@@ -116,6 +117,33 @@ TEST(RowName, SaysWhatAListIs) {
   }
 }
 
+TEST(RowName, SaysWhatIsSearched) {
+  const problem_spec find = parse_problem("hash_find/zipf:s1024:x16:h50/r4/k64+load99/n=65536");
+  EXPECT_EQ(primitives::name(find.pattern), "zipf");
+  EXPECT_EQ(find.indexed_count(), 1024U);
+  EXPECT_EQ(find.repeats, 16U);
+  EXPECT_EQ(find.hit_percent, 50U);
+  EXPECT_EQ(find.load_percent, 99U);
+  EXPECT_EQ(find.key_bytes, 8U);
+  EXPECT_EQ(find.index, index_type::u32);
+  const problem_spec wide = parse_problem("hash_search/strided:7:s4294967296:xzipf:h0/r8/k32/n=9");
+  EXPECT_EQ(primitives::name(wide.pattern), "strided:7");
+  EXPECT_EQ(wide.repeats, primitives::power_law_repeats);
+  EXPECT_EQ(wide.hit_percent, 0U);
+  EXPECT_EQ(wide.load_percent, 80U);
+  EXPECT_EQ(wide.key_bytes, 4U);
+  EXPECT_EQ(wide.index, index_type::u64);
+  EXPECT_EQ(parse_problem("hash_count/uniform:x1:h100/r8/k64/n=9").indexed_count(), 9U);
+  const problem_spec build = parse_problem("build_hash_index/x1000/r4/k32+load5/n=65536");
+  EXPECT_EQ(build.repeats, 1000U);
+  EXPECT_EQ(build.load_percent, 5U);
+  EXPECT_EQ(build.count, 65536U);
+  for (const char* name : {"build_hash_index/xzipf/r4/k64/n=0", "build_hash_index/x1/r8/k64/n=4294967296",
+                           "hash_contains/same:x2:h7/r1/k32+load95/n=5"}) {
+    EXPECT_EQ(primitives::name(parse_problem(name)), name);
+  }
+}
+
 TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   const auto expect_refused = [](const std::string& text, const std::string& message) {
     EXPECT_THAT(message_of(error_code::bad_argument, [&] { parse_problem(text); }), testing::HasSubstr(message));
@@ -193,6 +221,24 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("list_scan/identity/r4/u32+f32+add/n=1", "is written 'list_scan/identity/r4/u32+f32/n=1'");
   expect_refused("list_scan/identity/r4/u32+f32+many+max/n=1",
                  "is written 'list_scan/identity/r4/u32+f32+max+many/n=1'");
+  expect_refused("build_hash_index/16/r4/k64/n=9", "'16' is not the records of a key, such as x16");
+  expect_refused("build_hash_index/x0/r4/k64/n=9", "'0' is not a number of records that share a key, from 1, or zipf");
+  expect_refused("build_hash_index/x1/r4/k16/n=9", "'k16' is not the width of keys: k32 or k64");
+  expect_refused("build_hash_index/x1/r4/k64+l99/n=9", "'l99' is not a load factor in per cent, load5 to load99");
+  expect_refused("build_hash_index/x1/r4/k64+load100/n=9", "'100' is not a load factor in per cent, load5 to load99");
+  expect_refused("build_hash_index/x1/r4/k64+load80/n=9", "is written 'build_hash_index/x1/r4/k64/n=9'");
+  expect_refused("build_hash_index/x1/r8/k64/n=9",
+                 "'k64' is not of record numbers of 8 bytes, but 9 records have numbers of 4");
+  expect_refused("hash_find/uniform:s9/r4/k64/n=1",
+                 "'uniform:s9' is not an order, the records of a key and the per cent of hits, such as uniform:x1:h50");
+  expect_refused("hash_find/uniform:s9:h50/r4/k64/n=1",
+                 "'uniform:s9:h50' is not an order, the records of a key and the per cent of hits");
+  expect_refused("hash_find/uniform:x1:h101/r4/k64/n=1", "'101' is not a number of hits in per cent");
+  expect_refused("hash_find/random:x1:h1/r4/k64/n=1", "character 11: 'random' is not an access pattern");
+  expect_refused("hash_find/uniform:s4294967296:x1:h1/r4/k64/n=1",
+                 "'k64' is not of record numbers of 4 bytes, but 4294967296 records have numbers of 8");
+  expect_refused("hash_count/uniform:x1:h1/r2/k64/n=1", "'k64' is not of counts, which have 4 or 8 bytes");
+  expect_refused("hash_contains/uniform:x1:h1/r4/k64/n=1", "'k64' is not of answers of one byte");
   expect_refused(std::string("gather/\n\0/r4/u32/n=1", 20), "character 8: ");
 }
 
@@ -200,6 +246,8 @@ TEST(RowName, OfHostileTextsIsReadOrRefusedInPrintableWords) {
   const std::string pieces[] = {"gather",    "scatter_reduce",
                                 "split",     "sort_pairs",
                                 "list_scan", "packed",
+                                "hash_find", ":x1:h5",
+                                "k64",       "load",
                                 "/",         "r",
                                 "n=",        ":b",
                                 ":s",        "+",

@@ -21,8 +21,9 @@ bool is_written(const array_shape& shape) {
 
 std::uint64_t bytes_of_arrays(const problem_spec& p, std::uint64_t copies) {
   std::uint64_t bytes = 0;
-  for (const array_shape& shape : job_of(p).shapes(p)) bytes += buffer_bytes(shape, copies);
-  return bytes;
+  const job& j = job_of(p);
+  for (const array_shape& shape : j.shapes(p)) bytes += buffer_bytes(shape, copies);
+  return j.made == nullptr ? bytes : bytes + copies * j.made->bytes(p);
 }
 
 void problem_arrays::reserve(const problem_spec& p, std::uint64_t copies) {
@@ -48,7 +49,28 @@ void problem_arrays::allocate() {
   }
 }
 
+// In words; empty where nothing is made.
+std::string problem_arrays::kind_of_made(const problem_spec& p, std::uint64_t copies) const {
+  const job& j = job_of(p);
+  if (j.made == nullptr) return {};
+  return fmt::format("{} copies of {} of {}", copies, j.made->kind(p), j.shapes(p)[places::source].contents);
+}
+
+void problem_arrays::make(std::uint64_t copies) {
+  const std::string kind = kind_of_made(problem_, copies);
+  if (kind == kind_of_all_made_) return;
+  for (std::uint64_t copy = 0; copy < copies; ++copy) {
+    made_.push_back(job_of(problem_).made->make(ctx_, problem_, of_copy(copy)));
+  }
+  kind_of_all_made_ = kind;
+}
+
 void problem_arrays::fill(const problem_spec& p, std::uint64_t copies) {
+  // Given back before buffers are taken, so that memory for both is never needed.
+  if (kind_of_made(p, copies) != kind_of_all_made_) {
+    made_.clear();
+    kind_of_all_made_.clear();
+  }
   reserve(p, copies);
   allocate();
   problem_ = p;
@@ -56,6 +78,7 @@ void problem_arrays::fill(const problem_spec& p, std::uint64_t copies) {
   for (std::size_t place = 0; place < most_arrays; ++place) {
     if (shapes_[place].bytes() > 0) fill_place(place, copies);
   }
+  make(copies);
 }
 
 void problem_arrays::fill_place(std::size_t place, std::uint64_t copies) {
@@ -80,6 +103,7 @@ records problem_arrays::at(std::uint64_t copy, std::size_t place) const {
 array_set problem_arrays::of_copy(std::uint64_t copy) const {
   array_set all;
   for (std::size_t place = 0; place < most_arrays; ++place) all[place] = at(copy, place);
+  if (copy < made_.size()) all.made = made_[copy];
   return all;
 }
 

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <sheaf/context.hpp>
 #include <sheaf/memory.hpp>
@@ -34,6 +36,8 @@ class problem_arrays {
  private:
   void allocate();
   void fill_place(std::size_t place, std::uint64_t copies);
+  std::string kind_of_made(const problem_spec& p, std::uint64_t copies) const;
+  void make(std::uint64_t copies);
 
   context ctx_;
   problem_spec problem_;
@@ -41,9 +45,11 @@ class problem_arrays {
   std::array<std::uint64_t, most_arrays> most_bytes_{};
   std::array<buffer, most_arrays> buffers_;
   std::array<std::string, most_arrays> contents_;  ///< what the buffers hold now, in words
+  std::vector<std::shared_ptr<const void>> made_;  ///< for each copy what its job has made of the arrays
+  std::string kind_of_all_made_;
 };
 
-/// Bytes of the buffers for a problem.
+/// Bytes of the buffers for a problem, and of what is made of them.
 std::uint64_t bytes_of_arrays(const problem_spec& p, std::uint64_t copies);
 
 }  // namespace sheaf::jobs

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,8 +53,10 @@ constexpr std::size_t work = 5;
 
 constexpr std::size_t most_arrays = 8;
 using array_shapes = std::array<array_shape, most_arrays>;
-/// The arrays of one problem in memory of a context, aligned to 256 bytes.
-using array_set = std::array<records, most_arrays>;
+/// The arrays of one problem in memory of a context, aligned to 256 bytes, and what its calls read beside them.
+struct array_set : std::array<records, most_arrays> {
+  std::shared_ptr<const void> made;  ///< what the job's made_object has made of them; null where it has none
+};
 
 struct call_settings {
   std::string_view variant = {};   ///< variant to force; empty: the planner's choice
@@ -70,6 +73,15 @@ struct prepared_run {
 struct sample {
   std::string_view name;
   bool is_prepared = false;  ///< the prepared call
+};
+
+/// What calls read that is no array: the index of a search. It is made of a problem's arrays before any call.
+struct made_object {
+  /// Equal for two problems if it may stay where their arrays at places::source do.
+  std::string (*kind)(const problem_spec& p);
+  /// Memory that it and its making take.
+  std::uint64_t (*bytes)(const problem_spec& p);
+  std::shared_ptr<const void> (*make)(const context& ctx, const problem_spec& p, const array_set& arrays);
 };
 
 struct job {
@@ -97,6 +109,9 @@ struct job {
   /// What users write in place of the call, on arrays in host memory: a loop over typed arrays, or the standard
   /// library's sort. Answers like run(), without side outputs. Empty where none is written for the widths and types.
   std::function<void()> (*plain_loop)(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+  /// What is made of the inputs before calls; null where they read arrays alone.
+  const made_object* made = nullptr;
 
   /// Inspects the inputs for that many runs; null where there is no prepared call.
   prepared_run (*prepare)(const context& ctx, const problem_spec& p, const array_set& arrays,

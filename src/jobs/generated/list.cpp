@@ -17,6 +17,11 @@ extern const job sort_records_job;
 extern const job sort_gather_index_job;
 extern const job list_rank_job;
 extern const job list_scan_job;
+extern const job build_hash_index_job;
+extern const job hash_search_job;
+extern const job hash_count_job;
+extern const job hash_contains_job;
+extern const job hash_find_job;
 
 std::span<const job* const> jobs() {
   static const job* const all[] = {
@@ -34,6 +39,11 @@ std::span<const job* const> jobs() {
       &sort_gather_index_job,
       &list_rank_job,
       &list_scan_job,
+      &build_hash_index_job,
+      &hash_search_job,
+      &hash_count_job,
+      &hash_contains_job,
+      &hash_find_job,
   };
   return all;
 }

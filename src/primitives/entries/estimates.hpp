@@ -9,13 +9,13 @@
 
 namespace sheaf::primitives {
 
-/// What every variant for the problem's backend costs. One that runs by name only says so as its reason.
+/// What every variant for a backend costs. One that runs by name only says so as its reason.
 template <class Problem, class Buffers>
 std::vector<variant_estimate> estimates_of(std::span<const plan::variant<Problem, Buffers>> variants,
-                                           const Problem& problem, const machine& profile) {
+                                           const Problem& problem, backend_kind backend, const machine& profile) {
   std::vector<variant_estimate> all;
   for (const auto& v : variants) {
-    if (!v.works_on(problem.backend)) continue;
+    if (!v.works_on(backend)) continue;
     all.push_back(
         plan::describe(v.name, plan::corrected_plan(v, problem, plan::scope(profile)), plan::no_scratch_limit));
   }
@@ -25,7 +25,7 @@ std::vector<variant_estimate> estimates_of(std::span<const plan::variant<Problem
 /// entry::estimates by the problem that ProblemOf(spec, backend) makes, and the variants that Variants() lists.
 template <auto ProblemOf, auto Variants>
 std::vector<variant_estimate> estimates_by(const problem_spec& p, backend_kind backend, const machine& profile) {
-  return estimates_of(Variants(), ProblemOf(p, backend), profile);
+  return estimates_of(Variants(), ProblemOf(p, backend), backend, profile);
 }
 
 /// entry::place by the same problem.

@@ -17,6 +17,11 @@ extern const entry sort_records_entry;
 extern const entry sort_gather_index_entry;
 extern const entry list_rank_entry;
 extern const entry list_scan_entry;
+extern const entry build_hash_index_entry;
+extern const entry hash_search_entry;
+extern const entry hash_count_entry;
+extern const entry hash_contains_entry;
+extern const entry hash_find_entry;
 
 std::span<const entry* const> entries() {
   static const entry* const all[] = {
@@ -34,6 +39,11 @@ std::span<const entry* const> entries() {
       &sort_gather_index_entry,
       &list_rank_entry,
       &list_scan_entry,
+      &build_hash_index_entry,
+      &hash_search_entry,
+      &hash_count_entry,
+      &hash_contains_entry,
+      &hash_find_entry,
   };
   return all;
 }

@@ -45,6 +45,11 @@ struct problem_spec {
   bool is_packed = false;  ///< values lie beside successors, in nodes of 8 bytes
   list_count lists = list_count::one;
 
+  // Hash search: probes ask for the keys of a table of `table` records, in the order of `pattern`
+  std::uint64_t repeats = 1;        ///< records that share a key, or power_law_repeats
+  std::uint32_t hit_percent = 100;  ///< probes that ask for a key of the table; the others find nothing
+  std::uint32_t load_percent = 80;  ///< load factor of the hash table
+
   // What a caller can say beyond a generated problem
   sheaf::duplicates duplicates = sheaf::duplicates::any;
   sheaf::bounds bounds = sheaf::bounds::check;

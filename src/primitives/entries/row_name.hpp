@@ -22,6 +22,9 @@
 //   sort_keys/few:b8-15/r4/u32/n=65536               bits 8 to 15 decide
 //   list_rank/permutation/r4/u32/n=65536             ranks of 4 bytes; "u32+many" for many lists
 //   list_scan/reverse/r4/u32+f32+max+packed/n=65536  "+exclusive" for a scan of the values before a node
+//   build_hash_index/x16/r4/k64/n=65536              keys of 64 bits, of which 16 records each have the same
+//   hash_search/uniform:s1024:x16:h50/r4/k64/n=65536 65536 probes of such a table, half of which find something;
+//                                                    "xzipf" where keys repeat by a power law, "k64+load99"
 namespace sheaf::primitives {
 
 std::string name(const problem_spec& p);

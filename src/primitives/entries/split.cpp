@@ -130,7 +130,7 @@ void add_call(std::vector<variant_estimate>& all, std::span<const variant_estima
 template <split_product Product, bool Stable>
 std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
   const auto of_call = [&](std::uint32_t call) {
-    return estimates_of(split_variants(), split_problem_of(p, call, Product, Stable, backend), profile);
+    return estimates_of(split_variants(), split_problem_of(p, call, Product, Stable, backend), backend, profile);
   };
   std::vector<variant_estimate> all = of_call(0);
   for (std::uint32_t call = 1; call < calls_of(p); ++call) add_call(all, of_call(call), p.count * p.record_bytes);

@@ -37,6 +37,14 @@ plain_call plain_sort_index(const context& ctx, const problem_spec& p, const arr
 plain_call plain_list_rank(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_list_scan(const context& ctx, const problem_spec& p, const array_set& arrays);
 
+/// A sorted array of keys and record numbers, which a build makes and searches go through by std::lower_bound. It is
+/// sorted before the first call of a search.
+plain_call plain_build_hash_index(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_search(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
+
 /// The struct that a user would write, aligned to the largest power of two up to 16 that divides its width.
 template <std::size_t Bytes>
 struct alignas(Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1)) plain_record {
