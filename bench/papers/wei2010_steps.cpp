@@ -263,7 +263,7 @@ void figure_5(paper_run& run) {
     }
     const std::uint64_t nodes = run.count(s, 64);
     const std::uint64_t multiprocessors = device::multiprocessors(s.ctx);
-    const std::uint64_t walkers = multiprocessors * 1024;
+    const std::uint64_t walkers = multiprocessors * 512;
     for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
       print_place(s, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
       const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
@@ -296,8 +296,8 @@ void figure_6(paper_run& run) {
     for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
       print_place(s, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
       const table rows({"blocks", "walkers", "3 walks", "total", "per node"});
-      for (std::uint64_t blocks = device::multiprocessors(s.ctx) / 8; blocks <= device::multiprocessors(s.ctx) * 8;
-           blocks *= 2) {
+      for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(s.ctx) / 8);
+           blocks <= device::multiprocessors(s.ctx) * 8; blocks *= 2) {
         const auto walkers = static_cast<std::uint32_t>(blocks * block_threads);
         const auto found =
             measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});

@@ -51,10 +51,12 @@ const core::index_words list_scan_words[4] = {{"list_scan", "successor", "the li
 namespace {
 
 constexpr std::uint64_t packed_bytes = 8;
+constexpr std::uint64_t most_nodes = std::uint64_t{1} << 56;  // with values of 64 bytes their bytes have 62 bits
 
 /// The successors and the output; data may be null.
 void require_list_shapes(std::string_view call, index_span successor, list_count lists, std::uint64_t out_count,
                          std::string_view out_name) {
+  if (successor.count > most_nodes) refuse("{}: {} nodes are more than memory can hold", call, successor.count);
   require_index_width(call, successor.type, "successor", successor.count);
   require_enumerator(call, "lists", lists, list_count::many);
   if (out_count != successor.count) {
@@ -102,6 +104,7 @@ list_problem describe_rank(const context& ctx, index_span successor, index_outpu
   p.count = successor.count;
   p.successor = successor.type;
   p.out_bytes = bytes(rank.type);
+  p.out_word = static_cast<std::uint32_t>(p.out_bytes);
   p.lists = options.lists;
   p.pattern = options.pattern;
   return p;
@@ -114,6 +117,7 @@ list_problem describe_scan(const context& ctx, index_span successor, std::uint64
   p.count = successor.count;
   p.successor = successor.type;
   p.value_bytes = p.out_bytes = value_bytes;
+  p.out_word = widest_word(value_bytes);
   p.is_packed = is_packed;
   p.is_exclusive = options.exclusive_from.has_value();
   p.lists = options.lists;
@@ -258,6 +262,7 @@ void run_scan_by(const context& ctx, index_span successor, const_records in, rec
   list_problem problem = describe_scan(ctx, successor, out.record_bytes, false, options);
   problem.is_exclusive = initial != nullptr;
   problem.has_own_operator = true;
+  problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
   list_buffers buffers;
   buffers.successor = successor;
   buffers.in = in.data;

@@ -19,6 +19,7 @@ struct list_problem {
   index_type successor = index_type::u32;
   std::uint64_t value_bytes = 0;  ///< of one value; 0: the ranks are asked for
   std::uint64_t out_bytes = 4;    ///< of one result
+  std::uint32_t out_word = 4;     ///< widest power of two up to 16 that divides the output's address and out_bytes
   bool is_packed = false;         ///< the values lie beside the successors, in nodes of 8 bytes
   bool is_exclusive = false;
   bool has_own_operator = false;  ///< the caller's functions put values together
@@ -71,7 +72,7 @@ struct list_buffers {
   const void* initial = nullptr;                        ///< in host memory: what an exclusive scan begins with
   value_type type = value_type::f32;                    ///< of a built-in operator
   scan_operator op = scan_operator::add;                ///< unless one of the following is given
-  const detail::host_scan_operator* on_host = nullptr;  ///< always on the CPU, built-in operators too
+  const detail::host_scan_operator* on_host = nullptr;  ///< a built-in operator, or the caller's function on the CPU
   const detail::device_scan_operator* on_device = nullptr;
   const list_listener* listener = nullptr;  ///< of a benchmark
 

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +98,28 @@ TEST_F(CliList, OfRawNumbersIsRaw) {
   expect_failure("rank list.bin --index-type u32 -o out.npy --backend reference", 2,
                  "sheaf rank: -o out.npy: list.bin is raw, and so is the result, without the header of an .npy file; "
                  "let its name end in .bin, or make list.bin an .npy file");
+}
+
+// What comes before a stretch of the list meets what the stretch came to by itself, which may be infinite.
+TEST_F(CliList, VerifiesProductsAndSumsWhoseStretchesOverflow) {
+  std::vector<std::int32_t> next(1000);
+  std::iota(next.begin(), next.end(), 1);
+  next.back() = -1;
+  folder.write("list.npy", npy_file("'<i4'", "(1000,)", bytes_of(next)));
+  const auto expect_verified = [&](float first, float others, const std::string& op) {
+    std::vector<float> values(1000, others);
+    values.front() = first;
+    folder.write("values.npy", npy_file("'<f4'", "(1000,)", bytes_of(values)));
+    for (const std::string backend : {"cpu --threads 1", "cpu --threads 3", "reference"}) {
+      expect_success("scan list.npy values.npy --op " + op + " -o out.npy --verify --backend " + backend);
+    }
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  expect_verified(0, 10, "mul");
+  expect_verified(infinity, 0.1F, "mul");
+  expect_verified(1e-30F, 10, "mul");
+  expect_verified(infinity, -1e38F, "add");
+  expect_verified(2, 1, "mul");
 }
 
 TEST_F(CliList, OfNothingIsNothing) {

@@ -127,5 +127,35 @@ TEST_F(ListsAgainstSplitters, AndAForestOfThemAreScanned) {
   }
 }
 
+/// Pointers of nodes on a cycle of `length` nodes after so many rounds over all of them at once.
+std::vector<list_kernels::list_jump> jumped(std::uint32_t length, std::uint32_t nodes, int rounds) {
+  std::vector<list_kernels::list_jump> jumps(length);
+  for (std::uint32_t i = 0; i < length; ++i) jumps[i] = {(i + length - 1) % length, 1};
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<list_kernels::list_jump> before = jumps;
+    for (list_kernels::list_jump& own : jumps) own = list_kernels::further_jump(own, before[own.to], nodes);
+  }
+  return jumps;
+}
+
+// Steps of 32 bits would wrap around to 0, which is a head's, after 32 rounds.
+TEST(ListJump, StepsOnACycleNeverBecomeAHeads) {
+  for (const std::uint32_t nodes : {1000U, 1U << 30, 1U << 31, 0xffffffefU}) {
+    for (const std::uint32_t length : {1U, 2U, 3U, 4U, 5U, 64U}) {
+      for (const int rounds : {1, 10, 31, 32, 33, 34}) {
+        for (const list_kernels::list_jump jump : jumped(length, nodes, rounds)) {
+          ASSERT_NE(jump.steps, 0U) << nodes << " nodes, a cycle of " << length << ", " << rounds << " rounds";
+        }
+      }
+    }
+  }
+}
+
+TEST(ListJump, StepsOnAListAddUp) {
+  const list_kernels::list_jump jump = list_kernels::further_jump({7, 0x40000000U}, {3, 0x3fffffffU}, 0xffffffefU);
+  EXPECT_EQ(jump.to, 3U);
+  EXPECT_EQ(jump.steps, 0x7fffffffU);
+}
+
 }  // namespace
 }  // namespace sheaf::tests

@@ -144,6 +144,17 @@ TEST_P(ListArguments, ViewsMustNotBeNull) {
   refuses_packed("out is null", nodes(), {nullptr, 8, value_type::f32});
 }
 
+TEST_P(ListArguments, CountsMustBeSuchThatMemoryCanHoldThem) {
+  for (const std::uint64_t nodes :
+       {std::uint64_t{1} << 57, std::uint64_t{1} << 61, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+    const std::string message = fmt::format("{} nodes are more than memory can hold", nodes);
+    refuses_rank(message, {nullptr, nodes, index_type::u64}, {nullptr, nodes, index_type::u64});
+    refuses("list_rank: " + message, [&] {
+      explain_list_rank(ctx, {nullptr, nodes, index_type::u64}, {nullptr, nodes, index_type::u64});
+    });
+  }
+}
+
 TEST_P(ListArguments, ViewsMustBeAligned) {
   refuses_rank("successor is not aligned to its 4 bytes", {at(2), 8, index_type::u32}, rank());
   refuses_rank("rank is not aligned to its 8 bytes", successor(), {at(260), 8, index_type::u64});

@@ -18,9 +18,9 @@ namespace sheaf {
 /// @param initial  null: inclusive; else, in host memory, what an exclusive scan begins with.
 /// @throws error(bad_argument) for a context that is not a CUDA context, lengths or spans as there.
 template <class T, class Op>
-void list_scan(const context& ctx, index_span successor, const T* in, T* out, const Op& op, const T* initial = nullptr,
-               list_count lists = list_count::one, access_pattern pattern = access_pattern::unknown(),
-               std::string_view variant = {}) {
+void list_scan(const context& ctx, index_span successor, const T* in, T* out, const Op& op,
+               const std::type_identity_t<T>* initial = nullptr, list_count lists = list_count::one,
+               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "values are moved as bytes");
   static_assert(std::is_trivially_copyable_v<Op>, "the operator is an argument of kernels");
   static_assert(sizeof(T) <= 64 && alignof(T) <= 16, "values have at most 64 bytes, aligned to at most 16");

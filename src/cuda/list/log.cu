@@ -44,7 +44,7 @@ scatter_problem scatter_of(const list_problem& p, std::uint64_t entries) {
   s.count = entries;
   s.indexed_count = p.count;
   s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = p.out_bytes;
-  s.word_bytes = p.out_bytes % 16 == 0 ? 16 : p.out_bytes % 8 == 0 ? 8 : p.out_bytes % 4 == 0 ? 4 : 1;
+  s.word_bytes = p.out_word;
   s.index = index_type::u32;
   // Walkers side by side mix the list's order. In a log of random order nothing is left to find out.
   if (p.pattern.shape == access_pattern::kind::random) s.pattern = p.pattern;

@@ -33,12 +33,14 @@ std::uint64_t packed_bytes(const list_problem& p) {
 std::uint64_t sublist_bytes(const list_problem& p) {
   return p.ranks() ? 8 : p.value_bytes == 4 ? 12 : up_to(8 + p.value_bytes, 16);
 }
-std::uint64_t place_bytes(const list_problem& p) { return sublist_bytes(p); }
+std::uint64_t prefix_bytes(const list_problem& p) { return sublist_bytes(p); }
 std::uint64_t segment_bytes(const list_problem& p) { return packed_bytes(p); }
 
 const char* list_rejection(const list_problem& p) {
   if (p.count >= list_kernels::most_list_nodes) return "numbers of nodes pass 32 bits";
-  if (p.has_own_operator && p.backend != backend_kind::cuda) return "the caller's function runs on the CPU";
+  // Walks are numbered with 32 bits: one for each head, and one for each block of at least 8 nodes.
+  constexpr std::uint64_t most_of_forest = std::uint64_t{7} << 29;
+  if (p.lists == list_count::many && p.count > most_of_forest) return "numbers of walks pass 32 bits";
   return nullptr;
 }
 
@@ -68,14 +70,14 @@ list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scrat
   const std::uint64_t last_count = l.cut[l.levels].count;
   for (int side = 0; side < 2; ++side) {
     l.hop[side] = arrays.take(last_count * sizeof(std::uint32_t));
-    l.upto[side] = arrays.take(last_count * place_bytes(p));
+    l.upto[side] = arrays.take(last_count * prefix_bytes(p));
   }
-  l.places = arrays.bytes();
-  arrays.take(places_of_level(p, l, l.levels));
+  l.prefixes = arrays.bytes();
+  arrays.take(prefixes_of_level(p, l, l.levels));
   l.previous = arrays.take(last_count * sizeof(std::uint32_t));
-  l.places_end = arrays.bytes();
+  l.prefixes_end = arrays.bytes();
   if (p.lists == list_count::many) {
-    l.led_to = arrays.take((p.count + 31) / 32 * 4);
+    l.has_predecessor = arrays.take((p.count + 31) / 32 * 4);
     l.heads = arrays.take(p.count * 4);
   }
   if (packs(p)) l.packed = arrays.take(p.count * packed_bytes(p));
@@ -83,15 +85,15 @@ list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scrat
   return l;
 }
 
-std::uint64_t places_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
+std::uint64_t prefixes_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
   std::uint64_t bytes = 0;
   for (std::uint32_t below = 0; below < l; ++below) {
-    bytes += 2 * core::scratch_aligned(layout.cut[below + 1].count * place_bytes(p));
+    bytes += 2 * core::scratch_aligned(layout.cut[below + 1].count * prefix_bytes(p));
   }
   return bytes;
 }
 std::uint64_t carries_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
-  return places_of_level(p, layout, l) + core::scratch_aligned(layout.cut[l + 1].count * place_bytes(p));
+  return prefixes_of_level(p, layout, l) + core::scratch_aligned(layout.cut[l + 1].count * prefix_bytes(p));
 }
 
 namespace {
@@ -135,7 +137,7 @@ void price_sublists(const list_problem& p, const list_layout& layout, const mach
   double seconds = 0;
   for (std::uint32_t l = 0; l < layout.levels; ++l) {
     const list_kernels::list_cut& cut = layout.cut[l + 1];
-    const std::uint64_t footprint = cut.count * (sublist_bytes(p) + place_bytes(p));
+    const std::uint64_t footprint = cut.count * (sublist_bytes(p) + prefix_bytes(p));
     seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
                m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);
     if (l + 1 < layout.levels) {
@@ -143,7 +145,7 @@ void price_sublists(const list_problem& p, const list_layout& layout, const mach
     } else {
       const double rounds = std::ceil(std::log2(static_cast<double>(cut.count) + 1));
       seconds += (rounds * tuning.jump_barriers + tuning.level_barriers) * m.barrier_seconds +
-                 rounds * tuning.jump_reads * m.random_reads(cut.count, place_bytes(p), 2 * footprint);
+                 rounds * tuning.jump_reads * m.random_reads(cut.count, prefix_bytes(p), 2 * footprint);
     }
   }
   plan.add("sublists", seconds);

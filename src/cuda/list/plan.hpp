@@ -8,7 +8,6 @@
 #include "core/scratch_offsets.hpp"
 #include "plan/choose.hpp"
 #include "primitives/list_scan.hpp"
-#include "primitives/scatter.hpp"
 
 // How a list is cut into sublists, level after level, and where the arrays of a call lie in its scratch.
 namespace sheaf::cuda {
@@ -16,7 +15,7 @@ namespace sheaf::cuda {
 /// Bytes of structs that hold values, at most, whatever the values' alignment.
 std::uint64_t packed_bytes(const primitives::list_problem& p);
 std::uint64_t sublist_bytes(const primitives::list_problem& p);
-std::uint64_t place_bytes(const primitives::list_problem& p);
+std::uint64_t prefix_bytes(const primitives::list_problem& p);
 std::uint64_t segment_bytes(const primitives::list_problem& p);
 
 /// Whether values and successors must be brought side by side first.
@@ -31,12 +30,13 @@ struct list_layout {
   list_kernels::list_cut cut[list_kernels::most_levels + 1];
   std::uint64_t status = 0;
   std::uint64_t nodes[list_kernels::most_levels] = {};
-  std::uint64_t places = 0;  ///< places and carries of all levels, one after the other, which begin with all bits set
-  std::uint64_t places_end = 0;
-  std::uint64_t previous = 0;  ///< of the last level, before places_end
+  std::uint64_t prefixes =
+      0;  ///< prefixes and carries of all levels, one after the other, which begin with all bits set
+  std::uint64_t prefixes_end = 0;
+  std::uint64_t previous = 0;  ///< of the last level, before prefixes_end
   std::uint64_t hop[2] = {};
   std::uint64_t upto[2] = {};
-  std::uint64_t led_to = 0;
+  std::uint64_t has_predecessor = 0;
   std::uint64_t heads = 0;
   std::uint64_t packed = 0;
   std::uint64_t resolve = 0;  ///< minima and flags of resolve_ranks
@@ -46,8 +46,8 @@ struct list_layout {
 /// Takes the arrays that all variants share.
 list_layout lay_out(const primitives::list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays);
 
-/// Places and carries of level l, counted from 0 for the first above level 0, in bytes behind layout.places.
-std::uint64_t places_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+/// Prefixes and carries of level l, counted from 0 for the first above level 0, in bytes behind layout.prefixes.
+std::uint64_t prefixes_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
 std::uint64_t carries_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
 
 /// Seconds until the longest of `walks` sublists of 2^log2_block nodes in the mean is walked, alone, in `footprint`
@@ -77,7 +77,8 @@ void price_head(const primitives::list_problem& p, const machine& m, plan::plann
 void price_sublists(const primitives::list_problem& p, const list_layout& layout, const machine& m,
                     plan::planned& plan);
 
-/// Steps after which a walk of mean length 2^log2_block is given up. It is one of 10^13 at random.
+/// Steps after which a walk of mean length 2^log2_block is given up. A walk at random gets there with probability e^-68
+/// at 2^8 nodes a block, and more rarely with fewer.
 std::uint32_t most_steps(std::uint32_t log2_block);
 
 }  // namespace sheaf::cuda

@@ -35,7 +35,7 @@ plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& sco
   calls->layout = lay_out(p, any_log2_block, arrays);
   calls->resolve = arrays.take(resolve_bytes(p));
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);
+  price_head(p, m, plan);
   const std::uint64_t footprint = p.count * sizeof(list_kernels::list_jump);
   const double rounds = std::ceil(std::log2(static_cast<double>(p.count) + 1)) + 1;
   plan.add("predecessors", m.random_writes(p.count, sizeof(std::uint32_t), footprint));
@@ -62,6 +62,7 @@ void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::
   list_call call(ctx, "cuda.pointer_jumping", p, b, calls.layout, scratch);
   call.begin();
   call.resolve(scratch + calls.resolve, true);
+  b.done(primitives::list_step::results);
 }
 
 }  // namespace

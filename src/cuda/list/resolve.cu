@@ -28,6 +28,7 @@ struct list_faults {
 static_assert(sizeof(list_faults) <= 256);
 
 using jump = list_kernels::list_jump;
+using list_kernels::further_jump;
 
 __device__ __forceinline__ jump load_jump(const jump* jumps, std::uint32_t node) {
   const unsigned long long bits = *reinterpret_cast<const volatile unsigned long long*>(jumps + node);
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
   const auto grid = cooperative_groups::this_grid();
   const std::uint64_t first = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  const bool speaks = first == 0;
+  const bool is_reporter = first == 0;
   const auto over_nodes = [&](auto body) {
     for (std::uint64_t i = first; i < a.count; i += step) body(static_cast<std::uint32_t>(i));
   };
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
   });
   grid.sync();
   if (a.faults->out_of_range != no_node) {
-    if (speaks) {
+    if (is_reporter) {
       const std::uint32_t node = a.faults->out_of_range;
       const Successor bits = static_cast<const Successor*>(a.list.data)[std::uint64_t{node} * a.list.stride];
       report(a.status, a.guard, list_fault::out_of_range, node, bits, a.count);
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
       if (next_of(i) == joined && i != a.faults->joined_from[0]) atomicMin(&a.faults->joined_from[1], i);
     });
     grid.sync();
-    if (speaks) {
+    if (is_reporter) {
       report(a.status, a.guard, list_fault::two_predecessors, joined, a.faults->joined_from[0],
              a.faults->joined_from[1]);
     }
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
   });
   grid.sync();
   if (!a.is_forest && a.faults->heads[1] != no_node) {
-    if (speaks) report(a.status, a.guard, list_fault::two_heads, a.faults->heads[0], a.faults->heads[1], 0);
+    if (is_reporter) report(a.status, a.guard, list_fault::two_heads, a.faults->heads[0], a.faults->heads[1], 0);
     return;
   }
   for (int round = 0; round < 34; ++round) {
@@ -131,7 +132,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
       if (own.steps == 0) return;
       const jump further = load_jump(a.jumps, own.to);
       if (further.steps == 0) return;  // own.to is a head
-      store_jump(a.jumps, i, {further.to, own.steps + further.steps});
+      store_jump(a.jumps, i, further_jump(own, further, a.count));
       moved = true;
     });
     if (moved) a.faults->unchanged[round] = 0;
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(block_threads) resolve_ranks(const __grid_cons
   });
   grid.sync();
   if (a.faults->on_a_cycle != no_node) {
-    if (speaks) report(a.status, a.guard, list_fault::on_a_cycle, a.faults->on_a_cycle, 0, 0);
+    if (is_reporter) report(a.status, a.guard, list_fault::on_a_cycle, a.faults->on_a_cycle, 0, 0);
     return;
   }
   if (a.ranks == nullptr) return;

@@ -1,6 +1,7 @@
 #include "cuda/list/steps.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <sheaf/cuda/detail/list_nodes.cuh>
 
@@ -17,75 +18,32 @@ using primitives::list_problem;
 
 constexpr unsigned blocks_each = 8;  // of a streaming kernel, for each multiprocessor
 
-/// Looks at each successor once.
-template <class Successor>
-__global__ void __launch_bounds__(block_threads)
-    sum_successors(const successor_view list, std::uint32_t count, list_status* status) {
-  constexpr int unrolled = 4;
-  list_kernels::successor_sums sums;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  const std::uint64_t thread = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  std::uint64_t i = thread;
-  // Successors of 4 bytes, also packed ones, come in words of 16.
-  if (sizeof(Successor) == 4 && reinterpret_cast<std::uintptr_t>(list.data) % 16 == (list.stride - 1) * 4) {
-    const auto* const words =
-        reinterpret_cast<const uint4*>(static_cast<const Successor*>(list.data) - (list.stride - 1));
-    const std::uint32_t each = 4 / list.stride;
-    const std::uint64_t all = count / each;
-    const auto note = [&](std::uint64_t w, uint4 word) {
-      const auto node = static_cast<std::uint32_t>(w * each);
-      const auto one = [&](std::uint32_t bits, std::uint32_t at) {
-        sums.note(list_kernels::canonical_successor(bits, at, list.is_signed), count);
-      };
-      if (each == 4) one(word.x, node), one(word.z, node + 2);
-      one(word.y, each == 4 ? node + 1 : node);
-      one(word.w, each == 4 ? node + 3 : node + 1);
-    };
-    std::uint64_t w = thread;
-    for (; w + (unrolled - 1) * step < all; w += unrolled * step) {
-      uint4 read[unrolled];
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) read[k] = __ldcs(words + w + k * step);
-#pragma unroll
-      for (int k = 0; k < unrolled; ++k) note(w + k * step, read[k]);
-    }
-    for (; w < all; w += step) note(w, __ldcs(words + w));
-    i = all * each + thread;
-  }
-  for (; i + (unrolled - 1) * step < count; i += unrolled * step) {
-    std::uint32_t next[unrolled];
-#pragma unroll
-    for (int k = 0; k < unrolled; ++k)
-      next[k] = successor_of<Successor>(list, static_cast<std::uint32_t>(i + k * step));
-#pragma unroll
-    for (int k = 0; k < unrolled; ++k) sums.note(next[k], count);
-  }
-  for (; i < count; i += step) sums.note(successor_of<Successor>(list, static_cast<std::uint32_t>(i)), count);
-  __syncwarp();
-  sums.add_to(status);
-}
-
 /// Sets a bit for each node that is a successor. A bit that is set already belongs to a node that two lead to.
 template <class Successor>
-__global__ void __launch_bounds__(block_threads)
-    mark_successors(const successor_view list, std::uint32_t count, std::uint32_t* led_to, list_status* status) {
+__global__ void __launch_bounds__(block_threads) mark_successors(const successor_view list, std::uint32_t count,
+                                                                 std::uint32_t* has_predecessor, list_status* status) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
     const std::uint32_t next = successor_of<Successor>(list, static_cast<std::uint32_t>(i));
-    if (next >= count) continue;
+    if (next == list_kernels::list_end) continue;
+    if (next >= count) {
+      status->is_bad = 1;
+      continue;
+    }
     const std::uint32_t bit = 1U << (next % 32);
-    if ((atomicOr(led_to + next / 32, bit) & bit) != 0) status->is_bad = 1;
+    if ((atomicOr(has_predecessor + next / 32, bit) & bit) != 0) status->is_bad = 1;
   }
 }
 
 /// Lists the nodes that are no node's successor.
 __global__ void __launch_bounds__(block_threads)
-    collect_heads(const std::uint32_t* led_to, std::uint32_t count, std::uint32_t* heads, list_status* status) {
+    collect_heads(const std::uint32_t* has_predecessor, std::uint32_t count, std::uint32_t* heads,
+                  list_status* status) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   const std::uint64_t words = (std::uint64_t{count} + 31) / 32;
   for (std::uint64_t word = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; word < words; word += step) {
     const std::uint64_t left = count - word * 32;
-    std::uint32_t bits = ~led_to[word];
+    std::uint32_t bits = ~has_predecessor[word];
     if (left < 32) bits &= (1U << left) - 1;
     if (bits == 0) continue;
     std::uint32_t place = atomicAdd(&status->heads, static_cast<unsigned>(__popc(bits)));
@@ -109,18 +67,24 @@ list_call::list_call(const context& c, const char* name, const list_problem& p, 
       builtin_(b.type, b.op),
       kernels_(p.ranks()                ? rank_operator()
                : b.on_device != nullptr ? *b.on_device
-                                        : builtin_.kernels()) {}
+                                        : builtin_.kernels()) {
+  // A program's kernels come from headers that may be older than the library.
+  const bool fits =
+      kernels_.sublist_bytes <= sublist_bytes(p) && kernels_.prefix_bytes <= prefix_bytes(p) &&
+      (p.ranks() || (kernels_.packed_bytes <= packed_bytes(p) && kernels_.segment_bytes <= segment_bytes(p)));
+  if (!fits) throw std::logic_error("list_scan: the program was compiled with headers of another version");
+}
 
 list_kernels::list_level list_call::level(std::uint32_t l) const {
-  std::byte* const places = scratch_ + layout.places;
-  return {layout.cut[l + 1], scratch_ + layout.nodes[l], places + places_of_level(problem, layout, l),
-          places + carries_of_level(problem, layout, l)};
+  std::byte* const prefixes = scratch_ + layout.prefixes;
+  return {layout.cut[l + 1], scratch_ + layout.nodes[l], prefixes + prefixes_of_level(problem, layout, l),
+          prefixes + carries_of_level(problem, layout, l)};
 }
 
 list_kernels::list_heads list_call::heads() const {
   if (problem.lists == list_count::one) return {};
   return {reinterpret_cast<const std::uint32_t*>(scratch_ + layout.heads),
-          reinterpret_cast<const std::uint32_t*>(scratch_ + layout.led_to)};
+          reinterpret_cast<const std::uint32_t*>(scratch_ + layout.has_predecessor)};
 }
 
 successor_view list_call::successors() const {
@@ -141,30 +105,25 @@ void list_call::begin() {
   const auto streaming = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
   const auto blocks = std::min(streaming, ceil_div(count, block_threads));
   require(cudaMemsetAsync(status(), 0, sizeof(list_status), ctx.stream()), operation);
-  require(cudaMemsetAsync(scratch_ + layout.places, 0xff, layout.places_end - layout.places, ctx.stream()), operation);
+  require(cudaMemsetAsync(scratch_ + layout.prefixes, 0xff, layout.prefixes_end - layout.prefixes, ctx.stream()),
+          operation);
   const successor_view list = successors();
   if (packs(problem)) {
     require(kernels_.pack(ctx.stream(), {status(), list.data, list.bytes, list.is_signed, buffers.in, count,
                                          scratch_ + layout.packed}),
             operation);
-  } else if (problem.lists == list_count::one) {
-    // The walk sums successors itself.
-  } else if (list.bytes == 4) {
-    launch(ctx, operation, sum_successors<std::uint32_t>, blocks, list, count, status());
-  } else {
-    launch(ctx, operation, sum_successors<std::uint64_t>, blocks, list, count, status());
   }
   if (problem.lists == list_count::one) return buffers.done(primitives::list_step::head);
-  auto* const led_to = reinterpret_cast<std::uint32_t*>(scratch_ + layout.led_to);
-  require(cudaMemsetAsync(led_to, 0, (problem.count + 31) / 32 * 4, ctx.stream()), operation);
+  auto* const has_predecessor = reinterpret_cast<std::uint32_t*>(scratch_ + layout.has_predecessor);
+  require(cudaMemsetAsync(has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), operation);
   if (list.bytes == 4) {
-    launch(ctx, operation, mark_successors<std::uint32_t>, blocks, list, count, led_to, status());
+    launch(ctx, operation, mark_successors<std::uint32_t>, blocks, list, count, has_predecessor, status());
   } else {
-    launch(ctx, operation, mark_successors<std::uint64_t>, blocks, list, count, led_to, status());
+    launch(ctx, operation, mark_successors<std::uint64_t>, blocks, list, count, has_predecessor, status());
   }
   launch(ctx, operation, collect_heads, std::min(streaming, ceil_div((count + 31) / 32, block_threads)),
-         static_cast<const std::uint32_t*>(led_to), count, reinterpret_cast<std::uint32_t*>(scratch_ + layout.heads),
-         status());
+         static_cast<const std::uint32_t*>(has_predecessor), count,
+         reinterpret_cast<std::uint32_t*>(scratch_ + layout.heads), status());
   buffers.done(primitives::list_step::head);
 }
 
@@ -208,7 +167,7 @@ list_kernels::finish_arguments list_call::finish_arguments() const {
   a.status = status();
   a.cut = layout.cut[0];
   a.heads = heads();
-  a.places = level(0).places;
+  a.prefixes = level(0).prefixes;
   a.is_exclusive = problem.is_exclusive;
   a.initial = buffers.initial;
   return a;

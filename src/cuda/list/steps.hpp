@@ -23,11 +23,12 @@ class list_call {
   list_call(const context& ctx, const char* operation, const primitives::list_problem& p,
             const primitives::list_buffers& b, const list_layout& layout, std::byte* scratch);
 
-  /// Looks at each successor once, packs nodes where values lie apart, and finds the heads of a forest.
+  /// Clears the call's state, packs nodes where values lie apart, and finds the heads of a forest. The successors of
+  /// one list are summed by the packing, or beside the walk.
   void begin();
   /// Step 4, after a walk over level 0.
   void scan_sublists();
-  /// The same by the host, which waits for the walk.
+  /// Step 4 by the host, which waits for the walk.
   void scan_sublists_on_host();
   /// Step 6: if the steps before found the list bad, finds out what is wrong and reports it. If nothing is, the
   /// sublists were too long: writes the results by pointer jumping.

@@ -32,11 +32,11 @@ constexpr sublist_tuning tuning;
 struct sublist_calls {
   list_layout layout;
   std::uint32_t blocks;
-  std::uint64_t own_places;
+  std::uint64_t node_prefixes;
 };
 
 double host_scan_seconds(const list_problem& p, double sublists, const machine& m) {
-  const auto copied = static_cast<double>(sublist_bytes(p) + 2 * place_bytes(p));
+  const auto copied = static_cast<double>(sublist_bytes(p) + 2 * prefix_bytes(p));
   return 4 * m.launch_seconds + sublists * (copied / (tuning.host_copy_share * m.copy_bytes_per_second) +
                                             tuning.host_sublist_share * m.access_seconds);
 }
@@ -55,7 +55,7 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope, spli
     calls->layout = lay_out(p, log2_block, arrays);
     const auto walks = static_cast<double>(calls->layout.cut[0].blocks);
     calls->blocks = blocks_of_walkers(p, walks, m.parallelism * tuning.walkers_each);
-    calls->own_places = arrays.take(p.count * place_bytes(p));
+    calls->node_prefixes = arrays.take(p.count * prefix_bytes(p));
     plan::planned plan;
     price_head(p, m, plan);
     if (on_host) {
@@ -63,15 +63,16 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope, spli
     } else {
       price_sublists(p, calls->layout, m, plan);
     }
-    const std::uint64_t footprint = p.count * (node + place_bytes(p));
+    const std::uint64_t footprint = p.count * (node + prefix_bytes(p));
     plan.add("walk", m.random_reads(p.count, node, footprint) +
-                         tuning.written * m.random_writes(p.count, place_bytes(p), footprint) +
+                         tuning.written * m.random_writes(p.count, prefix_bytes(p), footprint) +
                          longest_walk_seconds(log2_block, walks, p.count * node, m));
-    const std::uint64_t finished = p.count * (place_bytes(p) + node + p.out_bytes);
+    const std::uint64_t finished = p.count * (prefix_bytes(p) + node + p.out_bytes);
     plan.add("results", m.streamed(finished, finished));
-    plan.add("sums of sublists", m.random_reads(p.count, place_bytes(p), calls->layout.cut[0].blocks * place_bytes(p)));
+    plan.add("sums of sublists",
+             m.random_reads(p.count, prefix_bytes(p), calls->layout.cut[0].blocks * prefix_bytes(p)));
     // What a walk works in serves to resolve a list that is bad.
-    plan.scratch_bytes = std::max(arrays.bytes(), calls->own_places + resolve_bytes(p));
+    plan.scratch_bytes = std::max(arrays.bytes(), calls->node_prefixes + resolve_bytes(p));
     plan.inner_calls = calls;
     return plan;
   });
@@ -85,7 +86,7 @@ void run_sublist(const context& ctx, const char* operation, const list_problem& 
   call.begin();
   const detail::device_scan_operator& kernels = call.kernels();
   list_kernels::walk_arguments walk = call.walk_arguments();
-  walk.places = scratch + calls.own_places;
+  walk.prefixes = scratch + calls.node_prefixes;
   require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
   b.done(list_step::walks);
   if (where == splitter_scan::on_device) {
@@ -94,13 +95,13 @@ void run_sublist(const context& ctx, const char* operation, const list_problem& 
     call.scan_sublists_on_host();
   }
   list_kernels::finish_arguments finish = call.finish_arguments();
-  finish.own_places = walk.places;
+  finish.node_prefixes = walk.prefixes;
   finish.results = b.out;
   require(
       kernels.finish_places(ctx.stream(), kernels.op, finish, call.input(), static_cast<std::uint32_t>(p.out_bytes)),
       operation);
   b.done(list_step::results);
-  call.resolve(scratch + calls.own_places, false);
+  call.resolve(scratch + calls.node_prefixes, false);
 }
 
 constinit const primitives::list_variant list_sublist{

@@ -23,17 +23,17 @@ using primitives::list_problem;
 
 namespace {
 
-/// list_kernels::sublist_node and list_place without their sums, which follow.
+/// list_kernels::sublist_node and list_prefix without their sums, which follow.
 struct sublist_head {
   std::uint32_t next;
   std::uint32_t length;
 };
-struct place_head {
+struct prefix_head {
   std::uint32_t sublist;
   std::uint32_t before;
 };
 
-/// An array of nodes or places in host memory.
+/// An array of nodes or prefixes in host memory.
 template <class Head>
 class host_items {
  public:
@@ -98,16 +98,17 @@ void list_call::scan_sublists_on_host() try {
   const auto copy = [&](void* to, const void* from, std::uint64_t bytes) {
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx.stream()), operation);
   };
-  host_items<sublist_head> nodes(count, sublist_bytes(problem));
-  host_items<place_head> carries(count, place_bytes(problem));
-  host_items<place_head> places(count, place_bytes(problem));
+  host_items<sublist_head> nodes(count, kernels_.sublist_bytes);
+  host_items<prefix_head> carries(count, kernels_.prefix_bytes);
+  host_items<prefix_head> prefixes(count, kernels_.prefix_bytes);
+  const std::uint32_t bad = 1;
   list_kernels::list_status known;
   copy(&known, status(), sizeof known);
   copy(nodes.data(), sublists.nodes, nodes.size());
   copy(carries.data(), sublists.carries, carries.size());
-  copy(places.data(), sublists.places, places.size());
+  copy(prefixes.data(), sublists.prefixes, prefixes.size());
   require(cudaStreamSynchronize(ctx.stream()), operation);
-  if (known.is_bad != 0) return;
+  if (known.is_bad != 0) return buffers.done(primitives::list_step::sublists);
 
   // Nodes that lists without a splitter have, and those before the first splitter of the others.
   std::uint64_t reached = known.nodes_of_heads;
@@ -121,21 +122,18 @@ void list_call::scan_sublists_on_host() try {
     before.begin(carries.head(start).before, carries.sum(start));
     if (problem.lists == list_count::one) reached += before.nodes();
     for (std::uint32_t node = start; node != list_end;) {
-      is_bad = node >= count || places.head(node).sublist != unreached;  // else lists join, or are a cycle
+      is_bad = node >= count || prefixes.head(node).sublist != unreached;  // else lists join, or are a cycle
       if (is_bad) break;
-      places.set_head(node, {no_sublist, before.nodes()});
-      before.store(places.sum(node));
+      prefixes.set_head(node, {no_sublist, before.nodes()});
+      before.store(prefixes.sum(node));
       const sublist_head own = nodes.head(node);
       before.add(own.length, nodes.sum(node));
       reached += own.length;
       node = own.next;
     }
   }
-  if (is_bad || reached != problem.count) {
-    const std::uint32_t bad = 1;
-    copy(&status()->is_bad, &bad, sizeof bad);
-  }
-  copy(sublists.places, places.data(), places.size());
+  if (is_bad || reached != problem.count) copy(&status()->is_bad, &bad, sizeof bad);
+  copy(sublists.prefixes, prefixes.data(), prefixes.size());
   require(cudaStreamSynchronize(ctx.stream()), operation);
   buffers.done(primitives::list_step::sublists);
 } catch (const std::bad_alloc&) {

@@ -83,9 +83,8 @@ class running_value<T, true> {
   void take(T value) {
     const auto wide = static_cast<long double>(value);
     value_ = count_++ == 0 ? wide : together_with(wide);
-    magnitudes_ += std::abs(wide);
-    least_ = std::min(least_, std::abs(value_));
-    most_ = std::max(most_, std::abs(value_));
+    if (std::isfinite(wide)) magnitudes_ += std::abs(wide);
+    if (op_ == scan_operator::mul) follow_stretches(wide);
   }
 
   bool explains(T found) const {
@@ -93,8 +92,9 @@ class running_value<T, true> {
     if (op_ != scan_operator::add && op_ != scan_operator::mul) {
       return found == static_cast<T>(value_) && std::signbit(found) == std::signbit(value_);
     }
-    if (std::isinf(value_)) return may_overflow() || static_cast<long double>(found) == value_;
-    return may_overflow() || std::abs(static_cast<long double>(found) - value_) <= error();
+    if (may_overflow()) return true;
+    if (std::isinf(value_)) return static_cast<long double>(found) == value_;
+    return std::abs(static_cast<long double>(found) - value_) <= error();
   }
   T shown() const { return static_cast<T>(value_); }
 
@@ -114,20 +114,30 @@ class running_value<T, true> {
     const long double share = static_cast<long double>(count_) * limits::epsilon();
     return share * (op_ == scan_operator::add ? magnitudes_ : std::abs(value_)) + limits::denorm_min();
   }
-  // Whether the values of some stretch of the list may be too large or too small for the type together, which decides
-  // nothing where a value is infinite anyway.
-  bool may_overflow() const {
-    if (op_ == scan_operator::add) return std::isfinite(magnitudes_) && magnitudes_ > limits::max();
-    if (!std::isfinite(most_)) return false;
-    return most_ > limits::max() || (least_ > 0 && (least_ < limits::min() || most_ / least_ > limits::max()));
+  // Whether the values of some stretch of the list may be too large or too small for the type together. Stretches are
+  // put together before what comes before them, so their infinity or zero may then meet its opposite.
+  bool may_overflow() const { return op_ == scan_operator::add ? magnitudes_ > limits::max() : passes_range_; }
+  // The stretches that end here with the largest and the smallest product, by their binary logarithms.
+  void follow_stretches(long double value) {
+    if (value == 0 || !std::isfinite(value)) {
+      largest_ = smallest_ = 0;
+      return;
+    }
+    const long double log = std::log2(std::abs(value));
+    largest_ = std::max(largest_ + log, 0.0L);
+    smallest_ = std::min(smallest_ + log, 0.0L);
+    constexpr long double rounding = 0.5L;
+    passes_range_ =
+        passes_range_ || largest_ > limits::max_exponent - rounding || smallest_ < limits::min_exponent - 1 + rounding;
   }
 
   scan_operator op_;
   std::uint64_t count_ = 0;
   long double value_ = 0;
   long double magnitudes_ = 0;
-  long double least_ = std::numeric_limits<long double>::infinity();
-  long double most_ = 0;
+  long double largest_ = 0;
+  long double smallest_ = 0;
+  bool passes_range_ = false;
 };
 
 template <class T>

@@ -58,16 +58,16 @@ struct list_status {
 
 /// A level above 0: its nodes are the splitters of the level below.
 struct list_level {
-  list_cut cut;   ///< of its nodes; no blocks on the last level
-  void* nodes;    ///< sublist_node
-  void* places;   ///< list_place, all bits set at first
-  void* carries;  ///< list_place, all bits set at first
+  list_cut cut;    ///< of its nodes; no blocks on the last level
+  void* nodes;     ///< sublist_node
+  void* prefixes;  ///< list_prefix, all bits set at first
+  void* carries;   ///< list_prefix, all bits set at first
 };
 
 /// Where lists begin.
 struct list_heads {
-  const std::uint32_t* forest = nullptr;  ///< the heads of a forest; null for one list
-  const std::uint32_t* led_to = nullptr;  ///< a forest: one bit for each node, set if it is a node's successor
+  const std::uint32_t* forest = nullptr;           ///< the heads of a forest; null for one list
+  const std::uint32_t* has_predecessor = nullptr;  ///< a forest: one bit for each node, set if it is a node's successor
 };
 
 struct walk_arguments {
@@ -85,14 +85,14 @@ struct walk_arguments {
   std::uint32_t* chunk_before;    ///< nodes before it in the sublist
   std::uint32_t most_chunks;
   // cuda.sublist
-  void* places;  ///< list_place of all nodes
+  void* prefixes;  ///< list_prefix of all nodes
 };
 
 /// What the last level's pointer jumping works in.
 struct last_level_arrays {
   std::uint32_t* previous;  ///< all bits set at first
   std::uint32_t* hop[2];
-  void* upto[2];  ///< list_place
+  void* upto[2];  ///< list_prefix
 };
 
 struct levels_arguments {
@@ -109,7 +109,7 @@ struct finish_arguments {
   const list_status* status;
   list_cut cut;
   list_heads heads;
-  const void* places;  ///< of the splitters
+  const void* prefixes;  ///< of the splitters
   bool is_exclusive;
   const void* initial;  ///< in host memory
   void* results;
@@ -120,7 +120,7 @@ struct finish_arguments {
   const std::uint32_t* chunk_before;
   std::uint32_t chunks;
   // cuda.sublist
-  const void* own_places;
+  const void* node_prefixes;
 };
 
 /// A pointer to a node's predecessor, or to one further towards the head, and the steps between. A head points to
@@ -129,6 +129,13 @@ struct alignas(8) list_jump {
   std::uint32_t to;
   std::uint32_t steps;
 };
+
+/// A pointer along two. On a list of `count` nodes steps are fewer; on a cycle they stay at `count`, and never wrap
+/// around to 0, which would be a head's.
+__host__ __device__ inline list_jump further_jump(list_jump own, list_jump further, std::uint32_t count) {
+  const std::uint64_t steps = std::uint64_t{own.steps} + further.steps;
+  return {further.to, steps < count ? static_cast<std::uint32_t>(steps) : count};
+}
 
 /// Items that scan_runs needs above `count` items.
 constexpr std::uint64_t items_above(std::uint64_t count) { return count / 63 + 8; }
@@ -176,7 +183,7 @@ struct device_scan_operator {
   std::uint32_t value_bytes;
   std::uint32_t packed_bytes;
   std::uint32_t sublist_bytes;
-  std::uint32_t place_bytes;
+  std::uint32_t prefix_bytes;
   std::uint32_t segment_bytes;
   cudaError_t (*pack)(cudaStream_t, const list_kernels::pack_arguments&);
   cudaError_t (*walk_and_log)(cudaStream_t, std::uint32_t blocks, const void* op, const list_kernels::walk_arguments&,

@@ -27,7 +27,8 @@ constexpr bool has_values = !std::is_same_v<T, no_value>;
 template <class T>
 struct alignas(sizeof(T) <= 4    ? 8
                : sizeof(T) <= 12 ? 16
-                                 : alignof(T)) packed_node {
+               : alignof(T) > 4  ? alignof(T)
+                                 : 4) packed_node {
   T value;
   std::uint32_t next;
 };
@@ -45,15 +46,18 @@ struct sublist_node<no_value> {
   std::uint32_t length;
 };
 
-/// What comes before a node. In a walk: in its sublist; after the pass back down: in its list.
+/// What comes before a node: after a walk from the beginning of its sublist on, after the pass back down from the head
+/// on.
 template <class T>
-struct list_place {
-  std::uint32_t sublist;  ///< the sublist's number, no_sublist, or unreached; a pass down makes the first no_sublist
+struct list_prefix {
+  /// The sublist from whose beginning on this counts; no_sublist: it counts from the head on; unreached: no list leads
+  /// to the node.
+  std::uint32_t sublist;
   std::uint32_t before;   ///< nodes of level 0 before it
   T sum;                  ///< of these; nothing if there are none
 };
 template <>
-struct list_place<no_value> {
+struct list_prefix<no_value> {
   std::uint32_t sublist;
   std::uint32_t before;
 };
@@ -68,7 +72,7 @@ __device__ __forceinline__ sublist_node<T> make_sublist(std::uint32_t next, std:
 }
 
 template <class T>
-__device__ __forceinline__ list_place<T> make_place(std::uint32_t sublist, std::uint32_t before, const T& sum) {
+__device__ __forceinline__ list_prefix<T> make_prefix(std::uint32_t sublist, std::uint32_t before, const T& sum) {
   if constexpr (has_values<T>) {
     return {sublist, before, sum};
   } else {
@@ -134,7 +138,7 @@ __device__ __forceinline__ std::uint64_t end_of_list(std::uint32_t sublist, std:
 
 __device__ __forceinline__ bool is_list_head(const list_heads& heads, std::uint32_t single, std::uint32_t node) {
   if (heads.forest == nullptr) return node == single;
-  return ((heads.led_to[node / 32] >> (node % 32)) & 1U) == 0;
+  return ((heads.has_predecessor[node / 32] >> (node % 32)) & 1U) == 0;
 }
 
 /// Nodes of level 0 whose ranks are asked for: successors of 4 or 8 bytes.

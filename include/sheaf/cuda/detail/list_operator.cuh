@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 
 #include <sheaf/cuda/detail/list_by_rank.cuh>
 #include <sheaf/cuda/detail/list_results.cuh>
@@ -8,36 +10,51 @@
 // Queues the kernels of one type of values and one operator.
 namespace sheaf::list_kernels {
 
-/// Blocks that fill the device with a kernel.
-template <class Kernel>
-std::uint32_t resident_blocks(Kernel* kernel) {
-  int device = 0;
+/// Blocks that fill a device with a kernel.
+template <class... Parameters>
+cudaError_t resident_blocks(void (*kernel)(Parameters...), int device, std::uint32_t& resident) {
   int multiprocessors = 0;
   int blocks = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, list_threads, 0);
-  return static_cast<std::uint32_t>(std::max(1, blocks * multiprocessors));
+  cudaError_t result = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (result == cudaSuccess) {
+    result = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, list_threads, 0);
+  }
+  resident = static_cast<std::uint32_t>(std::max(1, blocks * multiprocessors));
+  return result;
 }
 
-inline std::uint32_t blocks_over(std::uint64_t items, std::uint32_t most) {
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((items + list_threads - 1) / list_threads, 1, most));
-}
-
-/// Queues a kernel whose blocks, all resident, wait for each other.
+/// Queues a kernel of so many blocks. With cooperative = 1 they are all resident, and may wait for each other.
 template <class... Parameters, class... Arguments>
-cudaError_t launch_cooperative(cudaStream_t stream, std::uint32_t blocks, void (*kernel)(Parameters...),
-                               const Arguments&... arguments) {
-  cudaLaunchAttribute cooperative{};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
+cudaError_t launch(cudaStream_t stream, std::uint32_t blocks, int cooperative, void (*kernel)(Parameters...),
+                   const Arguments&... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = cooperative;
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(blocks);
   configuration.blockDim = dim3(list_threads);
   configuration.stream = stream;
-  configuration.attrs = &cooperative;
+  configuration.attrs = &attribute;
   configuration.numAttrs = 1;
   return cudaLaunchKernelEx(&configuration, kernel, arguments...);
+}
+
+/// Queues a kernel of a thread for each item, or of as many as are resident.
+template <auto Kernel, class... Arguments>
+cudaError_t launch_over(cudaStream_t stream, std::uint64_t items, int cooperative, const Arguments&... arguments) {
+  // By device; 0 until it has been asked, which takes as long as a launch.
+  static std::atomic<std::uint32_t> known[16];
+  int device = 0;
+  if (const cudaError_t result = cudaGetDevice(&device); result != cudaSuccess) return result;
+  std::atomic<std::uint32_t>* const kept = device < 16 ? known + device : nullptr;
+  std::uint32_t resident = kept != nullptr ? kept->load(std::memory_order_relaxed) : 0;
+  if (resident == 0) {
+    if (const cudaError_t result = resident_blocks(Kernel, device, resident); result != cudaSuccess) return result;
+    if (kept != nullptr) kept->store(resident, std::memory_order_relaxed);
+  }
+  const auto blocks =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>((items + list_threads - 1) / list_threads, 1, resident));
+  return launch(stream, blocks, cooperative, Kernel, arguments...);
 }
 
 /// Calls body with the reader of a level 0 whose nodes have values of type T.
@@ -80,17 +97,11 @@ struct list_launches {
     if constexpr (has_values<T>) {
       const auto pack_as = [&](auto successor) {
         using Successor = decltype(successor);
-        static const std::uint32_t most_blocks = resident_blocks(pack_nodes<T, Successor>);
-        pack_nodes<T, Successor><<<blocks_over(a.count, most_blocks), list_threads, 0, stream>>>(
-            static_cast<const Successor*>(a.successors), a.is_signed, static_cast<const T*>(a.values), a.count,
-            static_cast<packed_node<T>*>(a.nodes), a.status);
+        return launch_over<pack_nodes<T, Successor>>(stream, a.count, 0, static_cast<const Successor*>(a.successors),
+                                                     a.is_signed, static_cast<const T*>(a.values), a.count,
+                                                     static_cast<packed_node<T>*>(a.nodes), a.status);
       };
-      if (a.successor_bytes == 4) {
-        pack_as(std::uint32_t{});
-      } else {
-        pack_as(std::uint64_t{});
-      }
-      return cudaPeekAtLastError();
+      return a.successor_bytes == 4 ? pack_as(std::uint32_t{}) : pack_as(std::uint64_t{});
     } else {
       return cudaErrorInvalidValue;
     }
@@ -99,36 +110,29 @@ struct list_launches {
   static cudaError_t log(cudaStream_t stream, std::uint32_t blocks, const void* op, const walk_arguments& a,
                          const list_input& input) {
     return with_reader<T>(input, [&](auto reader) {
-      walk_and_log<T, Op, decltype(reader)>
-          <<<a.summing_blocks + blocks, list_threads, 0, stream>>>(a, reader, function(op));
-      return cudaPeekAtLastError();
+      return launch(stream, a.summing_blocks + blocks, 0, walk_and_log<T, Op, decltype(reader)>, a, reader,
+                    function(op));
     });
   }
 
   static cudaError_t walk(cudaStream_t stream, std::uint32_t blocks, const void* op, const walk_arguments& a,
                           const list_input& input) {
     return with_reader<T>(input, [&](auto reader) {
-      walk_level_0<T, Op, decltype(reader)>
-          <<<a.summing_blocks + blocks, list_threads, 0, stream>>>(a, reader, function(op));
-      return cudaPeekAtLastError();
+      return launch(stream, a.summing_blocks + blocks, 0, walk_level_0<T, Op, decltype(reader)>, a, reader,
+                    function(op));
     });
   }
 
   static cudaError_t scan(cudaStream_t stream, const void* op, const levels_arguments& a) {
-    static const std::uint32_t most_blocks = resident_blocks(scan_sublists<T, Op>);
-    return launch_cooperative(stream, blocks_over(a.level[0].cut.count, most_blocks), scan_sublists<T, Op>, a,
-                              function(op));
+    return launch_over<list_kernels::scan_sublists<T, Op>>(stream, a.level[0].cut.count, 1, a, function(op));
   }
 
   static cudaError_t finish_in_log(cudaStream_t stream, const void* op, const finish_arguments& a,
                                    std::uint32_t out_bytes) {
     return with_result<T>(out_bytes, [&](auto* result) {
       using Out = std::remove_pointer_t<decltype(result)>;
-      static const std::uint32_t most_blocks = resident_blocks(finish_log<T, Op, Out>);
-      finish_log<T, Op, Out>
-          <<<blocks_over(std::uint64_t{a.chunks} * log_chunk, most_blocks), list_threads, 0, stream>>>(a, initial_of(a),
-                                                                                                       function(op));
-      return cudaPeekAtLastError();
+      return launch_over<list_kernels::finish_log<T, Op, Out>>(stream, std::uint64_t{a.chunks} * log_chunk, 0, a,
+                                                               initial_of(a), function(op));
     });
   }
 
@@ -137,10 +141,8 @@ struct list_launches {
     return with_reader<T>(input, [&](auto reader) {
       return with_result<T>(out_bytes, [&](auto* result) {
         using Out = std::remove_pointer_t<decltype(result)>;
-        static const std::uint32_t most_blocks = resident_blocks(finish_places<T, Op, Out, decltype(reader)>);
-        finish_places<T, Op, Out><<<blocks_over(a.cut.count, most_blocks), list_threads, 0, stream>>>(
-            a, reader, initial_of(a), function(op));
-        return cudaPeekAtLastError();
+        return launch_over<list_kernels::finish_places<T, Op, Out, decltype(reader)>>(stream, a.cut.count, 0, a, reader,
+                                                                                      initial_of(a), function(op));
       });
     });
   }
@@ -148,10 +150,8 @@ struct list_launches {
   static cudaError_t by_rank(cudaStream_t stream, const void* op, const by_rank_arguments& a, const list_input& input) {
     if constexpr (has_values<T>) {
       return with_reader<T>(input, [&](auto reader) {
-        const auto kernel = scan_by_rank<T, Op, decltype(reader)>;
-        static const std::uint32_t most_blocks = resident_blocks(kernel);
-        return launch_cooperative(stream, blocks_over(a.count, most_blocks), kernel, a, reader, initial_of(a),
-                                  function(op));
+        return launch_over<list_kernels::scan_by_rank<T, Op, decltype(reader)>>(stream, a.count, 1, a, reader,
+                                                                                initial_of(a), function(op));
       });
     } else {
       return cudaErrorInvalidValue;
@@ -168,7 +168,7 @@ detail::device_scan_operator device_operator(const Op& op) {
   erased.value_bytes = has_values<T> ? sizeof(T) : 0;
   erased.packed_bytes = sizeof(packed_node<T>);
   erased.sublist_bytes = sizeof(sublist_node<T>);
-  erased.place_bytes = sizeof(list_place<T>);
+  erased.prefix_bytes = sizeof(list_prefix<T>);
   if constexpr (has_values<T>) erased.segment_bytes = sizeof(segment_sum<T>);
   erased.pack = launches::pack;
   erased.walk_and_log = launches::log;

@@ -33,7 +33,7 @@ __device__ __forceinline__ Value from_lane(unsigned lanes, const Value& value, u
 
 /// A node's result, from what its sum holds and what comes before its sublist.
 template <class T, class Op>
-__device__ __forceinline__ T result_of(const T& sum, bool has_sum, const list_place<T>& before, const T* initial,
+__device__ __forceinline__ T result_of(const T& sum, bool has_sum, const list_prefix<T>& before, const T* initial,
                                        const Op& op) {
   bool has_result = has_sum;
   T result = sum;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(list_threads)
   const bool is_bad = a.status->is_bad != 0;
   const std::uint32_t used = min(a.status->chunks, a.chunks);
   const std::uint32_t head = single_head(*a.status, a.cut.count);
-  const auto* const places = static_cast<const list_place<T>*>(a.places);
+  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
   Out* const results = static_cast<Out*>(a.results);
   for (std::uint64_t quad = blockIdx.x * list_threads + threadIdx.x; quad - lane < quads; quad += step) {
     const bool is_in = quad < quads;
@@ -115,18 +115,22 @@ __global__ void __launch_bounds__(list_threads)
       sublist = led_by;
       before = entry - led_from;
     }
-    list_place<T> base{};
-    if (sublist != no_sublist) base = places[sublist];
+    list_prefix<T> base{};
+    if (sublist != no_sublist) base = prefixes[sublist];
     Out result[each];
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
       if (begun[k] != unreached) {
         base = {};
-        if (begun[k] != no_sublist) base = places[begun[k]];
+        if (begun[k] != no_sublist) base = prefixes[begun[k]];
         before = 0;
       }
+      // Only entries with a node have a sum that the operator may see.
+      result[k] = {};
       if constexpr (has_values<T>) {
-        result[k] = result_of(sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
+        if (node[k] != no_node) {
+          result[k] = result_of(sum[k], !a.is_exclusive || before > 0, base, a.is_exclusive ? &initial : nullptr, op);
+        }
       } else {
         result[k] = static_cast<Out>(base.before + before);
       }
@@ -160,27 +164,27 @@ __global__ void __launch_bounds__(list_threads)
   }
 }
 
-/// Step 5 of cuda.sublist: each node's result from its place.
+/// Step 5 of cuda.sublist: each node's result from its prefix.
 template <class T, class Op, class Out, class Reader>
 __global__ void __launch_bounds__(list_threads)
     finish_places(const __grid_constant__ finish_arguments a, const Reader reader, const T initial, const Op op) {
   if (a.status->is_bad != 0) return;
-  const auto* const own = static_cast<const list_place<T>*>(a.own_places);
-  const auto* const places = static_cast<const list_place<T>*>(a.places);
+  const auto* const own = static_cast<const list_prefix<T>*>(a.node_prefixes);
+  const auto* const prefixes = static_cast<const list_prefix<T>*>(a.prefixes);
   Out* const results = static_cast<Out*>(a.results);
   const std::uint32_t step = gridDim.x * list_threads;
   for (std::uint64_t i = blockIdx.x * list_threads + threadIdx.x; i < a.cut.count; i += step) {
-    const list_place<T> place = place_in_list(own[i], places, op);
+    const list_prefix<T> prefix = prefix_in_list(own[i], prefixes, op);
     if constexpr (has_values<T>) {
       if (a.is_exclusive) {
-        results[i] = place.before > 0 ? op(initial, place.sum) : initial;
+        results[i] = prefix.before > 0 ? op(initial, prefix.sum) : initial;
       } else {
         T value{};
         reader.load(static_cast<std::uint32_t>(i), value);
-        results[i] = place.before > 0 ? op(place.sum, value) : value;
+        results[i] = prefix.before > 0 ? op(prefix.sum, value) : value;
       }
     } else {
-      results[i] = static_cast<Out>(place.before);
+      results[i] = static_cast<Out>(prefix.before);
     }
   }
 }

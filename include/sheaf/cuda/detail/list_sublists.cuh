@@ -9,8 +9,8 @@
 // Step 4: the scan of sublists in the order of their lists.
 namespace sheaf::list_kernels {
 
-/// The last level, by Wyllie's pointer jumping along predecessors. What comes before a node is then in its place, which
-/// is unreached if no start leads to it. Called by the whole grid.
+/// The last level, by Wyllie's pointer jumping along predecessors. What comes before a node is then in its prefix,
+/// which is unreached if no start leads to it. Called by the whole grid.
 template <class T, class Op, class Grid>
 __device__ void jump_over_last_level(const Grid& grid, const list_level& level, const last_level_arrays& arrays,
                                      const Op& op) {
@@ -25,13 +25,13 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
   }
   grid.sync();
   // All up to and with each node from its hop on.
-  auto* upto = static_cast<list_place<T>*>(arrays.upto[0]);
-  auto* upto_after = static_cast<list_place<T>*>(arrays.upto[1]);
+  auto* upto = static_cast<list_prefix<T>*>(arrays.upto[0]);
+  auto* upto_after = static_cast<list_prefix<T>*>(arrays.upto[1]);
   std::uint32_t* hop = arrays.hop[0];
   std::uint32_t* hop_after = arrays.hop[1];
   for (std::uint32_t i = first; i < count; i += threads) {
     hop[i] = previous[i];
-    list_place<T> own{};
+    list_prefix<T> own{};
     own.sublist = unreached;
     if (at.carries[i].sublist == list_start) {
       own = at.carries[i];
@@ -45,10 +45,10 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
     grid.sync();
     for (std::uint32_t i = first; i < count; i += threads) {
       const std::uint32_t from = hop[i];
-      list_place<T> own = upto[i];
+      list_prefix<T> own = upto[i];
       std::uint32_t further = no_node;
       if (from != no_node) {
-        const list_place<T> earlier = upto[from];
+        const list_prefix<T> earlier = upto[from];
         further = hop[from];
         if constexpr (has_values<T>) own.sum = op(earlier.sum, own.sum);
         own.before += earlier.before;
@@ -67,7 +67,7 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
   grid.sync();
   // From all up to a node to all before it.
   for (std::uint32_t i = first; i < count; i += threads) {
-    list_place<T> before{};
+    list_prefix<T> before{};
     before.sublist = unreached;
     if (previous[i] != no_node) {
       before = upto[previous[i]];
@@ -75,23 +75,23 @@ __device__ void jump_over_last_level(const Grid& grid, const list_level& level, 
       before = at.carries[i];
       before.sublist = no_sublist;
     }
-    at.places[i] = before;
+    at.prefixes[i] = before;
   }
 }
 
 /// What comes before a node in its list, from what comes before it in its sublist.
 template <class T, class Op>
-__device__ __forceinline__ list_place<T> place_in_list(list_place<T> place, const list_place<T>* places_above,
-                                                       const Op& op) {
-  if (place.sublist >= list_start) return place;  // no sublist, or unreached
-  const list_place<T> above = places_above[place.sublist];
-  place.sublist = above.sublist;
-  if (above.sublist == unreached) return place;
+__device__ __forceinline__ list_prefix<T> prefix_in_list(list_prefix<T> prefix, const list_prefix<T>* prefixes_above,
+                                                         const Op& op) {
+  if (prefix.sublist >= list_start) return prefix;  // no sublist, or unreached
+  const list_prefix<T> above = prefixes_above[prefix.sublist];
+  prefix.sublist = above.sublist;
+  if (above.sublist == unreached) return prefix;
   if constexpr (has_values<T>) {
-    if (above.before > 0) place.sum = place.before > 0 ? op(above.sum, place.sum) : above.sum;
+    if (above.before > 0) prefix.sum = prefix.before > 0 ? op(above.sum, prefix.sum) : above.sum;
   }
-  place.before += above.before;
-  return place;
+  prefix.before += above.before;
+  return prefix;
 }
 
 /// Step 4: scans the sublists in the order of their lists, by the same method level after level; the last level by
@@ -110,11 +110,11 @@ __global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_const
     const level_arrays<T> above(a.level[l + 1]);
     const sublist_reader<T> nodes{at.nodes};
     for (std::uint32_t block = thread; block < level.cut.blocks; block += threads) {
-      walk_from_splitter<T>(level.cut, nodes, op, block, at.places, above, a.status, a.most_steps);
+      walk_from_splitter<T>(level.cut, nodes, op, block, at.prefixes, above, a.status, a.most_steps);
     }
     for (std::uint32_t node = thread; node < level.cut.count; node += threads) {
       if (at.carries[node].sublist != list_start) continue;
-      walk_from_start<T>(level.cut, nodes, op, node, at.carries[node], at.places, above, a.status, a.most_steps);
+      walk_from_start<T>(level.cut, nodes, op, node, at.carries[node], at.prefixes, above, a.status, a.most_steps);
     }
     grid.sync();
   }
@@ -122,9 +122,9 @@ __global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_const
   for (std::uint32_t l = a.levels - 1; l-- > 0;) {
     grid.sync();
     const level_arrays<T> at(a.level[l]);
-    const auto* const above = static_cast<const list_place<T>*>(a.level[l + 1].places);
+    const auto* const above = static_cast<const list_prefix<T>*>(a.level[l + 1].prefixes);
     for (std::uint32_t node = thread; node < a.level[l].cut.count; node += threads) {
-      at.places[node] = place_in_list(at.places[node], above, op);
+      at.prefixes[node] = prefix_in_list(at.prefixes[node], above, op);
     }
   }
   grid.sync();
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_const
   if (a.is_forest) {
     std::uint32_t nodes = thread == 0 ? a.status->nodes_of_heads : 0;
     for (std::uint32_t i = thread; i < a.level[0].cut.count; i += threads) {
-      if (at.places[i].sublist != unreached) nodes += at.nodes[i].length;
+      if (at.prefixes[i].sublist != unreached) nodes += at.nodes[i].length;
     }
     if (nodes > 0) atomicAdd(&a.status->reached, nodes);
     grid.sync();
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(list_threads) scan_sublists(const __grid_const
     auto reached = static_cast<std::uint32_t>(a.status->last);
     const auto last = static_cast<std::uint32_t>(a.status->last >> 32);
     if (reached > 0 && last != no_sublist) {
-      reached = at.places[last].sublist == unreached ? 0 : reached + at.places[last].before;
+      reached = at.prefixes[last].sublist == unreached ? 0 : reached + at.prefixes[last].before;
     }
     if (reached != a.nodes) a.status->is_bad = 1;
   }

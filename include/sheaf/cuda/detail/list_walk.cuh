@@ -107,7 +107,8 @@ __device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader) 
   if (threadIdx.x == 0) atomicAdd(&a.status->summed, 1U);
 }
 
-/// The head of one list, once all summing blocks have ended, which are the first of the grid and so never wait.
+/// The head of one list, once all summing blocks have ended, which never wait. They are the first of the grid: CUDA
+/// does not promise that blocks begin in the order of their numbers, but devices do so, and this wait needs it.
 __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) {
   while (*static_cast<volatile std::uint32_t*>(&a.status->summed) < a.summing_blocks) __nanosleep(200);
   __threadfence();
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(list_threads)
   if (blockIdx.x < a.summing_blocks) return sum_beside_walks<T>(a, reader);
   if (a.status->is_bad != 0) return;
   auto* const sublists = static_cast<sublist_node<T>*>(a.above.nodes);
-  auto* const carries = static_cast<list_place<T>*>(a.above.carries);
+  auto* const carries = static_cast<list_prefix<T>*>(a.above.carries);
   T* const sums = static_cast<T*>(a.log_sums);
   const bool is_forest = a.heads.forest != nullptr;
   const std::uint32_t all_walks = a.cut.blocks + (is_forest ? a.status->heads : 1);
@@ -158,7 +159,7 @@ __global__ void __launch_bounds__(list_threads)
         } else {
           const std::uint32_t own = splitter_of(a.cut, node);
           walks = own == no_sublist;
-          if (!walks) carries[own] = make_place(list_start, 0, T{});
+          if (!walks) carries[own] = make_prefix(list_start, 0, T{});
         }
       }
       needs = may_draw && !walks;
@@ -217,7 +218,7 @@ __global__ void __launch_bounds__(list_threads)
         if (sublist != no_sublist) {
           sublists[sublist] = make_sublist(next == list_end ? list_end : next_sublist, before, running);
         } else {
-          if (next_sublist != no_sublist) carries[next_sublist] = make_place(list_start, before, running);
+          if (next_sublist != no_sublist) carries[next_sublist] = make_prefix(list_start, before, running);
           if (is_forest) atomicAdd(&a.status->nodes_of_heads, before);
         }
       }
@@ -256,13 +257,13 @@ struct single_nodes {
 /// before the first node. Returns the node of the next level that the sublist leads to, or list_end.
 template <class T, class Op, class Nodes>
 __device__ std::uint32_t walk_in_place(const list_cut& cut, const Nodes& nodes, const Op& op, std::uint32_t node,
-                                       std::uint32_t sublist, std::uint32_t& before, T& running, list_place<T>* places,
-                                       list_status* status, std::uint32_t most_steps) {
+                                       std::uint32_t sublist, std::uint32_t& before, T& running,
+                                       list_prefix<T>* prefixes, list_status* status, std::uint32_t most_steps) {
   for (std::uint32_t step = 0;; ++step) {
     T value{};
     std::uint32_t length = 0;
     const std::uint32_t next = nodes.load(node, value, length);
-    places[node] = make_place(sublist, before, running);
+    prefixes[node] = make_prefix(sublist, before, running);
     fold(running, before, value, op);
     before += length;
     if (next == list_end) {
@@ -283,23 +284,23 @@ __device__ std::uint32_t walk_in_place(const list_cut& cut, const Nodes& nodes, 
 template <class T>
 struct level_arrays {
   sublist_node<T>* nodes;
-  list_place<T>* places;   ///< of the nodes
-  list_place<T>* carries;  ///< what comes before nodes that are starts
+  list_prefix<T>* prefixes;  ///< of the nodes
+  list_prefix<T>* carries;   ///< what comes before nodes that are starts
 
   __device__ explicit level_arrays(const list_level& level)
       : nodes(static_cast<sublist_node<T>*>(level.nodes)),
-        places(static_cast<list_place<T>*>(level.places)),
-        carries(static_cast<list_place<T>*>(level.carries)) {}
+        prefixes(static_cast<list_prefix<T>*>(level.prefixes)),
+        carries(static_cast<list_prefix<T>*>(level.carries)) {}
 };
 
 template <class T, class Op, class Nodes>
 __device__ void walk_from_splitter(const list_cut& cut, const Nodes& nodes, const Op& op, std::uint32_t block,
-                                   list_place<T>* places, const level_arrays<T>& above, list_status* status,
+                                   list_prefix<T>* prefixes, const level_arrays<T>& above, list_status* status,
                                    std::uint32_t most_steps) {
   const std::uint32_t node = splitter_at(cut, block);
   std::uint32_t before = 0;
   T running{};
-  const std::uint32_t next = walk_in_place(cut, nodes, op, node, block, before, running, places, status, most_steps);
+  const std::uint32_t next = walk_in_place(cut, nodes, op, node, block, before, running, prefixes, status, most_steps);
   above.nodes[block] = make_sublist(next, before, running);
 }
 
@@ -307,17 +308,17 @@ __device__ void walk_from_splitter(const list_cut& cut, const Nodes& nodes, cons
 /// the nodes of level 0 up to the end of the sublist, the carry included.
 template <class T, class Op, class Nodes>
 __device__ std::uint32_t walk_from_start(const list_cut& cut, const Nodes& nodes, const Op& op, std::uint32_t node,
-                                         const list_place<T>& carry, list_place<T>* places,
+                                         const list_prefix<T>& carry, list_prefix<T>* prefixes,
                                          const level_arrays<T>& above, list_status* status, std::uint32_t most_steps) {
   std::uint32_t to = splitter_of(cut, node);
   std::uint32_t before = carry.before;
   T running{};
   if constexpr (has_values<T>) running = carry.sum;
   if (to == no_sublist) {
-    to = walk_in_place(cut, nodes, op, node, no_sublist, before, running, places, status, most_steps);
+    to = walk_in_place(cut, nodes, op, node, no_sublist, before, running, prefixes, status, most_steps);
     if (to == list_end) return before;
   }
-  above.carries[to] = make_place(list_start, before, running);
+  above.carries[to] = make_prefix(list_start, before, running);
   return before;
 }
 
@@ -330,7 +331,7 @@ __global__ void __launch_bounds__(list_threads)
   if (a.status->is_bad != 0) return;
   const single_nodes<T, Reader> nodes{reader};
   const level_arrays<T> above(a.above);
-  auto* const places = static_cast<list_place<T>*>(a.places);
+  auto* const prefixes = static_cast<list_prefix<T>*>(a.prefixes);
   const bool is_forest = a.heads.forest != nullptr;
   const std::uint32_t all_walks = a.cut.blocks + (is_forest ? a.status->heads : 1);
   // The first walk of each thread is its own, the others it draws.
@@ -338,15 +339,15 @@ __global__ void __launch_bounds__(list_threads)
   std::uint32_t walk = (blockIdx.x - a.summing_blocks) * list_threads + threadIdx.x;
   for (; walk < all_walks; walk = all_walks <= threads ? all_walks : threads + atomicAdd(&a.status->walks, 1U)) {
     if (walk < a.cut.blocks) {
-      walk_from_splitter<T>(a.cut, nodes, op, walk, places, above, a.status, a.most_steps);
+      walk_from_splitter<T>(a.cut, nodes, op, walk, prefixes, above, a.status, a.most_steps);
     } else {
       const std::uint32_t from = is_forest ? a.heads.forest[walk - a.cut.blocks] : wait_for_head(a);
       if (from == no_node) {
         a.status->is_bad = 1;
         continue;
       }
-      const std::uint32_t nodes_of_head = walk_from_start<T>(a.cut, nodes, op, from, make_place(list_start, 0, T{}),
-                                                             places, above, a.status, a.most_steps);
+      const std::uint32_t nodes_of_head = walk_from_start<T>(a.cut, nodes, op, from, make_prefix(list_start, 0, T{}),
+                                                             prefixes, above, a.status, a.most_steps);
       if (is_forest) atomicAdd(&a.status->nodes_of_heads, nodes_of_head);
     }
   }

@@ -28,9 +28,9 @@ inline order_sample order_sample_of(const context& ctx, const primitives::moveme
   std::uint64_t close = ctx.profile().cache_bytes / 4 / std::max<std::uint64_t>(1, p.indexed_stride_bytes);
   // Words that are written far apart, though in order, leave the cache as parts of sectors: 2^28 of 4 bytes with a
   // stride of 128 take 16.7 ms in place and 3.9 by buckets.
-  constexpr std::uint64_t least_dense = 2;  // windows with a record in four, or more, are close
+  constexpr std::uint64_t close_windows = 2;  // to either side: a record in four, or more
   constexpr std::uint64_t sector = 32;
-  if (writes && p.record_bytes < sector) close = std::min(close, least_dense * sample_window);
+  if (writes && p.record_bytes < sector) close = std::min(close, close_windows * sample_window);
   const std::uint64_t last_window = p.count - std::min(p.count, sample_window);
   return {last_window / 3 * 2, std::max<std::uint64_t>(1, close), verdict.slot, verdict.call_number};
 }
@@ -49,7 +49,7 @@ __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {
 // entries. A set shows order in two cases. Its indices may lie close together, as in lists in order and clustered ones.
 // Or several may share a group of 8 records although they are far apart in general: the list then advances in several
 // streams side by side. Of 512 samples, some 31 fall into a group that an earlier one has fallen into where the window
-// fills its groups, which up to 4096 streams do; at random over 2^22 records, one in four sets does. Where the window
+// fills its groups, which up to 4096 streams do; at random over 2^22 records, one set in four has such a sample. Where the window
 // fills a quarter of its groups, as several strided streams may, 8 do. The list is scattered if both sets are. All
 // threads of a block of sample_threads call it.
 template <class Index>
