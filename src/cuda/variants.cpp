@@ -1,3 +1,4 @@
+#include "cuda/hash/variants.hpp"
 #include "cuda/list/variants.hpp"
 #include "cuda/movement/variants.hpp"
 #include "cuda/papers/variants.hpp"
@@ -26,6 +27,9 @@ constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry
 constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,      &cuda::sort_onesweep,    &cuda::sort_lsd,
                                              &cuda::sort_counting, &cuda::sort_msd_bitonic, &cuda::sort_bitonic};
 
+constexpr const hash_build_variant* hash_build_list[] = {&cuda::hash_build_sorted};
+constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_partitioned, &cuda::hash_search_direct,
+                                                           &cuda::hash_search_multipass};
 constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
                                              &cuda::list_pointer_jumping};
 
@@ -40,8 +44,8 @@ constinit const backend_variants variants{
     .row_of_entry = row_of_entry_list,
     .sort = sort_list,
     .list = list_list,
-    .hash_build = {},
-    .hash_search = {},
+    .hash_build = hash_build_list,
+    .hash_search = hash_search_list,
 };
 
 }  // namespace sheaf::cuda

@@ -80,12 +80,15 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
   const auto build = [&](auto value) {
     using index_value = decltype(value);
     const std::uint64_t last = std::min(p.index_limit(), p.indexed_count) - 1;
-    const build_arguments<index_value> a{
-        reinterpret_cast<const index_value*>(index),
-        static_cast<index_value>(std::min<std::uint64_t>(last, static_cast<index_value>(~index_value{0}))), guard,
-        attempt.sample, tile_counter(0)};
-    launch_shared(ctx, operation, build_schedule<index_value>, blocks_for(ctx, tiles, asks_for_verdict, 2),
-                  bucketing_threads, build_shared_bytes<index_value>, s, a);
+    using source = list_source<index_value>;
+    const build_arguments<source> a{
+        {reinterpret_cast<const index_value*>(index),
+         static_cast<index_value>(std::min<std::uint64_t>(last, static_cast<index_value>(~index_value{0}))), guard,
+         s.first_position},
+        attempt.sample,
+        tile_counter(0)};
+    launch_shared(ctx, operation, build_schedule<source>, blocks_for(ctx, tiles, asks_for_verdict, 2),
+                  bucketing_threads, build_shared_bytes<source>, s, a);
   };
   bytes(p.index) == 8 ? build(std::uint64_t{}) : build(std::uint32_t{});
   with_word(p.word_bytes, [&](auto value) {
@@ -99,8 +102,8 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
                   b.table.data, static_cast<std::uint32_t>(p.indexed_stride_bytes), bucket_words, tiles_per_bucket,
                   attempt.sample, tile_counter(1));
     const overflow_source overflow{index, bytes(p.index) == 8 ? 1U : 0U, b.table.data, p.indexed_stride_bytes};
-    launch_shared(ctx, operation, collect_tiles<word>, blocks_for(ctx, tiles, asks_for_verdict, 3), bucketing_threads,
-                  bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
+    launch_shared(ctx, operation, collect_tiles<word, overflow_source>, blocks_for(ctx, tiles, asks_for_verdict, 3),
+                  bucketing_threads, bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
                   b.out.data + s.first_position * p.sequential_stride_bytes, p.sequential_stride_bytes, overflow, 0U,
                   attempt.sample, tile_counter(2));
   });

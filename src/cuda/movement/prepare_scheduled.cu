@@ -136,9 +136,10 @@ class scheduled_movement final : public prepared_movement {
                       block_threads, s, from.data, static_cast<std::uint32_t>(from.stride_bytes), bucket_words,
                       tiles_per_bucket, order_sample{}, static_cast<std::uint32_t*>(nullptr));
       }
-      launch_shared(ctx, operation, collect_tiles<word>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
-                    bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words), to.data, to.stride_bytes,
-                    overflow_source{}, scatters_ ? 1U : 0U, order_sample{}, static_cast<std::uint32_t*>(nullptr));
+      launch_shared(ctx, operation, collect_tiles<word, overflow_source>, ceil_div(gather_.count, bucketing_tile),
+                    bucketing_threads, bucketing_tile * sizeof(word), s, static_cast<const word*>(bucket_words),
+                    to.data, to.stride_bytes, overflow_source{}, scatters_ ? 1U : 0U, order_sample{},
+                    static_cast<std::uint32_t*>(nullptr));
     });
   }
 
@@ -201,9 +202,10 @@ class scheduled_movement final : public prepared_movement {
     launch_blocks(ctx, operation, count_buckets<Index>, blocks, bucketing_threads,
                   static_cast<const Index*>(index.data), gather_.count, last, layout_.shift, total);
     launch_blocks(ctx, operation, scan_buckets, 1, most_buckets, static_cast<const unsigned long long*>(total), begin);
-    const build_arguments<Index> a{static_cast<const Index*>(index.data), last, guard, {}, nullptr};
-    launch_shared(ctx, operation, build_schedule<Index>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
-                  build_shared_bytes<Index>, s, a);
+    using source = list_source<Index>;
+    const build_arguments<source> a{{static_cast<const Index*>(index.data), last, guard, 0}, {}, nullptr};
+    launch_shared(ctx, operation, build_schedule<source>, ceil_div(gather_.count, bucketing_tile), bucketing_threads,
+                  build_shared_bytes<source>, s, a);
   }
 
   movement gather_;

@@ -80,25 +80,35 @@ constexpr schedule_tuning tuning;
 
 }  // namespace
 
+double build_seconds(double count, double bytes_each, const machine& m) {
+  return stream_seconds(count * (bytes_each + 2), tuning.build_share, count, tuning.build_ranked, m);
+}
+
 double build_seconds(const primitives::movement& p, const machine& m) {
-  const auto count = static_cast<double>(p.count);
-  return stream_seconds(count * (static_cast<double>(bytes(p.index)) + 4 + 2), tuning.build_share, count,
-                        tuning.build_ranked, m);
+  return build_seconds(static_cast<double>(p.count), static_cast<double>(bytes(p.index)) + 4, m);
+}
+
+double collect_seconds(double count, double width, const machine& m) {
+  return stream_seconds(count * (2 * width + 2), tuning.collect_share, count, tuning.collect_ranked, m) *
+         (width == 16 ? tuning.single_block_slowdown : 1.0);
+}
+
+double bucket_reads_seconds(double streamed_bytes, double random_read_seconds, const machine& m) {
+  plan::planned reading;
+  reading.add_overlapped(3, {{"buckets", streamed_bytes / m.copy_bytes_per_second},
+                             {"random read", tuning.shared_l2_slowdown * random_read_seconds}});
+  return reading.seconds;
 }
 
 double apply_seconds(const primitives::movement& p, const machine& m) {
   const schedule_layout l = layout_of_schedule(p, bucket_storage::fixed_capacity);
   const auto count = static_cast<double>(p.count);
   const auto width = static_cast<double>(p.record_bytes);
-  plan::planned reading;
-  reading.add_overlapped(
-      3, {{"buckets", (count * (4 + width) + static_cast<double>(p.indexed_bytes())) / m.copy_bytes_per_second},
-          {"random read", tuning.shared_l2_slowdown *
-                              m.random_reads(p.count, p.record_bytes,
-                                             std::max(tuning.least_bucket_bytes, p.indexed_stride_bytes << l.shift))}});
-  const double collecting =
-      stream_seconds(count * (2 * width + 2), tuning.collect_share, count, tuning.collect_ranked, m);
-  return (reading.seconds + collecting) * (p.record_bytes == 16 ? tuning.single_block_slowdown : 1.0);
+  const double reading = bucket_reads_seconds(
+      count * (4 + width) + static_cast<double>(p.indexed_bytes()),
+      m.random_reads(p.count, p.record_bytes, std::max(tuning.least_bucket_bytes, p.indexed_stride_bytes << l.shift)),
+      m);
+  return reading * (p.record_bytes == 16 ? tuning.single_block_slowdown : 1.0) + collect_seconds(count, width, m);
 }
 
 }  // namespace sheaf::cuda

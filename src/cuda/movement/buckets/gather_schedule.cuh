@@ -43,58 +43,82 @@ __device__ __forceinline__ std::uint64_t capacity_of(const gather_schedule& s, s
   return s.bucket_begins == nullptr ? s.capacity : s.bucket_begins[bucket + 1] - s.bucket_begins[bucket];
 }
 
-/// Shared memory of build_schedule: staged indices, and their buckets if 32 bits of an index do not tell them.
+/// What a schedule of a gather is built from: the caller's list. A source gives a number for each position, whose top
+/// bits are the bucket, and of which `stored` holds what the bucket does not tell.
 template <class Index>
-constexpr std::size_t build_shared_bytes = bucketing_tile*(sizeof(Index) == 8 ? 6 : 4);
+struct list_source {
+  using number = Index;
+  using stored = std::uint32_t;
 
-template <class Index>
-struct build_arguments {
-  const Index* index;
-  Index last;  ///< the highest index that names a record
+  const Index* index;  ///< of the schedule's first position
+  Index last;          ///< the highest index that names a record
   index_guard guard;
+  std::uint64_t first_position;  ///< of the schedule, in the caller's list
+
+  __device__ __forceinline__ Index load(std::uint64_t position) const { return __ldcs(index + position); }
+  __device__ __forceinline__ bool is_good(Index value) const { return value <= last; }
+  __device__ __forceinline__ void report(std::uint64_t position, Index value) const {
+    report_bad_index(guard, first_position + position, value);
+  }
+};
+
+/// Whether a staged number needs its bucket beside it.
+template <class Source>
+constexpr bool stages_bucket = sizeof(typename Source::stored) < sizeof(typename Source::number);
+
+/// Shared memory of build_schedule: staged numbers, and their buckets where the numbers do not tell them.
+template <class Source>
+constexpr std::size_t build_shared_bytes = bucketing_tile*(sizeof(typename Source::stored) +
+                                                           (stages_bucket<Source> ? sizeof(std::uint16_t) : 0));
+
+template <class Source>
+struct build_arguments {
+  Source source;
   order_sample sample;
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
 /// Builds the schedule: sorts each tile's indices by bucket in shared memory, reserves the tile's runs in the buckets'
 /// lists by one atomic for each, and writes the runs.
-template <class Index>
+template <class Source>
 __global__ void __launch_bounds__(bucketing_threads, 2)
-    build_schedule(const __grid_constant__ gather_schedule s, const __grid_constant__ build_arguments<Index> a) {
+    build_schedule(const __grid_constant__ gather_schedule s, const __grid_constant__ build_arguments<Source> a) {
+  using number = typename Source::number;
+  using stored = typename Source::stored;
   constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
-  std::uint32_t* const staged = reinterpret_cast<std::uint32_t*>(shared);
-  std::uint16_t* const staged_bucket =
-      reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(std::uint32_t));
+  stored* const staged = reinterpret_cast<stored*>(shared);
+  std::uint16_t* const staged_bucket = reinterpret_cast<std::uint16_t*>(shared + bucketing_tile * sizeof(stored));
+  stored* const bucket_numbers = reinterpret_cast<stored*>(s.bucket_indices);
   __shared__ std::uint32_t histogram[most_buckets];      // counts, then where runs begin in the sorted tile
   __shared__ std::uint32_t slot_to_entry[most_buckets];  // list entry of a slot, less the slot
   __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
   __shared__ std::uint32_t good_records;
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const std::uint64_t tiles = (s.count + bucketing_tile - 1) / bucketing_tile;
-  const std::uint32_t in_bucket_mask = (s.shift < 32 ? 1U << s.shift : 0U) - 1;
+  const stored in_bucket_mask = (s.shift < 8 * sizeof(stored) ? stored{1} << s.shift : stored{0}) - 1;
   const tile_scheduler schedule(a.tile_counter);
   for (std::uint64_t t = schedule.first(); t < tiles; t = schedule.next(t)) {
     const std::uint64_t first = t * bucketing_tile;
     const auto records = static_cast<std::uint32_t>(min(s.count - first, std::uint64_t{bucketing_tile}));
     histogram[threadIdx.x] = 0;
     __syncthreads();
-    std::uint32_t low_bits[items];
+    stored low_bits[items];
     packed_numbers<items> bucket;
     packed_numbers<items> rank;
     {
-      Index index[items];
+      number value[items];
 #pragma unroll
       for (int k = 0; k < items; ++k) {
-        index[k] = __ldcs(a.index + first + min(k * bucketing_threads + threadIdx.x, records - 1));
+        value[k] = a.source.load(first + min(k * bucketing_threads + threadIdx.x, records - 1));
       }
 #pragma unroll
       for (int k = 0; k < items; ++k) {
         const std::uint32_t i = k * bucketing_threads + threadIdx.x;
-        const bool good = index[k] <= a.last;
-        if (i < records && !good) report_bad_index(a.guard, s.first_position + first + i, index[k]);
-        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(index[k] >> s.shift) : no_bin);
-        low_bits[k] = static_cast<std::uint32_t>(index[k]);
+        const bool good = a.source.is_good(value[k]);
+        if (i < records && !good) a.source.report(first + i, value[k]);
+        bucket.set(k, i < records && good ? static_cast<std::uint32_t>(value[k] >> s.shift) : no_bin);
+        low_bits[k] = static_cast<stored>(value[k]);
       }
     }
     rank_unordered<items, most_buckets>([&](int k) { return bucket.get(k); }, histogram, rank);
@@ -120,7 +144,7 @@ __global__ void __launch_bounds__(bucketing_threads, 2)
       if (b != no_bin) {
         const std::uint32_t slot = histogram[b] + rank.get(k);
         staged[slot] = low_bits[k];
-        if constexpr (sizeof(Index) == 8) staged_bucket[slot] = static_cast<std::uint16_t>(b);
+        if constexpr (stages_bucket<Source>) staged_bucket[slot] = static_cast<std::uint16_t>(b);
         slot_or_mark =
             slot_to_entry[b] + slot < capacity_of(s, b) ? static_cast<std::uint16_t>(slot) : position_overflowed;
       }
@@ -131,15 +155,15 @@ __global__ void __launch_bounds__(bucketing_threads, 2)
     for (int k = 0; k < items; ++k) {
       const std::uint32_t slot = k * bucketing_threads + threadIdx.x;
       if (slot >= good_records) continue;
-      const std::uint32_t index = staged[slot];
+      const stored value = staged[slot];
       std::uint32_t b;
-      if constexpr (sizeof(Index) == 8) {
+      if constexpr (stages_bucket<Source>) {
         b = staged_bucket[slot];
       } else {
-        b = index >> s.shift;
+        b = static_cast<std::uint32_t>(value >> s.shift);
       }
       const std::uint32_t entry = slot_to_entry[b] + slot;
-      if (entry < capacity_of(s, b)) __stcs(s.bucket_indices + begin_of(s, b) + entry, index & in_bucket_mask);
+      if (entry < capacity_of(s, b)) __stcs(bucket_numbers + begin_of(s, b) + entry, value & in_bucket_mask);
     }
     __syncthreads();
   }
@@ -213,15 +237,22 @@ struct overflow_source {
   std::uint32_t wide_index;  ///< 1 if indices have 8 bytes, 0 if they have 4
   const std::byte* table;
   std::uint64_t stride;
+
+  template <class Word>
+  __device__ __forceinline__ Word at(std::uint64_t position) const {
+    const std::uint64_t record = wide_index != 0 ? static_cast<const std::uint64_t*>(index)[position]
+                                                 : static_cast<const std::uint32_t*>(index)[position];
+    return load_word<Word>(table + record * stride);
+  }
 };
 
 /// Collects each tile's records from its runs into shared memory and writes them in the tile's order. Records of bad
 /// positions are cleared, or left as they are if `skips_bad` is 1.
-template <class Word>
+template <class Word, class Overflow>
 __global__ void __launch_bounds__(bucketing_threads)
     collect_tiles(const __grid_constant__ gather_schedule s, const Word* bucket_words, std::byte* out,
-                  std::uint64_t out_stride, const overflow_source overflow, std::uint32_t skips_bad,
-                  const order_sample sample, std::uint32_t* tile_counter) {
+                  std::uint64_t out_stride, const Overflow overflow, std::uint32_t skips_bad, const order_sample sample,
+                  std::uint32_t* tile_counter) {
   constexpr int items = bucketing_items;
   extern __shared__ __align__(16) unsigned char shared[];
   Word* const staged = reinterpret_cast<Word*>(shared);
@@ -279,11 +310,7 @@ __global__ void __launch_bounds__(bucketing_threads)
       } else if (slot[k] == position_is_bad) {
         if (skips_bad != 0) continue;
       } else {
-        const std::uint64_t position = first + i;
-        const std::uint64_t index = overflow.wide_index != 0
-                                        ? static_cast<const std::uint64_t*>(overflow.index)[position]
-                                        : static_cast<const std::uint32_t*>(overflow.index)[position];
-        word = load_word<Word>(overflow.table + index * overflow.stride);
+        word = overflow.template at<Word>(first + i);
       }
       store_streamed(out + (first + i) * out_stride, word);
     }

@@ -1,0 +1,70 @@
+#include "cuda/hash/cost.hpp"
+
+#include <algorithm>
+
+namespace sheaf::cuda {
+
+using primitives::hash_build_problem;
+using primitives::hash_output;
+using primitives::hash_search_problem;
+
+namespace {
+
+struct hash_tuning {
+  double scan_share = 0.6;  ///< share of copy bandwidth of the passes over sorted hashes
+  /// Sectors that a probe reads, over one: of keys that lie behind their bucket, and of probes of two sectors.
+  double sectors_a_probe = 1.15;
+};
+constexpr hash_tuning tuning;
+
+double chain_of(const hash_search_problem& p) noexcept {
+  return static_cast<double>(p.index.records) / static_cast<double>(std::max<std::uint64_t>(1, p.index.distinct));
+}
+
+}  // namespace
+
+void price_build(const hash_build_problem& p, slot_form form, double sort_seconds, const machine& m,
+                 plan::planned& plan) {
+  const auto count = static_cast<double>(p.count);
+  const auto hash = static_cast<double>(p.key_bytes);
+  const auto id = static_cast<double>(row_bytes(form));
+  const auto table = static_cast<double>(buckets_for(p.count, p.key_bytes, form, p.load) * sector_bytes);
+  const double bytes_per_second = tuning.scan_share * m.copy_bytes_per_second;
+  plan.add("latency", 4 * m.launch_seconds + 8 * m.step_seconds);
+  plan.add("hashes", count * (static_cast<double>(p.key_stride_bytes) + hash + id) / m.copy_bytes_per_second);
+  plan.add("sort", sort_seconds);
+  plan.add("counts", 2 * count * hash / bytes_per_second);
+  plan.add("slots", (count * (hash + id) + 2 * table) / bytes_per_second);
+}
+
+double sector_seconds(std::uint64_t probes, std::uint64_t footprint, const machine& m) {
+  return tuning.sectors_a_probe * m.random_reads(probes, sector_bytes, footprint);
+}
+
+void price_rows(const hash_search_problem& p, std::uint64_t parts, const machine& m, plan::planned& plan) {
+  if (!p.index.has_repeats() || p.output == hash_output::contains) return;
+  const std::uint64_t id = row_bytes(form_of(p.index.key_bytes, p.index.records));
+  plan.add("rows", m.random_reads(p.probes, sector_bytes, p.index.records * id / std::max<std::uint64_t>(1, parts)));
+}
+
+void price_matches(const hash_search_problem& p, const machine& m, plan::planned& plan) {
+  if (p.output != hash_output::matches) return;
+  const auto probes = static_cast<double>(p.probes);
+  const auto id = static_cast<double>(bytes(p.index.id));
+  const auto found = static_cast<double>(found_bytes(p));
+  const double matches = probes * chain_of(p);
+  const double bytes_per_second = tuning.scan_share * m.copy_bytes_per_second;
+  plan.add("offsets", 2 * m.launch_seconds + probes * (2 * found + 8) / bytes_per_second);
+  plan.add("ids", (matches * id + (p.index.has_repeats() ? probes * (8 + found) : 0)) / bytes_per_second);
+}
+
+std::uint64_t found_bytes(const hash_search_problem& p) noexcept {
+  const std::uint64_t value = slot_bytes(form_of(p.index.key_bytes, p.index.records)) / 2;
+  return p.index.has_repeats() ? 2 * value : value;
+}
+
+std::uint64_t answer_bytes(const hash_search_problem& p) noexcept {
+  return p.output == hash_output::matches ? found_bytes(p) : p.out_bytes;
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cuda/hash/slot_index.hpp"
+
+// Searches that look probes up in their own order: cuda.direct in one pass, cuda.multipass in several.
+namespace sheaf::cuda {
+
+/// What both decide.
+struct look_ups_decision {
+  std::uint64_t passes;   ///< over the probes, each for a part of the index
+  std::uint64_t found;    ///< of a search for matches: what look-ups leave, in bytes of scratch
+  std::uint64_t matches;  ///< scratch of steps 3 and 4
+};
+
+/// Takes scratch, stores the decision, and adds what comes behind the look-ups.
+void plan_look_ups(const primitives::hash_search_problem& p, std::uint64_t passes, const machine& m,
+                   plan::planned& plan);
+void run_look_ups(const context& ctx, const char* operation, const primitives::hash_search_problem& p,
+                  const plan::planned& plan, const primitives::hash_search_buffers& b, std::byte* scratch);
+
+}  // namespace sheaf::cuda

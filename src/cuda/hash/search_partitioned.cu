@@ -1,0 +1,210 @@
+#include <algorithm>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/block/tile_scheduler.cuh"
+#include "cuda/device/words.cuh"
+#include "cuda/hash/answers.cuh"
+#include "cuda/hash/cost.hpp"
+#include "cuda/hash/matches.hpp"
+#include "cuda/hash/variants.hpp"
+#include "cuda/movement/buckets/gather_schedule.cuh"
+#include "cuda/movement/buckets/gather_schedule.hpp"
+
+// The search cuda.partitioned: a bucketed gather from the index. The index ascends with the hash, so the leading bits
+// of a probe's hash say which part of it the probe needs. Probes are split by these bits tile by tile, looked up part
+// by part, while L2 holds the part, and answers go back to the order of the probes in shared memory.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::hash_output;
+using primitives::hash_search_buffers;
+using primitives::hash_search_problem;
+
+struct partitioned_tuning {
+  std::uint64_t part_bytes = std::uint64_t{16} << 20;  ///< of the index, which L2 holds while probes stream through
+  std::uint32_t most_part_bits = 9;
+  std::uint64_t chunk = std::uint64_t{1} << 28;  ///< probes that one schedule takes at most
+};
+constexpr partitioned_tuning tuning;
+constexpr int look_ups_each = 4;  ///< sectors that a thread has on their way
+
+/// Parts of the index, and where the schedule of a chunk lies in scratch, in bytes.
+struct partitioned_decision {
+  std::uint32_t part_bits;
+  std::uint64_t chunk;
+  std::uint64_t capacity;
+  std::uint64_t sizes, hashes, tile_slots, run_in_bucket, run_in_tile, answers;
+  std::uint64_t found;    ///< of a search for matches
+  std::uint64_t matches;  ///< scratch of steps 3 and 4
+};
+
+partitioned_decision decide(const hash_search_problem& p, core::scratch_offsets& arrays) {
+  partitioned_decision d{};
+  d.part_bits = std::clamp(bits_for(expected_slot_bytes(p.index) / tuning.part_bytes), 1U, tuning.most_part_bits);
+  d.chunk = std::min(p.probes, tuning.chunk);
+  const std::uint64_t parts = std::uint64_t{1} << d.part_bits;
+  const std::uint64_t tiles = ceil_div(d.chunk, bucketing_tile);
+  d.capacity = fixed_capacity(d.chunk, parts, 1);
+  d.sizes = arrays.take(parts * sizeof(std::uint32_t));
+  d.hashes = arrays.take(parts * d.capacity * p.index.key_bytes);
+  d.tile_slots = arrays.take(d.chunk * sizeof(std::uint16_t));
+  d.run_in_bucket = arrays.take(tiles * parts * sizeof(std::uint32_t));
+  d.run_in_tile = arrays.take(tiles * parts * sizeof(std::uint16_t));
+  d.answers = arrays.take(parts * d.capacity * answer_bytes(p));
+  if (p.output == hash_output::matches) {
+    d.found = arrays.take(p.probes * found_bytes(p));
+    d.matches = arrays.take(matches_bytes(p));
+  }
+  return d;
+}
+
+plan::planned plan_partitioned(const hash_search_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (const char* reason = index_rejection(p)) return plan::rejected(reason);
+  core::scratch_offsets arrays;
+  const partitioned_decision d = decide(p, arrays);
+  const auto probes = static_cast<double>(p.probes);
+  const auto hash = static_cast<double>(p.index.key_bytes);
+  const auto answer = static_cast<double>(answer_bytes(p));
+  const std::uint64_t table = expected_slot_bytes(p.index);
+  plan::planned plan;
+  plan.decided.set(d);
+  plan.scratch_bytes = arrays.bytes();
+  plan.add("latency", m.launch_seconds + 8 * m.step_seconds);
+  plan.add("schedule", build_seconds(probes, static_cast<double>(p.probe_stride_bytes) + hash, m));
+  plan.add("sectors", bucket_reads_seconds(probes * (hash + answer) + static_cast<double>(table),
+                                           sector_seconds(p.probes, table >> d.part_bits, m), m));
+  plan.add("collection", collect_seconds(probes, answer, m));
+  price_rows(p, std::uint64_t{1} << d.part_bits, m, plan);
+  price_matches(p, m, plan);
+  return plan;
+}
+
+/// The hashes of probes, for build_schedule.
+template <class Key>
+struct probe_source {
+  using number = Key;
+  using stored = Key;
+
+  key_source keys;  ///< of the chunk
+
+  __device__ __forceinline__ Key load(std::uint64_t position) const {
+    return primitives::hash_of(load_key<Key>(keys, position));
+  }
+  __device__ __forceinline__ bool is_good(Key) const { return true; }
+  __device__ __forceinline__ void report(std::uint64_t, Key) const {}
+};
+
+/// Looks up the probes part by part.
+template <class Types, class Word>
+__global__ void __launch_bounds__(block_threads)
+    look_up_parts(const __grid_constant__ gather_schedule s, const answer_maker<Types> answers,
+                  std::uint32_t tiles_per_part, Word* out) {
+  using key = typename Types::key;
+  constexpr std::uint32_t tile = block_threads * look_ups_each;
+  const slot_view<Types>& index = answers.index;
+  const std::uint32_t part = blockIdx.x / tiles_per_part;
+  const std::uint64_t size = min(std::uint64_t{s.bucket_sizes[part]}, s.capacity);
+  const std::uint64_t first = std::uint64_t{blockIdx.x - part * tiles_per_part} * tile;
+  if (first >= size) return;
+  const auto probes = static_cast<std::uint32_t>(min(size - first, std::uint64_t{tile}));
+  const key* const hashes = reinterpret_cast<const key*>(s.bucket_indices) + part * s.capacity + first;
+  Word* const written = out + part * s.capacity + first;
+  const key leading = static_cast<key>(part) << s.shift;
+  key hash[look_ups_each];
+  std::uint64_t bucket[look_ups_each];
+  typename slot_view<Types>::bucket_slots slots[look_ups_each];
+#pragma unroll
+  for (int k = 0; k < look_ups_each; ++k) {
+    hash[k] = leading | __ldcs(hashes + min(k * block_threads + threadIdx.x, probes - 1));
+  }
+#pragma unroll
+  for (int k = 0; k < look_ups_each; ++k) {
+    bucket[k] = index.bucket(hash[k]);
+    slots[k] = index.load(bucket[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < look_ups_each; ++k) {
+    const std::uint32_t i = k * block_threads + threadIdx.x;
+    if (i < probes) {
+      __stcs(written + i, answers(index.look_up(hash[k], bucket[k], slots[k]), static_cast<Word*>(nullptr)));
+    }
+  }
+}
+
+/// What probes that found no room in their part's list are looked up from: many probes for few keys.
+template <class Types>
+struct probe_overflow {
+  answer_maker<Types> answers;
+  key_source keys;  ///< of the chunk
+
+  template <class Word>
+  __device__ __forceinline__ Word at(std::uint64_t position) const {
+    const auto hash = primitives::hash_of(load_key<typename Types::key>(keys, position));
+    const std::uint64_t bucket = answers.index.bucket(hash);
+    return answers(answers.index.look_up(hash, bucket, answers.index.load(bucket)), static_cast<Word*>(nullptr));
+  }
+};
+
+template <class Types, class Word>
+void search_chunk(const context& ctx, const char* operation, const partitioned_decision& d,
+                  const answer_maker<Types>& answers, const key_source& keys, std::uint64_t count, std::byte* out,
+                  std::byte* scratch) {
+  using key = typename Types::key;
+  using source = probe_source<key>;
+  const std::uint32_t parts = 1U << d.part_bits;
+  const gather_schedule s{.bucket_indices = reinterpret_cast<std::uint32_t*>(scratch + d.hashes),
+                          .bucket_sizes = reinterpret_cast<std::uint32_t*>(scratch + d.sizes),
+                          .bucket_begins = nullptr,
+                          .capacity = d.capacity,
+                          .tile_slots = reinterpret_cast<std::uint16_t*>(scratch + d.tile_slots),
+                          .run_in_bucket = reinterpret_cast<std::uint32_t*>(scratch + d.run_in_bucket),
+                          .run_in_tile = reinterpret_cast<std::uint16_t*>(scratch + d.run_in_tile),
+                          .count = count,
+                          .first_position = 0,
+                          .buckets = parts,
+                          .shift = static_cast<std::uint32_t>(8 * sizeof(key)) - d.part_bits};
+  auto* const part_answers = reinterpret_cast<Word*>(scratch + d.answers);
+  const std::uint64_t tiles = ceil_div(count, bucketing_tile);
+  require(cudaMemsetAsync(s.bucket_sizes, 0, parts * sizeof(std::uint32_t), ctx.stream()), operation);
+  launch_shared(ctx, operation, build_schedule<source>, tiles, bucketing_threads, build_shared_bytes<source>, s,
+                build_arguments<source>{{keys}, {}, nullptr});
+  const auto tiles_per_part =
+      static_cast<std::uint32_t>(ceil_div(d.capacity, std::uint64_t{block_threads} * look_ups_each));
+  launch_blocks(ctx, operation, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * parts, block_threads, s,
+                answers, tiles_per_part, part_answers);
+  launch_shared(ctx, operation, collect_tiles<Word, probe_overflow<Types>>, tiles, bucketing_threads,
+                bucketing_tile * sizeof(Word), s, static_cast<const Word*>(part_answers), out,
+                std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, order_sample{},
+                static_cast<std::uint32_t*>(nullptr));
+}
+
+void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
+                     const hash_search_buffers& b, std::byte* scratch) {
+  constexpr const char* operation = "cuda.partitioned";
+  const device_scope scope(ctx.device());
+  const auto d = plan.decided.get<partitioned_decision>();
+  const auto& index = static_cast<const slot_index&>(*b.table);
+  const bool finds_matches = p.output == hash_output::matches;
+  std::byte* const out = finds_matches ? scratch + d.found : static_cast<std::byte*>(b.out);
+  with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+    using types = std::remove_pointer_t<decltype(pointer)>;
+    with_answer_word<types>(answer_bytes(p), [&](auto value) {
+      using word = decltype(value);
+      for (std::uint64_t first = 0; first < p.probes; first += d.chunk) {
+        key_source keys = key_source_of(b.probes);
+        keys.data += first * keys.stride;
+        search_chunk<types, word>(ctx, operation, d, answers_of<types>(p, index), keys,
+                                  std::min(d.chunk, p.probes - first), out + first * sizeof(word), scratch);
+      }
+    });
+  });
+  if (finds_matches) write_matches(ctx, operation, p, index, b, out, scratch + d.matches);
+}
+
+}  // namespace
+
+constinit const primitives::hash_search_variant hash_search_partitioned{"cuda.partitioned", backend_kind::cuda,
+                                                                        plan_partitioned, run_partitioned};
+
+}  // namespace sheaf::cuda

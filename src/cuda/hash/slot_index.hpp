@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <sheaf/memory.hpp>
+
+#include "primitives/hash/search.hpp"
+
+// The index of the CUDA backend: an ordered hash table with linear probing (Amble and Knuth 1974), whose buckets are
+// sectors of memory. It is made by sorting, so it is the same bytes in every run, and nothing in it is reserved for
+// keys that are not there.
+namespace sheaf::cuda {
+
+constexpr std::uint64_t sector_bytes = 32;
+
+/// How wide an index's slots and rows are.
+enum class slot_form : std::uint8_t {
+  narrow,     ///< keys of 4 bytes: slots of 8 bytes, rows of 4
+  wide,       ///< keys of 8 bytes: slots of 16 bytes, rows of 4
+  wide_rows,  ///< more records than numbers of 4 bytes with a flag tell apart: slots of 16 bytes, rows of 8
+};
+
+constexpr slot_form form_of(std::uint64_t key_bytes, std::uint64_t records) noexcept {
+  // Rows take up to three words for two records, and a narrow slot's flag takes one of 32 bits.
+  constexpr std::uint64_t most_narrow = std::uint64_t{1} << 30;
+  constexpr std::uint64_t most_wide = std::uint64_t{1} << 31;
+  if (key_bytes == 4) return records <= most_narrow ? slot_form::narrow : slot_form::wide_rows;
+  return records <= most_wide ? slot_form::wide : slot_form::wide_rows;
+}
+constexpr std::uint64_t slot_bytes(slot_form form) noexcept { return form == slot_form::narrow ? 8 : 16; }
+constexpr std::uint64_t row_bytes(slot_form form) noexcept { return form == slot_form::wide_rows ? 8 : 4; }
+constexpr std::uint64_t slots_per_bucket(slot_form form) noexcept { return sector_bytes / slot_bytes(form); }
+
+/// Buckets for so many distinct keys. With a load factor past 0.9 keys would lie many buckets from their own.
+std::uint64_t buckets_for(std::uint64_t distinct, std::uint64_t key_bytes, slot_form form, double load) noexcept;
+/// Bytes of all slots, about: runs past the last bucket are some slots more.
+std::uint64_t expected_slot_bytes(const primitives::hash_facts& facts) noexcept;
+
+class slot_index final : public primitives::hash_table {
+ public:
+  slot_index(buffer slots, buffer rows, slot_form f, std::uint64_t wanted_buckets) noexcept
+      : form(f),
+        buckets(wanted_buckets),
+        all_buckets(slots.size() / sector_bytes),
+        slots_(std::move(slots)),
+        rows_(std::move(rows)) {}
+
+  std::uint64_t bytes() const noexcept override { return slots_.size() + rows_.size(); }
+  const void* slots() const noexcept { return slots_.data(); }
+  /// For each key with several records: their number, then the records, ascending; null if there are no such keys.
+  const void* rows() const noexcept { return rows_.data(); }
+
+  const slot_form form;
+  const std::uint64_t buckets;      ///< that keys want
+  const std::uint64_t all_buckets;  ///< and those behind; the last slot is empty
+
+ private:
+  buffer slots_;
+  buffer rows_;
+};
+
+/// Why a search cannot read an index, or null if it can.
+const char* index_rejection(const primitives::hash_search_problem& p) noexcept;
+
+}  // namespace sheaf::cuda
