@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <sheaf/values.hpp>
+#include <sheaf/scatter_reduce.hpp>
 
 namespace sheaf::primitives {
 
