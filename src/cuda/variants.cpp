@@ -42,6 +42,8 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = {},
     .hash_search = {},
+    .spmv = {},
+    .prepare_spmv = {},
 };
 
 }  // namespace sheaf::cuda
