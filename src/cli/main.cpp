@@ -185,6 +185,7 @@ int main(int argc, char** argv) try {
   add_sort(app);
   add_rank(app);
   add_scan(app);
+  add_spmv(app);
   add_plan(app);
   add_machine(app);
   add_version(app);
