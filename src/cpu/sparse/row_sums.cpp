@@ -67,12 +67,19 @@ struct row_loop {
     return pairs<false>(a, begin, end, bad);
   }
 
-  static Sum sum_of_pieces(const arrays& a, std::uint64_t begin, std::uint64_t end, bool& bad) noexcept {
+  struct long_sum {
+    Sum sum;
+    bool bad;
+  };
+
+  /// Apart and by value: what a call could change, the loop over rows would read again after every store to y.
+  [[gnu::noinline]] static long_sum sum_of_pieces(arrays a, std::uint64_t begin, std::uint64_t end) noexcept {
+    bool bad = false;
     Sum sum = sum_of(a, begin, begin + piece_entries, bad);
     for (std::uint64_t place = begin + piece_entries; place < end; place += piece_entries) {
       sum += sum_of(a, place, std::min(end, place + piece_entries), bad);
     }
-    return sum;
+    return {sum, bad};
   }
 
   struct scaling {
@@ -108,7 +115,9 @@ struct row_loop {
       }
       if (end - begin > piece_entries) [[unlikely]] {
         if (later != nullptr && later->take(row, begin, end - begin)) continue;
-        out.write(row, sum_of_pieces(a, begin, end, bad_column));
+        const long_sum whole = sum_of_pieces(a, begin, end);
+        bad_column |= whole.bad;
+        out.write(row, whole.sum);
       } else {
         out.write(row, sum_of(a, begin, end, bad_column));
       }
