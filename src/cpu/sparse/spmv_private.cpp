@@ -22,10 +22,10 @@ struct private_decision {
   std::uint64_t stride_bytes = 0;  ///< from the sums of one chunk to those of the next
 };
 
-/// Chunks are as many as have entries enough to pay for sums of their own: two for each column.
+/// Chunks are as many as have entries enough to pay for sums of their own: four for each column.
 std::uint64_t chunks_of(const spmv_problem& p) noexcept {
   constexpr std::uint64_t most_chunks = 16;
-  constexpr std::uint64_t entries_per_sum = 2;
+  constexpr std::uint64_t entries_per_sum = 4;
   return std::clamp<std::uint64_t>(p.entries / entries_per_sum / std::max<std::uint64_t>(1, p.columns), 1,
                                    std::clamp<std::uint64_t>(p.rows, 1, most_chunks));
 }
@@ -60,7 +60,7 @@ plan::planned plan_private(const spmv_problem& p, const plan::scope& scope) {
 }
 
 template <class Value, class Sum, class Column>
-row_faults add_chunk(const spmv_problem& p, const spmv_buffers& b, const row_reader& rows, std::uint64_t first,
+row_faults add_chunk(const spmv_problem& p, const spmv_buffers& b, row_reader rows, std::uint64_t first,
                      std::uint64_t last, Sum* sums) {
   const auto* const value = static_cast<const Value*>(b.a.values.data);
   const auto* const column = static_cast<const Column*>(b.a.column_indices.data);
@@ -87,19 +87,26 @@ row_faults add_chunk(const spmv_problem& p, const spmv_buffers& b, const row_rea
   return faults;
 }
 
+/// Writes y of the columns [first, last), of the sums of all chunks, chunk after chunk.
 template <class Value, class Sum>
 void write_columns(const spmv_problem& p, const private_decision& d, const spmv_buffers& b, const std::byte* scratch,
                    std::uint64_t first, std::uint64_t last) {
+  constexpr std::uint64_t block = 512;
+  Sum totals[block];
   auto* const y = static_cast<Value*>(b.y);
   const Sum alpha = static_cast<Sum>(b.alpha);
   const Sum beta = static_cast<Sum>(b.beta);
-  for (std::uint64_t c = first; c < last; ++c) {
-    Sum sum = reinterpret_cast<const Sum*>(scratch)[c];
+  for (std::uint64_t begin = first; begin < last; begin += block) {
+    const std::uint64_t count = std::min(last - begin, block);
+    std::copy_n(reinterpret_cast<const Sum*>(scratch) + begin, count, totals);
     for (std::uint64_t chunk = 1; chunk < d.chunks; ++chunk) {
-      sum += reinterpret_cast<const Sum*>(scratch + chunk * d.stride_bytes)[c];
+      const auto* const sums = reinterpret_cast<const Sum*>(scratch + chunk * d.stride_bytes) + begin;
+      for (std::uint64_t i = 0; i < count; ++i) totals[i] += sums[i];
     }
-    const Sum scaled = alpha * sum;
-    y[c] = static_cast<Value>(p.reads_y ? scaled + beta * static_cast<Sum>(y[c]) : scaled);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Sum scaled = alpha * totals[i];
+      y[begin + i] = static_cast<Value>(p.reads_y ? scaled + beta * static_cast<Sum>(y[begin + i]) : scaled);
+    }
   }
 }
 
@@ -121,7 +128,7 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
       bad_column |= found.in_columns;
     }
   });
-  const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, static_cast<std::uint64_t>(d.threads));
+  const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
   for_each_part(parts, [&](std::uint64_t part) {
     write_columns<Value, Sum>(p, d, b, scratch, part_begin(p.columns, parts, part),
                               part_begin(p.columns, parts, part + 1));
