@@ -127,6 +127,7 @@ int run(const options& o) {
   if (o.compare) return compare_files(*o.compare);
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
+  if (o.spmv.is_requested) return run_spmv(context::cpu(o.threads), o.spmv) ? exit_done : exit_wrong_answer;
   std::vector<result> results;
   platforms measured;
   for (const backend_kind backend : o.backends) {

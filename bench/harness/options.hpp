@@ -12,6 +12,7 @@
 #include "bench/harness/rows.hpp"
 #include "bench/harness/runner.hpp"
 #include "bench/papers/run.hpp"
+#include "bench/sparse/command.hpp"
 #include "bench/spatter/command.hpp"
 #include "bench/sweeps/sweep.hpp"
 
@@ -33,6 +34,7 @@ struct options {
   std::optional<compare_request> compare;
   papers::request papers;
   spatter_request spatter;
+  spmv_request spmv;
 };
 
 /// Reads the command line. If it asks for help or is wrong, prints that and returns the exit code.

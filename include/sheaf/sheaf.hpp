@@ -2,6 +2,7 @@
 
 // Everything that the library offers on host memory; interop headers are included by those who need them.
 #include <sheaf/context.hpp>
+#include <sheaf/csr.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/gather.hpp>
 #include <sheaf/hash_search.hpp>
@@ -15,5 +16,6 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
+#include <sheaf/spmv.hpp>
 #include <sheaf/values.hpp>
 #include <sheaf/version.hpp>

@@ -93,6 +93,7 @@ void add_scatter(CLI::App& app);
 void add_search(CLI::App& app);
 void add_sort(CLI::App& app);
 void add_split(CLI::App& app);
+void add_spmv(CLI::App& app);
 void add_version(CLI::App& app);
 
 }  // namespace sheaf::cli

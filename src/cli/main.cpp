@@ -186,6 +186,7 @@ int main(int argc, char** argv) try {
   add_rank(app);
   add_scan(app);
   add_search(app);
+  add_spmv(app);
   add_plan(app);
   add_machine(app);
   add_version(app);

@@ -24,6 +24,7 @@ struct index_report {
   std::uint64_t limit = 0;  ///< records that the index may name, or categories
   const index_words* words = nullptr;
   std::uint32_t is_signed = 0;
+  std::uint64_t row = 0;  ///< of a matrix, where position is a place of its entries
 
   bool found() const noexcept { return call != ~std::uint64_t{0}; }
   bool before(const index_report& other) const noexcept {

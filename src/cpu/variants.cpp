@@ -3,6 +3,7 @@
 #include "cpu/movement/variants.hpp"
 #include "cpu/reduce/variants.hpp"
 #include "cpu/sort/variants.hpp"
+#include "cpu/sparse/variants.hpp"
 #include "cpu/split/variants.hpp"
 #include "primitives/backends.hpp"
 
@@ -22,6 +23,8 @@ constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cp
 constexpr const list_variant* list_list[] = {&cpu::list_sublist};
 constexpr const hash_build_variant* hash_build_list[] = {&cpu::hash_build_partitioned};
 constexpr const hash_search_variant* hash_search_list[] = {&cpu::hash_search_direct, &cpu::hash_search_partitioned};
+constexpr const spmv_variant* spmv_list[] = {&cpu::spmv_rows, &cpu::spmv_two_step, &cpu::spmv_private};
+constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cpu::prepare_spmv_transposed};
 
 }  // namespace
 
@@ -36,6 +39,8 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
+    .spmv = spmv_list,
+    .prepare_spmv = prepare_spmv_list,
 };
 
 }  // namespace sheaf::cpu

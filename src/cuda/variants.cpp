@@ -46,6 +46,8 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
+    .spmv = {},
+    .prepare_spmv = {},
 };
 
 }  // namespace sheaf::cuda

@@ -10,6 +10,8 @@
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 #include "primitives/split.hpp"
 
 // Where backends and primitives meet. A backend exports one list of variants for each primitive; a primitive's list is
@@ -33,6 +35,8 @@ struct backend_variants {
   variant_list<list_variant> list;
   variant_list<hash_build_variant> hash_build;
   variant_list<hash_search_variant> hash_search;
+  variant_list<spmv_variant> spmv;
+  variant_list<prepare_spmv_variant> prepare_spmv;
 };
 
 /// The backends of this build, the reference first.

@@ -27,22 +27,7 @@ std::span<const prepare_variant> prepare_variants() {
   return all;
 }
 
-namespace {
-
-prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t indexed_count,
-                         std::uint64_t record_bytes, std::uint64_t expected_runs, const prepare_options& options,
-                         prepared_direction direction) {
-  const const_records sequential(nullptr, index.count, record_bytes);
-  const const_records indexed(nullptr, indexed_count, record_bytes);
-  require_shapes(call, sequential, "a run's sequential side", index, indexed, "a run's indexed side");
-  require_aligned(call, index.data, bytes(index.type), "index");
-  require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
-  return {describe_movement(ctx, sequential, index, indexed, options.pattern, options.bounds), direction,
-          options.duplicates, std::max<std::uint64_t>(1, expected_runs)};
-}
-
-/// What the list is found to be, by runs of it on the host.
-access_pattern order_of(const context& ctx, index_span index, std::uint64_t records) {
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records) {
   if (index.count == 0) return access_pattern::unknown();
   const std::uint64_t width = bytes(index.type);
   const std::uint64_t run_entries = std::min(index.count, plan::run_entries);
@@ -58,6 +43,20 @@ access_pattern order_of(const context& ctx, index_span index, std::uint64_t reco
     orders.push_back(plan::order_of_run(run, records));
   }
   return plan::order_of_runs(orders);
+}
+
+namespace {
+
+prepare_problem describe(const context& ctx, std::string_view call, index_span index, std::uint64_t indexed_count,
+                         std::uint64_t record_bytes, std::uint64_t expected_runs, const prepare_options& options,
+                         prepared_direction direction) {
+  const const_records sequential(nullptr, index.count, record_bytes);
+  const const_records indexed(nullptr, indexed_count, record_bytes);
+  require_shapes(call, sequential, "a run's sequential side", index, indexed, "a run's indexed side");
+  require_aligned(call, index.data, bytes(index.type), "index");
+  require_memory(call, ctx, index.data, index.count * bytes(index.type), "index");
+  return {describe_movement(ctx, sequential, index, indexed, options.pattern, options.bounds), direction,
+          options.duplicates, std::max<std::uint64_t>(1, expected_runs)};
 }
 
 struct made_movement {
@@ -131,7 +130,7 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
   made_movement made;
   preparation& r = made.report;
   prepare_problem p = as_told;
-  r.order = order_of(ctx, index, p.indexed_count);
+  r.order = order_of_list(ctx, index, p.indexed_count);
   if (r.order != access_pattern::unknown()) p.pattern = r.order;
   const auto [variant, plan] =
       plan::execute<prepare_problem, prepare_buffers>(call, prepare_variants(), p, ctx, asked, {index, &made.work});

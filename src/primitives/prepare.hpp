@@ -51,5 +51,8 @@ using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
 /// All variants of this build. "kept" copies the list, and each run is a gather or scatter by the copy.
 std::span<const prepare_variant> prepare_variants();
 
+/// The order of a list that names `records` records, found from runs of it on the host. Waits for ctx.
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records);
+
 }  // namespace primitives
 }  // namespace sheaf

@@ -16,6 +16,7 @@ constexpr const sort_variant* sort_list[] = {&reference::sort_serial};
 constexpr const list_variant* list_list[] = {&reference::list_serial};
 constexpr const hash_build_variant* hash_build_list[] = {&reference::hash_build_serial};
 constexpr const hash_search_variant* hash_search_list[] = {&reference::hash_search_serial};
+constexpr const spmv_variant* spmv_list[] = {&reference::spmv_serial};
 
 }  // namespace
 
@@ -30,6 +31,8 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
+    .spmv = spmv_list,
+    .prepare_spmv = {},
 };
 
 }  // namespace sheaf::reference

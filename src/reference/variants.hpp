@@ -6,6 +6,7 @@
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
+#include "primitives/sparse/spmv.hpp"
 #include "primitives/split.hpp"
 
 // The variants of the serial reference. Each is defined in the file that has its name.
@@ -28,5 +29,7 @@ extern const primitives::list_variant list_serial;
 extern const primitives::hash_build_variant hash_build_serial;
 
 extern const primitives::hash_search_variant hash_search_serial;
+
+extern const primitives::spmv_variant spmv_serial;
 
 }  // namespace sheaf::reference

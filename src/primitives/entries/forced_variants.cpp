@@ -51,6 +51,8 @@ constexpr forced_call forced_calls[] = {
     {"hash_count", names_of<hash_search_variants>},
     {"hash_contains", names_of<hash_search_variants>},
     {"hash_find", names_of<hash_search_variants>},
+    {"spmv", names_of<spmv_variants>},
+    {"prepare_spmv", names_of<prepare_spmv_variants>},
 };
 
 std::vector<std::string_view> names_of_calls() {

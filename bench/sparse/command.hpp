@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+namespace sheaf::bench {
+
+/// What `sheaf-bench spmv` is asked for.
+struct spmv_request {
+  bool is_requested = false;
+  std::vector<std::string> files;  ///< MatrixMarket files; empty: matrices of its own
+  double seconds = 2;              ///< no round of a matrix begins after this time, but for the first three
+  bool quick = false;              ///< small matrices, which show that everything runs; their times mean nothing
+  bool transposed = false;
+  bool narrow = false;  ///< f32
+};
+
+/// Times products of each matrix by every variant, prepared, and by the peers that are there, in turn; prints a row for
+/// each contender with its least time. Returns whether every answer is right. @throws error(bad_input) for a file
+bool run_spmv(const context& ctx, const spmv_request& request);
+
+}  // namespace sheaf::bench

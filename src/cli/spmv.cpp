@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/spmv.hpp>
+
+#include "cli/movement.hpp"
+#include "core/printable.hpp"
+#include "io/sparse/matrix_market.hpp"
+#include "jobs/checks/spmv.hpp"
+
+// The subcommand spmv, which multiplies matrices of MatrixMarket files.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values "
+    "are\n"
+    "1; general, symmetric or skew-symmetric. X is an .npy file of f4 or f8 with one number for each column (with\n"
+    "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n\n"
+    "Example: row sums of a matrix\n"
+    "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
+    "  sheaf spmv a.mtx -o sums.npy --verify\n"
+    "y = 2 A x - y, with the time of 100 products\n"
+    "  python3 -c \"import numpy as np; np.save('x.npy', np.array([1.0, 2, 3])); np.save('y.npy', np.ones(2))\"\n"
+    "  sheaf spmv a.mtx x.npy -o out.npy --alpha 2 --beta -1 --y y.npy --runs 100";
+
+struct spmv_command {
+  common_options common;
+  std::string matrix;
+  std::string x;
+  std::string y;
+  std::string output;
+  double alpha = 1;
+  double beta = 0;
+  bool transposed = false;
+  bool narrow = false;
+  std::uint64_t runs = 0;  ///< 0: one product, unprepared
+};
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+/// What a matrix looks like.
+struct matrix_facts {
+  std::uint64_t least = 0;  ///< entries of a row
+  std::uint64_t most = 0;
+  double mean = 0;
+  std::uint64_t bandwidth = 0;  ///< the largest distance of an entry from the diagonal
+};
+
+template <class Value>
+matrix_facts facts_of(const io::csr_matrix<Value>& a) {
+  matrix_facts f;
+  if (a.rows == 0) return f;
+  f.least = std::numeric_limits<std::uint64_t>::max();
+  f.mean = static_cast<double>(a.entries()) / static_cast<double>(a.rows);
+  std::visit(
+      [&](const auto& columns) {
+        for (std::uint64_t row = 0; row < a.rows; ++row) {
+          const std::uint64_t begin = a.row_offsets[row];
+          const std::uint64_t end = a.row_offsets[row + 1];
+          f.least = std::min(f.least, end - begin);
+          f.most = std::max(f.most, end - begin);
+          if (begin == end) continue;
+          // Columns ascend within a row.
+          for (const std::uint64_t column : {std::uint64_t{columns[begin]}, std::uint64_t{columns[end - 1]}}) {
+            f.bandwidth = std::max(f.bandwidth, column > row ? column - row : row - column);
+          }
+        }
+      },
+      a.column_indices);
+  return f;
+}
+
+/// The numbers of an .npy file, as the matrix's type has them.
+template <class Value>
+std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
+                               const std::string& matrix) {
+  const io::record_file file(path, 0, "the header of an .npy file");
+  const bool is_wide = file.type().item_bytes == 8;
+  if (file.type().kind != 'f' || file.type().order == '>' || (!is_wide && file.type().item_bytes != 4)) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: descr is {}; a vector is '<f4' or '<f8'", path, core::printable(file.type().descr)));
+  }
+  const const_records rows = file.rows(file.type().item_bytes, std::max<std::size_t>(1, file.shape().size()));
+  if (rows.count != count) {
+    refuse(error_code::bad_input, fmt::format("{}: {} numbers, but {} has {} {}", path, rows.count, matrix, count, of));
+  }
+  std::vector<Value> numbers(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (is_wide) {
+      double number = 0;
+      std::memcpy(&number, rows.data + i * 8, 8);
+      numbers[i] = static_cast<Value>(number);
+    } else {
+      float number = 0;
+      std::memcpy(&number, rows.data + i * 4, 4);
+      numbers[i] = static_cast<Value>(number);
+    }
+  }
+  return numbers;
+}
+
+/// What the products took.
+struct timing {
+  double seconds = 0;       ///< of the product that made the answer, or the least of all runs
+  double mean_seconds = 0;  ///< of all runs
+  double preparation = 0;   ///< seconds
+  std::uint64_t pays_after = 0;
+  std::string variant;
+};
+
+nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
+                         const explanation& plan, const timing& t) {
+  nlohmann::json variants = nlohmann::json::array();
+  for (const variant_estimate& v : plan.variants) {
+    nlohmann::json one{{"variant", v.variant}, {"chosen", v.chosen}};
+    if (v.applicable) one["predicted_seconds"] = v.seconds;
+    if (!v.reason.empty()) one["reason"] = v.reason;
+    variants.push_back(std::move(one));
+  }
+  nlohmann::json report{{"command", "spmv"},
+                        {"backend", name(ctx.backend())},
+                        {"threads", ctx.threads()},
+                        {"machine", plan.machine},
+                        {"matrix", o.matrix},
+                        {"rows", a.rows},
+                        {"columns", a.columns},
+                        {"nonzeros", a.values.count},
+                        {"row_nonzeros", {{"least", f.least}, {"mean", f.mean}, {"most", f.most}}},
+                        {"bandwidth", f.bandwidth},
+                        {"transposed", o.transposed},
+                        {"value_type", o.narrow ? "f32" : "f64"},
+                        {"variant", t.variant},
+                        {"variants", std::move(variants)},
+                        {"seconds", t.seconds},
+                        {"verified", o.common.verify},
+                        {"output", o.output}};
+  if (o.runs > 0) {
+    report["runs"] = o.runs;
+    report["mean_seconds"] = t.mean_seconds;
+    report["preparation_seconds"] = t.preparation;
+    report["pays_after_runs"] = t.pays_after;
+  }
+  return report;
+}
+
+void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f, const explanation& plan,
+                 const timing& t) {
+  fmt::print("{}: {} rows, {} columns, {} nonzeros; rows of {} to {}, {:.1f} in the mean; bandwidth {}\n", o.matrix,
+             a.rows, a.columns, a.values.count, f.least, f.most, f.mean, f.bandwidth);
+  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(t.seconds, 1e-12);
+  std::string runs;
+  if (o.runs > 0) {
+    runs = fmt::format("; least of {} runs, {} in the mean, prepared in {}", o.runs, seconds_text(t.mean_seconds),
+                       seconds_text(t.preparation));
+  }
+  fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", t.variant, seconds_text(t.seconds), per_second / 1e9, runs,
+             o.common.verify ? "; verified" : "");
+  for (const variant_estimate& v : plan.variants) {
+    if (v.chosen) {
+      fmt::print("  {}: predicted {}, the cheapest\n", v.variant, seconds_text(v.seconds));
+    } else {
+      fmt::print("  {}: {}\n", v.variant, v.reason);
+    }
+  }
+}
+
+template <class Value>
+void run_typed(const spmv_command& o) {
+  const context ctx = o.common.make_context();
+  require_not_an_input(o.output, {o.matrix, o.x, o.y});
+  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = ctx.threads()});
+  const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
+  const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
+  const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
+  const std::vector<Value> x = o.x.empty()
+                                   ? std::vector<Value>(x_count, 1)
+                                   : read_vector<Value>(o.x, x_count, o.transposed ? "rows" : "columns", o.matrix);
+  const std::vector<Value> before = o.beta == 0
+                                        ? std::vector<Value>()
+                                        : read_vector<Value>(o.y, y_count, o.transposed ? "columns" : "rows", o.matrix);
+  const std::uint64_t width = sizeof(Value);
+
+  const index_span offsets = on_host.row_begins;
+  const index_span columns = on_host.column_indices;
+  const context_input offsets_in(ctx, offsets.data, offsets.count * 8);
+  const context_input columns_in(ctx, columns.data, columns.count * bytes(columns.type));
+  const context_input values_in(ctx, read.values.data(), read.values.size() * width);
+  const context_input x_in(ctx, x.data(), x_count * width);
+  const value_type type = on_host.values.type;
+  const csr_view a(read.rows, read.columns, index_span{offsets_in.data(), offsets.count, offsets.type},
+                   index_span{columns_in.data(), columns.count, columns.type},
+                   const_values{values_in.data(), read.values.size(), type});
+  const const_values from(x_in.data(), x_count, type);
+  const spmv_options options{
+      .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
+  const explanation plan = explain_spmv(ctx, a, from, {nullptr, y_count, type}, options);
+
+  record_output out(o.output, numbers_header(width == 8 ? "'<f8'" : "'<f4'", y_count), y_count, width);
+  const context_output context_out(ctx, out);
+  const values to(context_out.data(), y_count, type);
+  const auto set_y = [&] {
+    if (o.beta != 0) copy_bytes(ctx, to.data, before.data(), y_count * width);
+  };
+  timing t;
+  t.variant = plan.choice() != nullptr ? plan.choice()->variant : "nothing";
+  if (o.runs == 0) {
+    set_y();
+    t.seconds = timed(ctx, o.matrix, [&] { spmv(ctx, a, from, to, options); });
+  } else {
+    // The reference's product is what its preparation keeps.
+    std::optional<prepared_spmv> prepared;
+    if (!o.common.is_reference()) {
+      prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
+      t.preparation = prepared->report().preparation_seconds;
+      t.pays_after = prepared->report().pays_after_runs;
+      t.variant = prepared->report().variant == "kept" ? prepared->report().product : prepared->report().variant;
+    }
+    t.seconds = std::numeric_limits<double>::infinity();
+    for (std::uint64_t run = 0; run < o.runs; ++run) {
+      set_y();
+      const double seconds = timed(ctx, o.matrix, [&] {
+        if (prepared) {
+          prepared->run(from, to, o.alpha, o.beta);
+        } else {
+          spmv(ctx, a, from, to, options);
+        }
+      });
+      t.seconds = std::min(t.seconds, seconds);
+      t.mean_seconds += seconds / static_cast<double>(o.runs);
+    }
+  }
+  context_out.fetch();
+  const matrix_facts facts = facts_of(read);
+  if (o.common.verify) {
+    const std::vector<double> wide_before(before.begin(), before.end());
+    const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed};
+    const const_values found(out.rows().data, y_count, type);
+    if (const auto mistake = jobs::product_mistake(on_host, x, found, terms)) throw verification_failed(*mistake);
+  }
+  out.commit();
+  if (o.common.quiet) return;
+  if (o.common.json) {
+    print_json(report_of(o, ctx, a, facts, plan, t));
+  } else {
+    print_lines(o, a, facts, plan, t);
+  }
+}
+
+void run(const spmv_command& o) {
+  if (o.beta != 0 && o.y.empty()) {
+    refuse(error_code::bad_argument, fmt::format("--beta {} multiplies a vector, which --y names", o.beta));
+  }
+  if (o.narrow) {
+    run_typed<float>(o);
+  } else {
+    run_typed<double>(o);
+  }
+}
+
+}  // namespace
+
+void add_spmv(CLI::App& app) {
+  const auto o = std::make_shared<spmv_command>();
+  CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
+  subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
+  subcommand->add_option("--alpha", o->alpha, "What the product is multiplied by")->type_name("NUMBER");
+  subcommand->add_option("--beta", o->beta, "What --y is multiplied by before it is added")->type_name("NUMBER");
+  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE");
+  subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64");
+  add_number(
+      *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
+      "Prepare the matrix, multiply that many times, and say what that took");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

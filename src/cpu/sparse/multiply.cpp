@@ -1,0 +1,138 @@
+#include "cpu/sparse/multiply.hpp"
+
+#include <algorithm>
+
+#include "cpu/movement/order_sample.hpp"
+#include "cpu/sparse/faults.hpp"
+#include "cpu/sparse/row_cuts.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+/// Parts for each thread: an idle thread takes the next, so that what else runs on the machine delays a product little.
+constexpr std::uint64_t parts_per_thread = 8;
+/// Rows of a part that are worth a thread's way to the counter of parts, where rows are counted and not their entries.
+constexpr std::uint64_t rows_of_a_part = 256;
+/// Pieces of a long row that a thread takes at once.
+constexpr std::uint64_t pieces_of_a_task = 4;
+
+row_product product_of(const spmv_problem& p, const spmv_buffers& b, const void* gathered) {
+  row_product product;
+  product.a = b.a;
+  product.entries = p.entries;
+  product.x = gathered != nullptr ? gathered : b.x;
+  product.y = b.y;
+  product.column_limit = column_limit_of(p);
+  product.alpha = b.alpha;
+  product.beta = b.beta;
+  product.reads_y = p.reads_y;
+  return product;
+}
+
+/// Prefetching costs a third of a product whose x is near, so the columns are looked at.
+x_access access_of(const spmv_problem& p, const rows_decision& d, const spmv_buffers& b, const void* gathered) {
+  if (gathered != nullptr) return x_access::gathered;
+  if (!d.may_prefetch) return x_access::direct;
+  const bool is_scattered_list =
+      bytes(p.column) == 8
+          ? is_scattered(static_cast<const std::uint64_t*>(b.a.column_indices.data), p.entries, p.value_bytes())
+          : is_scattered(static_cast<const std::uint32_t*>(b.a.column_indices.data), p.entries, p.value_bytes());
+  return is_scattered_list ? x_access::prefetched : x_access::direct;
+}
+
+/// Faults of all threads. Written rarely, so one lock is enough.
+class shared_faults {
+ public:
+  void add(const row_faults& of_thread) noexcept {
+    if (!of_thread.found()) return;
+#pragma omp critical(sheaf_row_faults)
+    {
+      all_.in_rows |= of_thread.in_rows;
+      all_.in_columns |= of_thread.in_columns;
+    }
+  }
+  row_faults all() const noexcept { return all_; }
+
+ private:
+  row_faults all_;
+};
+
+/// The sums of all pieces of the rows that were left, then these rows.
+void multiply_long_rows(const row_product& product, const row_kernels& kernels, const long_rows& left,
+                        std::uint64_t threads, void* sums, shared_faults& faults) {
+  if (left.count() == 0) return;
+  const std::uint64_t tasks = (left.pieces() + pieces_of_a_task - 1) / pieces_of_a_task;
+  for_each_task(tasks, threads, [&](std::uint64_t task) {
+    row_faults found;
+    const std::uint64_t end = std::min(left.pieces(), (task + 1) * pieces_of_a_task);
+    std::uint64_t r = 0;
+    for (std::uint64_t piece = task * pieces_of_a_task; piece < end; ++piece) {
+      while (r + 1 < left.count() && left[r + 1].first_piece <= piece) ++r;
+      const std::uint64_t first = (piece - left[r].first_piece) * piece_entries;
+      kernels.piece(product, left[r].begin + first, std::min(piece_entries, left[r].count - first), sums, piece, found);
+    }
+    faults.add(found);
+  });
+  for (std::uint64_t r = 0; r < left.count(); ++r) {
+    const std::uint64_t end = r + 1 < left.count() ? left[r + 1].first_piece : left.pieces();
+    kernels.finish(product, left[r].row, static_cast<const std::byte*>(sums) + left[r].first_piece * kernels.sum_bytes,
+                   end - left[r].first_piece);
+  }
+}
+
+}  // namespace
+
+rows_decision decide_rows(const spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept {
+  rows_decision d;
+  d.may_prefetch = p.columns * p.value_bytes() >= m.cache_bytes / 2;
+  d.threads = parts_worth(p.matrix_bytes() + p.y_bytes(), m.parallelism);
+  if (d.threads == 1) return d;
+  d.parts = d.threads * parts_per_thread;
+  if (p.has_row_ends) d.parts = std::max(d.parts, p.rows / rows_of_a_part);
+  d.parts = std::clamp<std::uint64_t>(d.parts, 1, std::max<std::uint64_t>(1, p.rows));
+  // Rows that do not overlap are at most as many as their least length goes into the entries.
+  d.long_entries = std::max(2 * pieces_of_a_task * piece_entries, p.entries / (d.threads * parts_per_thread));
+  d.most_long_rows = std::min(p.rows, p.entries / d.long_entries);
+  d.most_pieces = d.most_long_rows == 0 ? 0 : p.entries / piece_entries + d.most_long_rows;
+  d.long_rows_at = place.take(d.most_long_rows * sizeof(long_row));
+  d.sums_at = place.take(d.most_pieces * p.sum_bytes());
+  return d;
+}
+
+row_faults multiply_rows(const spmv_problem& p, const rows_decision& d, const spmv_buffers& b, const void* gathered,
+                         std::byte* scratch) {
+  const row_product product = product_of(p, b, gathered);
+  const row_kernels kernels = row_kernels_of(p, access_of(p, d, b, gathered));
+  if (d.threads == 1) {
+    row_faults faults;
+    kernels.rows(product, 0, p.rows, nullptr, faults);
+    return faults;
+  }
+  long_rows left(reinterpret_cast<long_row*>(scratch + d.long_rows_at), d.most_long_rows, d.most_pieces,
+                 d.long_entries);
+  shared_faults faults;
+  const row_reader rows(b.a, p.entries);
+  const row_cuts cuts(p, rows, d.parts);
+  for_each_task(d.parts, d.threads, [&](std::uint64_t part) {
+    row_faults found;
+    kernels.rows(product, cuts.begin(part), cuts.begin(part + 1), &left, found);
+    faults.add(found);
+  });
+  multiply_long_rows(product, kernels, left, d.threads, scratch + d.sums_at, faults);
+  return faults.all();
+}
+
+double step_seconds(const spmv_problem& p, const machine& m, std::uint64_t threads) noexcept {
+  constexpr double digits_per_entry = 0.35;
+  constexpr double digits_per_row = 2;
+  const double digits =
+      static_cast<double>(p.entries) * digits_per_entry + static_cast<double>(p.rows) * digits_per_row;
+  return digits * digit_seconds(m) / static_cast<double>(threads);
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/scratch_offsets.hpp"
+#include "cpu/sparse/row_sums.hpp"
+#include "plan/variant.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// The product by rows, which several variants share.
+namespace sheaf::cpu {
+
+struct rows_decision {
+  std::uint64_t threads = 1;
+  std::uint64_t parts = 1;         ///< of the rows, taken by threads that are idle
+  std::uint64_t long_entries = 0;  ///< a row from these entries on is shared among threads
+  std::uint64_t most_long_rows = 0;
+  std::uint64_t most_pieces = 0;
+  std::uint64_t long_rows_at = 0;  ///< in scratch
+  std::uint64_t sums_at = 0;
+  bool may_prefetch = false;  ///< x is so large that prefetching it pays where columns are scattered
+};
+
+/// Threads and parts for a product that is not transposed, and their scratch.
+rows_decision decide_rows(const primitives::spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept;
+
+/// Writes y of all rows. `gathered`, if it is not null, has the value of x for each place.
+row_faults multiply_rows(const primitives::spmv_problem& p, const rows_decision& d, const primitives::spmv_buffers& b,
+                         const void* gathered, std::byte* scratch);
+
+/// Adds what the arithmetic of all entries and rows costs, beside what is streamed.
+double step_seconds(const primitives::spmv_problem& p, const machine& m, std::uint64_t threads) noexcept;
+
+}  // namespace sheaf::cpu

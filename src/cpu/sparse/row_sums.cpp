@@ -1,0 +1,187 @@
+#include "cpu/sparse/row_sums.hpp"
+
+#include <algorithm>
+
+#include "cpu/sparse/row_reader.hpp"
+#include "cpu/threads/cache_hints.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+/// The loops over rows. Two sums for a piece are enough to wait for no addition, and what is left of a row of odd
+/// length is one entry, so that rows of few entries take few branches.
+template <class Value, class Sum, class Column, class Offset, x_access Access>
+struct row_loop {
+  struct arrays {
+    const Value* values;
+    const Column* columns;
+    const Value* x;
+    std::uint64_t column_limit;
+    std::uint64_t last_prefetched;  ///< first place after which there is nothing to prefetch
+
+    explicit arrays(const row_product& p)
+        : values(static_cast<const Value*>(p.a.values.data)),
+          columns(static_cast<const Column*>(p.a.column_indices.data)),
+          x(static_cast<const Value*>(p.x)),
+          column_limit(p.column_limit),
+          last_prefetched(p.entries - std::min(p.entries, prefetch_distance)) {}
+  };
+
+  [[gnu::always_inline]] static void add(const arrays& a, std::uint64_t place, Sum& sum, bool& bad) noexcept {
+    if constexpr (Access == x_access::gathered) {
+      sum += static_cast<Sum>(a.values[place]) * static_cast<Sum>(a.x[place]);
+    } else {
+      const Column column = a.columns[place];
+      if (column < a.column_limit) [[likely]] {
+        sum += static_cast<Sum>(a.values[place]) * static_cast<Sum>(a.x[column]);
+      } else {
+        bad = true;
+      }
+    }
+  }
+
+  template <bool Prefetches>
+  [[gnu::always_inline]] static Sum pairs(const arrays& a, std::uint64_t begin, std::uint64_t end, bool& bad) noexcept {
+    Sum even = 0;
+    Sum odd = 0;
+    std::uint64_t place = begin;
+    for (; place + 2 <= end; place += 2) {
+      if constexpr (Prefetches) {
+        for (const std::uint64_t i : {place, place + 1}) {
+          prefetch(reinterpret_cast<const std::byte*>(a.x), a.columns[i + prefetch_distance] * sizeof(Value),
+                   sizeof(Value));
+        }
+      }
+      add(a, place, even, bad);
+      add(a, place + 1, odd, bad);
+    }
+    if (place < end) add(a, place, even, bad);
+    return even + odd;
+  }
+
+  [[gnu::always_inline]] static Sum sum_of(const arrays& a, std::uint64_t begin, std::uint64_t end,
+                                           bool& bad) noexcept {
+    if constexpr (Access == x_access::prefetched) {
+      if (end <= a.last_prefetched) return pairs<true>(a, begin, end, bad);
+    }
+    return pairs<false>(a, begin, end, bad);
+  }
+
+  struct long_sum {
+    Sum sum;
+    bool bad;
+  };
+
+  /// Apart and by value: what a call could change, the loop over rows would read again after every store to y.
+  [[gnu::noinline]] static long_sum sum_of_pieces(arrays a, std::uint64_t begin, std::uint64_t end) noexcept {
+    bool bad = false;
+    Sum sum = sum_of(a, begin, begin + piece_entries, bad);
+    for (std::uint64_t place = begin + piece_entries; place < end; place += piece_entries) {
+      sum += sum_of(a, place, std::min(end, place + piece_entries), bad);
+    }
+    return {sum, bad};
+  }
+
+  struct scaling {
+    Sum alpha;
+    Sum beta;
+    bool reads_y;
+    Value* y;
+
+    explicit scaling(const row_product& p)
+        : alpha(static_cast<Sum>(p.alpha)),
+          beta(static_cast<Sum>(p.beta)),
+          reads_y(p.reads_y),
+          y(static_cast<Value*>(p.y)) {}
+    [[gnu::always_inline]] void write(std::uint64_t row, Sum sum) const noexcept {
+      const Sum scaled = alpha * sum;
+      y[row] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[row]) : scaled);
+    }
+  };
+
+  static void rows(const row_product& p, std::uint64_t first, std::uint64_t last, long_rows* later,
+                   row_faults& faults) {
+    const arrays a(p);
+    const scaling out(p);
+    const row_places<Offset> places(p.a, p.entries);
+    bool bad_row = false;
+    bool bad_column = false;
+    for (std::uint64_t row = first; row < last; ++row) {
+      std::uint64_t begin = places.begins[row];
+      std::uint64_t end = places.ends[row];
+      if (!places.is_row(begin, end)) [[unlikely]] {
+        bad_row = true;
+        begin = end = 0;
+      }
+      if (end - begin > piece_entries) [[unlikely]] {
+        if (later != nullptr && later->take(row, begin, end - begin)) continue;
+        const long_sum whole = sum_of_pieces(a, begin, end);
+        bad_column |= whole.bad;
+        out.write(row, whole.sum);
+      } else {
+        out.write(row, sum_of(a, begin, end, bad_column));
+      }
+    }
+    faults.in_rows |= bad_row;
+    faults.in_columns |= bad_column;
+  }
+
+  static void piece(const row_product& p, std::uint64_t place, std::uint64_t count, void* sums, std::uint64_t piece,
+                    row_faults& faults) {
+    bool bad_column = false;
+    static_cast<Sum*>(sums)[piece] = sum_of(arrays(p), place, place + count, bad_column);
+    faults.in_columns |= bad_column;
+  }
+
+  static void finish(const row_product& p, std::uint64_t row, const void* sums, std::uint64_t pieces) {
+    const Sum* const of_pieces = static_cast<const Sum*>(sums);
+    Sum sum = of_pieces[0];
+    for (std::uint64_t i = 1; i < pieces; ++i) sum += of_pieces[i];
+    scaling(p).write(row, sum);
+  }
+
+  static constexpr row_kernels kernels{rows, piece, finish, sizeof(Sum)};
+};
+
+template <class Value, class Sum, x_access Access>
+row_kernels kernels_of_places(const primitives::spmv_problem& p) noexcept {
+  using narrow = std::uint32_t;
+  using wide = std::uint64_t;
+  if (bytes(p.column) == 8) {
+    return bytes(p.offset) == 8 ? row_loop<Value, Sum, wide, wide, Access>::kernels
+                                : row_loop<Value, Sum, wide, narrow, Access>::kernels;
+  }
+  return bytes(p.offset) == 8 ? row_loop<Value, Sum, narrow, wide, Access>::kernels
+                              : row_loop<Value, Sum, narrow, narrow, Access>::kernels;
+}
+
+template <class Value, class Sum>
+row_kernels kernels_of(const primitives::spmv_problem& p, x_access access) noexcept {
+  switch (access) {
+    case x_access::prefetched: return kernels_of_places<Value, Sum, x_access::prefetched>(p);
+    case x_access::gathered: return kernels_of_places<Value, Sum, x_access::gathered>(p);
+    default: return kernels_of_places<Value, Sum, x_access::direct>(p);
+  }
+}
+
+}  // namespace
+
+bool long_rows::take(std::uint64_t row, std::uint64_t begin, std::uint64_t count) noexcept {
+  if (count < least_entries_) return false;
+  const std::uint64_t pieces = (count + piece_entries - 1) / piece_entries;
+  bool taken = false;
+#pragma omp critical(sheaf_long_rows)
+  if (rows_ < most_rows_ && pieces <= most_pieces_ - pieces_) {
+    list_[rows_++] = {row, begin, count, pieces_};
+    pieces_ += pieces;
+    taken = true;
+  }
+  return taken;
+}
+
+row_kernels row_kernels_of(const primitives::spmv_problem& p, x_access access) noexcept {
+  if (p.value == value_type::f64) return kernels_of<double, double>(p, access);
+  return p.sums == spmv_sums::f64 ? kernels_of<float, double>(p, access) : kernels_of<float, float>(p, access);
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,162 @@
+#include <algorithm>
+
+#include "core/cpu_state.hpp"
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/sparse/faults.hpp"
+#include "cpu/sparse/multiply.hpp"
+#include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+struct private_decision {
+  std::uint64_t chunks = 1;  ///< of the rows, each with sums of its own; by the matrix alone
+  std::uint64_t threads = 1;
+  std::uint64_t stride_bytes = 0;  ///< from the sums of one chunk to those of the next
+};
+
+/// Chunks are as many as have entries enough to pay for sums of their own: four for each column.
+std::uint64_t chunks_of(const spmv_problem& p) noexcept {
+  constexpr std::uint64_t most_chunks = 16;
+  constexpr std::uint64_t entries_per_sum = 4;
+  return std::clamp<std::uint64_t>(p.entries / entries_per_sum / std::max<std::uint64_t>(1, p.columns), 1,
+                                   std::clamp<std::uint64_t>(p.rows, 1, most_chunks));
+}
+
+// The transposed product without a transposed matrix: each entry adds to the sum of its column. The rows are cut into
+// chunks, whose number the matrix alone decides, and each chunk adds to sums of its own, row after row; the sums of a
+// column are then added chunk after chunk. So threads need no atomics, and the order of sums is always one.
+plan::planned plan_private(const spmv_problem& p, const plan::scope& scope) {
+  if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
+  const machine& m = scope.machine;
+  private_decision d;
+  d.chunks = chunks_of(p);
+  d.threads = std::min(d.chunks, parts_worth(p.matrix_bytes(), m.parallelism));
+  d.stride_bytes = core::scratch_aligned(p.columns * p.sum_bytes());
+  plan::planned plan;
+  plan.scratch_bytes = d.chunks * d.stride_bytes;
+  plan.decided.set(d);
+  // One thread's chunk is one of as many matrices as there are threads.
+  const machine of_threads = m.with_parallelism(static_cast<std::uint32_t>(d.threads));
+  primitives::movement columns = gather_of_columns(p);
+  columns.record_bytes = columns.sequential_stride_bytes = columns.indexed_stride_bytes = p.sum_bytes();
+  const memory_cost sums = scatter_cost(columns, of_threads);
+  const std::uint64_t streamed = p.matrix_bytes() + p.rows * p.value_bytes();
+  const std::uint64_t of_sums = 2 * plan.scratch_bytes + p.y_bytes();
+  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent, {{"streamed", of_threads.streamed(streamed, streamed) + sums.indexed_streamed},
+                                         {"random write", p.entries == 0 ? 0 : sums.indexed_random},
+                                         {"steps", step_seconds(p, m, d.threads)}});
+  plan.add("sums", m.streamed(of_sums, of_sums));
+  return plan;
+}
+
+template <class Value, class Sum, class Column>
+row_faults add_chunk(const spmv_problem& p, const spmv_buffers& b, row_reader rows, std::uint64_t first,
+                     std::uint64_t last, Sum* sums) {
+  const auto* const value = static_cast<const Value*>(b.a.values.data);
+  const auto* const column = static_cast<const Column*>(b.a.column_indices.data);
+  const auto* const x = static_cast<const Value*>(b.x);
+  const std::uint64_t limit = column_limit_of(p);
+  row_faults faults;
+  for (std::uint64_t row = first; row < last; ++row) {
+    const std::uint64_t begin = rows.begin(row);
+    const std::uint64_t end = rows.end(row);
+    if (!rows.is_row(row)) {
+      faults.in_rows = true;
+      continue;
+    }
+    const Sum of_row = static_cast<Sum>(x[row]);
+    for (std::uint64_t place = begin; place < end; ++place) {
+      const std::uint64_t c = column[place];
+      if (c < limit) [[likely]] {
+        sums[c] += static_cast<Sum>(value[place]) * of_row;
+      } else {
+        faults.in_columns = true;
+      }
+    }
+  }
+  return faults;
+}
+
+/// Writes y of the columns [first, last), of the sums of all chunks, chunk after chunk.
+template <class Value, class Sum>
+void write_columns(const spmv_problem& p, const private_decision& d, const spmv_buffers& b, const std::byte* scratch,
+                   std::uint64_t first, std::uint64_t last) {
+  constexpr std::uint64_t block = 512;
+  Sum totals[block];
+  auto* const y = static_cast<Value*>(b.y);
+  const Sum alpha = static_cast<Sum>(b.alpha);
+  const Sum beta = static_cast<Sum>(b.beta);
+  for (std::uint64_t begin = first; begin < last; begin += block) {
+    const std::uint64_t count = std::min(last - begin, block);
+    std::copy_n(reinterpret_cast<const Sum*>(scratch) + begin, count, totals);
+    for (std::uint64_t chunk = 1; chunk < d.chunks; ++chunk) {
+      const auto* const sums = reinterpret_cast<const Sum*>(scratch + chunk * d.stride_bytes) + begin;
+      for (std::uint64_t i = 0; i < count; ++i) totals[i] += sums[i];
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Sum scaled = alpha * totals[i];
+      y[begin + i] = static_cast<Value>(p.reads_y ? scaled + beta * static_cast<Sum>(y[begin + i]) : scaled);
+    }
+  }
+}
+
+template <class Value, class Sum, class Column>
+row_faults multiply_transposed(const spmv_problem& p, const private_decision& d, const spmv_buffers& b,
+                               std::byte* scratch) {
+  const row_reader rows(b.a, p.entries);
+  const row_cuts cuts(p, rows, d.chunks);
+  bool bad_row = false;
+  bool bad_column = false;
+  for_each_task(d.chunks, d.threads, [&](std::uint64_t chunk) {
+    Sum* const sums = reinterpret_cast<Sum*>(scratch + chunk * d.stride_bytes);
+    std::fill_n(sums, p.columns, Sum{0});
+    const row_faults found = add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums);
+    if (!found.found()) return;
+#pragma omp critical(sheaf_row_faults)
+    {
+      bad_row |= found.in_rows;
+      bad_column |= found.in_columns;
+    }
+  });
+  const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
+  for_each_part(parts, [&](std::uint64_t part) {
+    write_columns<Value, Sum>(p, d, b, scratch, part_begin(p.columns, parts, part),
+                              part_begin(p.columns, parts, part + 1));
+  });
+  return {bad_row, bad_column};
+}
+
+template <class Value, class Sum>
+row_faults multiply_with_columns(const spmv_problem& p, const private_decision& d, const spmv_buffers& b,
+                                 std::byte* scratch) {
+  return bytes(p.column) == 8 ? multiply_transposed<Value, Sum, std::uint64_t>(p, d, b, scratch)
+                              : multiply_transposed<Value, Sum, std::uint32_t>(p, d, b, scratch);
+}
+
+void run_private(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+                 std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const auto d = plan.decided.get<private_decision>();
+  const std::uint64_t call = state.begin_call();
+  ask_for_huge_pages(scratch, plan.scratch_bytes);
+  const row_faults faults = p.value == value_type::f64 ? multiply_with_columns<double, double>(p, d, b, scratch)
+                            : p.sums == spmv_sums::f64 ? multiply_with_columns<float, double>(p, d, b, scratch)
+                                                       : multiply_with_columns<float, float>(p, d, b, scratch);
+  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_private{"cpu.private", backend_kind::cpu, plan_private, run_private};
+
+}  // namespace sheaf::cpu

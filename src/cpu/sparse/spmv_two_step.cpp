@@ -1,0 +1,88 @@
+#include <memory>
+
+#include "core/cpu_state.hpp"
+#include "cpu/sparse/faults.hpp"
+#include "cpu/sparse/multiply.hpp"
+#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "plan/choose.hpp"
+#include "primitives/gather.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+using gather_choice = plan::choice<primitives::gather_variant>;
+
+struct two_step_decision {
+  rows_decision rows;
+  std::uint64_t gathered_at = 0;  ///< in scratch: x of each place
+  std::uint64_t gather_at = 0;    ///< scratch of the gather
+};
+
+// He et al. 2007, section 4.3: a gather brings x of each entry's column beside the entry, by the cheapest of the
+// gather's variants, the multi-pass one among them; then products are summed row by row, without a random access. It
+// writes and reads a value for each entry more than cpu.rows, and wins where a pass over a part of x saves more than
+// that. Nothing says so of columns of unknown order, which most matrices have in some order.
+plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
+  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.has_row_ends) return plan::rejected("gathers all places, and some may belong to no row");
+  const machine& m = scope.machine;
+  two_step_decision d;
+  core::scratch_offsets place;
+  d.rows = decide_rows(p, m, place);
+  d.gathered_at = place.take(p.entries * p.value_bytes());
+  d.gather_at = place.bytes();
+  if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  const auto inner = std::make_shared<gather_choice>(
+      plan::cheapest(primitives::gather_variants(), primitives::gather_problem{gather_of_columns(p)}, backend_kind::cpu,
+                     plan::inner_scope(scope, place.bytes()), plan::forced_name("gather", {}, scope.context)));
+  if (inner->variant == nullptr) return plan::rejected("no gather can run within the context's limits");
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes() + inner->plan.scratch_bytes;
+  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
+  const std::uint64_t streamed = p.entries * 2 * p.value_bytes() + p.rows * bytes(p.offset) + p.y_bytes();
+  plan.add("latency", m.launch_seconds + m.step_seconds);
+  plan.add("gather", inner->plan.seconds);
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent,
+                      {{"streamed", m.streamed(streamed, streamed)}, {"steps", step_seconds(p, m, d.rows.threads)}});
+  plan.decided.set(d);
+  plan.inner_calls = inner;
+  return plan;
+}
+
+/// Whether the places of all rows are all places there are. Else some are read by the gather that belong to no row.
+bool has_all_places(const spmv_problem& p, const csr_view& a) {
+  const row_reader rows(a, p.entries);
+  return p.rows > 0 && rows.begin(0) == 0 && rows.end(p.rows - 1) == p.entries;
+}
+
+void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+                  std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const auto d = plan.decided.get<two_step_decision>();
+  const std::uint64_t call = state.begin_call();
+  const bool gathers = p.entries > 0 && has_all_places(p, b.a);
+  std::byte* const gathered = scratch + d.gathered_at;
+  row_faults faults;
+  if (gathers) {
+    const auto& inner = plan.inner<gather_choice>();
+    const std::uint64_t width = p.value_bytes();
+    const primitives::gather_buffers buffers{{b.x, p.columns, width}, b.a.column_indices, {gathered, p.entries, width}};
+    const work_status before = state.status();
+    inner.variant->run(ctx, primitives::gather_problem{gather_of_columns(p)}, inner.plan, buffers,
+                       scratch + d.gather_at);
+    // Bad columns are reported by this call, which began before the gather's.
+    faults.in_columns = before != work_status::failed && state.status() == work_status::failed;
+  }
+  const row_faults of_rows = multiply_rows(p, d.rows, b, gathers ? gathered : nullptr, scratch);
+  if (of_rows.found() || faults.in_columns) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_two_step{"cpu.two_step", backend_kind::cpu, plan_two_step, run_two_step};
+
+}  // namespace sheaf::cpu

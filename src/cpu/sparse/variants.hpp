@@ -1,0 +1,15 @@
+#pragma once
+
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// The variants of this folder. Each is defined in the file that has its name.
+namespace sheaf::cpu {
+
+extern const primitives::spmv_variant spmv_rows;
+extern const primitives::spmv_variant spmv_two_step;
+extern const primitives::spmv_variant spmv_private;
+
+extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
+
+}  // namespace sheaf::cpu

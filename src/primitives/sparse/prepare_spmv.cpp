@@ -1,0 +1,227 @@
+#include "primitives/sparse/prepare_spmv.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/memory.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/prepare.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+namespace {
+
+using product_choice = plan::choice<spmv_variant>;
+
+/// The product that each run would be without a preparation, planned.
+product_choice plan_unprepared(const spmv_problem& p, const plan::scope& in) {
+  return plan::cheapest(spmv_variants(), p, p.backend, in, plan::forced_name(spmv_call, {}, in.context));
+}
+
+class kept_matrix final : public prepared_product {
+ public:
+  kept_matrix(const spmv_problem& p, product_choice chosen, const csr_view& a)
+      : problem_(p), chosen_(std::move(chosen)), a_(a) {}
+
+  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
+    spmv_problem p = problem_;
+    p.reads_y = beta != 0;
+    const spmv_buffers buffers{a_, x.data, y.data, alpha, beta};
+    const std::uint64_t scratch_bytes = chosen_.plan.scratch_bytes;
+    if (chosen_.variant != nullptr && scratch_bytes <= ctx.scratch_limit()) {
+      const core::scratch scratch(ctx.state(), scratch_bytes);
+      if (scratch.is_taken()) return chosen_.variant->run(ctx, p, chosen_.plan, buffers, scratch.data());
+    }
+    plan::execute(spmv_call, spmv_variants(), p, ctx, {}, buffers);
+  }
+  std::uint64_t kept_bytes() const override { return 0; }
+
+ private:
+  spmv_problem problem_;
+  product_choice chosen_;
+  csr_view a_;
+};
+
+plan::planned plan_kept(const prepare_spmv_problem& p, const plan::scope& scope) {
+  const auto run = std::make_shared<product_choice>(plan_unprepared(p.product, scope));
+  if (run->variant == nullptr) return plan::rejected("no variant can do a run within the context's limits");
+  plan::planned plan;
+  plan.add("runs", static_cast<double>(p.expected_runs) * run->plan.seconds);
+  plan.decided.set(prepare_spmv_decision{run->plan.seconds, run->variant->name});
+  plan.inner_calls = run;
+  return plan;
+}
+
+void run_kept(const context&, const prepare_spmv_problem& p, const plan::planned& plan, const prepare_spmv_buffers& b,
+              std::byte*) {
+  *b.made = std::make_shared<kept_matrix>(p.product, plan.inner<product_choice>(), b.a);
+}
+
+constexpr prepare_spmv_variant prepare_spmv_kept{"kept", std::nullopt, plan_kept, run_kept};
+
+}  // namespace
+
+std::span<const prepare_spmv_variant> prepare_spmv_variants() {
+  static const std::vector<prepare_spmv_variant> all = [] {
+    std::vector<prepare_spmv_variant> list = variants_of(&backend_variants::prepare_spmv);
+    list.insert(list.begin(), prepare_spmv_kept);
+    return list;
+  }();
+  return all;
+}
+
+buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
+  try {
+    return {ctx, std::max<std::uint64_t>(1, bytes)};
+  } catch (const error& e) {
+    if (e.code() != error_code::out_of_memory) throw;
+  }
+  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had",
+                                                     prepare_spmv_call, what, bytes, name(ctx.backend())));
+}
+
+namespace {
+
+struct made_product {
+  std::shared_ptr<prepared_product> work;
+  spmv_preparation report;
+};
+
+/// The least time of some runs, each waited for.
+double time_of(const context& ctx, prepared_product& work, const_values x, values y) {
+  constexpr int most_runs = 10;
+  constexpr int least_runs = 3;
+  constexpr double enough_seconds = 0.01;
+  double least = std::numeric_limits<double>::infinity();
+  double spent = 0;
+  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    work.run(ctx, x, y, 1, 0);
+    ctx.wait();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    least = std::min(least, seconds);
+    spent += seconds;
+  }
+  return least;
+}
+
+/// Whether runs may be timed on vectors of their own: where they are few beside the runs to come, and the vectors are
+/// small beside memory.
+bool may_time_runs(const context& ctx, const prepare_spmv_problem& p) {
+  constexpr std::uint64_t least_runs_to_come = 16;
+  const std::uint64_t vector_bytes = (p.product.rows + p.product.columns) * p.product.value_bytes();
+  return p.expected_runs >= least_runs_to_come && p.product.y_count() > 0 &&
+         vector_bytes <= ctx.profile().memory_bytes / 8 && vector_bytes <= ctx.scratch_limit();
+}
+
+/// Times the product that was made and the unprepared one, and keeps the faster.
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made) {
+  product_choice unprepared = plan_unprepared(p.product, plan::scope_of(ctx));
+  if (unprepared.variant == nullptr) return;
+  const std::string_view product = unprepared.variant->name;
+  const auto kept = std::make_shared<kept_matrix>(p.product, std::move(unprepared), a);
+  const std::uint64_t width = p.product.value_bytes();
+  const buffer x(ctx, std::max<std::uint64_t>(1, p.product.x_count() * width));
+  const buffer y(ctx, p.product.y_count() * width);
+  ctx.state().fill(x.data(), 0, x.size());
+  const const_values from(x.data(), p.product.x_count(), p.product.value);
+  const values to(y.data(), p.product.y_count(), p.product.value);
+  made.report.unprepared_seconds = time_of(ctx, *kept, from, to);
+  made.report.run_seconds = time_of(ctx, *made.work, from, to);
+  if (made.report.run_seconds <= made.report.unprepared_seconds) return;
+  made.work = kept;
+  made.report.variant = prepare_spmv_kept.name;
+  made.report.product = product;
+  made.report.run_seconds = made.report.unprepared_seconds;
+}
+
+made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, const csr_view& a,
+                     std::string_view asked) {
+  ctx.wait();  // errors and time of earlier calls do not count as this one's
+  const auto begin = std::chrono::steady_clock::now();
+  made_product made;
+  spmv_preparation& r = made.report;
+  prepare_spmv_problem p = as_told;
+  r.order = order_of_list(ctx, a.column_indices, a.columns);
+  if (r.order != access_pattern::unknown()) p.product.pattern = r.order;
+  const auto [variant, plan] = plan::execute<prepare_spmv_problem, prepare_spmv_buffers>(
+      prepare_spmv_call, prepare_spmv_variants(), p, ctx, asked, {a, &made.work});
+  ctx.wait();
+  const auto decided = plan.decided.get<prepare_spmv_decision>();
+  r.variant = variant->name;
+  r.product = decided.product;
+  r.run_seconds = r.unprepared_seconds = decided.run_seconds;
+  const product_choice unprepared = plan_unprepared(as_told.product, plan::scope_of(ctx));
+  const bool is_unprepared = variant->name == prepare_spmv_kept.name && unprepared.variant != nullptr &&
+                             unprepared.variant->name == decided.product;
+  if (!is_unprepared && unprepared.variant != nullptr) {
+    // Predictions of both by what the matrix was found to be.
+    r.unprepared_seconds = unprepared.variant->plan(p.product, plan::scope_of(ctx)).seconds;
+    const bool is_forced = !plan::forced_name(prepare_spmv_call, asked, &ctx.state()).empty();
+    if (!is_forced && may_time_runs(ctx, p)) {
+      try {
+        keep_the_faster(ctx, as_told, a, made);
+      } catch (const error& e) {
+        if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
+      }
+    }
+  }
+  r.kept_bytes = made.work->kept_bytes();
+  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double saved = r.unprepared_seconds - r.run_seconds;
+  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  return made;
+}
+
+constexpr std::string_view run_call = "prepared_spmv";
+
+/// Compares the vectors of each run with the prepared problem.
+class checked_product final : public prepared_product {
+ public:
+  checked_product(std::shared_ptr<prepared_product> work, const spmv_problem& p, const csr_view& a)
+      : work_(std::move(work)), p_(p), a_(a) {}
+  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
+    require_vectors(run_call, ctx, p_, a_, x, y);
+    if (p_.y_count() > 0) work_->run(ctx, x, y, alpha, beta);
+  }
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+ private:
+  std::shared_ptr<prepared_product> work_;
+  spmv_problem p_;
+  csr_view a_;
+};
+
+}  // namespace
+}  // namespace primitives
+
+using namespace primitives;
+
+prepared_spmv::prepared_spmv(const context& ctx, std::shared_ptr<prepared_product> work, spmv_preparation report)
+    : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
+
+void prepared_spmv::run(const_values x, values y, double alpha, double beta) const {
+  if (work_ == nullptr) refuse("{}: it was moved from, and what it was is another object now", run_call);
+  work_->run(ctx_, x, y, alpha, beta);
+}
+
+prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                           const prepare_spmv_options& options) {
+  require_csr_shape(prepare_spmv_call, a);
+  prepare_spmv_problem p;
+  p.product = describe_spmv(prepare_spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
+  p.product.reads_y = true;
+  p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  require_csr_memory(prepare_spmv_call, ctx, a);
+  made_product made = prepare(ctx, p, a, options.variant);
+  return {ctx, std::make_shared<checked_product>(std::move(made.work), p.product, a), std::move(made.report)};
+}
+
+}  // namespace sheaf

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "primitives/sparse/spmv.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// The executor that a preparation makes: products by the inspected matrix. It may point into the matrix's arrays.
+class prepared_product {
+ public:
+  virtual ~prepared_product() = default;
+  /// x and y are checked. The result has at least one value.
+  /// @throws error(out_of_memory) if a run takes scratch that is not to be had
+  virtual void run(const context& ctx, const_values x, values y, double alpha, double beta) = 0;
+  virtual std::uint64_t kept_bytes() const = 0;
+};
+
+/// What plans know of a preparation.
+struct prepare_spmv_problem {
+  spmv_problem product;  ///< a run; reads_y is true
+  std::uint64_t expected_runs = 1;
+
+  friend bool operator==(const prepare_spmv_problem&, const prepare_spmv_problem&) = default;
+};
+
+/// run() reports faults of the matrix in the words of csr_call::prepare_spmv.
+struct prepare_spmv_buffers {
+  csr_view a;
+  std::shared_ptr<prepared_product>* made;  ///< where run puts the executor
+};
+
+/// What every preparation decides.
+struct prepare_spmv_decision {
+  double run_seconds = 0;    ///< predicted time of one run
+  std::string_view product;  ///< name of the spmv variant that a run is
+};
+
+/// The seconds of a plan are those of the preparation and of all expected runs.
+using prepare_spmv_variant = plan::variant<prepare_spmv_problem, prepare_spmv_buffers>;
+
+/// All variants of this build. "kept" keeps the views, and each run is the product that was chosen once.
+std::span<const prepare_spmv_variant> prepare_spmv_variants();
+
+constexpr std::string_view prepare_spmv_call = "prepare_spmv";
+
+/// Memory that a preparation keeps. @throws error(out_of_memory): "prepare_spmv: <what> take <bytes> bytes, ..."
+buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes);
+
+}  // namespace primitives
+}  // namespace sheaf

@@ -1,0 +1,200 @@
+#include "primitives/sparse/spmv.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+
+std::span<const spmv_variant> spmv_variants() {
+  static const std::vector<spmv_variant> all = variants_of(&backend_variants::spmv);
+  return all;
+}
+
+movement gather_of_columns(const spmv_problem& p) noexcept {
+  movement m;
+  m.backend = p.backend;
+  m.count = p.entries;
+  m.indexed_count = p.columns;
+  m.record_bytes = m.sequential_stride_bytes = m.indexed_stride_bytes = p.value_bytes();
+  m.word_bytes = static_cast<std::uint32_t>(p.value_bytes());
+  m.index = p.column;
+  m.pattern = p.pattern;
+  return m;
+}
+
+namespace {
+
+/// A column or offset with its sign, and whether it lies below 0 or too high.
+std::string shown(const core::index_report& report, std::uint64_t bits) {
+  return report.is_signed != 0 ? fmt::to_string(static_cast<std::int64_t>(bits)) : fmt::to_string(bits);
+}
+const char* where(const core::index_report& report) {
+  return report.is_signed != 0 && static_cast<std::int64_t>(report.value) < 0 ? "outside" : "past";
+}
+
+std::string bad_begin(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: row {} begins at {}, {} the matrix's {} entries", words.call, report.position,
+                     shown(report, report.value), where(report), report.limit);
+}
+
+std::string bad_end(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: row {} ends at {}, {} the matrix's {} entries", words.call, report.position,
+                     shown(report, report.value), where(report), report.limit);
+}
+
+std::string backwards(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: row {} begins at {} and ends at {}, before it begins", words.call, report.position,
+                     shown(report, report.value), shown(report, report.limit));
+}
+
+std::string bad_column(const core::index_words& words, const core::index_report& report) {
+  return fmt::format("{}: column_indices[{}], of row {}, is {}, {} the matrix's {} columns", words.call,
+                     report.position, report.row, shown(report, report.value), where(report), report.limit);
+}
+
+constexpr core::index_words csr_words[2][4] = {{{"spmv", "", "", "", bad_begin},
+                                                {"spmv", "", "", "", bad_end},
+                                                {"spmv", "", "", "", backwards},
+                                                {"spmv", "", "", "", bad_column}},
+                                               {{"prepare_spmv", "", "", "", bad_begin},
+                                                {"prepare_spmv", "", "", "", bad_end},
+                                                {"prepare_spmv", "", "", "", backwards},
+                                                {"prepare_spmv", "", "", "", bad_column}}};
+
+constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
+
+void require_count(std::string_view call, std::string_view what, std::uint64_t count, std::string_view of) {
+  if (count > most_numbers) refuse("{}: {} has {} {}, more than memory can hold", call, what, count, of);
+}
+
+void require_vector_shape(std::string_view call, std::string_view what, const_values v, std::uint64_t count,
+                          value_type type, std::string_view of) {
+  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
+  require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
+  if (v.type != type) {
+    refuse("{}: {} has values of type {}, the matrix {}", call, what, names[static_cast<int>(v.type)],
+           names[static_cast<int>(type)]);
+  }
+  if (v.count != count) refuse("{}: {} has {} values for {} {}", call, what, v.count, count, of);
+}
+
+void require_vector_shapes(std::string_view call, const spmv_problem& p, const_values x, const_values y) {
+  const std::string_view across = p.transposed ? "rows" : "columns";
+  const std::string_view down = p.transposed ? "columns" : "rows";
+  require_vector_shape(call, "x", x, p.x_count(), p.value, across);
+  require_vector_shape(call, "y", y, p.y_count(), p.value, down);
+}
+
+void require_apart(std::string_view call, values y, index_span list, std::string_view what) {
+  require_no_overlap(call, y.data, y.count * bytes(y.type), "y", list.data, list.count * bytes(list.type), what);
+}
+
+spmv_problem describe(const context& ctx, const csr_view& a, const spmv_options& options) {
+  require_csr_shape(spmv_call, a);
+  spmv_problem p = describe_spmv(spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
+  p.reads_y = options.beta != 0;
+  return p;
+}
+
+}  // namespace
+
+const core::index_words& words_of(csr_call call, csr_fault fault) noexcept {
+  return csr_words[static_cast<int>(call)][static_cast<int>(fault)];
+}
+
+void require_csr_shape(std::string_view call, const csr_view& a) {
+  require_index_type(call, a.row_begins.type, "row_begins");
+  require_index_type(call, a.row_ends.type, "row_ends");
+  require_index_type(call, a.column_indices.type, "column_indices");
+  require_count(call, "the matrix", a.rows, "rows");
+  require_count(call, "the matrix", a.columns, "columns");
+  require_count(call, "the matrix", a.values.count, "values");
+  require_enumerator(call, "the type of the matrix's values", a.values.type, value_type::f64);
+  if (a.values.type != value_type::f32 && a.values.type != value_type::f64) {
+    refuse("{}: the matrix has values of an integer type, not f32 or f64", call);
+  }
+  if (a.column_indices.count != a.values.count) {
+    refuse("{}: column_indices has {} entries, values has {}", call, a.column_indices.count, a.values.count);
+  }
+  if (!a.has_row_ends) {
+    if (a.row_begins.count != a.rows + 1) {
+      refuse("{}: {} row offsets for {} rows, not one more", call, a.row_begins.count, a.rows);
+    }
+    return;
+  }
+  if (a.row_begins.count != a.rows || a.row_ends.count != a.rows) {
+    refuse("{}: {} row begins and {} row ends for {} rows", call, a.row_begins.count, a.row_ends.count, a.rows);
+  }
+  if (a.row_begins.type != a.row_ends.type) refuse("{}: row begins and row ends are of different types", call);
+}
+
+void require_csr_memory(std::string_view call, const context& ctx, const csr_view& a) {
+  const auto require_list = [&](index_span list, std::string_view what) {
+    require_memory(call, ctx, list.data, list.count * bytes(list.type), what);
+    require_aligned(call, list.data, bytes(list.type), what);
+  };
+  require_list(a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
+  if (a.has_row_ends) require_list(a.row_ends, "row_ends");
+  require_list(a.column_indices, "column_indices");
+  require_memory(call, ctx, a.values.data, a.values.count * bytes(a.values.type), "values");
+  require_aligned(call, a.values.data, bytes(a.values.type), "values");
+}
+
+void require_vectors(std::string_view call, const context& ctx, const spmv_problem& p, const csr_view& a,
+                     const_values x, values y) {
+  require_vector_shapes(call, p, x, y);
+  const std::uint64_t width = p.value_bytes();
+  require_memory(call, ctx, x.data, x.count * width, "x");
+  require_aligned(call, x.data, width, "x");
+  require_memory(call, ctx, y.data, y.count * width, "y");
+  require_aligned(call, y.data, width, "y");
+  require_no_overlap(call, y.data, y.count * width, "y", x.data, x.count * width, "x");
+  require_apart(call, y, a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
+  if (a.has_row_ends) require_apart(call, y, a.row_ends, "row_ends");
+  require_apart(call, y, a.column_indices, "column_indices");
+  require_no_overlap(call, y.data, y.count * width, "y", a.values.data, a.values.count * width, "values");
+}
+
+spmv_problem describe_spmv(std::string_view call, const context& ctx, const csr_view& a, bool transposed,
+                           spmv_sums sums, access_pattern pattern) {
+  require_enumerator(call, "sums", sums, spmv_sums::f64);
+  spmv_problem p;
+  p.backend = ctx.backend();
+  p.rows = a.rows;
+  p.columns = a.columns;
+  p.entries = a.values.count;
+  p.value = a.values.type;
+  p.offset = a.row_begins.type;
+  p.column = a.column_indices.type;
+  p.has_row_ends = a.has_row_ends;
+  p.transposed = transposed;
+  p.sums = a.values.type == value_type::f64 ? spmv_sums::as_values : sums;
+  p.pattern = pattern;
+  return p;
+}
+
+}  // namespace primitives
+
+using namespace primitives;
+
+void spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options) {
+  const spmv_problem p = describe(ctx, a, options);
+  require_csr_memory(spmv_call, ctx, a);
+  require_vectors(spmv_call, ctx, p, a, x, y);
+  if (p.y_count() == 0) return;
+  plan::execute(spmv_call, spmv_variants(), p, ctx, options.variant, {a, x.data, y.data, options.alpha, options.beta});
+}
+
+explanation explain_spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options) {
+  const spmv_problem p = describe(ctx, a, options);
+  require_vector_shapes(spmv_call, p, x, y);
+  return plan::explain(spmv_call, spmv_variants(), p, ctx, options.variant);
+}
+
+}  // namespace sheaf

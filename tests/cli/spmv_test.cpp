@@ -1,0 +1,156 @@
+// sheaf spmv on MatrixMarket files, and the check behind --verify.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "jobs/checks/spmv.hpp"
+#include "support/cli_test.hpp"
+#include "support/npy_file.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr const char* two_by_three = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 2\n2 2 -1\n";
+
+class CliSpmv : public cli_test {
+ protected:
+  void fill_folder() override {
+    folder.write("a.mtx", two_by_three);
+    folder.write("x.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({1, 10, 100})));
+    folder.write("narrow.npy", npy_file("'<f4'", "(3,)", bytes_of<float>({1, 10, 100})));
+    folder.write("y.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({7, 9})));
+  }
+  void expect_result(const std::string& file, const std::vector<double>& numbers) {
+    EXPECT_EQ(folder.read(file), npy_header("'<f8'", numbers.size()) + bytes_of<double>(numbers));
+  }
+  static std::string npy_header(const std::string& descr, std::size_t count) {
+    const std::string file = npy_file(descr, "(" + std::to_string(count) + ",)", "");
+    return file;
+  }
+};
+
+TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " --verify --quiet --backend " + backend;
+    expect_success("spmv a.mtx -o ones.npy" + rest);
+    expect_result("ones.npy", {3.5, -1});
+    expect_success("spmv a.mtx x.npy -o p.npy" + rest);
+    expect_result("p.npy", {201.5, -10});
+    expect_success("spmv a.mtx narrow.npy -o p.npy --runs 3" + rest);
+    expect_result("p.npy", {201.5, -10});
+    expect_success("spmv a.mtx y.npy -o t.npy --transpose" + rest);
+    expect_result("t.npy", {10.5, -9, 14});
+    expect_success("spmv a.mtx y.npy -o t.npy --transpose --runs 20" + rest);
+    expect_result("t.npy", {10.5, -9, 14});
+    expect_success("spmv a.mtx x.npy -o s.npy --alpha 2 --beta -1 --y y.npy --runs 2" + rest);
+    expect_result("s.npy", {396, -29});
+    expect_success("spmv a.mtx x.npy -o f.npy --f32" + rest);
+    EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
+  }
+}
+
+TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
+  const program_result text = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --verify");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(
+      text.out.starts_with("a.mtx: 2 rows, 3 columns, 3 nonzeros; rows of 1 to 2, 1.5 in the mean; bandwidth 2\n"
+                           "spmv: cpu.rows in "))
+      << text.out;
+  EXPECT_NE(text.out.find("; verified\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  cpu.rows: predicted "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("  cpu.private: multiplies by the transposed matrix\n"), std::string::npos) << text.out;
+  const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --json --runs 5");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["command"], "spmv");
+  EXPECT_EQ(report["rows"], 2);
+  EXPECT_EQ(report["columns"], 3);
+  EXPECT_EQ(report["nonzeros"], 3);
+  EXPECT_EQ(report["row_nonzeros"]["least"], 1);
+  EXPECT_EQ(report["row_nonzeros"]["most"], 2);
+  EXPECT_EQ(report["bandwidth"], 2);
+  EXPECT_EQ(report["variant"], "cpu.rows");
+  EXPECT_EQ(report["runs"], 5);
+  EXPECT_EQ(report["verified"], false);
+  EXPECT_TRUE(report.contains("preparation_seconds"));
+  EXPECT_FALSE(report["variants"].empty());
+}
+
+TEST_F(CliSpmv, MatricesWithoutRowsOrColumnsGiveWhatTheyHave) {
+  folder.write("flat.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n");
+  folder.write("thin.mtx", "%%MatrixMarket matrix coordinate real general\n3 0 0\n");
+  expect_success("spmv flat.mtx -o out.npy --quiet --verify --runs 2");
+  expect_result("out.npy", {});
+  expect_success("spmv thin.mtx -o out.npy --quiet --verify --runs 2");
+  expect_result("out.npy", {0, 0, 0});
+  expect_success("spmv flat.mtx -o out.npy --quiet --verify --transpose");
+  expect_result("out.npy", {0, 0, 0});
+}
+
+TEST_F(CliSpmv, BadInputsAreNamed) {
+  folder.write("out.npy", "old");
+  folder.write("whole.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
+  folder.write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 4 1.5\n");
+  expect_failure("spmv a.mtx whole.npy -o out.npy", 3,
+                 "sheaf spmv: whole.npy: descr is '<i4'; a vector is '<f4' or '<f8'");
+  expect_failure("spmv a.mtx y.npy -o out.npy", 3, "sheaf spmv: y.npy: 2 numbers, but a.mtx has 3 columns");
+  expect_failure("spmv a.mtx x.npy --transpose -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
+  expect_failure("spmv a.mtx --beta 1 --y x.npy -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
+  expect_failure("spmv none.mtx -o out.npy", 3, "sheaf spmv: none.mtx: cannot be opened: No such file or directory");
+  const program_result bad = run_sheaf(folder, "spmv bad.mtx -o out.npy");
+  EXPECT_EQ(bad.code, 3);
+  EXPECT_TRUE(bad.err.starts_with("sheaf spmv: bad.mtx: line 3")) << bad.err;
+  EXPECT_EQ(folder.read("out.npy"), "old");
+}
+
+TEST_F(CliSpmv, UsageErrorsAreNamed) {
+  expect_failure("spmv a.mtx --beta 2 -o out.npy", 2, "sheaf spmv: --beta 2 multiplies a vector, which --y names");
+  expect_failure("spmv a.mtx x.npy -o ./x.npy", 2,
+                 "sheaf spmv: -o ./x.npy is the input x.npy; inputs are never written");
+  for (const char* wrong :
+       {"spmv a.mtx", "spmv -o out.npy", "spmv a.mtx --runs 0 -o out.npy", "spmv a.mtx --alpha x -o o.npy"}) {
+    EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
+  }
+}
+
+// The check finds wrong answers, which the calls above never give.
+class ProductCheck : public testing::Test {
+ protected:
+  std::optional<std::string> mistake(const std::vector<double>& y, const jobs::product_terms& terms = {}) const {
+    return jobs::product_mistake({2, 3, offsets, columns, numbers}, x, y, terms);
+  }
+  std::vector<std::uint64_t> offsets{0, 2, 3};
+  std::vector<std::uint32_t> columns{0, 2, 1};
+  std::vector<double> numbers{1.5, 2, -1};
+  std::vector<double> x{1, 10, 100};
+};
+
+TEST_F(ProductCheck, FindsWhatNoOrderOfSumsExplains) {
+  EXPECT_EQ(mistake({201.5, -10}), std::nullopt);
+  EXPECT_EQ(mistake({201.5 * (1 + 2e-16), -10}), std::nullopt);
+  EXPECT_EQ(mistake({201.5, -10.5}), "y[1] is -10.5, the sum of its 1 terms is -10");
+  EXPECT_EQ(mistake({201.500001, -10}), "y[0] is 201.500001, the sum of its 2 terms is 201.5");
+  const std::vector<double> before{7, 9};
+  EXPECT_EQ(mistake({396, -29}, {2, -1, before.data(), false}), std::nullopt);
+  EXPECT_EQ(mistake({396, -28}, {2, -1, before.data(), false}), "y[1] is -28, the sum of its 2 terms is -29");
+}
+
+TEST_F(ProductCheck, TakesWhatIsNotFiniteAsItIs) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  x[1] = infinity;
+  EXPECT_EQ(mistake({201.5, -infinity}), std::nullopt);
+  EXPECT_NE(mistake({201.5, infinity}), std::nullopt);
+  EXPECT_NE(mistake({201.5, nan}), std::nullopt);
+  x[1] = nan;
+  EXPECT_EQ(mistake({201.5, nan}), std::nullopt);
+  EXPECT_NE(mistake({201.5, 1}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sheaf::tests
