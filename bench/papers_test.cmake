@@ -60,9 +60,9 @@ execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 2 --pape
 if(NOT code EQUAL 0 OR said MATCHES "skipped|WRONG|left out|Patidar")
   message(FATAL_ERROR "sheaf-bench papers --paper wei2010 exited with ${code}:\n${said}${complained}")
 endif()
-foreach(words IN ITEMS "\nTable 2\\. Time" "\nFigure 4\\. Lists" "\nFigure 7\\. Lists" "\nTable 3\\. The memory test"
+foreach(words IN ITEMS "\nTable 2\\. Time" "\nFigure 4\\. Lists" "\nFigure 5\\. Step 3" "\nFigure 6\\. Time" "\nFigure 7\\. Lists" "\nTable 3\\. The memory test"
     "\nTable 4\\. The memory test" "\nFigure 11\\. Machines" "\nFigure 12\\. An ordered" "the best of 2 points"
-    "\n *4 K +[0-9.e+]+ ns +[0-9.e+]+ ns +[24] x (8|32) x 1024 " " answers, 0 wrong")
+    "2 splitters +3 walks" "\n *4 K +[0-9.e+]+ ns +[0-9.e+]+ ns +[24] x (8|32) x 1024 " " answers, 0 wrong")
   if(NOT said MATCHES "${words}")
     message(FATAL_ERROR "'${words}' is missing:\n${said}")
   endif()

@@ -258,7 +258,7 @@ void figure_5(paper_run& run) {
                 "4 grows.");
   for (session& s : run.sessions) {
     if (s.ctx.backend() != backend_kind::cuda) {
-      print_place(s, "left out: threads there walk several sublists at once");
+      print_place(s, "of CUDA alone: a thread of the CPU walks several sublists at once");
       continue;
     }
     const std::uint64_t nodes = run.count(s, 64);
@@ -288,7 +288,7 @@ void figure_6(paper_run& run) {
                 "each multiprocessor, and then stays.");
   for (session& s : run.sessions) {
     if (s.ctx.backend() != backend_kind::cuda) {
-      print_place(s, "left out: a block is of CUDA");
+      print_place(s, "of CUDA alone");
       continue;
     }
     const std::uint64_t nodes = run.count(s, 64);

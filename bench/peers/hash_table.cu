@@ -5,7 +5,7 @@
 
 #include <sheaf/memory.hpp>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 #include "bench/peers/hash_table.hpp"
 #include "primitives/entries/hash_search.hpp"
 #include "primitives/hash/function.hpp"

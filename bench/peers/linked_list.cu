@@ -3,7 +3,7 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <cub/device/device_scan.cuh>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 
 namespace sheaf::bench::peers::device {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 
 namespace sheaf::bench::peers::device {
 namespace {

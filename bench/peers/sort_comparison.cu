@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 #include "bench/peers/sort.hpp"
 
 // Rows as structs with a comparison, which thrust sorts by merging.

@@ -1,7 +1,7 @@
-#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/cub/sort.cuh"
 #include "bench/peers/sort.hpp"
 
-// Signed and floating keys. Unsigned keys have the peer of a split by all their bits (cub_keys.cu).
+// Signed and floating keys. Unsigned keys have the peer of a split by all their bits (cub/keys.cu).
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays) {

@@ -2,7 +2,7 @@
 #include <thrust/sequence.h>
 #include <thrust/system/cuda/execution_policy.h>
 
-#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/cub/sort.cuh"
 #include "bench/peers/sort.hpp"
 #include "jobs/generated/split_source.hpp"
 

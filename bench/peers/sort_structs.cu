@@ -1,7 +1,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda/std/tuple>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 #include "bench/peers/sort.hpp"
 
 // Rows as structs, whose key CUB finds by a decomposer.

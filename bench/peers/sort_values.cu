@@ -1,4 +1,4 @@
-#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/cub/sort.cuh"
 #include "bench/peers/sort.hpp"
 
 // Pairs with 64-bit keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.

@@ -87,7 +87,7 @@ void store(void* out, std::uint64_t entry_bytes, std::uint64_t i, std::uint64_t 
 // A binary search for each probe, and a second one where ids are written. The index is the reference's own, so nothing
 // else can search it.
 plan::planned plan_search(const hash_search_problem& p, const plan::scope& scope) {
-  if (p.index.built_by != hash_build_serial.name) {
+  if (!p.index.built_by.empty() && p.index.built_by != hash_build_serial.name) {
     return plan::rejected("searches what reference.serial has built");
   }
   plan::planned plan;

@@ -1,6 +1,7 @@
 #include "cpu/sparse/multiply.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/faults.hpp"
@@ -50,15 +51,14 @@ class shared_faults {
  public:
   void add(const row_faults& of_thread) noexcept {
     if (!of_thread.found()) return;
-#pragma omp critical(sheaf_row_faults)
-    {
-      all_.in_rows |= of_thread.in_rows;
-      all_.in_columns |= of_thread.in_columns;
-    }
+    const std::lock_guard lock(mutex_);
+    all_.in_rows |= of_thread.in_rows;
+    all_.in_columns |= of_thread.in_columns;
   }
   row_faults all() const noexcept { return all_; }
 
  private:
+  std::mutex mutex_;
   row_faults all_;
 };
 

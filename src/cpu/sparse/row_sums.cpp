@@ -170,7 +170,7 @@ bool long_rows::take(std::uint64_t row, std::uint64_t begin, std::uint64_t count
   if (count < least_entries_) return false;
   const std::uint64_t pieces = (count + piece_entries - 1) / piece_entries;
   bool taken = false;
-#pragma omp critical(sheaf_long_rows)
+  const std::lock_guard lock(mutex_);
   if (rows_ < most_rows_ && pieces <= most_pieces_ - pieces_) {
     list_[rows_++] = {row, begin, count, pieces_};
     pieces_ += pieces;

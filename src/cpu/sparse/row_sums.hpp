@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "primitives/sparse/spmv.hpp"
 
@@ -52,6 +53,7 @@ class long_rows {
   const long_row& operator[](std::uint64_t i) const noexcept { return list_[i]; }
 
  private:
+  std::mutex mutex_;
   long_row* list_;
   std::uint64_t most_rows_;
   std::uint64_t most_pieces_;

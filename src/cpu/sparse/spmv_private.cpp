@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
@@ -115,6 +116,7 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
                                std::byte* scratch) {
   const row_reader rows(b.a, p.entries);
   const row_cuts cuts(p, rows, d.chunks);
+  std::mutex faults;
   bool bad_row = false;
   bool bad_column = false;
   for_each_task(d.chunks, d.threads, [&](std::uint64_t chunk) {
@@ -122,11 +124,9 @@ row_faults multiply_transposed(const spmv_problem& p, const private_decision& d,
     std::fill_n(sums, p.columns, Sum{0});
     const row_faults found = add_chunk<Value, Sum, Column>(p, b, rows, cuts.begin(chunk), cuts.begin(chunk + 1), sums);
     if (!found.found()) return;
-#pragma omp critical(sheaf_row_faults)
-    {
-      bad_row |= found.in_rows;
-      bad_column |= found.in_columns;
-    }
+    const std::lock_guard lock(faults);
+    bad_row |= found.in_rows;
+    bad_column |= found.in_columns;
   });
   const std::uint64_t parts = parts_worth(d.chunks * d.stride_bytes, d.threads);
   for_each_part(parts, [&](std::uint64_t part) {

@@ -1,4 +1,4 @@
-#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/cub/sort.cuh"
 
 // Splits and sorts of records by an array of 32-bit keys.
 namespace sheaf::bench::peers::device {

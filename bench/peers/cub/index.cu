@@ -5,7 +5,7 @@
 #include <thrust/system/cuda/execution_policy.h>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 
 // Gather index and scatter index by keys of 32 bits. Record numbers sorted with the keys are a gather index; scattering
 // them through it gives a scatter index.

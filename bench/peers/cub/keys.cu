@@ -1,7 +1,7 @@
 #include <cub/device/device_partition.cuh>
 
-#include "bench/peers/cub.cuh"
-#include "bench/peers/cub_sort.cuh"
+#include "bench/peers/cub/calls.cuh"
+#include "bench/peers/cub/sort.cuh"
 
 // Splits and sorts of records that are their own keys.
 namespace sheaf::bench::peers::device {

@@ -2,7 +2,7 @@
 
 #include <cub/device/device_radix_sort.cuh>
 
-#include "bench/peers/cub.cuh"
+#include "bench/peers/cub/calls.cuh"
 
 // CUB's radix sort over the bits that a row asks for. The overload with two pointers moves as many bytes as the one
 // with a DoubleBuffer and leaves its input alone, as our splits and sorts do. The DoubleBuffer would need a copy first.
