@@ -251,33 +251,64 @@ void table_2(paper_run& run) {
   }
 }
 
+namespace {
+
+// The walks along sublists by the number of sublists, and by the number of walkers: of CUDA alone, where a thread walks
+// one sublist at a time.
 #if SHEAF_HAS_CUDA
+void measure_sublists(paper_run& run, session& s) {
+  const std::uint64_t nodes = run.count(s, 64);
+  const std::uint64_t multiprocessors = device::multiprocessors(s.ctx);
+  const std::uint64_t walkers = multiprocessors * 512;
+  for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
+    print_place(s, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
+    const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
+    for (std::uint32_t log2_block = 3; nodes >> log2_block >= multiprocessors; ++log2_block) {
+      const auto found =
+          measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .log2_block = log2_block});
+      if (!found) continue;
+      const std::uint64_t sublists = nodes >> log2_block;
+      const largest_load load = load_of(nodes, usual_stride, log2_block, std::min(walkers, sublists), multiprocessors);
+      rows.row({count_text(sublists), std::to_string(1U << log2_block), time_text(found->steps[2]),
+                time_text(found->steps[3]), time_text(found->total), fmt::format("{:.2f} x mean", load.dealt),
+                fmt::format("{:.2f} x mean", load.drawn)});
+    }
+  }
+}
+
+void measure_walkers(paper_run& run, session& s) {
+  const std::uint64_t nodes = run.count(s, 64);
+  constexpr std::uint32_t block_threads = 256;
+  for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
+    print_place(s, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
+    const table rows({"blocks", "walkers", "3 walks", "total", "per node"});
+    for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(s.ctx) / 8);
+         blocks <= device::multiprocessors(s.ctx) * 8; blocks *= 2) {
+      const auto walkers = static_cast<std::uint32_t>(blocks * block_threads);
+      const auto found =
+          measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});
+      if (!found) continue;
+      rows.row({std::to_string(blocks), std::to_string(walkers), time_text(found->steps[2]), time_text(found->total),
+                fmt::format("{:.3g} ns", found->total / static_cast<double>(nodes) * 1e9)});
+    }
+  }
+}
+#else
+void measure_sublists(paper_run&, session&) {}
+void measure_walkers(paper_run&, session&) {}
+#endif
+
+}  // namespace
+
 void figure_5(paper_run& run) {
   print_caption("Figure 5. Step 3 and the whole call by the number of sublists, stride 1001",
                 "64 M nodes; the largest load of a multiprocessor and both times fall until 61,440 sublists, then step "
                 "4 grows.");
   for (session& s : run.sessions) {
-    if (s.ctx.backend() != backend_kind::cuda) {
+    if (s.ctx.backend() == backend_kind::cuda) {
+      measure_sublists(run, s);
+    } else {
       print_place(s, "of CUDA alone: a thread of the CPU walks several sublists at once");
-      continue;
-    }
-    const std::uint64_t nodes = run.count(s, 64);
-    const std::uint64_t multiprocessors = device::multiprocessors(s.ctx);
-    const std::uint64_t walkers = multiprocessors * 512;
-    for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-      print_place(s, fmt::format("{}, {} nodes, at most {} walkers", variant, count_text(nodes), walkers));
-      const table rows({"sublists", "nodes of each", "3 walks", "4 sublists", "total", "largest load, dealt", "drawn"});
-      for (std::uint32_t log2_block = 3; nodes >> log2_block >= multiprocessors; ++log2_block) {
-        const auto found =
-            measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .log2_block = log2_block});
-        if (!found) continue;
-        const std::uint64_t sublists = nodes >> log2_block;
-        const largest_load load =
-            load_of(nodes, usual_stride, log2_block, std::min(walkers, sublists), multiprocessors);
-        rows.row({count_text(sublists), std::to_string(1U << log2_block), time_text(found->steps[2]),
-                  time_text(found->steps[3]), time_text(found->total), fmt::format("{:.2f} x mean", load.dealt),
-                  fmt::format("{:.2f} x mean", load.drawn)});
-      }
     }
   }
 }
@@ -287,30 +318,12 @@ void figure_6(paper_run& run) {
                 "64 M nodes, 61,440 sublists, blocks of 64 threads: time falls in proportion until 30 blocks, one for "
                 "each multiprocessor, and then stays.");
   for (session& s : run.sessions) {
-    if (s.ctx.backend() != backend_kind::cuda) {
+    if (s.ctx.backend() == backend_kind::cuda) {
+      measure_walkers(run, s);
+    } else {
       print_place(s, "of CUDA alone");
-      continue;
-    }
-    const std::uint64_t nodes = run.count(s, 64);
-    constexpr std::uint32_t block_threads = 256;
-    for (const std::string_view variant : {"cuda.log", "cuda.sublist"}) {
-      print_place(s, fmt::format("{}, {} nodes, blocks of {} threads", variant, count_text(nodes), block_threads));
-      const table rows({"blocks", "walkers", "3 walks", "total", "per node"});
-      for (std::uint64_t blocks = std::max<std::uint64_t>(1, device::multiprocessors(s.ctx) / 8);
-           blocks <= device::multiprocessors(s.ctx) * 8; blocks *= 2) {
-        const auto walkers = static_cast<std::uint32_t>(blocks * block_threads);
-        const auto found =
-            measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .walkers = walkers});
-        if (!found) continue;
-        rows.row({std::to_string(blocks), std::to_string(walkers), time_text(found->steps[2]), time_text(found->total),
-                  fmt::format("{:.3g} ns", found->total / static_cast<double>(nodes) * 1e9)});
-      }
     }
   }
 }
-#else
-void figure_5(paper_run&) { fmt::print("  figure 5 needs the CUDA backend\n"); }
-void figure_6(paper_run&) { fmt::print("  figure 6 needs the CUDA backend\n"); }
-#endif
 
 }  // namespace sheaf::bench::papers::wei2010

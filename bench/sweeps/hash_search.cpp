@@ -43,7 +43,7 @@ struct table_parameters {
 
   std::uint64_t id_bytes() const { return records >> 32 == 0 ? 4 : 8; }
   std::string type() const {
-    return load == 80 ? fmt::format("k{}", 8 * key_bytes) : fmt::format("k{}+load{}", 8 * key_bytes, load);
+    return load == 0 ? fmt::format("k{}", 8 * key_bytes) : fmt::format("k{}+load{}", 8 * key_bytes, load);
   }
 };
 

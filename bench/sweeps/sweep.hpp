@@ -36,7 +36,7 @@ struct sweep {
   std::vector<std::uint64_t> repeats{1};                      ///< of them that share a key, or power_law_repeats
   std::vector<std::uint64_t> hits{100};                       ///< per cent of its probes that find something
   std::vector<std::uint64_t> hash_key_bytes{8};
-  std::vector<std::uint64_t> loads{80};  ///< of its hash table, in per cent
+  std::vector<std::uint64_t> loads{0};  ///< of its hash table, in per cent; 0: what the backend finds best
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
 
   /// The counts for records of a width.

@@ -68,11 +68,11 @@ TEST_F(HashArguments, KeysHaveFourOrEightBytes) {
 }
 
 TEST_F(HashArguments, TheLoadIsInRange) {
-  refuses_build("a load of 1, not 0.05 to 0.99", keys(), 1);
-  refuses_build("a load of 0.04, not 0.05 to 0.99", keys(), 0.04);
-  refuses_build("a load of -1, not 0.05 to 0.99", keys(), -1);
-  refuses_build("a load of nan, not 0.05 to 0.99", keys(), std::numeric_limits<double>::quiet_NaN());
-  refuses("build_hash_index: a load of 2, not 0.05 to 0.99",
+  refuses_build("a load of 1, not 0 or 0.05 to 0.99", keys(), 1);
+  refuses_build("a load of 0.04, not 0 or 0.05 to 0.99", keys(), 0.04);
+  refuses_build("a load of -1, not 0 or 0.05 to 0.99", keys(), -1);
+  refuses_build("a load of nan, not 0 or 0.05 to 0.99", keys(), std::numeric_limits<double>::quiet_NaN());
+  refuses("build_hash_index: a load of 2, not 0 or 0.05 to 0.99",
           [&] { explain_build_hash_index(ctx, keys(), {.load = 2}); });
 }
 

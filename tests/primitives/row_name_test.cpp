@@ -130,7 +130,7 @@ TEST(RowName, SaysWhatIsSearched) {
   EXPECT_EQ(primitives::name(wide.pattern), "strided:7");
   EXPECT_EQ(wide.repeats, primitives::power_law_repeats);
   EXPECT_EQ(wide.hit_percent, 0U);
-  EXPECT_EQ(wide.load_percent, 80U);
+  EXPECT_EQ(wide.load_percent, 0U);
   EXPECT_EQ(wide.key_bytes, 4U);
   EXPECT_EQ(wide.index, index_type::u64);
   EXPECT_EQ(parse_problem("hash_count/uniform:x1:h100/r8/k64/n=9").indexed_count(), 9U);

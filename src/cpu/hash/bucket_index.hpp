@@ -34,6 +34,8 @@ constexpr std::uint64_t slots_of(std::uint64_t key_bytes, std::uint64_t id_bytes
   return (line_bytes - id_bytes) / (key_bytes + id_bytes);
 }
 
+constexpr double usual_load = 0.8;  ///< of an index whose caller named none
+
 /// Sizes of an index, and where its arrays begin.
 struct index_layout {
   std::uint64_t records = 0;
@@ -42,14 +44,16 @@ struct index_layout {
   std::uint64_t overflow = 0;  ///< keys that the lines of their buckets have no place for
   std::uint64_t key_bytes = 8;
   std::uint64_t id_bytes = 4;
+  double load = usual_load;
   std::uint64_t overflow_at = 0;  ///< behind the lines: hash and value side by side, bucket by bucket, ascending
   std::uint64_t rows_at = 0;      ///< record numbers, key by key, ascending; none if every key has one record
   std::uint64_t bytes = 0;
 
   index_layout() = default;
   index_layout(std::uint64_t record_count, std::uint64_t distinct_keys, std::uint64_t key_width, std::uint64_t id_width,
-               double load)
+               double wanted_load)
       : records(record_count), distinct(distinct_keys), key_bytes(key_width), id_bytes(id_width) {
+    if (wanted_load > 0) load = wanted_load;
     const double wanted = std::ceil(static_cast<double>(distinct) / (load * static_cast<double>(slots())));
     buckets = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, primitives::most_buckets(key_bytes));
     place_arrays();
@@ -110,7 +114,7 @@ inline double overflow_share(double load, std::uint64_t slots) noexcept {
 /// The index as plans expect it, from what its build has counted.
 inline index_layout layout_of(const primitives::hash_facts& f) {
   index_layout l(f.records, f.distinct, f.key_bytes, bytes(f.id), f.load);
-  l.set_overflow(static_cast<std::uint64_t>(static_cast<double>(f.distinct) * overflow_share(f.load, l.slots())));
+  l.set_overflow(static_cast<std::uint64_t>(static_cast<double>(f.distinct) * overflow_share(l.load, l.slots())));
   return l;
 }
 

@@ -41,15 +41,15 @@ struct answer_maker {
   __device__ __forceinline__ Word operator()(value_word value, Word*) const {
     using primitives::hash_output;
     Word answer{};
-    if (output == hash_output::matches) {
+    if constexpr (sizeof(Word) == 1) {
+      answer = value != Types::slot::empty ? 1 : 0;  // contains
+    } else if (output == hash_output::matches) {
       if (has_repeats) {
         const found_key<value_word> found{value, static_cast<value_word>(records_of(index, value))};
         store(found, answer);
       } else {
         store(value, answer);
       }
-    } else if (output == hash_output::contains) {
-      store(static_cast<std::uint8_t>(value != Types::slot::empty ? 1 : 0), answer);
     } else {
       const std::uint64_t number =
           output == hash_output::counts ? records_of(index, value) : first_record_of(index, value);

@@ -30,13 +30,6 @@ constexpr unsigned tile_items = tile_threads * items_each;
 /// Record numbers in sorts and rows.
 constexpr std::uint64_t id_bytes_of(slot_form form) { return row_bytes(form); }
 
-/// Counts of a build, in device memory.
-struct build_counts {
-  unsigned long long distinct;
-  unsigned long long row_words;
-  unsigned long long longest_chain;
-};
-
 template <class Key, class Row>
 __global__ void __launch_bounds__(block_threads)
     hash_keys(const key_source keys, std::uint64_t count, Key* hashes, Row* ids) {
@@ -54,32 +47,6 @@ struct neighbours {
   /// Words of rows: a key with several records has one for their number, and one for each.
   __device__ __forceinline__ unsigned row_words() const { return is_head ? (is_tail ? 0U : 2U) : 1U; }
 };
-
-template <class Key>
-__device__ __forceinline__ neighbours neighbours_of(const Key* hashes, std::uint64_t count, std::uint64_t i, Key hash) {
-  return {i == 0 || hashes[i - 1] != hash, i + 1 == count || hashes[i + 1] != hash};
-}
-
-template <class Key>
-__global__ void __launch_bounds__(block_threads)
-    count_keys(const Key* hashes, std::uint64_t count, build_counts* counts) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  unsigned long long heads = 0;
-  unsigned long long words = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
-    const neighbours n = neighbours_of(hashes, count, i, hashes[i]);
-    heads += n.is_head ? 1 : 0;
-    words += n.row_words();
-  }
-  __syncwarp();
-  for (int other = 16; other > 0; other /= 2) {
-    heads += __shfl_xor_sync(~0U, heads, other);
-    words += __shfl_xor_sync(~0U, words, other);
-  }
-  if (threadIdx.x % 32 != 0) return;
-  atomicAdd(&counts->distinct, heads);
-  if (words > 0) atomicAdd(&counts->row_words, words);
-}
 
 /// What a stretch of sorted hashes does to what follows.
 struct build_state {
@@ -101,11 +68,17 @@ struct follow {
   }
 };
 
-template <class Key>
-__device__ __forceinline__ build_state state_of_item(const neighbours& n, std::uint64_t i, Key hash,
-                                                     std::uint64_t buckets, unsigned per_bucket) {
+/// One past the slot of the last key of a stretch that begins the table.
+__device__ __forceinline__ std::uint64_t end_of_slots(const build_state& s) {
+  return s.keys == 0 ? 0 : static_cast<std::uint64_t>(s.reach + static_cast<long long>(s.keys));
+}
+
+template <class Types>
+__device__ __forceinline__ build_state state_of_item(const neighbours& n, std::uint64_t i, typename Types::key hash,
+                                                     typename Types::bucket_number buckets) {
   if (!n.is_head) return {no_reach, 0, n.row_words(), 0};
-  return {static_cast<long long>(primitives::bucket_of(hash, buckets) * per_bucket), 1, n.row_words(), i + 1};
+  const auto slot = std::uint64_t{bucket_of(hash, buckets)} * Types::per_bucket;
+  return {static_cast<long long>(slot), 1, n.row_words(), i + 1};
 }
 
 constexpr build_state state_of_nothing{no_reach, 0, 0, 0};
@@ -140,14 +113,14 @@ struct thread_items {
   }
 };
 
-template <class Key>
-__device__ __forceinline__ build_state state_of_thread(const thread_items<Key>& items, std::uint64_t buckets,
-                                                       unsigned per_bucket) {
+template <class Types>
+__device__ __forceinline__ build_state state_of_thread(const thread_items<typename Types::key>& items,
+                                                       typename Types::bucket_number buckets) {
   build_state state = state_of_nothing;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     if (k < items.count) {
-      state = follow()(state, state_of_item(items.at[k], items.first + k, items.hash[k], buckets, per_bucket));
+      state = follow()(state, state_of_item<Types>(items.at[k], items.first + k, items.hash[k], buckets));
     }
   }
   return state;
@@ -155,16 +128,15 @@ __device__ __forceinline__ build_state state_of_thread(const thread_items<Key>& 
 
 using tile_scan = cub::BlockScan<build_state, tile_threads, cub::BLOCK_SCAN_WARP_SCANS>;
 
-template <class Key>
+template <class Types>
 __global__ void __launch_bounds__(tile_threads)
-    summarize_tiles(const Key* hashes, std::uint64_t count, std::uint64_t buckets, unsigned per_bucket,
+    summarize_tiles(const typename Types::key* hashes, std::uint64_t count, typename Types::bucket_number buckets,
                     build_state* states) {
   __shared__ typename tile_scan::TempStorage storage;
-  const thread_items<Key> items(hashes, count);
+  const thread_items<typename Types::key> items(hashes, count);
   build_state before;
   build_state all;
-  tile_scan(storage).ExclusiveScan(state_of_thread(items, buckets, per_bucket), before, state_of_nothing, follow(),
-                                   all);
+  tile_scan(storage).ExclusiveScan(state_of_thread<Types>(items, buckets), before, state_of_nothing, follow(), all);
   if (threadIdx.x == 0) states[blockIdx.x] = all;
 }
 
@@ -195,15 +167,17 @@ struct place_arguments {
   const typename Types::key* hashes;
   const typename Types::row* ids;
   std::uint64_t count;
-  std::uint64_t buckets;
-  const build_state* before;  ///< of each tile
+  typename Types::bucket_number buckets;
+  const build_state* before;  ///< of each tile, and of the end
   typename Types::slot* slots;
+  std::uint64_t slot_count;
   typename Types::row* rows;
-  build_counts* counts;
+  unsigned long long* longest_chain;
 };
 
+/// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows.
 template <class Types>
-__global__ void __launch_bounds__(tile_threads) place_keys(const place_arguments<Types> a) {
+__global__ void __launch_bounds__(tile_threads) place_keys(const __grid_constant__ place_arguments<Types> a) {
   using key = typename Types::key;
   using word = typename Types::word;
   using slot = typename Types::slot;
@@ -211,10 +185,15 @@ __global__ void __launch_bounds__(tile_threads) place_keys(const place_arguments
   __shared__ typename tile_scan::TempStorage storage;
   __shared__ unsigned long long longest_of_warp[tile_threads / 32];
   const thread_items<key> items(a.hashes, a.count);
+  const build_state before = a.before[blockIdx.x];
+  const std::uint64_t end = blockIdx.x + 1 == gridDim.x ? a.slot_count : end_of_slots(a.before[blockIdx.x + 1]);
+  for (std::uint64_t s = end_of_slots(before) + threadIdx.x; s < end; s += tile_threads) {
+    a.slots[s] = {slot::empty, slot::empty};
+  }
   build_state state;
-  tile_scan(storage).ExclusiveScan(state_of_thread(items, a.buckets, Types::per_bucket), state, state_of_nothing,
-                                   follow());
-  state = follow()(a.before[blockIdx.x], state);
+  tile_scan(storage).ExclusiveScan(state_of_thread<Types>(items, a.buckets), state, state_of_nothing, follow());
+  state = follow()(before, state);
+  __syncthreads();  // before keys are written over empty slots
   unsigned long long longest = 0;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
@@ -222,12 +201,11 @@ __global__ void __launch_bounds__(tile_threads) place_keys(const place_arguments
     const std::uint64_t i = items.first + k;
     const neighbours& n = items.at[k];
     const std::uint64_t words_before = state.row_words;
-    state = follow()(state, state_of_item(n, i, items.hash[k], a.buckets, Types::per_bucket));
+    state = follow()(state, state_of_item<Types>(n, i, items.hash[k], a.buckets));
     const row id = a.ids[i];
     if (n.is_head) {
-      const auto place = static_cast<std::uint64_t>(state.reach + static_cast<long long>(state.keys) - 1);
       const word value = n.is_tail ? static_cast<word>(id) : slot::repeated | static_cast<word>(words_before);
-      a.slots[place] = {static_cast<word>(items.hash[k]), value};
+      a.slots[end_of_slots(state) - 1] = {static_cast<word>(items.hash[k]), value};
       if (!n.is_tail) a.rows[words_before + 1] = id;
     } else {
       a.rows[words_before] = id;
@@ -244,14 +222,12 @@ __global__ void __launch_bounds__(tile_threads) place_keys(const place_arguments
   if (threadIdx.x > 0) return;
   for (const unsigned long long of_warp : longest_of_warp) longest = max(longest, of_warp);
   // Most tiles have nothing new to say.
-  if (longest > *static_cast<volatile unsigned long long*>(&a.counts->longest_chain)) {
-    atomicMax(&a.counts->longest_chain, longest);
-  }
+  if (longest > *static_cast<volatile unsigned long long*>(a.longest_chain)) atomicMax(a.longest_chain, longest);
 }
 
 struct build_calls {
   slot_form form;
-  std::uint64_t counts, hashes, ids, sorted_hashes, sorted_ids, states, sort_scratch;
+  std::uint64_t longest_chain, hashes, ids, sorted_hashes, sorted_ids, states, sort_scratch;
   sort_problem sort;
   plan::choice<sort_variant> sort_choice;
 };
@@ -279,7 +255,7 @@ plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope)
   const std::uint64_t id_bytes = id_bytes_of(calls->form);
   const std::uint64_t tiles = ceil_div(p.count, tile_items);
   core::scratch_offsets arrays;
-  calls->counts = arrays.take(sizeof(build_counts));
+  calls->longest_chain = arrays.take(sizeof(unsigned long long));
   calls->states = arrays.take((tiles + 1) * sizeof(build_state));
   calls->hashes = arrays.take(p.count * p.key_bytes);
   calls->ids = arrays.take(p.count * id_bytes);
@@ -289,6 +265,11 @@ plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope)
   calls->sort_scratch = arrays.bytes();
   calls->sort_choice =
       plan::cheapest(primitives::sort_variants(), calls->sort, p.backend, plan::inner_scope(scope, arrays.bytes()));
+  if (calls->sort_choice.variant == nullptr) {
+    // What the build would take says why it cannot run: memory.
+    const plan::scope unlimited{m, plan::no_scratch_limit, scope.context};
+    calls->sort_choice = plan::cheapest(primitives::sort_variants(), calls->sort, p.backend, unlimited);
+  }
   if (calls->sort_choice.variant == nullptr) return plan::rejected("no sort takes the hashes");
   arrays.take(calls->sort_choice.plan.scratch_bytes);
   plan::planned plan;
@@ -309,37 +290,39 @@ class sorted_build {
   sorted_build(const context& ctx, const hash_build_problem& p, const build_calls& calls, std::byte* scratch)
       : ctx_(ctx), p_(p), calls_(calls), scratch_(scratch) {}
 
-  std::unique_ptr<slot_index> run(const_records keys) {
+  std::unique_ptr<slot_index> run(const const_records keys) {
     sort(keys);
-    const build_counts counted = count();
-    const std::uint64_t buckets = buckets_for(counted.distinct, p_.key_bytes, calls_.form, p_.load);
-    const std::uint64_t tiles = ceil_div(p_.count, tile_items);
-    auto* const states = array<build_state>(calls_.states);
-    launch_blocks(ctx_, operation, summarize_tiles<key>, tiles, tile_threads, hashes(), p_.count, buckets,
-                  unsigned{Types::per_bucket}, states);
-    launch_blocks(ctx_, operation, scan_tiles, 1, scan_threads, states, tiles);
-    build_state all;
-    ctx_.state().copy(&all, states + tiles, sizeof all);  // waits
+    // Most often no key repeats, and the first guess is right.
+    std::uint64_t buckets = buckets_of(p_.count);
+    build_state all = summarize(buckets);
+    if (const std::uint64_t wanted = buckets_of(all.keys); wanted != buckets) {
+      buckets = wanted;
+      all = summarize(buckets);
+    }
     // The last key's slot, one that is empty, and the rest of that bucket; no bucket that keys want lies behind.
     const auto last = static_cast<std::uint64_t>(all.reach + static_cast<long long>(all.keys) - 1);
     const std::uint64_t all_buckets = std::max(buckets, last / Types::per_bucket + 1) + 1;
-    buffer slots =
-        primitives::hash_memory(ctx_, primitives::hash_build_call, words(counted), all_buckets * sector_bytes);
+    const std::string words = primitives::words_of_index(p_.count, all.keys);
+    buffer slots = primitives::hash_memory(ctx_, primitives::hash_build_call, words, all_buckets * sector_bytes);
     buffer rows;
-    if (counted.row_words > 0) {
-      rows =
-          primitives::hash_memory(ctx_, primitives::hash_build_call, words(counted), counted.row_words * sizeof(row));
+    if (all.row_words > 0) {
+      rows = primitives::hash_memory(ctx_, primitives::hash_build_call, words, all.row_words * sizeof(row));
     }
-    require(cudaMemsetAsync(slots.data(), 0xff, slots.size(), ctx_.stream()), operation);
-    const place_arguments<Types> a{
-        hashes(),       array<const row>(calls_.sorted_ids), p_.count, buckets, states, slots.as<slot>(),
-        rows.as<row>(), array<build_counts>(calls_.counts)};
-    launch_blocks(ctx_, operation, place_keys<Types>, tiles, tile_threads, a);
-    build_counts placed;
-    ctx_.state().copy(&placed, array<build_counts>(calls_.counts), sizeof placed);  // waits
+    auto* const longest = array<unsigned long long>(calls_.longest_chain);
+    require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx_.stream()), operation);
+    const place_arguments<Types> a{.hashes = hashes(),
+                                   .ids = array<const row>(calls_.sorted_ids),
+                                   .count = p_.count,
+                                   .buckets = static_cast<typename Types::bucket_number>(buckets),
+                                   .before = array<const build_state>(calls_.states),
+                                   .slots = slots.as<slot>(),
+                                   .slot_count = all_buckets * Types::per_bucket,
+                                   .rows = rows.as<row>(),
+                                   .longest_chain = longest};
+    launch_blocks(ctx_, operation, place_keys<Types>, tiles(), tile_threads, a);
     auto index = std::make_unique<slot_index>(std::move(slots), std::move(rows), calls_.form, buckets);
-    index->facts.distinct = counted.distinct;
-    index->facts.longest_chain = placed.longest_chain;
+    index->facts.distinct = all.keys;
+    index->facts.longest_chain = all.keys == p_.count ? 1 : read(longest);
     return index;
   }
 
@@ -370,17 +353,25 @@ class sorted_build {
     chosen.variant->run(ctx_, calls_.sort, chosen.plan, b, scratch_ + calls_.sort_scratch);
   }
 
-  build_counts count() {
-    auto* const counts = array<build_counts>(calls_.counts);
-    require(cudaMemsetAsync(counts, 0, sizeof *counts, ctx_.stream()), operation);
-    launch(ctx_, operation, count_keys<key>, streaming_blocks(), hashes(), p_.count, counts);
-    build_counts counted;
-    ctx_.state().copy(&counted, counts, sizeof counted);  // waits
-    return counted;
+  std::uint64_t tiles() const { return ceil_div(p_.count, tile_items); }
+  std::uint64_t buckets_of(std::uint64_t distinct) const {
+    return buckets_for(distinct, p_.key_bytes, calls_.form, p_.load);
   }
 
-  std::string words(const build_counts& counted) const {
-    return primitives::words_of_index(p_.count, counted.distinct);
+  /// What comes before each tile, in device memory, and what all come to.
+  build_state summarize(std::uint64_t buckets) {
+    auto* const states = array<build_state>(calls_.states);
+    launch_blocks(ctx_, operation, summarize_tiles<Types>, tiles(), tile_threads, hashes(), p_.count,
+                  static_cast<typename Types::bucket_number>(buckets), states);
+    launch_blocks(ctx_, operation, scan_tiles, 1, scan_threads, states, tiles());
+    return read(states + tiles());
+  }
+
+  template <class T>
+  T read(const T* device) const {
+    T value;
+    ctx_.state().copy(&value, device, sizeof value);  // waits
+    return value;
   }
 
   const context& ctx_;

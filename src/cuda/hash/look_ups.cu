@@ -16,37 +16,40 @@ using primitives::hash_output;
 using primitives::hash_search_buffers;
 using primitives::hash_search_problem;
 
-constexpr int look_ups_each = 4;  ///< sectors that a thread has on their way
+constexpr int look_ups_each = 2;  ///< that a thread has on their way
 
 /// Steps 1 and 2: looks up the probes whose bucket is in [first_bucket, first_bucket + region), and writes their
 /// answers.
 template <class Types, class Word>
-__global__ void __launch_bounds__(block_threads)
-    look_up_in_order(const answer_maker<Types> answers, const key_source keys, std::uint64_t probes,
-                     std::uint64_t first_bucket, std::uint64_t region, Word* out) {
+__global__ void __launch_bounds__(block_threads, 6)
+    look_up_in_order(const __grid_constant__ answer_maker<Types> answers, const __grid_constant__ key_source keys,
+                     std::uint64_t probes, std::uint64_t first_bucket, std::uint64_t region, Word* out) {
   using key = typename Types::key;
-  const slot_view<Types>& index = answers.index;
+  using view = slot_view<Types>;
+  const view& index = answers.index;
   constexpr std::uint64_t tile = block_threads * look_ups_each;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * tile;
-  for (std::uint64_t first = blockIdx.x * tile + threadIdx.x; first < probes; first += step) {
+  for (std::uint64_t first = blockIdx.x * tile; first < probes; first += std::uint64_t{gridDim.x} * tile) {
     key hash[look_ups_each];
-    std::uint64_t bucket[look_ups_each];
-    typename slot_view<Types>::bucket_slots slots[look_ups_each];
+    typename Types::bucket_number bucket[look_ups_each];
+    typename Types::word value[look_ups_each];
 #pragma unroll
     for (int k = 0; k < look_ups_each; ++k) {
-      const std::uint64_t i = first + static_cast<std::uint64_t>(k) * block_threads;
-      hash[k] = primitives::hash_of(load_key<key>(keys, i < probes ? i : probes - 1));
+      const std::uint64_t i = first + k * block_threads + threadIdx.x;
+      hash[k] = load_key<key>(keys, min(i, probes - 1));
+    }
+    bool is_asked[look_ups_each];
+#pragma unroll
+    for (int k = 0; k < look_ups_each; ++k) {
+      hash[k] = primitives::hash_of(hash[k]);
       bucket[k] = index.bucket(hash[k]);
+      is_asked[k] = first + k * block_threads + threadIdx.x < probes && bucket[k] - first_bucket < region;
+      if (!is_asked[k]) bucket[k] = view::no_bucket;
     }
+    look_up(index, hash, bucket, value);
 #pragma unroll
     for (int k = 0; k < look_ups_each; ++k) {
-      if (bucket[k] - first_bucket < region) slots[k] = index.load(bucket[k]);
-    }
-#pragma unroll
-    for (int k = 0; k < look_ups_each; ++k) {
-      const std::uint64_t i = first + static_cast<std::uint64_t>(k) * block_threads;
-      if (i >= probes || bucket[k] - first_bucket >= region) continue;
-      __stcs(out + i, answers(index.look_up(hash[k], bucket[k], slots[k]), static_cast<Word*>(nullptr)));
+      if (!is_asked[k]) continue;
+      __stcs(out + (first + k * block_threads + threadIdx.x), answers(value[k], static_cast<Word*>(nullptr)));
     }
   }
 }
@@ -54,7 +57,7 @@ __global__ void __launch_bounds__(block_threads)
 template <class Types>
 void queue_look_ups(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
                     const_records probes, std::uint64_t passes, std::byte* out) {
-  constexpr std::uint64_t blocks_each = 8;
+  constexpr std::uint64_t blocks_each = 32;
   const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
                                         ceil_div(p.probes, block_threads * look_ups_each));
   const std::uint64_t region = ceil_div(index.buckets, passes);

@@ -1,5 +1,8 @@
 #include "cuda/hash/matches.hpp"
 
+#include <cub/block/block_reduce.cuh>
+#include <cub/block/block_scan.cuh>
+
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
@@ -39,36 +42,11 @@ __device__ __forceinline__ std::uint64_t count_of(const found_key<Word>& found) 
   return found.count;
 }
 
-/// Sum over the block; valid in all threads. `sums` is shared memory of a word for each warp.
-__device__ __forceinline__ unsigned long long sum_of_block(unsigned long long own, unsigned long long* sums) {
-  for (int other = 16; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
-  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = own;
-  __syncthreads();
-  unsigned long long all = 0;
-  for (unsigned w = 0; w < blockDim.x / 32; ++w) all += sums[w];
-  __syncthreads();
-  return all;
-}
-
-/// Exclusive prefix sum over the block. `sums` is shared memory of a word for each warp.
-__device__ __forceinline__ unsigned long long sum_before(unsigned long long own, unsigned long long* sums) {
-  unsigned long long upto = own;
-  for (unsigned distance = 1; distance < 32; distance *= 2) {
-    const unsigned long long lower = __shfl_up_sync(~0U, upto, distance);
-    if (threadIdx.x % 32 >= distance) upto += lower;
-  }
-  if (threadIdx.x % 32 == 31) sums[threadIdx.x / 32] = upto;
-  __syncthreads();
-  unsigned long long before = upto - own;
-  for (unsigned w = 0; w < threadIdx.x / 32; ++w) before += sums[w];
-  __syncthreads();
-  return before;
-}
-
 template <class Found>
 __global__ void __launch_bounds__(tile_threads)
     sum_tiles(const Found* found, std::uint64_t probes, unsigned long long* sums) {
-  __shared__ unsigned long long sums_of_warps[tile_threads / 32];
+  using block_reduce = cub::BlockReduce<unsigned long long, tile_threads>;
+  __shared__ typename block_reduce::TempStorage storage;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes;
   unsigned long long own = 0;
 #pragma unroll
@@ -76,65 +54,144 @@ __global__ void __launch_bounds__(tile_threads)
     const std::uint64_t i = first + k * tile_threads + threadIdx.x;
     if (i < probes) own += count_of(found[i]);
   }
-  const unsigned long long all = sum_of_block(own, sums_of_warps);
+  const unsigned long long all = block_reduce(storage).Sum(own);
   if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
 /// Replaces sums by what comes before them, and writes the sum of all behind the last. One block.
 __global__ void __launch_bounds__(scan_threads) scan_sums(unsigned long long* sums, std::uint64_t tiles) {
-  __shared__ unsigned long long sums_of_warps[scan_threads / 32];
+  using block_scan = cub::BlockScan<unsigned long long, scan_threads, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ typename block_scan::TempStorage storage;
+  constexpr unsigned each = 8;
   unsigned long long before = 0;
-  for (std::uint64_t first = 0; first < tiles; first += 4 * scan_threads) {
-    unsigned long long own[4];
-    unsigned long long sum = 0;
+  for (std::uint64_t first = 0; first < tiles; first += each * scan_threads) {
+    unsigned long long sum[each];
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
-      const std::uint64_t t = first + threadIdx.x * 4 + k;
-      own[k] = t < tiles ? sums[t] : 0;
-      sum += own[k];
+    for (unsigned k = 0; k < each; ++k) {
+      const std::uint64_t t = first + threadIdx.x * each + k;
+      sum[k] = t < tiles ? sums[t] : 0;
     }
-    unsigned long long at = before + sum_before(sum, sums_of_warps);
+    unsigned long long all;
+    block_scan(storage).ExclusiveSum(sum, sum, all);
 #pragma unroll
-    for (unsigned k = 0; k < 4; ++k) {
-      const std::uint64_t t = first + threadIdx.x * 4 + k;
-      if (t < tiles) sums[t] = at;
-      at += own[k];
+    for (unsigned k = 0; k < each; ++k) {
+      const std::uint64_t t = first + threadIdx.x * each + k;
+      if (t < tiles) sums[t] = before + sum[k];
     }
-    before += sum_of_block(sum, sums_of_warps);
+    before += all;
+    __syncthreads();
   }
   if (threadIdx.x == 0) sums[tiles] = before;
 }
 
-/// Step 3: where the matches of each probe begin.
-template <class Found>
-__global__ void __launch_bounds__(tile_threads)
-    write_offsets(const Found* found, std::uint64_t probes, const unsigned long long* sums, std::uint64_t* offsets) {
-  __shared__ unsigned long long sums_of_warps[tile_threads / 32];
-  const std::uint64_t tile = std::uint64_t{blockIdx.x} * tile_probes;
-  unsigned long long before = sums[blockIdx.x];
-  // Rounds of one probe a thread, so that neighbours write neighbours.
-#pragma unroll 1
-  for (unsigned k = 0; k < items_each; ++k) {
-    const std::uint64_t i = tile + k * tile_threads + threadIdx.x;
-    const unsigned long long own = i < probes ? count_of(found[i]) : 0;
-    const unsigned long long at = before + sum_before(own, sums_of_warps);
-    if (i < probes) offsets[i] = at;
-    before += sum_of_block(own, sums_of_warps);
+/// Where matches of a tile's probes begin: the probe of item k of a thread is tile + k * tile_threads + threadIdx.x, so
+/// that neighbours write neighbours.
+struct tile_offsets {
+  unsigned long long sums[items_each * tile_threads / 32];  ///< of each item of each warp, then what comes before it
+
+  /// Turns each thread's counts into what comes before them in the tile. All threads of the block call it.
+  __device__ __forceinline__ void scan(unsigned long long (&count)[items_each]) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned warp = threadIdx.x / 32;
+    constexpr unsigned warps = tile_threads / 32;
+#pragma unroll
+    for (unsigned k = 0; k < items_each; ++k) {
+      unsigned long long upto = count[k];
+#pragma unroll
+      for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const unsigned long long lower = __shfl_up_sync(~0U, upto, distance);
+        if (lane >= distance) upto += lower;
+      }
+      if (lane == 31) sums[k * warps + warp] = upto;
+      count[k] = upto - count[k];
+    }
+    finish(count);
   }
-  if (threadIdx.x == 0 && tile + tile_probes >= probes) offsets[probes] = before;
+
+  /// scan() of probes that have one match or none.
+  __device__ __forceinline__ void scan(const bool (&has_match)[items_each], unsigned long long (&before)[items_each]) {
+    const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+    for (unsigned k = 0; k < items_each; ++k) {
+      const unsigned matches = __ballot_sync(~0U, has_match[k]);
+      if (lane == 0) sums[k * (tile_threads / 32) + threadIdx.x / 32] = __popc(matches);
+      before[k] = __popc(matches & ((1U << lane) - 1));
+    }
+    finish(before);
+  }
+
+ private:
+  __device__ __forceinline__ void finish(unsigned long long (&before)[items_each]) {
+    constexpr unsigned warps = tile_threads / 32;
+    static_assert(items_each * warps == 64);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      const unsigned long long first = sums[2 * threadIdx.x];
+      const unsigned long long second = sums[2 * threadIdx.x + 1];
+      unsigned long long upto = first + second;
+#pragma unroll
+      for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const unsigned long long lower = __shfl_up_sync(~0U, upto, distance);
+        if (threadIdx.x >= distance) upto += lower;
+      }
+      sums[2 * threadIdx.x] = upto - first - second;
+      sums[2 * threadIdx.x + 1] = upto - second;
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < items_each; ++k) before[k] += sums[k * warps + threadIdx.x / 32];
+  }
+};
+
+/// Steps 3 and 4 where every key has one record: where the matches of each probe begin, and the record numbers.
+template <class Word, class Id>
+__global__ void __launch_bounds__(tile_threads)
+    write_single_matches(const Word* found, std::uint64_t probes, const unsigned long long* sums,
+                         std::uint64_t* offsets, Id* ids, std::uint64_t capacity) {
+  __shared__ tile_offsets tile;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes + threadIdx.x;
+  Word value[items_each];
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t i = first + k * tile_threads;
+    value[k] = i < probes ? __ldcs(found + i) : hash_slot<Word>::empty;
+  }
+  bool has_match[items_each];
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) has_match[k] = value[k] != hash_slot<Word>::empty;
+  unsigned long long at[items_each];
+  tile.scan(has_match, at);
+  const unsigned long long before = sums[blockIdx.x];
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t i = first + k * tile_threads;
+    at[k] += before;
+    if (i < probes) __stcs(offsets + i, at[k]);
+    if (has_match[k] && at[k] < capacity) __stcs(ids + at[k], static_cast<Id>(value[k]));
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums[gridDim.x];
 }
 
-template <class Word, class Id>
-__global__ void __launch_bounds__(block_threads)
-    write_single_ids(const Word* found, std::uint64_t probes, const std::uint64_t* offsets, Id* ids,
-                     std::uint64_t capacity) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < probes; i += step) {
-    const Word value = __ldcs(found + i);
-    if (value == hash_slot<Word>::empty) continue;
-    const std::uint64_t at = offsets[i];
-    if (at < capacity) ids[at] = static_cast<Id>(value);
+/// Step 3: where the matches of each probe begin.
+template <class Word>
+__global__ void __launch_bounds__(tile_threads) write_offsets(const found_key<Word>* found, std::uint64_t probes,
+                                                              const unsigned long long* sums, std::uint64_t* offsets) {
+  __shared__ tile_offsets tile;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes + threadIdx.x;
+  unsigned long long at[items_each];
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t i = first + k * tile_threads;
+    at[k] = i < probes ? count_of(found[i]) : 0;
   }
+  tile.scan(at);
+  const unsigned long long before = sums[blockIdx.x];
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t i = first + k * tile_threads;
+    if (i < probes) offsets[i] = before + at[k];
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums[gridDim.x];
 }
 
 /// The probe in [first, last] that has match j: the last whose matches begin at j or before, where offsets[first] <= j.
@@ -215,38 +272,41 @@ __global__ void __launch_bounds__(tile_threads)
   }
 }
 
-template <class Id, class Types>
-void write_ids_of(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
-                  const std::uint64_t* offsets, const std::byte* found, const hash_match_room& room,
-                  std::uint64_t total) {
-  using word = typename Types::word;
-  auto* const ids = static_cast<Id*>(room.ids);
-  if (!p.index.has_repeats()) {
-    constexpr std::uint64_t blocks_each = 8;
-    const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
-                                          ceil_div(p.probes, block_threads));
-    launch(ctx, operation, write_single_ids<word, Id>, blocks, reinterpret_cast<const word*>(found), p.probes, offsets,
-           ids, room.capacity);
-    return;
-  }
-  const std::uint64_t written = std::min(total, room.capacity);
-  launch_blocks(ctx, operation, write_ids<Types, Id>, ceil_div(written, tile_ids), tile_threads,
-                reinterpret_cast<const found_key<word>*>(found), p.probes, offsets,
-                static_cast<const typename Types::row*>(index.rows()), ids, written);
-}
-
+/// Sums of tiles, then what comes before each; returns the sum of all.
 template <class Found>
-std::uint64_t write_all_offsets(const context& ctx, const char* operation, const hash_search_problem& p,
-                                const std::byte* found, std::uint64_t* offsets, unsigned long long* sums) {
-  const std::uint64_t tiles = ceil_div(p.probes, tile_probes);
-  const auto* const all = reinterpret_cast<const Found*>(found);
-  launch_blocks(ctx, operation, sum_tiles<Found>, tiles, tile_threads, all, p.probes, sums);
+std::uint64_t scan_tiles(const context& ctx, const char* operation, const Found* found, std::uint64_t probes,
+                         unsigned long long* sums) {
+  const std::uint64_t tiles = ceil_div(probes, tile_probes);
+  launch_blocks(ctx, operation, sum_tiles<Found>, tiles, tile_threads, found, probes, sums);
   launch_blocks(ctx, operation, scan_sums, 1, scan_threads, sums, tiles);
-  launch_blocks(ctx, operation, write_offsets<Found>, tiles, tile_threads, all, p.probes,
-                static_cast<const unsigned long long*>(sums), offsets);
   unsigned long long total = 0;
   ctx.state().copy(&total, sums + tiles, sizeof total);  // waits
   return total;
+}
+
+template <class Types, class Id>
+void write_matches_of(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
+                      const hash_search_buffers& b, const std::byte* found, unsigned long long* sums) {
+  using word = typename Types::word;
+  auto* const offsets = static_cast<std::uint64_t*>(b.out);
+  const std::uint64_t tiles = ceil_div(p.probes, tile_probes);
+  const auto* const tile_sums = static_cast<const unsigned long long*>(sums);
+  if (!p.index.has_repeats()) {
+    const auto* const values = reinterpret_cast<const word*>(found);
+    const hash_match_room room = (*b.make_room)(scan_tiles(ctx, operation, values, p.probes, sums));
+    launch_blocks(ctx, operation, write_single_matches<word, Id>, tiles, tile_threads, values, p.probes, tile_sums,
+                  offsets, static_cast<Id*>(room.ids), room.capacity);
+    return;
+  }
+  const auto* const keys = reinterpret_cast<const found_key<word>*>(found);
+  const std::uint64_t total = scan_tiles(ctx, operation, keys, p.probes, sums);
+  launch_blocks(ctx, operation, write_offsets<word>, tiles, tile_threads, keys, p.probes, tile_sums, offsets);
+  const hash_match_room room = (*b.make_room)(total);
+  const std::uint64_t written = std::min(total, room.capacity);
+  if (written == 0) return;
+  launch_blocks(ctx, operation, write_ids<Types, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
+                static_cast<const std::uint64_t*>(offsets), static_cast<const typename Types::row*>(index.rows()),
+                static_cast<Id*>(room.ids), written);
 }
 
 }  // namespace
@@ -256,19 +316,12 @@ std::uint64_t matches_bytes(const hash_search_problem& p) noexcept { return matc
 void write_matches(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
                    const hash_search_buffers& b, const std::byte* found, std::byte* scratch) {
   auto* const sums = reinterpret_cast<unsigned long long*>(scratch + matches_layout(p).sums);
-  auto* const offsets = static_cast<std::uint64_t*>(b.out);
-  with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
-    using slot_types = std::remove_pointer_t<decltype(types)>;
-    using word = typename slot_types::word;
-    const std::uint64_t total = p.index.has_repeats()
-                                    ? write_all_offsets<found_key<word>>(ctx, operation, p, found, offsets, sums)
-                                    : write_all_offsets<word>(ctx, operation, p, found, offsets, sums);
-    const hash_match_room room = (*b.make_room)(total);
-    if (total == 0 || room.capacity == 0) return;
+  with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
+    using types = std::remove_pointer_t<decltype(pointer)>;
     if (p.index.id == index_type::u32) {
-      write_ids_of<std::uint32_t, slot_types>(ctx, operation, p, index, offsets, found, room, total);
+      write_matches_of<types, std::uint32_t>(ctx, operation, p, index, b, found, sums);
     } else {
-      write_ids_of<std::uint64_t, slot_types>(ctx, operation, p, index, offsets, found, room, total);
+      write_matches_of<types, std::uint64_t>(ctx, operation, p, index, b, found, sums);
     }
   });
 }

@@ -26,7 +26,7 @@ struct partitioned_tuning {
   std::uint64_t chunk = std::uint64_t{1} << 28;  ///< probes that one schedule takes at most
 };
 constexpr partitioned_tuning tuning;
-constexpr int look_ups_each = 4;  ///< sectors that a thread has on their way
+constexpr int look_ups_each = 2;  ///< that a thread has on their way
 
 /// Parts of the index, and where the schedule of a chunk lies in scratch, in bytes.
 struct partitioned_decision {
@@ -97,8 +97,8 @@ struct probe_source {
 
 /// Looks up the probes part by part.
 template <class Types, class Word>
-__global__ void __launch_bounds__(block_threads)
-    look_up_parts(const __grid_constant__ gather_schedule s, const answer_maker<Types> answers,
+__global__ void __launch_bounds__(block_threads, 6)
+    look_up_parts(const __grid_constant__ gather_schedule s, const __grid_constant__ answer_maker<Types> answers,
                   std::uint32_t tiles_per_part, Word* out) {
   using key = typename Types::key;
   constexpr std::uint32_t tile = block_threads * look_ups_each;
@@ -112,23 +112,19 @@ __global__ void __launch_bounds__(block_threads)
   Word* const written = out + part * s.capacity + first;
   const key leading = static_cast<key>(part) << s.shift;
   key hash[look_ups_each];
-  std::uint64_t bucket[look_ups_each];
-  typename slot_view<Types>::bucket_slots slots[look_ups_each];
+  typename Types::bucket_number bucket[look_ups_each];
+  typename Types::word value[look_ups_each];
 #pragma unroll
   for (int k = 0; k < look_ups_each; ++k) {
     hash[k] = leading | __ldcs(hashes + min(k * block_threads + threadIdx.x, probes - 1));
   }
 #pragma unroll
-  for (int k = 0; k < look_ups_each; ++k) {
-    bucket[k] = index.bucket(hash[k]);
-    slots[k] = index.load(bucket[k]);
-  }
+  for (int k = 0; k < look_ups_each; ++k) bucket[k] = index.bucket(hash[k]);
+  look_up(index, hash, bucket, value);
 #pragma unroll
   for (int k = 0; k < look_ups_each; ++k) {
     const std::uint32_t i = k * block_threads + threadIdx.x;
-    if (i < probes) {
-      __stcs(written + i, answers(index.look_up(hash[k], bucket[k], slots[k]), static_cast<Word*>(nullptr)));
-    }
+    if (i < probes) __stcs(written + i, answers(value[k], static_cast<Word*>(nullptr)));
   }
 }
 
@@ -141,8 +137,7 @@ struct probe_overflow {
   template <class Word>
   __device__ __forceinline__ Word at(std::uint64_t position) const {
     const auto hash = primitives::hash_of(load_key<typename Types::key>(keys, position));
-    const std::uint64_t bucket = answers.index.bucket(hash);
-    return answers(answers.index.look_up(hash, bucket, answers.index.load(bucket)), static_cast<Word*>(nullptr));
+    return answers(look_up(answers.index, hash), static_cast<Word*>(nullptr));
   }
 };
 

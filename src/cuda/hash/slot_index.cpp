@@ -11,12 +11,20 @@ namespace {
 
 constexpr double most_load = 0.9;
 
+/// Where most keys lie in the bucket that they want, and the table is not much larger than it has to be.
+constexpr double usual_load(slot_form form) noexcept { return form == slot_form::narrow ? 0.6 : 0.5; }
+
+/// Numbers of buckets have as many bytes as record numbers; runs of full buckets behind the last one need some, too.
+constexpr std::uint64_t most_buckets(slot_form form) noexcept {
+  return form == slot_form::wide_rows ? std::uint64_t{1} << 40 : std::uint64_t{1} << 31;
+}
+
 }  // namespace
 
 std::uint64_t buckets_for(std::uint64_t distinct, std::uint64_t key_bytes, slot_form form, double load) noexcept {
-  const double slots = static_cast<double>(distinct) / std::min(load, most_load);
+  const double slots = static_cast<double>(distinct) / (load > 0 ? std::min(load, most_load) : usual_load(form));
   const auto buckets = static_cast<std::uint64_t>(std::ceil(slots / static_cast<double>(slots_per_bucket(form))));
-  return std::clamp<std::uint64_t>(buckets, 1, primitives::most_buckets(key_bytes));
+  return std::clamp<std::uint64_t>(buckets, 1, std::min(most_buckets(form), primitives::most_buckets(key_bytes)));
 }
 
 std::uint64_t expected_slot_bytes(const primitives::hash_facts& facts) noexcept {

@@ -29,6 +29,7 @@ struct slot_types {
   using word = SlotWord;
   using row = RowType;
   using slot = hash_slot<SlotWord>;
+  using bucket_number = RowType;  ///< as many bytes as record numbers have are enough
   static constexpr unsigned per_bucket = sector_bytes / sizeof(slot);
 };
 
@@ -65,41 +66,57 @@ __device__ __forceinline__ Key load_key(const key_source& source, std::uint64_t 
   return key;
 }
 
+/// The bucket of a hash, below `buckets`. Buckets ascend with the hash.
+__device__ __forceinline__ std::uint32_t bucket_of(std::uint32_t hash, std::uint32_t buckets) {
+  return __umulhi(hash, buckets);
+}
+__device__ __forceinline__ std::uint32_t bucket_of(std::uint64_t hash, std::uint32_t buckets) {
+  return __umulhi(static_cast<std::uint32_t>(hash >> 32), buckets);
+}
+template <class Key>
+__device__ __forceinline__ std::uint64_t bucket_of(Key hash, std::uint64_t buckets) {
+  return primitives::bucket_of(hash, buckets);
+}
+
 /// An index for kernels.
 template <class Types>
 struct slot_view {
   using slot = typename Types::slot;
   using word = typename Types::word;
   using key = typename Types::key;
+  using bucket_number = typename Types::bucket_number;
+  static constexpr bucket_number no_bucket = ~bucket_number{0};
 
   const slot* slots;
-  std::uint64_t buckets;      ///< that keys want
-  std::uint64_t all_buckets;  ///< and those behind, where the last ones' keys may lie
+  bucket_number buckets;      ///< that keys want
+  bucket_number all_buckets;  ///< and those behind, where the last ones' keys may lie
   const typename Types::row* rows;
 
-  __device__ __forceinline__ std::uint64_t bucket(key hash) const { return primitives::bucket_of(hash, buckets); }
-
-  /// The slots of one bucket, by as few loads as there are.
   struct bucket_slots {
     slot at[Types::per_bucket];
   };
-  __device__ __forceinline__ bucket_slots load(std::uint64_t bucket) const {
-    static_assert(sizeof(bucket_slots) == 2 * sizeof(uint4));
-    const auto* const words = reinterpret_cast<const uint4*>(slots) + 2 * bucket;
-    uint4 read[2] = {__ldg(words), __ldg(words + 1)};
-    bucket_slots found;
-    memcpy(&found, read, sizeof found);
-    return found;
+
+  __device__ __forceinline__ bucket_number bucket(key hash) const { return bucket_of(hash, buckets); }
+
+  __device__ __forceinline__ bucket_slots load(bucket_number bucket) const {
+    return from_halves(__ldg(half(bucket, 0)), __ldg(half(bucket, 1)));
   }
 
-  /// The value of the key with this hash; slot::empty if there is none. `first` holds the slots of its bucket.
-  __device__ __forceinline__ word look_up(key hash, std::uint64_t bucket, const bucket_slots& first) const {
-    word value = value_in(first, hash);
-    if (value != slot::empty || !goes_on(first, hash)) return value;
-    return look_further(hash, bucket);
+  /// load() by all lanes of a warp at once. Two lanes read their two buckets together, each one half, so that a load
+  /// of the warp touches half as many sectors. For no_bucket nothing is read, and the slots are anything.
+  __device__ __forceinline__ bucket_slots load_by_pairs(bucket_number bucket) const {
+    const unsigned odd = threadIdx.x % 2;
+    const bucket_number other = __shfl_xor_sync(~0U, bucket, 1);
+    uint4 own{};
+    uint4 others{};
+    if (bucket != no_bucket) own = __ldg(half(bucket, odd));
+    if (other != no_bucket) others = __ldg(half(other, odd));
+    const uint4 got = {__shfl_xor_sync(~0U, others.x, 1), __shfl_xor_sync(~0U, others.y, 1),
+                       __shfl_xor_sync(~0U, others.z, 1), __shfl_xor_sync(~0U, others.w, 1)};
+    return odd == 0 ? from_halves(own, got) : from_halves(got, own);
   }
 
- private:
+  /// The value of the key with this hash, if it is in these slots; else slot::empty.
   static __device__ __forceinline__ word value_in(const bucket_slots& b, key hash) {
     word value = slot::empty;
     // Empty slots come last and have a hash that a key may have: the first slot counts.
@@ -109,43 +126,110 @@ struct slot_view {
     }
     return value;
   }
-  /// Whether the next bucket may have the key.
+  /// Whether the bucket behind these slots may have the key, if they do not.
   static __device__ __forceinline__ bool goes_on(const bucket_slots& b, key hash) {
     const slot& last = b.at[Types::per_bucket - 1];
     return last.value != slot::empty && last.hash < hash;
   }
 
-  /// Goes on behind a bucket that is full of lower hashes: from bucket to bucket, which is most often one step, and by
-  /// bisection where thousands of keys want one bucket.
-  __device__ __noinline__ word look_further(key hash, std::uint64_t bucket) const {
-    constexpr int most_steps = 8;
-    for (int step = 0; step < most_steps; ++step) {
-      const bucket_slots next = load(++bucket);
-      const word value = value_in(next, hash);
-      if (value != slot::empty || !goes_on(next, hash)) return value;
-    }
-    // A bucket's first slot is not empty and not above the hash up to the bucket that would have the key, and never
-    // behind it.
-    const auto is_before = [&](std::uint64_t b) {
-      if (b >= all_buckets) return false;
-      const slot first = slots[b * Types::per_bucket];
-      return first.value != slot::empty && first.hash <= hash;
-    };
-    std::uint64_t reach = 1;
-    while (is_before(bucket + reach)) reach *= 2;
-    std::uint64_t below = reach / 2;  // true there, or 0
-    while (reach - below > 1) {
-      const std::uint64_t middle = below + (reach - below) / 2;
-      (is_before(bucket + middle) ? below : reach) = middle;
-    }
-    return value_in(load(bucket + below), hash);
+ private:
+  __device__ __forceinline__ const uint4* half(bucket_number bucket, unsigned which) const {
+    return reinterpret_cast<const uint4*>(slots) + (2 * std::uint64_t{bucket} + which);
+  }
+  static __device__ __forceinline__ bucket_slots from_halves(uint4 low, uint4 high) {
+    static_assert(sizeof(bucket_slots) == 2 * sizeof(uint4));
+    const uint4 both[2] = {low, high};
+    bucket_slots found;
+    memcpy(&found, both, sizeof found);
+    return found;
   }
 };
 
+constexpr int most_rounds = 8;  ///< buckets that a look-up goes to one by one
+
+/// Looks on from `bucket`, which is full of lower hashes, by bisection: thousands of keys want one bucket.
+template <class Types>
+__device__ __noinline__ typename Types::word look_far(const slot_view<Types> index, typename Types::key hash,
+                                                      std::uint64_t bucket) {
+  using bucket_number = typename Types::bucket_number;
+  // A bucket's first slot is not empty and not above the hash up to the bucket that would have the key, and never
+  // behind it.
+  const auto is_before = [&](std::uint64_t b) {
+    if (b >= index.all_buckets) return false;
+    const auto first = index.slots[b * Types::per_bucket];
+    return first.value != Types::slot::empty && first.hash <= hash;
+  };
+  std::uint64_t reach = 1;
+  while (is_before(bucket + reach)) reach *= 2;
+  std::uint64_t below = reach / 2;  // true there, or 0
+  while (reach - below > 1) {
+    const std::uint64_t middle = below + (reach - below) / 2;
+    (is_before(bucket + middle) ? below : reach) = middle;
+  }
+  return index.value_in(index.load(static_cast<bucket_number>(bucket + below)), hash);
+}
+
+/// Looks up several keys at once: their values, or slot::empty. Keys whose bucket is no_bucket get anything. All lanes
+/// of a warp call it.
+template <int Each, class Types>
+__device__ __forceinline__ void look_up(const slot_view<Types>& index, const typename Types::key (&hash)[Each],
+                                        typename Types::bucket_number (&bucket)[Each],
+                                        typename Types::word (&value)[Each]) {
+  using view = slot_view<Types>;
+  typename view::bucket_slots slots[Each];
+#pragma unroll
+  for (int k = 0; k < Each; ++k) slots[k] = index.load_by_pairs(bucket[k]);
+  bool is_open[Each];  // whether the next bucket may have the key
+  bool any_open = false;
+#pragma unroll
+  for (int k = 0; k < Each; ++k) {
+    value[k] = view::value_in(slots[k], hash[k]);
+    is_open[k] = bucket[k] != view::no_bucket && value[k] == Types::slot::empty && view::goes_on(slots[k], hash[k]);
+    any_open |= is_open[k];
+  }
+#pragma unroll 1
+  for (int round = 1; any_open; ++round) {
+    if (round == most_rounds) {
+#pragma unroll
+      for (int k = 0; k < Each; ++k) {
+        if (is_open[k]) value[k] = look_far(index, hash[k], bucket[k]);
+      }
+      break;
+    }
+#pragma unroll
+    for (int k = 0; k < Each; ++k) {
+      if (is_open[k]) slots[k] = index.load(++bucket[k]);
+    }
+    any_open = false;
+#pragma unroll
+    for (int k = 0; k < Each; ++k) {
+      if (!is_open[k]) continue;
+      value[k] = view::value_in(slots[k], hash[k]);
+      is_open[k] = value[k] == Types::slot::empty && view::goes_on(slots[k], hash[k]);
+      any_open |= is_open[k];
+    }
+  }
+}
+
+/// look_up() of one key, by one thread.
+template <class Types>
+__device__ __forceinline__ typename Types::word look_up(const slot_view<Types>& index, typename Types::key hash) {
+  typename Types::bucket_number bucket = index.bucket(hash);
+  auto slots = index.load(bucket);
+  typename Types::word value = index.value_in(slots, hash);
+  for (int round = 1; value == Types::slot::empty && index.goes_on(slots, hash); ++round) {
+    if (round == most_rounds) return look_far(index, hash, bucket);
+    slots = index.load(++bucket);
+    value = index.value_in(slots, hash);
+  }
+  return value;
+}
+
 template <class Types>
 slot_view<Types> view_of(const slot_index& index) {
-  return {static_cast<const typename Types::slot*>(index.slots()), index.buckets, index.all_buckets,
-          static_cast<const typename Types::row*>(index.rows())};
+  using bucket_number = typename Types::bucket_number;
+  return {static_cast<const typename Types::slot*>(index.slots()), static_cast<bucket_number>(index.buckets),
+          static_cast<bucket_number>(index.all_buckets), static_cast<const typename Types::row*>(index.rows())};
 }
 
 }  // namespace sheaf::cuda

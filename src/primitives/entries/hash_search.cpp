@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t least_load_percent = 5;
 constexpr std::uint32_t most_load_percent = 99;
-constexpr std::uint32_t usual_load_percent = 80;
+constexpr std::uint32_t usual_load_percent = 0;  // what the backend finds best
 constexpr std::string_view power_law_word = "zipf";
 constexpr std::string_view build_name = "build_hash_index";
 
@@ -80,7 +80,7 @@ const problem_field repeats_field{
     .read = [](problem_spec& p, std::span<const std::string> texts) { p.repeats = parse_repeats(texts.front()); }};
 const problem_field load_field{
     .option = "--load",
-    .help = "Load factor of a hash table, in per cent; 80 unless given",
+    .help = "Load factor of a hash table, in per cent; what the backend finds best unless given",
     .type_name = "PERCENT",
     .read = [](problem_spec& p, std::span<const std::string> texts) {
       p.load_percent = static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
@@ -164,7 +164,8 @@ void read_contains(const name_part& pattern, const name_part& type, problem_spec
 std::string keys_text(const problem_spec& p) {
   const std::string repeats =
       p.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", p.repeats);
-  return fmt::format("keys of {} bytes, {}, load {} %", p.key_bytes, repeats, p.load_percent);
+  const std::string keys = fmt::format("keys of {} bytes, {}", p.key_bytes, repeats);
+  return p.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, p.load_percent);
 }
 
 std::string text_of_build(const problem_spec& p) { return fmt::format("{} records, {}", p.count, keys_text(p)); }

@@ -48,7 +48,7 @@ struct problem_spec {
   // Hash search: probes ask for the keys of a table of `table` records, in the order of `pattern`
   std::uint64_t repeats = 1;        ///< records that share a key, or power_law_repeats
   std::uint32_t hit_percent = 100;  ///< probes that ask for a key of the table; the others find nothing
-  std::uint32_t load_percent = 80;  ///< load factor of the hash table
+  std::uint32_t load_percent = 0;  ///< load factor of the hash table; 0: what the backend finds best
 
   // What a caller can say beyond a generated problem
   sheaf::duplicates duplicates = sheaf::duplicates::any;

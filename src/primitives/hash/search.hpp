@@ -25,7 +25,7 @@ struct hash_facts {
   std::uint64_t longest_chain = 0;  ///< the most records that share a key
   std::uint64_t key_bytes = 8;
   index_type id = index_type::u32;  ///< of record numbers
-  double load = 0.8;                ///< distinct keys for each place that a bucket has for one
+  double load = 0;                  ///< distinct keys for each place that a bucket has for one; 0: the backend's
 
   bool has_repeats() const noexcept { return distinct < records; }
   friend bool operator==(const hash_facts&, const hash_facts&) = default;
@@ -48,7 +48,7 @@ struct hash_build_problem {
   std::uint64_t key_bytes = 8;
   std::uint64_t key_stride_bytes = 8;
   index_type id = index_type::u32;
-  double load = 0.8;
+  double load = 0;
 
   friend bool operator==(const hash_build_problem&, const hash_build_problem&) = default;
 };

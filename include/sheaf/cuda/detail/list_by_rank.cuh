@@ -2,6 +2,7 @@
 
 #include <cooperative_groups.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -45,11 +46,22 @@ __device__ void scan_runs(const Grid& grid, Item* items, std::uint64_t count, It
   }
 }
 
-/// A sum of the values from the last beginning of a list on. Its bytes have no gap for usual values, because whole
-/// words of it are copied.
+/// A flag that fills whatever a value of T leaves open of its words.
+template <class T>
+struct filling_flag {
+  static constexpr std::size_t alignment = alignof(T) < 4 ? 4 : alignof(T);
+  static constexpr std::size_t count = (sizeof(T) / alignment + 1) * alignment - sizeof(T);
+  unsigned char bytes[count];
+
+  __device__ filling_flag(unsigned flag) : bytes{static_cast<unsigned char>(flag)} {}
+  __device__ operator unsigned() const { return bytes[0]; }
+};
+
+/// A sum of the values from the last beginning of a list on. There is no gap in it, because all its bytes are copied.
 template <class T>
 struct segment_sum {
-  using flag = std::conditional_t<alignof(T) == 8, std::uint64_t, std::uint32_t>;
+  using wide_flag = std::conditional_t<alignof(T) == 8, std::uint64_t, filling_flag<T>>;
+  using flag = std::conditional_t<alignof(T) == 4, std::uint32_t, wide_flag>;
   T sum;
   flag begins;  ///< 1 if a list begins in it
 };

@@ -85,8 +85,19 @@ __global__ void __launch_bounds__(list_threads)
       if (entry > 0) node[0] = no_node;
       node[1] = node[2] = node[3] = no_node;
     }
+    // Entries without a node come last, and have no sum.
     T sum[each];
-    if constexpr (has_values<T>) memcpy(sum, static_cast<const T*>(a.log_sums) + read, sizeof sum);
+    if constexpr (has_values<T>) {
+      const T* const sums = static_cast<const T*>(a.log_sums) + read;
+      if (node[each - 1] != no_node) {
+        memcpy(sum, sums, sizeof sum);
+      } else {
+#pragma unroll
+        for (unsigned k = 0; k < each; ++k) {
+          if (node[k] != no_node) sum[k] = sums[k];
+        }
+      }
+    }
     std::uint32_t sublist = a.chunk_sublists[from];
     std::uint32_t before = a.chunk_before[from] + entry;
 

@@ -183,10 +183,14 @@ std::uint64_t answer_mistakes(const context& ctx, const problem_spec& p, const a
 
 std::string kind_of_index(const problem_spec& p) { return fmt::format("an index of load {} %", p.load_percent); }
 
+constexpr std::uint64_t least_usual_load = 50;  ///< per cent, of indices whose load the backend chooses
+
 // At most so many bytes for a key, its hash, its record's number, and what builds sort them in.
 std::uint64_t bytes_of_index(const problem_spec& p) {
   const std::uint64_t usual = 4 * (p.key_bytes + 8);
-  return primitives::table_records(p) * (usual + 8 * 100 / std::max<std::uint32_t>(1, p.load_percent));
+  const std::uint64_t load = p.load_percent > 0 ? p.load_percent : least_usual_load;
+  // A place takes up to twice what a key and its record's number do.
+  return primitives::table_records(p) * (usual + 2 * (p.key_bytes + 8) * 100 / load);
 }
 
 std::shared_ptr<const void> make_index(const context& ctx, const problem_spec& p, const array_set& arrays) {
