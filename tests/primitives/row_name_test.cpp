@@ -226,7 +226,6 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
   expect_refused("build_hash_index/x1/r4/k16/n=9", "'k16' is not the width of keys: k32 or k64");
   expect_refused("build_hash_index/x1/r4/k64+l99/n=9", "'l99' is not a load factor in per cent, load5 to load99");
   expect_refused("build_hash_index/x1/r4/k64+load100/n=9", "'100' is not a load factor in per cent, load5 to load99");
-  expect_refused("build_hash_index/x1/r4/k64+load80/n=9", "is written 'build_hash_index/x1/r4/k64/n=9'");
   expect_refused("build_hash_index/x1/r8/k64/n=9",
                  "'k64' is not of record numbers of 8 bytes, but 9 records have numbers of 4");
   expect_refused("hash_find/uniform:s9/r4/k64/n=1",
