@@ -25,6 +25,7 @@ std::span<const peer_row> all() {
       {"list_scan", cuda, array_scans},
       {"list_scan", cuda, host::list_walks_for_devices},
       {"build_hash_index", cuda, open_addressing},
+      {"hash_search", cuda, open_addressing},
       {"hash_contains", cuda, open_addressing},
       {"hash_find", cuda, open_addressing},
   };

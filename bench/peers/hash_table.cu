@@ -1,3 +1,6 @@
+#include <thrust/iterator/transform_iterator.h>
+#include <cub/device/device_scan.cuh>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -97,6 +100,21 @@ __global__ void find_keys(Slots slots, const typename Slots::key_type* keys, std
   if (i < count) records[i] = slots.find(keys[i]);
 }
 
+/// Whether a probe has a match, for a scan.
+struct is_found {
+  __device__ std::uint64_t operator()(std::uint32_t record) const { return record != no_record ? 1 : 0; }
+};
+
+/// The matches of probes that have one or none, where a scan says that they begin.
+__global__ void write_matches(const std::uint32_t* records, std::uint64_t count, std::uint64_t* offsets,
+                              std::uint32_t* ids) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= count) return;
+  const bool found = records[i] != no_record;
+  if (found) ids[offsets[i]] = records[i];
+  if (i + 1 == count) offsets[count] = offsets[i] + (found ? 1 : 0);
+}
+
 template <class Slots>
 __global__ void contains_keys(Slots slots, const typename Slots::key_type* keys, std::uint64_t count,
                               unsigned char* found) {
@@ -165,43 +183,92 @@ contender builds(const context& ctx, const problem& p, const workspace& arrays) 
           .release = [made] { made->reset(); }};
 }
 
+/// Searches for all matches, where each key has one record: the records, a scan of CUB's, and a copy to where it says.
+template <class Slots>
+class match_search {
+ public:
+  match_search(const context& ctx, std::uint64_t count)
+      : ctx_(ctx), count_(count), records_(ctx, std::max<std::uint64_t>(1, count) * sizeof(std::uint32_t)) {
+    require(scan(nullptr, scan_bytes_, nullptr), "cub::DeviceScan");
+    scan_memory_ = buffer(ctx, std::max<std::size_t>(1, scan_bytes_));
+  }
+  static std::uint64_t bytes(std::uint64_t count) { return count * sizeof(std::uint32_t) + (count / 64 + 4096) * 16; }
+
+  void run(const Slots& slots, const typename Slots::key_type* keys, std::uint64_t* offsets, std::uint32_t* ids) {
+    find_keys<<<blocks_for(count_), block_threads, 0, ctx_.stream()>>>(slots, keys, count_, records());
+    require(scan(scan_memory_.data(), scan_bytes_, offsets), "cub::DeviceScan");
+    write_matches<<<blocks_for(count_), block_threads, 0, ctx_.stream()>>>(records(), count_, offsets, ids);
+    require(cudaGetLastError(), "open_addressing");
+  }
+
+ private:
+  std::uint32_t* records() const { return reinterpret_cast<std::uint32_t*>(records_.data()); }
+  cudaError_t scan(void* memory, std::size_t& bytes, std::uint64_t* offsets) const {
+    const auto matches = thrust::make_transform_iterator(static_cast<const std::uint32_t*>(records()), is_found());
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, matches, offsets, count_, ctx_.stream());
+  }
+
+  context ctx_;
+  std::uint64_t count_;
+  buffer records_;
+  buffer scan_memory_;
+  std::size_t scan_bytes_ = 0;
+};
+
+/// The tables of all copies, and what a search for all matches needs beside them.
+template <class Slots>
+struct search_state {
+  std::vector<std::unique_ptr<table<Slots>>> tables;
+  std::unique_ptr<match_search<Slots>> matches;
+};
+
+template <class Slots>
+void queue_search(const context& ctx, const problem& p, const workspace& arrays, std::uint64_t copy,
+                  const search_state<Slots>& state) {
+  using key_type = typename Slots::key_type;
+  const Slots slots = state.tables[copy]->slots();
+  const key_type* const probes = keys_of<key_type>(arrays, copy);
+  if (p.count == 0) return;
+  if (state.matches) {
+    state.matches->run(slots, probes, reinterpret_cast<std::uint64_t*>(arrays.all(copy)[jobs::places::offsets].data),
+                       target_of<std::uint32_t>(arrays, copy));
+  } else if (p.primitive == "hash_contains") {
+    contains_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(slots, probes, p.count,
+                                                                           target_of<unsigned char>(arrays, copy));
+  } else {
+    find_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(slots, probes, p.count,
+                                                                       target_of<std::uint32_t>(arrays, copy));
+  }
+  require(cudaGetLastError(), "open_addressing");
+}
+
 template <class Slots>
 contender searches(const context& ctx, const problem& p, const workspace& arrays) {
   using key_type = typename Slots::key_type;
-  const auto made = std::make_shared<std::vector<std::unique_ptr<table<Slots>>>>();
-  const bool contains = p.primitive == "hash_contains";
+  const auto state = std::make_shared<search_state<Slots>>();
+  const bool finds_all = p.primitive == "hash_search";
   return {.who = "open_addressing",
+          .scratch_bytes = finds_all ? match_search<Slots>::bytes(p.count) : 0,
           .kept_bytes_of_copy = table<Slots>::bytes(p),
-          .queue =
-              [ctx, p, &arrays, made, contains](std::uint64_t copy) {
-                const Slots slots = (*made)[copy]->slots();
-                const key_type* const probes = keys_of<key_type>(arrays, copy);
-                if (p.count == 0) return;
-                if (contains) {
-                  contains_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(
-                      slots, probes, p.count, target_of<unsigned char>(arrays, copy));
-                } else {
-                  find_keys<<<blocks_for(p.count), block_threads, 0, ctx.stream()>>>(
-                      slots, probes, p.count, target_of<std::uint32_t>(arrays, copy));
-                }
-                require(cudaGetLastError(), "open_addressing");
-              },
+          .queue = [ctx, p, &arrays, state](std::uint64_t copy) { queue_search(ctx, p, arrays, copy, *state); },
           .wait = [ctx] { wait(ctx); },
           .prepare =
-              [ctx, p, &arrays, made](std::uint64_t copies) {
+              [ctx, p, &arrays, state, finds_all](std::uint64_t copies) {
+                if (finds_all) state->matches = std::make_unique<match_search<Slots>>(ctx, p.count);
                 for (std::uint64_t copy = 0; copy < copies; ++copy) {
-                  made->push_back(std::make_unique<table<Slots>>(ctx, p));
-                  made->back()->build(source_of<key_type>(arrays, copy), primitives::table_records(p));
+                  state->tables.push_back(std::make_unique<table<Slots>>(ctx, p));
+                  state->tables.back()->build(source_of<key_type>(arrays, copy), primitives::table_records(p));
                 }
                 wait(ctx);
               },
-          .release = [made] { made->clear(); }};
+          .release = [state] { *state = {}; }};
 }
 
 }  // namespace
 
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays) {
   if (bytes(p.index) != 4) return {};
+  if (p.primitive == "hash_search" && p.repeats != 1) return {};
   if (p.primitive == "build_hash_index") {
     if (p.repeats != 1) return {};
     return {p.key_bytes == 4 ? builds<one_word_slots>(ctx, p, arrays) : builds<two_word_slots>(ctx, p, arrays)};

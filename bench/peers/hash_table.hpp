@@ -27,7 +27,8 @@ std::vector<contender> sorted_arrays(const context& ctx, const problem& p, const
 /// Linked only where the CUDA backend is built.
 namespace device {
 /// A thread for each key: atomicCAS into a table that is half full, and linear probing, "open_addressing". Searches ask
-/// for the first record of a key, or whether there is one; builds are of keys that do not repeat.
+/// for the first record of a key, or whether there is one; builds, and searches for all records, which a scan of CUB's
+/// puts in place, are of keys that do not repeat.
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace device
 

@@ -23,7 +23,7 @@ class hash_table;
 struct hash_build_options {
   /// Load factor of the hash table, 0.05 to 0.99: distinct keys for each place that a bucket has for a key. With less,
   /// the index takes more memory, and searches find more keys at first sight. 0: what the backend finds best, 0.8 on
-  /// the CPU, 0.5 to 0.6 on CUDA, whose tables are never fuller than 0.9.
+  /// the CPU, 0.1 for small tables to 0.6 on CUDA, whose tables are never fuller than 0.9.
   double load = 0;
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.partitioned"
 };

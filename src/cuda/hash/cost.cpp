@@ -42,8 +42,11 @@ double sector_seconds(std::uint64_t probes, std::uint64_t footprint, const machi
 }
 
 void price_rows(const hash_search_problem& p, std::uint64_t parts, const machine& m, plan::planned& plan) {
-  if (!p.index.has_repeats() || p.output == hash_output::contains) return;
-  const std::uint64_t id = row_bytes(form_of(p.index.key_bytes, p.index.records));
+  const slot_form form = form_of(p.index);
+  // A wide slot says which record is the first.
+  const bool finds_first = p.output == hash_output::first && form == slot_form::wide;
+  if (!p.index.has_repeats() || p.output == hash_output::contains || finds_first) return;
+  const std::uint64_t id = row_bytes(form);
   plan.add("rows", m.random_reads(p.probes, sector_bytes, p.index.records * id / std::max<std::uint64_t>(1, parts)));
 }
 
@@ -59,8 +62,8 @@ void price_matches(const hash_search_problem& p, const machine& m, plan::planned
 }
 
 std::uint64_t found_bytes(const hash_search_problem& p) noexcept {
-  const std::uint64_t value = slot_bytes(form_of(p.index.key_bytes, p.index.records)) / 2;
-  return p.index.has_repeats() ? 2 * value : value;
+  const std::uint64_t row = row_bytes(form_of(p.index));
+  return p.index.has_repeats() ? 2 * row : row;
 }
 
 std::uint64_t answer_bytes(const hash_search_problem& p) noexcept {

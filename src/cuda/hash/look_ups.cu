@@ -8,6 +8,7 @@
 #include "cuda/hash/answers.cuh"
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/matches.hpp"
+#include "cuda/hash/skew_sample.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -18,54 +19,70 @@ using primitives::hash_search_problem;
 
 constexpr int look_ups_each = 2;  ///< that a thread has on their way
 
-/// Steps 1 and 2: looks up the probes whose bucket is in [first_bucket, first_bucket + region), and writes their
-/// answers.
-template <class Types, class Word>
+/// Steps 1 and 2: looks up the probes and writes their answers; of InPart only those whose bucket is in [first_bucket,
+/// first_bucket + region). Nothing where there is a verdict, and it is "scattered".
+template <class Types, class Word, bool InPart>
 __global__ void __launch_bounds__(block_threads, 6)
     look_up_in_order(const __grid_constant__ answer_maker<Types> answers, const __grid_constant__ key_source keys,
-                     std::uint64_t probes, std::uint64_t first_bucket, std::uint64_t region, Word* out) {
+                     std::uint64_t probes, typename Types::bucket_number first_bucket,
+                     typename Types::bucket_number region, const order_sample verdict, Word* out) {
   using key = typename Types::key;
   using view = slot_view<Types>;
+  if (verdict.verdict_slot != nullptr && verdict_is_scattered(verdict)) return;
   const view& index = answers.index;
-  constexpr std::uint64_t tile = block_threads * look_ups_each;
-  for (std::uint64_t first = blockIdx.x * tile; first < probes; first += std::uint64_t{gridDim.x} * tile) {
+  constexpr std::uint32_t tile = block_threads * look_ups_each;
+  for (std::uint64_t first = std::uint64_t{blockIdx.x} * tile; first < probes;
+       first += std::uint64_t{gridDim.x} * tile) {
+    const auto left = static_cast<std::uint32_t>(min(probes - first, std::uint64_t{tile}));
     key hash[look_ups_each];
     typename Types::bucket_number bucket[look_ups_each];
     typename Types::word value[look_ups_each];
+    bool is_asked[look_ups_each];
 #pragma unroll
     for (int k = 0; k < look_ups_each; ++k) {
-      const std::uint64_t i = first + k * block_threads + threadIdx.x;
-      hash[k] = load_key<key>(keys, min(i, probes - 1));
+      hash[k] = load_key<key>(keys, first + min(k * block_threads + threadIdx.x, left - 1));
     }
-    bool is_asked[look_ups_each];
 #pragma unroll
     for (int k = 0; k < look_ups_each; ++k) {
       hash[k] = primitives::hash_of(hash[k]);
       bucket[k] = index.bucket(hash[k]);
-      is_asked[k] = first + k * block_threads + threadIdx.x < probes && bucket[k] - first_bucket < region;
-      if (!is_asked[k]) bucket[k] = view::no_bucket;
+      is_asked[k] = k * block_threads + threadIdx.x < left;
+      if constexpr (InPart) {
+        is_asked[k] = is_asked[k] && bucket[k] - first_bucket < region;
+        if (!is_asked[k]) bucket[k] = view::no_bucket;
+      }
     }
-    look_up(index, hash, bucket, value);
+    look_up<InPart>(index, hash, bucket, value);
+    Word* const written = out + first;
 #pragma unroll
     for (int k = 0; k < look_ups_each; ++k) {
-      if (!is_asked[k]) continue;
-      __stcs(out + (first + k * block_threads + threadIdx.x), answers(value[k], static_cast<Word*>(nullptr)));
+      if (is_asked[k]) {
+        __stcs(written + (k * block_threads + threadIdx.x), answers(value[k], static_cast<Word*>(nullptr)));
+      }
     }
   }
 }
 
 template <class Types>
 void queue_look_ups(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
-                    const_records probes, std::uint64_t passes, std::byte* out) {
+                    const_records probes, std::uint64_t passes, const order_sample& verdict, std::byte* out) {
+  using number = typename Types::bucket_number;
   constexpr std::uint64_t blocks_each = 32;
   const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
                                         ceil_div(p.probes, block_threads * look_ups_each));
-  const std::uint64_t region = ceil_div(index.buckets, passes);
   with_answer_word<Types>(answer_bytes(p), [&](auto value) {
     using word = decltype(value);
+    auto* const answers = reinterpret_cast<word*>(out);
+    if (passes == 1) {
+      launch(ctx, operation, look_up_in_order<Types, word, false>, blocks, answers_of<Types>(p, index),
+             key_source_of(probes), p.probes, number{0}, number{0}, verdict, answers);
+      return;
+    }
+    const std::uint64_t region = ceil_div(index.buckets, passes);
     for (std::uint64_t pass = 0; pass < passes; ++pass) {
-      launch(ctx, operation, look_up_in_order<Types, word>, blocks, answers_of<Types>(p, index), key_source_of(probes),
-             p.probes, pass * region, region, reinterpret_cast<word*>(out));
+      launch(ctx, operation, look_up_in_order<Types, word, true>, blocks, answers_of<Types>(p, index),
+             key_source_of(probes), p.probes, static_cast<number>(pass * region), static_cast<number>(region), verdict,
+             answers);
     }
   });
 }
@@ -93,9 +110,18 @@ void run_look_ups(const context& ctx, const char* operation, const hash_search_p
   const bool finds_matches = p.output == hash_output::matches;
   std::byte* const out = finds_matches ? scratch + decided.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
-    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, b.probes, decided.passes, out);
+    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, b.probes, decided.passes,
+                                                           order_sample{}, out);
   });
   if (finds_matches) write_matches(ctx, operation, p, index, b, out, scratch + decided.matches);
+}
+
+void queue_if_skewed(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
+                     const_records probes, std::byte* verdict, std::byte* out) {
+  with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
+    queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, probes, 1, verdict_at(verdict),
+                                                           out);
+  });
 }
 
 }  // namespace sheaf::cuda

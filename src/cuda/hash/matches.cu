@@ -1,13 +1,13 @@
 #include "cuda/hash/matches.hpp"
 
 #include <cub/block/block_reduce.cuh>
-#include <cub/block/block_scan.cuh>
 
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/answers.cuh"
+#include "cuda/hash/tile_sums.cuh"
 
 namespace sheaf::cuda {
 namespace {
@@ -20,7 +20,6 @@ constexpr unsigned tile_threads = 256;
 constexpr unsigned items_each = 8;
 constexpr unsigned tile_probes = tile_threads * items_each;
 constexpr unsigned tile_ids = 4096;  ///< record numbers that a block writes where keys may have several
-constexpr unsigned scan_threads = 1024;
 
 /// Where the scratch of steps 3 and 4 lies, in bytes.
 struct matches_layout {
@@ -28,61 +27,43 @@ struct matches_layout {
 
   explicit matches_layout(const hash_search_problem& p) noexcept {
     core::scratch_offsets arrays;
-    sums = arrays.take((ceil_div(p.probes, tile_probes) + 1) * sizeof(unsigned long long));
+    sums = arrays.take(tile_sums<std::uint64_t>::bytes(ceil_div(p.probes, tile_probes)));
     end = arrays.bytes();
   }
 };
 
-template <class Word>
-__device__ __forceinline__ std::uint64_t count_of(Word value) {
-  return value != hash_slot<Word>::empty ? 1 : 0;
+template <class Row>
+constexpr Row no_record = ~Row{0};
+
+template <class Row>
+__device__ __forceinline__ std::uint64_t count_of(Row record) {
+  return record != no_record<Row> ? 1 : 0;
 }
-template <class Word>
-__device__ __forceinline__ std::uint64_t count_of(const found_key<Word>& found) {
+template <class Row>
+__device__ __forceinline__ std::uint64_t count_of(const found_key<Row>& found) {
   return found.count;
 }
 
 template <class Found>
 __global__ void __launch_bounds__(tile_threads)
-    sum_tiles(const Found* found, std::uint64_t probes, unsigned long long* sums) {
-  using block_reduce = cub::BlockReduce<unsigned long long, tile_threads>;
+    sum_tiles(const Found* found, std::uint64_t probes, std::uint64_t* sums) {
+  using block_reduce = cub::BlockReduce<std::uint64_t, tile_threads>;
   __shared__ typename block_reduce::TempStorage storage;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes;
-  unsigned long long own = 0;
+  std::uint64_t own = 0;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     const std::uint64_t i = first + k * tile_threads + threadIdx.x;
     if (i < probes) own += count_of(found[i]);
   }
-  const unsigned long long all = block_reduce(storage).Sum(own);
+  const std::uint64_t all = block_reduce(storage).Sum(own);
   if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
-/// Replaces sums by what comes before them, and writes the sum of all behind the last. One block.
-__global__ void __launch_bounds__(scan_threads) scan_sums(unsigned long long* sums, std::uint64_t tiles) {
-  using block_scan = cub::BlockScan<unsigned long long, scan_threads, cub::BLOCK_SCAN_WARP_SCANS>;
-  __shared__ typename block_scan::TempStorage storage;
-  constexpr unsigned each = 8;
-  unsigned long long before = 0;
-  for (std::uint64_t first = 0; first < tiles; first += each * scan_threads) {
-    unsigned long long sum[each];
-#pragma unroll
-    for (unsigned k = 0; k < each; ++k) {
-      const std::uint64_t t = first + threadIdx.x * each + k;
-      sum[k] = t < tiles ? sums[t] : 0;
-    }
-    unsigned long long all;
-    block_scan(storage).ExclusiveSum(sum, sum, all);
-#pragma unroll
-    for (unsigned k = 0; k < each; ++k) {
-      const std::uint64_t t = first + threadIdx.x * each + k;
-      if (t < tiles) sums[t] = before + sum[k];
-    }
-    before += all;
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) sums[tiles] = before;
-}
+struct add_sums {
+  __device__ __forceinline__ std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a + b; }
+};
+using match_sums = tile_sums<std::uint64_t>;
 
 /// Where matches of a tile's probes begin: the probe of item k of a thread is tile + k * tile_threads + threadIdx.x, so
 /// that neighbours write neighbours.
@@ -144,38 +125,38 @@ struct tile_offsets {
 };
 
 /// Steps 3 and 4 where every key has one record: where the matches of each probe begin, and the record numbers.
-template <class Word, class Id>
+template <class Row, class Id>
 __global__ void __launch_bounds__(tile_threads)
-    write_single_matches(const Word* found, std::uint64_t probes, const unsigned long long* sums,
-                         std::uint64_t* offsets, Id* ids, std::uint64_t capacity) {
+    write_single_matches(const Row* found, std::uint64_t probes, const match_sums sums, std::uint64_t* offsets, Id* ids,
+                         std::uint64_t capacity) {
   __shared__ tile_offsets tile;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes + threadIdx.x;
-  Word value[items_each];
+  Row record[items_each];
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     const std::uint64_t i = first + k * tile_threads;
-    value[k] = i < probes ? __ldcs(found + i) : hash_slot<Word>::empty;
+    record[k] = i < probes ? __ldcs(found + i) : no_record<Row>;
   }
   bool has_match[items_each];
 #pragma unroll
-  for (unsigned k = 0; k < items_each; ++k) has_match[k] = value[k] != hash_slot<Word>::empty;
+  for (unsigned k = 0; k < items_each; ++k) has_match[k] = record[k] != no_record<Row>;
   unsigned long long at[items_each];
   tile.scan(has_match, at);
-  const unsigned long long before = sums[blockIdx.x];
+  const std::uint64_t before = sums.before(blockIdx.x, add_sums());
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     const std::uint64_t i = first + k * tile_threads;
     at[k] += before;
     if (i < probes) __stcs(offsets + i, at[k]);
-    if (has_match[k] && at[k] < capacity) __stcs(ids + at[k], static_cast<Id>(value[k]));
+    if (has_match[k] && at[k] < capacity) __stcs(ids + at[k], static_cast<Id>(record[k]));
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums[gridDim.x];
+  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums.of_chunk[match_sums::chunks(gridDim.x)];
 }
 
 /// Step 3: where the matches of each probe begin.
-template <class Word>
-__global__ void __launch_bounds__(tile_threads) write_offsets(const found_key<Word>* found, std::uint64_t probes,
-                                                              const unsigned long long* sums, std::uint64_t* offsets) {
+template <class Row>
+__global__ void __launch_bounds__(tile_threads)
+    write_offsets(const found_key<Row>* found, std::uint64_t probes, const match_sums sums, std::uint64_t* offsets) {
   __shared__ tile_offsets tile;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * tile_probes + threadIdx.x;
   unsigned long long at[items_each];
@@ -185,13 +166,13 @@ __global__ void __launch_bounds__(tile_threads) write_offsets(const found_key<Wo
     at[k] = i < probes ? count_of(found[i]) : 0;
   }
   tile.scan(at);
-  const unsigned long long before = sums[blockIdx.x];
+  const std::uint64_t before = sums.before(blockIdx.x, add_sums());
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
     const std::uint64_t i = first + k * tile_threads;
     if (i < probes) offsets[i] = before + at[k];
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums[gridDim.x];
+  if (blockIdx.x == 0 && threadIdx.x == 0) offsets[probes] = sums.of_chunk[match_sums::chunks(gridDim.x)];
 }
 
 /// The probe in [first, last] that has match j: the last whose matches begin at j or before, where offsets[first] <= j.
@@ -222,11 +203,10 @@ __device__ __forceinline__ std::uint64_t probe_by_warp(const std::uint64_t* offs
 }
 
 /// Step 4, where keys may have several records: a block writes tile_ids of them, wherever a probe's begin and end.
-template <class Types, class Id>
+template <class Row, class Id>
 __global__ void __launch_bounds__(tile_threads)
-    write_ids(const found_key<typename Types::word>* found, std::uint64_t probes, const std::uint64_t* offsets,
-              const typename Types::row* rows, Id* ids, std::uint64_t written) {
-  using slot = typename Types::slot;
+    write_ids(const found_key<Row>* found, std::uint64_t probes, const std::uint64_t* offsets, const Row* rows, Id* ids,
+              std::uint64_t written) {
   constexpr std::uint32_t most_kept = 2 * tile_ids;
   __shared__ std::uint16_t begins[most_kept];  // of probes, in the tile; those before it count as 0
   __shared__ std::uint64_t ends[2];
@@ -265,47 +245,45 @@ __global__ void __launch_bounds__(tile_threads)
     } else {
       probe = probe_of(offsets, first_probe, last_probe, first + j);
     }
-    const auto value = found[probe].value;
-    std::uint64_t id = value;
-    if ((value & slot::repeated) != 0) id = rows[(value & ~slot::repeated) + 1 + (first + j - offsets[probe])];
+    const found_key<Row> key = found[probe];
+    const Row id = key.count == 1 ? key.value : rows[key.value + (first + j - offsets[probe])];
     ids[first + j] = static_cast<Id>(id);
   }
 }
 
 /// Sums of tiles, then what comes before each; returns the sum of all.
 template <class Found>
-std::uint64_t scan_tiles(const context& ctx, const char* operation, const Found* found, std::uint64_t probes,
-                         unsigned long long* sums) {
+std::uint64_t count_matches(const context& ctx, const char* operation, const Found* found, std::uint64_t probes,
+                            const match_sums& sums) {
   const std::uint64_t tiles = ceil_div(probes, tile_probes);
-  launch_blocks(ctx, operation, sum_tiles<Found>, tiles, tile_threads, found, probes, sums);
-  launch_blocks(ctx, operation, scan_sums, 1, scan_threads, sums, tiles);
-  unsigned long long total = 0;
-  ctx.state().copy(&total, sums + tiles, sizeof total);  // waits
+  launch_blocks(ctx, operation, sum_tiles<Found>, tiles, tile_threads, found, probes, sums.of_tile);
+  const std::uint64_t* const all = scan_sums(ctx, operation, sums, tiles, std::uint64_t{0}, add_sums());
+  std::uint64_t total = 0;
+  ctx.state().copy(&total, all, sizeof total);  // waits
   return total;
 }
 
 template <class Types, class Id>
 void write_matches_of(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
-                      const hash_search_buffers& b, const std::byte* found, unsigned long long* sums) {
-  using word = typename Types::word;
+                      const hash_search_buffers& b, const std::byte* found, const match_sums& sums) {
+  using row = typename Types::row;
   auto* const offsets = static_cast<std::uint64_t*>(b.out);
   const std::uint64_t tiles = ceil_div(p.probes, tile_probes);
-  const auto* const tile_sums = static_cast<const unsigned long long*>(sums);
   if (!p.index.has_repeats()) {
-    const auto* const values = reinterpret_cast<const word*>(found);
-    const hash_match_room room = (*b.make_room)(scan_tiles(ctx, operation, values, p.probes, sums));
-    launch_blocks(ctx, operation, write_single_matches<word, Id>, tiles, tile_threads, values, p.probes, tile_sums,
-                  offsets, static_cast<Id*>(room.ids), room.capacity);
+    const auto* const values = reinterpret_cast<const row*>(found);
+    const hash_match_room room = (*b.make_room)(count_matches(ctx, operation, values, p.probes, sums));
+    launch_blocks(ctx, operation, write_single_matches<row, Id>, tiles, tile_threads, values, p.probes, sums, offsets,
+                  static_cast<Id*>(room.ids), room.capacity);
     return;
   }
-  const auto* const keys = reinterpret_cast<const found_key<word>*>(found);
-  const std::uint64_t total = scan_tiles(ctx, operation, keys, p.probes, sums);
-  launch_blocks(ctx, operation, write_offsets<word>, tiles, tile_threads, keys, p.probes, tile_sums, offsets);
+  const auto* const keys = reinterpret_cast<const found_key<row>*>(found);
+  const std::uint64_t total = count_matches(ctx, operation, keys, p.probes, sums);
+  launch_blocks(ctx, operation, write_offsets<row>, tiles, tile_threads, keys, p.probes, sums, offsets);
   const hash_match_room room = (*b.make_room)(total);
   const std::uint64_t written = std::min(total, room.capacity);
   if (written == 0) return;
-  launch_blocks(ctx, operation, write_ids<Types, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
-                static_cast<const std::uint64_t*>(offsets), static_cast<const typename Types::row*>(index.rows()),
+  launch_blocks(ctx, operation, write_ids<row, Id>, ceil_div(written, tile_ids), tile_threads, keys, p.probes,
+                static_cast<const std::uint64_t*>(offsets), static_cast<const row*>(index.rows()),
                 static_cast<Id*>(room.ids), written);
 }
 
@@ -315,7 +293,7 @@ std::uint64_t matches_bytes(const hash_search_problem& p) noexcept { return matc
 
 void write_matches(const context& ctx, const char* operation, const hash_search_problem& p, const slot_index& index,
                    const hash_search_buffers& b, const std::byte* found, std::byte* scratch) {
-  auto* const sums = reinterpret_cast<unsigned long long*>(scratch + matches_layout(p).sums);
+  const match_sums sums = match_sums::at(scratch + matches_layout(p).sums, ceil_div(p.probes, tile_probes));
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
     if (p.index.id == index_type::u32) {

@@ -5,14 +5,17 @@
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"
 #include "cuda/hash/cost.hpp"
+#include "cuda/hash/look_ups.hpp"
 #include "cuda/hash/matches.hpp"
+#include "cuda/hash/skew_sample.cuh"
 #include "cuda/hash/variants.hpp"
 #include "cuda/movement/buckets/gather_schedule.cuh"
 #include "cuda/movement/buckets/gather_schedule.hpp"
 
 // The search cuda.partitioned: a bucketed gather from the index. The index ascends with the hash, so the leading bits
 // of a probe's hash say which part of it the probe needs. Probes are split by these bits tile by tile, looked up part
-// by part, while L2 holds the part, and answers go back to the order of the probes in shared memory.
+// by part, while L2 holds the part, and answers go back to the order of the probes in shared memory. Where a sample of
+// the probes says that few keys are asked for often, they are looked up in their own order instead.
 namespace sheaf::cuda {
 namespace {
 
@@ -22,30 +25,45 @@ using primitives::hash_search_problem;
 
 struct partitioned_tuning {
   std::uint64_t part_bytes = std::uint64_t{16} << 20;  ///< of the index, which L2 holds while probes stream through
+  std::uint32_t least_part_bits = 5;  ///< a block's threads count in few places at once, if there are fewer
   std::uint32_t most_part_bits = 9;
   std::uint64_t chunk = std::uint64_t{1} << 28;  ///< probes that one schedule takes at most
 };
 constexpr partitioned_tuning tuning;
 constexpr int look_ups_each = 2;  ///< that a thread has on their way
+constexpr std::uint32_t round_probes = block_threads * look_ups_each;
+
+/// Probes of a block. All blocks that run at once are to work on one part; small tiles cost where nothing is to be
+/// done.
+std::uint32_t part_tile(const context& ctx, std::uint64_t capacity) {
+  constexpr std::uint64_t most_rounds_each = 8;
+  constexpr std::uint64_t blocks_each = 6;
+  const std::uint64_t at_once = blocks_each * static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  return round_probes * static_cast<std::uint32_t>(
+                            std::clamp<std::uint64_t>(capacity / 2 / (at_once * round_probes), 1, most_rounds_each));
+}
 
 /// Parts of the index, and where the schedule of a chunk lies in scratch, in bytes.
 struct partitioned_decision {
   std::uint32_t part_bits;
   std::uint64_t chunk;
   std::uint64_t capacity;
-  std::uint64_t sizes, hashes, tile_slots, run_in_bucket, run_in_tile, answers;
+  std::uint64_t verdict;
+  std::uint64_t sizes;  ///< and behind them counters of tiles, most_scheduled_kernels of them
+  std::uint64_t hashes, tile_slots, run_in_bucket, run_in_tile, answers;
   std::uint64_t found;    ///< of a search for matches
   std::uint64_t matches;  ///< scratch of steps 3 and 4
 };
 
 partitioned_decision decide(const hash_search_problem& p, core::scratch_offsets& arrays) {
   partitioned_decision d{};
-  d.part_bits = std::clamp(bits_for(expected_slot_bytes(p.index) / tuning.part_bytes), 1U, tuning.most_part_bits);
+  d.part_bits = std::clamp(bits_for(expected_slot_bytes(p.index) / tuning.part_bytes), tuning.least_part_bits, tuning.most_part_bits);
   d.chunk = std::min(p.probes, tuning.chunk);
   const std::uint64_t parts = std::uint64_t{1} << d.part_bits;
   const std::uint64_t tiles = ceil_div(d.chunk, bucketing_tile);
   d.capacity = fixed_capacity(d.chunk, parts, 1);
-  d.sizes = arrays.take(parts * sizeof(std::uint32_t));
+  d.verdict = arrays.take(verdict_bytes);
+  d.sizes = arrays.take((parts + most_scheduled_kernels) * sizeof(std::uint32_t));
   d.hashes = arrays.take(parts * d.capacity * p.index.key_bytes);
   d.tile_slots = arrays.take(d.chunk * sizeof(std::uint16_t));
   d.run_in_bucket = arrays.take(tiles * parts * sizeof(std::uint32_t));
@@ -95,13 +113,13 @@ struct probe_source {
   __device__ __forceinline__ void report(std::uint64_t, Key) const {}
 };
 
-/// Looks up the probes part by part.
+/// Looks up the probes part by part, unless the verdict is that they are skewed.
 template <class Types, class Word>
 __global__ void __launch_bounds__(block_threads, 6)
     look_up_parts(const __grid_constant__ gather_schedule s, const __grid_constant__ answer_maker<Types> answers,
-                  std::uint32_t tiles_per_part, Word* out) {
+                  std::uint32_t tile, std::uint32_t tiles_per_part, const order_sample verdict, Word* out) {
   using key = typename Types::key;
-  constexpr std::uint32_t tile = block_threads * look_ups_each;
+  if (!verdict_is_scattered(verdict)) return;
   const slot_view<Types>& index = answers.index;
   const std::uint32_t part = blockIdx.x / tiles_per_part;
   const std::uint64_t size = min(std::uint64_t{s.bucket_sizes[part]}, s.capacity);
@@ -111,20 +129,22 @@ __global__ void __launch_bounds__(block_threads, 6)
   const key* const hashes = reinterpret_cast<const key*>(s.bucket_indices) + part * s.capacity + first;
   Word* const written = out + part * s.capacity + first;
   const key leading = static_cast<key>(part) << s.shift;
-  key hash[look_ups_each];
-  typename Types::bucket_number bucket[look_ups_each];
-  typename Types::word value[look_ups_each];
+  for (std::uint32_t round = 0; round < probes; round += round_probes) {
+    key hash[look_ups_each];
+    typename Types::bucket_number bucket[look_ups_each];
+    typename Types::word value[look_ups_each];
 #pragma unroll
-  for (int k = 0; k < look_ups_each; ++k) {
-    hash[k] = leading | __ldcs(hashes + min(k * block_threads + threadIdx.x, probes - 1));
-  }
+    for (int k = 0; k < look_ups_each; ++k) {
+      hash[k] = leading | __ldcs(hashes + min(round + k * block_threads + threadIdx.x, probes - 1));
+    }
 #pragma unroll
-  for (int k = 0; k < look_ups_each; ++k) bucket[k] = index.bucket(hash[k]);
-  look_up(index, hash, bucket, value);
+    for (int k = 0; k < look_ups_each; ++k) bucket[k] = index.bucket(hash[k]);
+    look_up<false>(index, hash, bucket, value);
 #pragma unroll
-  for (int k = 0; k < look_ups_each; ++k) {
-    const std::uint32_t i = k * block_threads + threadIdx.x;
-    if (i < probes) __stcs(written + i, answers(value[k], static_cast<Word*>(nullptr)));
+    for (int k = 0; k < look_ups_each; ++k) {
+      const std::uint32_t i = round + k * block_threads + threadIdx.x;
+      if (i < probes) __stcs(written + i, answers(value[k], static_cast<Word*>(nullptr)));
+    }
   }
 }
 
@@ -161,17 +181,22 @@ void search_chunk(const context& ctx, const char* operation, const partitioned_d
                           .shift = static_cast<std::uint32_t>(8 * sizeof(key)) - d.part_bits};
   auto* const part_answers = reinterpret_cast<Word*>(scratch + d.answers);
   const std::uint64_t tiles = ceil_div(count, bucketing_tile);
-  require(cudaMemsetAsync(s.bucket_sizes, 0, parts * sizeof(std::uint32_t), ctx.stream()), operation);
-  launch_shared(ctx, operation, build_schedule<source>, tiles, bucketing_threads, build_shared_bytes<source>, s,
-                build_arguments<source>{{keys}, {}, nullptr});
-  const auto tiles_per_part =
-      static_cast<std::uint32_t>(ceil_div(d.capacity, std::uint64_t{block_threads} * look_ups_each));
+  const order_sample verdict = verdict_at(scratch + d.verdict);
+  const auto blocks = [&](std::uint64_t resident) {
+    return std::min(tiles, resident * static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
+  };
+  require(cudaMemsetAsync(s.bucket_sizes, 0, (parts + most_scheduled_kernels) * sizeof(std::uint32_t), ctx.stream()),
+          operation);
+  launch_shared(ctx, operation, build_schedule<source>, blocks(2), bucketing_threads, build_shared_bytes<source>, s,
+                build_arguments<source>{{keys}, verdict, s.bucket_sizes + parts});
+  const std::uint32_t tile = part_tile(ctx, d.capacity);
+  const auto tiles_per_part = static_cast<std::uint32_t>(ceil_div(d.capacity, tile));
   launch_blocks(ctx, operation, look_up_parts<Types, Word>, std::uint64_t{tiles_per_part} * parts, block_threads, s,
-                answers, tiles_per_part, part_answers);
-  launch_shared(ctx, operation, collect_tiles<Word, probe_overflow<Types>>, tiles, bucketing_threads,
+                answers, tile, tiles_per_part, verdict, part_answers);
+  launch_shared(ctx, operation, collect_tiles<Word, probe_overflow<Types>>, blocks(3), bucketing_threads,
                 bucketing_tile * sizeof(Word), s, static_cast<const Word*>(part_answers), out,
-                std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, order_sample{},
-                static_cast<std::uint32_t*>(nullptr));
+                std::uint64_t{sizeof(Word)}, probe_overflow<Types>{answers, keys}, 0U, verdict,
+                s.bucket_sizes + parts + 1);
 }
 
 void run_partitioned(const context& ctx, const hash_search_problem& p, const plan::planned& plan,
@@ -184,6 +209,8 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
   std::byte* const out = finds_matches ? scratch + d.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;
+    launch_blocks(ctx, operation, judge_skew<typename types::key>, 1, skew_threads, key_source_of(b.probes), p.probes,
+                  verdict_at(scratch + d.verdict));
     with_answer_word<types>(answer_bytes(p), [&](auto value) {
       using word = decltype(value);
       for (std::uint64_t first = 0; first < p.probes; first += d.chunk) {
@@ -194,6 +221,7 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
       }
     });
   });
+  queue_if_skewed(ctx, operation, p, index, b.probes, scratch + d.verdict, out);
   if (finds_matches) write_matches(ctx, operation, p, index, b, out, scratch + d.matches);
 }
 

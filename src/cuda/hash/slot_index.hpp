@@ -17,16 +17,21 @@ constexpr std::uint64_t sector_bytes = 32;
 /// How wide an index's slots and rows are.
 enum class slot_form : std::uint8_t {
   narrow,     ///< keys of 4 bytes: slots of 8 bytes, rows of 4
-  wide,       ///< keys of 8 bytes: slots of 16 bytes, rows of 4
-  wide_rows,  ///< more records than numbers of 4 bytes with a flag tell apart: slots of 16 bytes, rows of 8
+  wide,       ///< keys of 8 bytes, and keys of 4 bytes that repeat: slots of 16 bytes, rows of 4
+  wide_rows,  ///< more records than numbers of 4 bytes tell apart: slots of 16 bytes, rows of 8
 };
 
-constexpr slot_form form_of(std::uint64_t key_bytes, std::uint64_t records) noexcept {
+/// Keys that repeat get slots that say where their rows lie and which record is the first.
+constexpr slot_form form_of(std::uint64_t key_bytes, std::uint64_t records, std::uint64_t distinct) noexcept {
   // Rows take up to three words for two records, and a narrow slot's flag takes one of 32 bits.
   constexpr std::uint64_t most_narrow = std::uint64_t{1} << 30;
   constexpr std::uint64_t most_wide = std::uint64_t{1} << 31;
-  if (key_bytes == 4) return records <= most_narrow ? slot_form::narrow : slot_form::wide_rows;
-  return records <= most_wide ? slot_form::wide : slot_form::wide_rows;
+  const bool is_narrow = key_bytes == 4 && records / 2 < distinct;
+  if (records > (key_bytes == 4 ? most_narrow : most_wide)) return slot_form::wide_rows;
+  return is_narrow ? slot_form::narrow : slot_form::wide;
+}
+constexpr slot_form form_of(const primitives::hash_facts& facts) noexcept {
+  return form_of(facts.key_bytes, facts.records, facts.distinct);
 }
 constexpr std::uint64_t slot_bytes(slot_form form) noexcept { return form == slot_form::narrow ? 8 : 16; }
 constexpr std::uint64_t row_bytes(slot_form form) noexcept { return form == slot_form::wide_rows ? 8 : 4; }

@@ -11,18 +11,17 @@
 // of their hashes. So the occupied slots of the table ascend, and what a bucket has no room for follows in the next.
 namespace sheaf::cuda {
 
-/// A slot. The value of a key with one record is the record's number. Else it is the flag and where the key's rows
-/// begin. All bits set: the slot is empty, and so are all behind it in its bucket.
+/// A slot. All bits of the value are set: the slot is empty, and so are all behind it in its bucket.
 template <class Word>
 struct alignas(2 * sizeof(Word)) hash_slot {
   static constexpr Word empty = ~Word{0};
-  static constexpr Word repeated = Word{1} << (8 * sizeof(Word) - 1);
 
   Word hash;
   Word value;
 };
 
-/// Types of one slot_form with keys of one width.
+/// Types of one slot_form with keys of one width, and what values say. The rows of a key with several records are their
+/// number, then the records' numbers. A value says the first of them, where it has room for that, and where they lie.
 template <class KeyType, class SlotWord, class RowType>
 struct slot_types {
   using key = KeyType;  ///< as wide as keys: keys and hashes
@@ -31,18 +30,47 @@ struct slot_types {
   using slot = hash_slot<SlotWord>;
   using bucket_number = RowType;  ///< as many bytes as record numbers have are enough
   static constexpr unsigned per_bucket = sector_bytes / sizeof(slot);
+  static constexpr bool has_first = sizeof(word) > sizeof(row);  ///< the low half of a value is the first record
+
+  static __device__ __forceinline__ word single(row id) {
+    if constexpr (has_first) return no_rows << row_bits | id;
+    return id;
+  }
+  static __device__ __forceinline__ word repeated(std::uint64_t rows_at, row first) {
+    if constexpr (has_first) return static_cast<word>(rows_at) << row_bits | first;
+    return repeated_flag | static_cast<word>(rows_at);
+  }
+  /// Of a value that is not empty.
+  static __device__ __forceinline__ bool is_repeated(word value) {
+    if constexpr (has_first) return value >> row_bits != no_rows;
+    return (value & repeated_flag) != 0;
+  }
+  static __device__ __forceinline__ word rows_at(word value) {
+    if constexpr (has_first) return value >> row_bits;
+    return value & ~repeated_flag;
+  }
+
+ private:
+  static constexpr unsigned row_bits = has_first ? 8 * sizeof(row) : 0;
+  static constexpr word no_rows = static_cast<row>(~row{1});
+  static constexpr word repeated_flag = word{1} << (8 * sizeof(word) - 1);
 };
 
 /// Calls body with a null pointer to the slot_types of an index.
 template <class Body>
 void with_slot_types(slot_form form, std::uint64_t key_bytes, Body body) {
+  using narrow_key = std::uint32_t;
+  using wide_key = std::uint64_t;
+  const bool is_narrow = key_bytes == sizeof(narrow_key);
   switch (form) {
-    case slot_form::narrow: return body(static_cast<slot_types<std::uint32_t, std::uint32_t, std::uint32_t>*>(nullptr));
-    case slot_form::wide: return body(static_cast<slot_types<std::uint64_t, std::uint64_t, std::uint32_t>*>(nullptr));
+    case slot_form::narrow: return body(static_cast<slot_types<narrow_key, std::uint32_t, std::uint32_t>*>(nullptr));
+    case slot_form::wide:
+      if (is_narrow) return body(static_cast<slot_types<narrow_key, std::uint64_t, std::uint32_t>*>(nullptr));
+      return body(static_cast<slot_types<wide_key, std::uint64_t, std::uint32_t>*>(nullptr));
     case slot_form::wide_rows: break;
   }
-  if (key_bytes == 4) return body(static_cast<slot_types<std::uint32_t, std::uint64_t, std::uint64_t>*>(nullptr));
-  body(static_cast<slot_types<std::uint64_t, std::uint64_t, std::uint64_t>*>(nullptr));
+  if (is_narrow) return body(static_cast<slot_types<narrow_key, std::uint64_t, std::uint64_t>*>(nullptr));
+  body(static_cast<slot_types<wide_key, std::uint64_t, std::uint64_t>*>(nullptr));
 }
 
 /// Keys at any stride and alignment.
@@ -103,14 +131,16 @@ struct slot_view {
   }
 
   /// load() by all lanes of a warp at once. Two lanes read their two buckets together, each one half, so that a load
-  /// of the warp touches half as many sectors. For no_bucket nothing is read, and the slots are anything.
+  /// of the warp touches half as many sectors. Where SomeHaveNone, nothing is read for no_bucket, and the slots are
+  /// anything.
+  template <bool SomeHaveNone>
   __device__ __forceinline__ bucket_slots load_by_pairs(bucket_number bucket) const {
     const unsigned odd = threadIdx.x % 2;
     const bucket_number other = __shfl_xor_sync(~0U, bucket, 1);
     uint4 own{};
     uint4 others{};
-    if (bucket != no_bucket) own = __ldg(half(bucket, odd));
-    if (other != no_bucket) others = __ldg(half(other, odd));
+    if (!SomeHaveNone || bucket != no_bucket) own = __ldg(half(bucket, odd));
+    if (!SomeHaveNone || other != no_bucket) others = __ldg(half(other, odd));
     const uint4 got = {__shfl_xor_sync(~0U, others.x, 1), __shfl_xor_sync(~0U, others.y, 1),
                        __shfl_xor_sync(~0U, others.z, 1), __shfl_xor_sync(~0U, others.w, 1)};
     return odd == 0 ? from_halves(own, got) : from_halves(got, own);
@@ -169,22 +199,23 @@ __device__ __noinline__ typename Types::word look_far(const slot_view<Types> ind
   return index.value_in(index.load(static_cast<bucket_number>(bucket + below)), hash);
 }
 
-/// Looks up several keys at once: their values, or slot::empty. Keys whose bucket is no_bucket get anything. All lanes
-/// of a warp call it.
-template <int Each, class Types>
+/// Looks up several keys at once: their values, or slot::empty. Where SomeHaveNone, the bucket of a key may be
+/// no_bucket; its value is then anything. All lanes of a warp call it.
+template <bool SomeHaveNone, int Each, class Types>
 __device__ __forceinline__ void look_up(const slot_view<Types>& index, const typename Types::key (&hash)[Each],
                                         typename Types::bucket_number (&bucket)[Each],
                                         typename Types::word (&value)[Each]) {
   using view = slot_view<Types>;
   typename view::bucket_slots slots[Each];
 #pragma unroll
-  for (int k = 0; k < Each; ++k) slots[k] = index.load_by_pairs(bucket[k]);
+  for (int k = 0; k < Each; ++k) slots[k] = index.template load_by_pairs<SomeHaveNone>(bucket[k]);
   bool is_open[Each];  // whether the next bucket may have the key
   bool any_open = false;
 #pragma unroll
   for (int k = 0; k < Each; ++k) {
     value[k] = view::value_in(slots[k], hash[k]);
-    is_open[k] = bucket[k] != view::no_bucket && value[k] == Types::slot::empty && view::goes_on(slots[k], hash[k]);
+    is_open[k] = value[k] == Types::slot::empty && view::goes_on(slots[k], hash[k]);
+    if (SomeHaveNone && bucket[k] == view::no_bucket) is_open[k] = false;
     any_open |= is_open[k];
   }
 #pragma unroll 1

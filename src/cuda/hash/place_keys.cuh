@@ -1,0 +1,233 @@
+#pragma once
+
+#include "cuda/hash/slots.cuh"
+#include "cuda/hash/tile_sums.cuh"
+
+// Where sorted hashes lie in the table, and the kernels that put them there, with their rows.
+namespace sheaf::cuda {
+
+constexpr unsigned place_threads = 192;
+constexpr unsigned place_items_each = 4;
+constexpr unsigned place_tile = place_threads * place_items_each;
+constexpr unsigned place_window = 2048;  ///< slots that a block writes at once; most tiles have fewer
+
+/// A sorted hash beside its neighbours.
+struct neighbours {
+  bool is_head;  ///< the first of its key
+  bool is_tail;  ///< the last
+  /// Words of rows: a key with several records has one for their number, and one for each.
+  __device__ __forceinline__ unsigned row_words() const { return is_head ? (is_tail ? 0U : 2U) : 1U; }
+};
+
+/// What a stretch of sorted hashes does to what follows.
+struct build_state {
+  /// The key after the stretch lies at slot keys + reach or behind: the most, over its keys, of the first slot of a
+  /// key's bucket less the number of keys of the stretch before it.
+  long long reach;
+  unsigned long long keys;       ///< that begin in the stretch
+  unsigned long long row_words;  ///< of its records
+  unsigned long long last_head;  ///< one more than the place of the last record that is the first of its key; 0: none
+
+  static constexpr long long no_reach = -(1LL << 62);
+  static constexpr build_state nothing() { return {no_reach, 0, 0, 0}; }
+  /// One past the slot of the last key of a stretch that begins the table.
+  __host__ __device__ std::uint64_t end_of_slots() const {
+    return keys == 0 ? 0 : static_cast<std::uint64_t>(reach + static_cast<long long>(keys));
+  }
+};
+
+struct follow {
+  __device__ __forceinline__ build_state operator()(const build_state& a, const build_state& b) const {
+    const long long none = build_state::no_reach;
+    const long long shifted = b.reach == none ? none : b.reach - static_cast<long long>(a.keys);
+    return {max(a.reach, shifted), a.keys + b.keys, a.row_words + b.row_words,
+            b.last_head != 0 ? b.last_head : a.last_head};
+  }
+};
+
+template <class Types>
+__device__ __forceinline__ build_state state_of_item(const neighbours& n, std::uint64_t i, typename Types::key hash,
+                                                     typename Types::bucket_number buckets) {
+  if (!n.is_head) return {build_state::no_reach, 0, n.row_words(), 0};
+  const auto slot = std::uint64_t{bucket_of(hash, buckets)} * Types::per_bucket;
+  return {static_cast<long long>(slot), 1, n.row_words(), i + 1};
+}
+
+/// Loads the words of one thread, which are neighbours; those past `count` stay as they are.
+template <class Word>
+__device__ __forceinline__ void load_neighbours(const Word* from, unsigned count, Word (&words)[place_items_each]) {
+  if (count == place_items_each) {
+    constexpr int loads = sizeof words / sizeof(uint4);
+    uint4 read[loads];
+#pragma unroll
+    for (int k = 0; k < loads; ++k) read[k] = __ldcs(reinterpret_cast<const uint4*>(from) + k);
+    memcpy(words, read, sizeof words);
+    return;
+  }
+#pragma unroll
+  for (unsigned k = 0; k < place_items_each; ++k) {
+    if (k < count) words[k] = from[k];
+  }
+}
+
+/// The items of one thread.
+template <class Key>
+struct thread_items {
+  Key hash[place_items_each];
+  neighbours at[place_items_each];
+  std::uint64_t first;
+  unsigned count;
+
+  __device__ __forceinline__ thread_items(const Key* hashes, std::uint64_t all) {
+    first = std::uint64_t{blockIdx.x} * place_tile + threadIdx.x * place_items_each;
+    count = first < all ? static_cast<unsigned>(min(std::uint64_t{place_items_each}, all - first)) : 0;
+    load_neighbours(hashes + first, count, hash);
+    Key before = count > 0 && first > 0 ? hashes[first - 1] : Key{0};
+    const bool has_next = count > 0 && first + count < all;
+    const Key next = has_next ? hashes[first + count] : Key{0};
+#pragma unroll
+    for (unsigned k = 0; k < place_items_each; ++k) {
+      if (k >= count) break;
+      at[k].is_head = first + k == 0 || before != hash[k];
+      const bool is_last = k + 1 == count;
+      const Key after = is_last || k + 1 == place_items_each ? next : hash[(k + 1) % place_items_each];
+      at[k].is_tail = is_last ? !has_next || after != hash[k] : after != hash[k];
+      before = hash[k];
+    }
+  }
+};
+
+template <class Types>
+__device__ __forceinline__ build_state state_of_thread(const thread_items<typename Types::key>& items,
+                                                       typename Types::bucket_number buckets) {
+  build_state state = build_state::nothing();
+#pragma unroll
+  for (unsigned k = 0; k < place_items_each; ++k) {
+    if (k < items.count) {
+      state = follow()(state, state_of_item<Types>(items.at[k], items.first + k, items.hash[k], buckets));
+    }
+  }
+  return state;
+}
+
+using place_scan = cub::BlockScan<build_state, place_threads, cub::BLOCK_SCAN_WARP_SCANS>;
+
+template <class Types>
+__global__ void __launch_bounds__(place_threads)
+    summarize_tiles(const typename Types::key* hashes, std::uint64_t count, typename Types::bucket_number buckets,
+                    build_state* states) {
+  __shared__ typename place_scan::TempStorage storage;
+  const thread_items<typename Types::key> items(hashes, count);
+  build_state before;
+  build_state all;
+  place_scan(storage).ExclusiveScan(state_of_thread<Types>(items, buckets), before, build_state::nothing(), follow(),
+                                    all);
+  if (threadIdx.x == 0) states[blockIdx.x] = all;
+}
+
+template <class Types>
+struct place_arguments {
+  const typename Types::key* hashes;
+  const typename Types::row* ids;
+  std::uint64_t count;
+  typename Types::bucket_number buckets;
+  tile_sums<build_state> states;
+  typename Types::slot* slots;
+  std::uint64_t slot_count;
+  typename Types::row* rows;
+  unsigned long long* longest_chain;
+};
+
+/// Writes the slots that lie between the last key before the tile and the last of the tile, and the tile's rows. Both
+/// are put together in shared memory, because single words go to memory at a fifth of its speed.
+template <class Types>
+__global__ void __launch_bounds__(place_threads) place_keys(const __grid_constant__ place_arguments<Types> a) {
+  using key = typename Types::key;
+  using word = typename Types::word;
+  using slot = typename Types::slot;
+  using row = typename Types::row;
+  constexpr std::uint32_t all_written = ~0U;
+  __shared__ typename place_scan::TempStorage storage;
+  __shared__ slot slots[place_window];
+  __shared__ row rows[2 * place_tile];
+  __shared__ unsigned long long longest_of_tile;
+  __shared__ std::uint32_t
+      not_ours;  // the number of a key that goes on behind the tile is written with its last record
+  const thread_items<key> items(a.hashes, a.count);
+  row id[place_items_each];
+  load_neighbours(a.ids + items.first, items.count, id);
+  const build_state before = a.states.before(blockIdx.x, follow());
+  const std::uint64_t slots_end =
+      blockIdx.x + 1 == gridDim.x ? a.slot_count : a.states.before(blockIdx.x + 1, follow()).end_of_slots();
+  if (threadIdx.x == 0) {
+    longest_of_tile = 0;
+    not_ours = all_written;
+  }
+  build_state state;
+  build_state all;
+  place_scan(storage).ExclusiveScan(state_of_thread<Types>(items, a.buckets), state, build_state::nothing(), follow(),
+                                    all);
+  __syncthreads();
+  state = follow()(before, state);
+  std::uint64_t place[place_items_each];
+  word value[place_items_each];
+  unsigned long long longest = 0;
+#pragma unroll
+  for (unsigned k = 0; k < place_items_each; ++k) {
+    if (k >= items.count) break;
+    const std::uint64_t i = items.first + k;
+    const neighbours& n = items.at[k];
+    const std::uint64_t words_before = state.row_words;
+    const auto word_of_tile = static_cast<std::uint32_t>(words_before - before.row_words);
+    state = follow()(state, state_of_item<Types>(n, i, items.hash[k], a.buckets));
+    place[k] = state.end_of_slots() - 1;
+    value[k] = n.is_tail ? Types::single(id[k]) : Types::repeated(words_before, id[k]);
+    if (n.is_head && n.is_tail) {
+      longest = max(longest, 1ULL);
+      continue;
+    }
+    rows[word_of_tile + (n.is_head ? 1 : 0)] = id[k];
+    const bool ends_tile = i + 1 == a.count || (threadIdx.x + 1 == place_threads && k + 1 == place_items_each);
+    if (!n.is_tail && !ends_tile) continue;
+    const std::uint64_t length = i + 2 - state.last_head;
+    const std::uint64_t number_at = state.row_words - length - 1;
+    const bool begins_here = number_at >= before.row_words;
+    const auto number_in_tile = static_cast<std::uint32_t>(number_at - before.row_words);
+    if (!n.is_tail) {
+      if (begins_here) not_ours = number_in_tile;
+      continue;
+    }
+    if (begins_here) {
+      rows[number_in_tile] = static_cast<row>(length);
+    } else {
+      a.rows[number_at] = static_cast<row>(length);
+    }
+    longest = max(longest, static_cast<unsigned long long>(length));
+  }
+  for (std::uint64_t window = before.end_of_slots(); window < slots_end; window += place_window) {
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{place_window}, slots_end - window));
+    for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) slots[s] = {slot::empty, slot::empty};
+    __syncthreads();
+#pragma unroll
+    for (unsigned k = 0; k < place_items_each; ++k) {
+      if (k < items.count && items.at[k].is_head && place[k] - window < size) {
+        slots[place[k] - window] = {static_cast<word>(items.hash[k]), value[k]};
+      }
+    }
+    __syncthreads();
+    for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) a.slots[window + s] = slots[s];
+    __syncthreads();
+  }
+  if (longest > 1) atomicMax(&longest_of_tile, longest);
+  __syncthreads();
+  const auto row_words = static_cast<std::uint32_t>(all.row_words);
+  for (std::uint32_t w = threadIdx.x; w < row_words; w += place_threads) {
+    if (w != not_ours) a.rows[before.row_words + w] = rows[w];
+  }
+  // Most tiles have nothing new to say.
+  if (threadIdx.x == 0 && longest_of_tile > *static_cast<volatile unsigned long long*>(a.longest_chain)) {
+    atomicMax(a.longest_chain, longest_of_tile);
+  }
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,59 @@
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "jobs/generated/arrays.hpp"
+#include "jobs/generated/job.hpp"
+#include "primitives/entries/row_name.hpp"
+#include "support/contexts.hpp"
+#include "support/large.hpp"
+
+// Problems that only a GPU's memory holds, generated and checked there. Only where SHEAF_LARGE=1.
+namespace sheaf::tests {
+namespace {
+
+class GeneratedJobLarge : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    HashOn, GeneratedJobLarge,
+    testing::Values(
+        // 2^32 matches and more, of one key and of many
+        "hash_search/identity:s1048576:x1048576:h100/r4/k64/n=4200",
+        "hash_search/identity:s16777216:x1048576:h50/r4/k32/n=8400",
+        // more records than 31 bits number
+        "build_hash_index/x1000/r4/k32/n=1200000000", "hash_find/identity:s2200000000:x1000:h50/r4/k64/n=1000003",
+        "hash_count/identity:s2200000000:x1000:h50/r8/k64/n=1000003",
+        // tables of more than 4 GiB
+        "hash_find/identity:s500000000:x1:h50/r4/k64/n=100000007",
+        "hash_search/identity:s700000000:x1:h50/r4/k32/n=100000007"),
+    [](const auto& tested) { return fmt::format("case_{}", tested.index); });
+
+TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
+  if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking much memory";
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const jobs::problem_spec p = primitives::parse_problem(GetParam());
+  const jobs::job& j = jobs::job_of(p);
+  jobs::problem_arrays arrays(*ctx);
+  int runs = 0;
+  try {
+    arrays.fill(p, 1);
+    for (const variant_estimate& v : j.entry().explain(*ctx, p, {}).variants) {
+      if (!v.applicable) continue;
+      SCOPED_TRACE(v.variant);
+      arrays.reset_outputs();
+      j.run(*ctx, p, arrays.of_copy(0), {v.variant, false});
+      ctx->wait();
+      EXPECT_EQ(arrays.count_mistakes(false), 0U);
+      ++runs;
+    }
+  } catch (const error& e) {
+    if (e.code() != error_code::out_of_memory) throw;
+    fmt::print("{}: {}\n", GetParam(), e.what());
+  }
+  if (runs == 0) GTEST_SKIP() << "no variant had the memory";
+}
+
+}  // namespace
+}  // namespace sheaf::tests
