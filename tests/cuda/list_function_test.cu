@@ -146,7 +146,7 @@ TEST(ListFunctionOfADevice, OnWhatIsNoListIsAnErrorThatNamesANode) {
   successor[1234] = count;
   const buffer successors = on_device(*ctx, successor);
   const buffer values = on_device(*ctx, std::vector<function>(count, make_function<3, 1>(1, 1)));
-  const buffer results(*ctx, count * sizeof(function));
+  const buffer results = on_device(*ctx, std::vector<std::byte>(count * sizeof(function)));
   for (const char* const variant : {"cuda.log", "cuda.sublist", "cuda.pointer_jumping"}) {
     try {
       list_scan(*ctx, index_span(successors.as<std::uint32_t>(), count, index_type::u32), values.as<function>(),
