@@ -89,7 +89,7 @@ void expect_scan(const context& ctx, std::uint32_t count, list_count lists, bool
   const function initial = make_function<Bytes, Alignment>(3, 5);
   const buffer successors = on_device(ctx, successor);
   const buffer values = on_device(ctx, in);
-  const buffer results(ctx, count * sizeof(function) + offset);
+  const buffer results = on_device(ctx, std::vector<std::byte>(count * sizeof(function)), offset);
   auto* const out = reinterpret_cast<function*>(results.data() + offset);
   list_scan(ctx, index_span(successors.as<std::uint32_t>(), count, index_type::u32), values.as<function>(), out,
             compose{}, is_exclusive ? &initial : nullptr, lists, access_pattern::unknown(), variant);
