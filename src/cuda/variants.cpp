@@ -4,6 +4,7 @@
 #include "cuda/papers/variants.hpp"
 #include "cuda/reduce/variants.hpp"
 #include "cuda/sort/variants.hpp"
+#include "cuda/sparse/variants.hpp"
 #include "cuda/split/variants.hpp"
 #include "primitives/backends.hpp"
 
@@ -33,6 +34,8 @@ constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_pa
 constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
                                              &cuda::list_pointer_jumping};
 
+constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows};
+
 }  // namespace
 
 constinit const backend_variants variants{
@@ -46,7 +49,7 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
-    .spmv = {},
+    .spmv = spmv_list,
     .prepare_spmv = {},
 };
 

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// The variants of this folder. Each is defined in the file that has its name.
+namespace sheaf::cuda {
+
+extern const primitives::spmv_variant spmv_rows;
+
+}  // namespace sheaf::cuda
