@@ -7,5 +7,6 @@
 namespace sheaf::cuda {
 
 extern const primitives::spmv_variant spmv_rows;
+extern const primitives::spmv_variant spmv_merge;
 
 }  // namespace sheaf::cuda
