@@ -34,7 +34,7 @@ constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_pa
 constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
                                              &cuda::list_pointer_jumping};
 
-constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge};
+constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge, &cuda::spmv_two_step};
 
 }  // namespace
 

@@ -8,5 +8,6 @@ namespace sheaf::cuda {
 
 extern const primitives::spmv_variant spmv_rows;
 extern const primitives::spmv_variant spmv_merge;
+extern const primitives::spmv_variant spmv_two_step;
 
 }  // namespace sheaf::cuda
