@@ -34,7 +34,9 @@ constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_pa
 constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
                                              &cuda::list_pointer_jumping};
 
-constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge, &cuda::spmv_two_step};
+constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge, &cuda::spmv_two_step,
+                                             &cuda::spmv_transposed};
+constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cuda::prepare_spmv_transposed};
 
 }  // namespace
 
@@ -50,7 +52,7 @@ constinit const backend_variants variants{
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
     .spmv = spmv_list,
-    .prepare_spmv = {},
+    .prepare_spmv = prepare_spmv_list,
 };
 
 }  // namespace sheaf::cuda

@@ -9,5 +9,8 @@ namespace sheaf::cuda {
 extern const primitives::spmv_variant spmv_rows;
 extern const primitives::spmv_variant spmv_merge;
 extern const primitives::spmv_variant spmv_two_step;
+extern const primitives::spmv_variant spmv_transposed;
+
+extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
 
 }  // namespace sheaf::cuda
