@@ -18,10 +18,17 @@ using primitives::spmv_problem;
 constexpr unsigned items_each = 7;  ///< odd, so that walks over shared memory meet few bank conflicts
 constexpr unsigned tile_items = block_threads * items_each;
 
+/// What is known of the rows.
+enum row_state : unsigned {
+  rows_are_right = 0,
+  rows_were_checked = 1,  ///< some are wrong, and all that are were reported
+  rows_are_wrong = 2,     ///< other tiles have yet to look at theirs
+};
+
 /// Where the parts of the scratch begin, in bytes.
 struct merge_layout {
   std::uint64_t tiles;  ///< at most
-  std::uint64_t fault;  ///< a word that is not 0 if a row is wrong
+  std::uint64_t fault;  ///< a row_state
   std::uint64_t cuts;   ///< of each tile's begin, and of the end: rows that end before it
   std::uint64_t heads;  ///< of each tile: sum of the first row that ends in it
   std::uint64_t tails;  ///< of each tile: sum of the row that goes on behind it
@@ -87,7 +94,7 @@ static __global__ void __launch_bounds__(block_threads)
   for (std::uint64_t r = t; r < rows.rows; r += std::uint64_t{gridDim.x} * block_threads) {
     if (rows.is_row({rows.begin(r), rows.end(r)})) continue;
     report_row(guard, rows, r);
-    *fault = 1;
+    *fault = rows_were_checked;
   }
 }
 
@@ -173,7 +180,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t items = a.rows.rows + all.length();
   const std::uint64_t first_item = t * tile_items;
   const std::uint64_t last_item = min(first_item + tile_items, items);
-  if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) != 0) return;
+  if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) == rows_were_checked) return;
   const std::uint64_t first_row = tiles.cuts[t];
   const std::uint64_t last_row = tiles.cuts[t + 1];
   const row_range places{all.begin + (first_item - first_row), all.begin + (last_item - last_row)};
@@ -184,14 +191,14 @@ __global__ void __launch_bounds__(block_threads)
     const row_range row{a.rows.begin(r), a.rows.end(r)};
     if (!a.rows.is_row(row)) {
       report_row(a.guard, a.rows, r);
-      *tiles.fault = 1;
+      *tiles.fault = rows_are_wrong;
     }
     if (is_fitting) {
       ends[r - first_row] = static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
     }
   }
   if (!is_fitting) {
-    if (threadIdx.x == 0) *tiles.fault = 1;
+    if (threadIdx.x == 0) *tiles.fault = rows_are_wrong;
     return;
   }
   stage_products(a, places, products);
@@ -258,7 +265,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ unsigned wide_count;
   __shared__ Sum sum_of_warp[warps];
   const unsigned lane = threadIdx.x % 32;
-  if (*tiles.fault != 0) {
+  if (*tiles.fault != rows_are_right) {
     for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32; row < a.rows.rows;
          row += std::uint64_t{gridDim.x} * warps) {
       row_range r{a.rows.begin(row), a.rows.end(row)};
