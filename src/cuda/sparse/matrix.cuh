@@ -90,6 +90,7 @@ struct product_arguments {
   const Column* columns;
   const Value* values;
   const Value* x;
+  const std::uint32_t* bases;  ///< of the columns of so many rows, where these are compressed
   Value* y;
   std::uint64_t entries;       ///< places of the arrays
   std::uint64_t column_limit;  ///< the least number that is no column
@@ -121,6 +122,7 @@ product_arguments<Value, Column> arguments_of(const primitives::spmv_problem& p,
           .columns = static_cast<const Column*>(b.a.column_indices.data),
           .values = static_cast<const Value*>(b.a.values.data),
           .x = static_cast<const Value*>(b.x),
+          .bases = nullptr,
           .y = static_cast<Value*>(b.y),
           .entries = p.entries,
           .column_limit = primitives::reachable_records(gather_of_columns(p)),

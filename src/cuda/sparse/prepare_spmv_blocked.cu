@@ -6,6 +6,7 @@
 
 #include "cuda/sparse/blocked_build.cuh"
 #include "cuda/sparse/blocked_run.cuh"
+#include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "plan/choose.hpp"
@@ -124,26 +125,6 @@ class blocked_matrix final : public primitives::prepared_product {
   buffer edges_;
 };
 
-/// Products by cuda.rows, for a matrix that cannot be grouped.
-class ungrouped_matrix final : public primitives::prepared_product {
- public:
-  ungrouped_matrix(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
-  void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
-    spmv_rows.run(ctx, p, plan, {a_, x.data, y.data, alpha, beta}, scratch.data());
-  }
-  std::uint64_t kept_bytes() const override { return 0; }
-  std::string_view product() const override { return spmv_rows.name; }
-
- private:
-  spmv_problem problem_;
-  csr_view a_;
-};
-
 double run_seconds_of(const spmv_problem& p, const blocked_shape& shape, const machine& m) {
   const auto mean_run = static_cast<double>(p.entries * p.sum_bytes()) / static_cast<double>(shape.groups());
   // A run begins and ends inside sectors, and a warp copies it at once.
@@ -204,7 +185,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
   const blocked_layout layout(p, shape, place);
   const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, layout, scratch);
   if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0) {
-    *b.made = std::make_shared<ungrouped_matrix>(p, b.a);
+    *b.made = std::make_shared<product_by_rows>(p, b.a);
     return;
   }
   const auto made = std::make_shared<blocked_matrix>(ctx, p, b.a, facts);

@@ -97,7 +97,7 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
         {b.x, p.columns, width}, {columns, p.entries, index_type::u32}, {gathered, p.entries, width}};
     calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, buffers, scratch + calls.gather_scratch);
   }
-  multiply_rows(ctx, operation, p, calls.rows, b, guard, gathers ? gathered : nullptr, scratch);
+  multiply_rows(ctx, operation, p, calls.rows, b, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
 }
 
 }  // namespace

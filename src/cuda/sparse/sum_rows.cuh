@@ -75,26 +75,38 @@ struct chunk {
  private:
   template <class T>
   static __device__ __forceinline__ void load_vectors(const T* from, T (&to)[chunk_places]) {
-    constexpr unsigned vectors = sizeof to / 16;
-    uint4 bits[vectors];
+    using vector = std::conditional_t<sizeof to == 8, uint2, uint4>;
+    constexpr unsigned vectors = sizeof to / sizeof(vector);
+    vector bits[vectors];
 #pragma unroll
-    for (unsigned k = 0; k < vectors; ++k) bits[k] = __ldcs(reinterpret_cast<const uint4*>(from) + k);
+    for (unsigned k = 0; k < vectors; ++k) bits[k] = __ldcs(reinterpret_cast<const vector*>(from) + k);
     memcpy(to, bits, sizeof to);
   }
 };
 
+template <class Column>
+constexpr bool is_compressed = sizeof(Column) == 2;
+
+/// The values of x from which the columns of a row count.
+template <class Value, class Column>
+__device__ __forceinline__ const Value* x_of_row(const product_arguments<Value, Column>& a, std::uint64_t row) {
+  if constexpr (is_compressed<Column>) return row < a.rows.rows ? a.x + a.bases[row / base_rows] : a.x;
+  return a.x;
+}
+
 /// Adds the products of a chunk in the order of their places. Entries with a bad column are left out, and noted.
 template <bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ void add_chunk(const product_arguments<Value, Column>& a, const Value* gathered,
-                                          const chunk<Value, Column>& c, std::uint64_t first, Sum& sum, bool& is_bad) {
+__device__ __forceinline__ void add_chunk(const product_arguments<Value, Column>& a, const Value* x_from,
+                                          const Value* gathered, const chunk<Value, Column>& c, std::uint64_t first,
+                                          Sum& sum, bool& is_bad) {
   Value x[chunk_places];
   bool is_good[chunk_places];
 #pragma unroll
   for (unsigned k = 0; k < chunk_places; ++k) {
-    const bool has_column = c.column[k] < a.column_limit;
+    const bool has_column = is_compressed<Column> || c.column[k] < a.column_limit;
     is_good[k] = c.is_in[k] && has_column;
     is_bad |= c.is_in[k] && !has_column;
-    if (is_good[k]) x[k] = Gathered ? __ldcs(gathered + first + k) : __ldg(a.x + c.column[k]);
+    if (is_good[k]) x[k] = Gathered ? __ldcs(gathered + first + k) : __ldg(x_from + c.column[k]);
   }
 #pragma unroll
   for (unsigned k = 0; k < chunk_places; ++k) {
@@ -105,13 +117,14 @@ __device__ __forceinline__ void add_chunk(const product_arguments<Value, Column>
 /// Sums the places of r that fall to this lane of `Lanes`.
 template <unsigned Lanes, bool Gathered, class Sum, class Value, class Column>
 __device__ __forceinline__ Sum sum_of_lane(const product_arguments<Value, Column>& a, const Value* gathered,
-                                           row_range r, unsigned lane, bool& is_bad) {
+                                           row_range r, std::uint64_t row, unsigned lane, bool& is_bad) {
+  const Value* const x_from = x_of_row(a, row);
   Sum sum = 0;
   for (std::uint64_t at = r.begin / chunk_places * chunk_places + lane * chunk_places; at < r.end;
        at += Lanes * chunk_places) {
     chunk<Value, Column> c;
     c.load(a, at, r);
-    add_chunk<Gathered>(a, gathered, c, at, sum, is_bad);
+    add_chunk<Gathered>(a, x_from, gathered, c, at, sum, is_bad);
   }
   return sum;
 }
@@ -132,6 +145,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::uint64_t first_row = std::uint64_t{blockIdx.x} * (groups * rows_in_flight) + threadIdx.x / Lanes;
   row_range places[rows_in_flight];
   std::uint64_t at[rows_in_flight];
+  const Value* x_from[rows_in_flight];
   Sum sum[rows_in_flight];
   bool is_left[rows_in_flight];
   bool is_bad[rows_in_flight];
@@ -149,6 +163,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     is_left[k] = leaves_long_rows && places[k].length() >= list.long_entries;
     is_bad[k] = false;
+    x_from[k] = x_of_row(a, row);
     sum[k] = 0;
     at[k] = places[k].begin / chunk_places * chunk_places + lane * chunk_places;
   }
@@ -183,7 +198,7 @@ __global__ void __launch_bounds__(block_threads)
     }
 #pragma unroll
     for (unsigned k = 0; k < rows_in_flight; ++k) {
-      if (is_active[k]) add_chunk<Gathered>(a, gathered, c[k], at[k], sum[k], is_bad[k]);
+      if (is_active[k]) add_chunk<Gathered>(a, x_from[k], gathered, c[k], at[k], sum[k], is_bad[k]);
       at[k] += Lanes * chunk_places;
     }
   }
@@ -202,7 +217,7 @@ template <bool Gathered, class Sum, class Value, class Column>
 __device__ __forceinline__ Sum sum_of_piece(const product_arguments<Value, Column>& a, const Value* gathered,
                                             row_range piece, std::uint64_t row) {
   bool is_bad = false;
-  Sum sum = sum_of_lane<32, Gathered, Sum>(a, gathered, piece, threadIdx.x % 32, is_bad);
+  Sum sum = sum_of_lane<32, Gathered, Sum>(a, gathered, piece, row, threadIdx.x % 32, is_bad);
   if (is_bad) report_column(a.guard, a.columns, a.column_limit, piece.begin, piece.end, row);
   __syncwarp();
   return sum_of_lanes<32>(sum);
@@ -322,7 +337,7 @@ void queue_rows_of(const context& ctx, const char* operation, const rows_decisio
 template <class Value, class Sum>
 void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
                       const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const void* gathered, std::byte* scratch) {
+                      const x_source& source, std::byte* scratch) {
   long_row_list list;
   list.long_entries = d.long_entries;
   if (d.has_list()) {
@@ -333,7 +348,14 @@ void multiply_rows_as(const context& ctx, const char* operation, const primitive
     list.most_pieces = d.most_pieces;
     require(cudaMemsetAsync(list.count, 0, sizeof *list.count, ctx.stream()), operation);
   }
-  const auto* const from = static_cast<const Value*>(gathered);
+  const auto* const from = static_cast<const Value*>(source.gathered);
+  if (source.compressed != nullptr) {
+    auto a = arguments_of<Value, std::uint16_t>(p, b, guard);
+    a.columns = source.compressed;
+    a.bases = source.compressed_bases;
+    a.is_aligned = reinterpret_cast<std::uintptr_t>(b.a.values.data) % 16 == 0;
+    return queue_rows_of<false, Sum>(ctx, operation, d, a, from, list);
+  }
   const auto queue = [&]<class Column>(Column) {
     const auto a = arguments_of<Value, Column>(p, b, guard);
     if (from != nullptr) return queue_rows_of<true, Sum>(ctx, operation, d, a, from, list);

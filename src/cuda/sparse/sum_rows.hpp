@@ -27,9 +27,17 @@ struct rows_decision {
 
 rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place) noexcept;
 
-/// Queues y of all rows. `gathered`, if it is not null, has the value of x for each place.
+/// Where a product by rows finds the value of x of a place; by default where the caller's columns say.
+struct x_source {
+  const void* gathered = nullptr;                   ///< the values themselves, one for each place
+  const std::uint16_t* compressed = nullptr;        ///< columns without the base of their rows, all of them right
+  const std::uint32_t* compressed_bases = nullptr;  ///< one for each base_rows rows
+};
+constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns have one base
+
+/// Queues y of all rows.
 void multiply_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p, const rows_decision& d,
-                   const primitives::spmv_buffers& b, const csr_guard& guard, const void* gathered, std::byte* scratch);
+                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch);
 
 /// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
 /// time of what is streamed over that of a copy.
@@ -40,15 +48,15 @@ void price_rows(const primitives::spmv_problem& p, const machine& m, bool is_gat
 template <class Value, class Sum>
 void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
                       const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const void* gathered, std::byte* scratch);
+                      const x_source& from, std::byte* scratch);
 extern template void multiply_rows_as<float, float>(const context&, const char*, const primitives::spmv_problem&,
                                                     const rows_decision&, const primitives::spmv_buffers&,
-                                                    const csr_guard&, const void*, std::byte*);
+                                                    const csr_guard&, const x_source&, std::byte*);
 extern template void multiply_rows_as<float, double>(const context&, const char*, const primitives::spmv_problem&,
                                                      const rows_decision&, const primitives::spmv_buffers&,
-                                                     const csr_guard&, const void*, std::byte*);
+                                                     const csr_guard&, const x_source&, std::byte*);
 extern template void multiply_rows_as<double, double>(const context&, const char*, const primitives::spmv_problem&,
                                                       const rows_decision&, const primitives::spmv_buffers&,
-                                                      const csr_guard&, const void*, std::byte*);
+                                                      const csr_guard&, const x_source&, std::byte*);
 
 }  // namespace sheaf::cuda

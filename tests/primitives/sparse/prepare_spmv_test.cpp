@@ -62,7 +62,8 @@ image run_of(const context& ctx, const prepared_spmv& prepared, const csr_view& 
 /// Whether a preparation has to take a product.
 bool takes(std::string_view variant, const csr_view& a, bool transposed) {
   if (variant.starts_with("cuda.") && a.has_row_ends) return false;
-  if (variant == "cuda.blocked" && (transposed || a.values.count == 0 || a.columns == 0)) return false;
+  const bool is_of_rows = variant == "cuda.blocked" || variant == "cuda.compressed";
+  if (is_of_rows && (transposed || a.values.count == 0 || a.columns == 0)) return false;
   return transposed || !variant.ends_with(".transposed");
 }
 
