@@ -31,7 +31,7 @@ template <class Sum, class Value>
 __global__ void __launch_bounds__(multiply_threads, 1)
     multiply_slices(const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
                     const Value* x, std::uint64_t columns, std::uint64_t share, Sum* products) {
-  extern __shared__ std::byte shared[];
+  extern __shared__ __align__(16) std::byte shared[];
   Value* const slice = reinterpret_cast<Value*>(shared);
   std::uint64_t begin = std::uint64_t{blockIdx.x} * share;
   const std::uint64_t end = min(begin + share, m.entries);
@@ -45,8 +45,14 @@ __global__ void __launch_bounds__(multiply_threads, 1)
     if (begin == stop) continue;
     const std::uint64_t first_column = s * shape.slice_columns;
     const auto held = static_cast<unsigned>(min(shape.slice_columns, columns - first_column));
-    for (unsigned i = threadIdx.x; i < held; i += multiply_threads) {
-      __pipeline_memcpy_async(slice + i, x + first_column + i, sizeof(Value));
+    constexpr unsigned word_values = 16 / sizeof(Value);
+    const Value* const from = x + first_column;
+    const unsigned in_words = reinterpret_cast<std::uintptr_t>(from) % 16 == 0 ? held / word_values * word_values : 0;
+    for (unsigned i = threadIdx.x * word_values; i < in_words; i += multiply_threads * word_values) {
+      __pipeline_memcpy_async(slice + i, from + i, 16);
+    }
+    for (unsigned i = in_words + threadIdx.x; i < held; i += multiply_threads) {
+      __pipeline_memcpy_async(slice + i, from + i, sizeof(Value));
     }
     __pipeline_commit();
     __pipeline_wait_prior(0);
@@ -88,7 +94,7 @@ __global__ void __launch_bounds__(add_threads)
     add_products(const __grid_constant__ product_arguments<Value, Column> a,
                  const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
                  const Sum* products) {
-  extern __shared__ std::byte shared[];
+  extern __shared__ __align__(16) std::byte shared[];
   Sum* const own = reinterpret_cast<Sum*>(shared);
   constexpr unsigned warps = add_threads / 32;
   const unsigned lane = threadIdx.x % 32;

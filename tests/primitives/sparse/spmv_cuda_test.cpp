@@ -214,6 +214,65 @@ TEST_P(EveryCudaSpmvVariant, CountsBadRowsAsEmpty) {
   }
 }
 
+/// Runs of a preparation that says what it took.
+TEST(PrepareSpmvCuda, RunsHaveTheSameBitsAndAreRight) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  // Columns of many slices, of a band, and of rows of which one is too long for a group.
+  const sparse_rows matrices[] = {at_random(30'000, 300'000, 8), banded(40'000, 5), power_law(3000, 200'000)};
+  for (const sparse_rows& m : matrices) {
+    for (const csr_layout& layout : {csr_layout{}, csr_layout{.value = value_type::f32, .offset = index_type::i32}}) {
+      const csr_images images(m, layout);
+      const placed_csr a(*ctx, images);
+      for (const auto& v : primitives::prepare_spmv_variants()) {
+        if (!v.works_on(backend_kind::cuda)) continue;
+        SCOPED_TRACE(fmt::format("{}, {}, {}", m.name, layout.description(), v.name));
+        const spmv_options o{.transposed = v.name == "cuda.transposed"};
+        const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.transposed = o.transposed, .variant = v.name});
+        const image x = numbers(o.transposed ? a.view().rows : m.columns, layout.value, x_at, false);
+        const image y = numbers(
+            o.transposed ? m.columns : a.view().rows, layout.value, [](std::uint64_t) { return 7.0; }, true);
+        image first;
+        for (int run = 0; run < 20; ++run) {
+          const placed placed_x(*ctx, x);
+          const placed placed_y(*ctx, y);
+          prepared.run(const_values_of(placed_x.view(), layout.value), values_of(placed_y.view(), layout.value));
+          ctx->wait();
+          image found = y;
+          found.bytes = placed_y.download();
+          if (run == 0) {
+            expect_near(found, expected_of(m, o, layout.value), layout.value);
+            first = found;
+          }
+          expect_bytes(found.bytes, first, fmt::format("run {}", run));
+        }
+        a.expect_unchanged();
+      }
+    }
+  }
+}
+
+TEST(PrepareSpmvCuda, NamesWhatIsWrongWithAMatrix) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const csr_images good(banded(3000, 2), {});
+  for (const auto& v : primitives::prepare_spmv_variants()) {
+    if (v.name == "kept" || !v.works_on(backend_kind::cuda)) continue;
+    SCOPED_TRACE(v.name);
+    const prepare_spmv_options o{.transposed = v.name == "cuda.transposed", .variant = v.name};
+    csr_images images = good;
+    set_entry(images.column_indices, 7000, 3000);
+    const placed_csr with_bad_column(*ctx, images);
+    expect_error(error_code::bad_index,
+                 "prepare_spmv: column_indices[7000], of row 1400, is 3000, past the matrix's 3000 columns",
+                 [&] { prepare_spmv(*ctx, with_bad_column.view(), 5, o); });
+    set_entry(images.begins, 1501, 2);
+    const placed_csr with_bad_row(*ctx, images);
+    expect_error(error_code::bad_index, "prepare_spmv: row 1500 begins at 7497 and ends at 2, before it begins",
+                 [&] { prepare_spmv(*ctx, with_bad_row.view(), 5, o); });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(SpmvCuda, EveryCudaSpmvVariant, testing::ValuesIn(cuda_variant_names()), test_name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EveryCudaSpmvVariant);
 
