@@ -117,6 +117,15 @@ int run_spatter_on(const options& o) {
   return all_right ? exit_done : exit_wrong_answer;
 }
 
+int run_spmv_on(const options& o) {
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_spmv(*ctx, o.spmv) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
 int compare_files(const compare_request& request) {
   const comparison found = run_compare(request);
   if (found.wrong_after > 0) return exit_wrong_answer;
@@ -127,7 +136,7 @@ int run(const options& o) {
   if (o.compare) return compare_files(*o.compare);
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
-  if (o.spmv.is_requested) return run_spmv(context::cpu(o.threads), o.spmv) ? exit_done : exit_wrong_answer;
+  if (o.spmv.is_requested) return run_spmv_on(o);
   std::vector<result> results;
   platforms measured;
   for (const backend_kind backend : o.backends) {

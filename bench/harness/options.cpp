@@ -186,13 +186,14 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
   exclude_sweep(app, *spatter);
 }
 
-void add_spmv(CLI::App& app, options& parsed) {
-  CLI::App* const spmv =
-      app.add_subcommand("spmv",
-                         "Times sparse matrix-vector products on the CPU beside Eigen's, of MatrixMarket files or of "
-                         "matrices of its own:\n"
-                         "banded, a 7-point grid, uniform at random, and rows whose lengths follow a power law.\n\n"
-                         "Example: sheaf-bench spmv matrix.mtx.gz --threads 2");
+void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
+  CLI::App* const spmv = app.add_subcommand(
+      "spmv",
+      "Times sparse matrix-vector products, on the CPU beside Eigen's and on a GPU beside cuSPARSE's, of "
+      "MatrixMarket files or of matrices of its own:\n"
+      "banded, grids of 7 and 27 points, uniform at random, rows whose lengths follow a power law, "
+      "R-MAT, and one dense row.\n\n"
+      "Example: sheaf-bench spmv matrix.mtx.gz --threads 2");
   spmv->add_option("FILE", parsed.spmv.files, "MatrixMarket files, gzip or not");
   spmv->add_option("--seconds", parsed.spmv.seconds, "begin no further round of a matrix after so long")
       ->check(number_in(0.0, 1e6))
@@ -200,6 +201,7 @@ void add_spmv(CLI::App& app, options& parsed) {
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
   spmv->add_flag("--transpose", parsed.spmv.transposed, "multiply by the transposed matrices");
   spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
+  spmv->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   spmv->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   spmv->callback([&parsed] { parsed.spmv.is_requested = true; });
   exclude_sweep(app, *spmv);
@@ -250,7 +252,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_compare(app, raw);
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
-  add_spmv(app, parsed);
+  add_spmv(app, raw, parsed);
   try {
     app.parse(argc, argv);
     require_compare_alone(app);

@@ -12,9 +12,11 @@ namespace sheaf::bench {
 struct matrix_kind {
   std::string name;
   io::csr_matrix<double> (*make)(bool quick);
+  bool is_large = false;  ///< takes a CPU too long
 };
 
-/// Banded, a 7-point grid, uniform at random with x in and past the caches, and rows whose lengths follow a power law.
+/// Banded, grids of 7 and 27 points, uniform at random with x in and past the caches, rows whose lengths follow a power
+/// law, R-MAT, and one dense row.
 const std::vector<matrix_kind>& matrix_kinds();
 
 }  // namespace sheaf::bench

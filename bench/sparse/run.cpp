@@ -2,14 +2,18 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
+#include <sheaf/memory.hpp>
 #include <sheaf/spmv.hpp>
 
+#include "bench/harness/platform.hpp"
+#include "bench/peers/cusparse.hpp"
 #include "bench/peers/eigen.hpp"
 #include "bench/sparse/command.hpp"
 #include "bench/sparse/matrices.hpp"
@@ -26,7 +30,14 @@ struct sparse_contender {
   double seconds = std::numeric_limits<double>::infinity();  ///< the least of all rounds
 };
 
-double seconds_of(const context& ctx, const std::function<void()>& run) {
+/// By the device's clock where it has one.
+double seconds_of(const context& ctx, queue_clock* clock, const std::function<void()>& run) {
+  if (clock != nullptr) {
+    clock->start();
+    run();
+    clock->stop();
+    return clock->seconds();
+  }
   const auto begin = std::chrono::steady_clock::now();
   run();
   ctx.wait();
@@ -36,22 +47,87 @@ double seconds_of(const context& ctx, const std::function<void()>& run) {
 /// Runs the contenders in turn, so that what else the machine does falls on all of them alike.
 void time_all(const context& ctx, std::vector<sparse_contender>& all, double seconds) {
   constexpr int least_rounds = 3;
+  const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
   const auto begin = std::chrono::steady_clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   for (int round = 0; round < least_rounds || spent() < seconds; ++round) {
-    for (sparse_contender& c : all) c.seconds = std::min(c.seconds, seconds_of(ctx, c.run));
+    for (sparse_contender& c : all) c.seconds = std::min(c.seconds, seconds_of(ctx, clock.get(), c.run));
+  }
+}
+
+/// An array in the context's memory: the caller's own on the CPU, else a copy.
+template <class T>
+class placed_array {
+ public:
+  placed_array(const context& ctx, const T* host, std::uint64_t count) : data_(host) {
+    if (ctx.backend() == backend_kind::cpu || count == 0) return;
+    copy_ = buffer(ctx, count * sizeof(T));
+    copy_bytes(ctx, copy_.data(), host, count * sizeof(T));
+    data_ = copy_.as<T>();
+  }
+  const T* data() const { return data_; }
+
+ private:
+  const T* data_;
+  buffer copy_;
+};
+
+/// A matrix in the context's memory. A device's has offsets of 4 bytes where these do, as its peers have.
+template <class Value>
+struct placed_matrix {
+  placed_matrix(const context& ctx, const io::csr_matrix<Value>& m)
+      : is_narrow(ctx.backend() != backend_kind::cpu && m.entries() >> 31 == 0),
+        narrow(is_narrow ? std::vector<std::uint32_t>(m.row_offsets.begin(), m.row_offsets.end())
+                         : std::vector<std::uint32_t>{}),
+        narrow_offsets(ctx, narrow.data(), narrow.size()),
+        wide_offsets(ctx, m.row_offsets.data(), is_narrow ? 0 : m.row_offsets.size()),
+        columns(ctx, static_cast<const std::byte*>(m.columns_of_entries().data),
+                m.entries() * bytes(m.columns_of_entries().type)),
+        numbers(ctx, m.values.data(), m.values.size()),
+        view(m.rows, m.columns,
+             is_narrow ? index_span(narrow_offsets.data(), m.rows + 1, index_type::u32)
+                       : index_span(wide_offsets.data(), m.rows + 1, index_type::u64),
+             index_span(columns.data(), m.entries(), m.columns_of_entries().type),
+             const_values(numbers.data(), m.entries(), const_values(m.values).type)) {}
+
+  bool is_narrow;
+  std::vector<std::uint32_t> narrow;
+  placed_array<std::uint32_t> narrow_offsets;
+  placed_array<std::uint64_t> wide_offsets;
+  placed_array<std::byte> columns;
+  placed_array<Value> numbers;
+  csr_view view;
+};
+
+void add_peers(const context& ctx, const csr_view& a, const_values x, values y, bool transposed,
+               std::vector<sparse_contender>& all) {
+  if (ctx.backend() != backend_kind::cpu) {
+    for (peers::named_product& peer : peers::cusparse_products(ctx, a, x, y, transposed)) {
+      all.push_back({std::move(peer.who), std::move(peer.run)});
+    }
+    return;
+  }
+  std::vector<int> peer_threads{1};
+  if (ctx.threads() > 1) peer_threads.push_back(ctx.threads());
+  for (const int threads : peer_threads) {
+    if (auto peer = peers::eigen_product(a, x, y, transposed, threads)) {
+      all.push_back({fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer)});
+    }
   }
 }
 
 template <class Value>
 bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
                 const io::csr_matrix<Value>& m) {
-  const csr_view a(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
+  const placed_matrix<Value> placed(ctx, m);
+  const csr_view& a = placed.view;
   std::vector<Value> x(request.transposed ? m.rows : m.columns);
   std::vector<Value> y(request.transposed ? m.columns : m.rows);
   for (std::uint64_t i = 0; i < x.size(); ++i) x[i] = static_cast<Value>(static_cast<double>(i % 1001) / 1001 - 0.5);
-  const const_values from(x);
-  const values to(y);
+  const placed_array<Value> placed_x(ctx, x.data(), x.size());
+  const placed_array<Value> placed_y(ctx, y.data(), y.size());
+  const const_values from(placed_x.data(), x.size(), const_values(x).type);
+  const values to(const_cast<Value*>(placed_y.data()), y.size(), const_values(y).type);
   std::vector<sparse_contender> all;
   const auto add = [&](std::string who, std::function<void()> run) { all.push_back({std::move(who), std::move(run)}); };
   add("sheaf", [&] { spmv(ctx, a, from, to, {.transposed = request.transposed}); });
@@ -61,24 +137,24 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
     add(v.variant, [&] { spmv(ctx, a, from, to, {.transposed = request.transposed, .variant = v.variant}); });
   }
   const prepared_spmv prepared = prepare_spmv(ctx, a, 1000, {.transposed = request.transposed});
-  add("prepared, " + prepared.report().variant, [&] { prepared.run(from, to); });
-  std::vector<int> peer_threads{1};
-  if (ctx.threads() > 1) peer_threads.push_back(ctx.threads());
-  for (const int threads : peer_threads) {
-    if (auto peer = peers::eigen_product(a, from, to, request.transposed, threads)) {
-      add(fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer));
-    }
-  }
+  const spmv_preparation& report = prepared.report();
+  add("prepared, " + report.variant, [&] { prepared.run(from, to); });
+  add_peers(ctx, a, from, to, request.transposed, all);
   time_all(ctx, all, request.seconds);
   bool all_right = true;
-  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, m.rows, m.columns, m.entries());
+  fmt::print("{}: {} rows, {} columns, {} nonzeros; prepared in {:.3f} ms, pays after {} runs\n", name, m.rows,
+             m.columns, m.entries(), report.preparation_seconds * 1e3, report.pays_after_runs);
+  const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
   for (const sparse_contender& c : all) {
     std::fill(y.begin(), y.end(), std::numeric_limits<Value>::quiet_NaN());
+    if (to.data != y.data()) copy_bytes(ctx, to.data, y.data(), y.size() * sizeof(Value));
     c.run();
     ctx.wait();
-    const auto mistake = jobs::product_mistake(a, from, to, {1, 0, nullptr, request.transposed});
+    if (to.data != y.data()) copy_bytes(ctx, y.data(), to.data, y.size() * sizeof(Value));
+    const auto mistake =
+        jobs::product_mistake(in_host, const_values(x), const_values(y), {1, 0, nullptr, request.transposed});
     const double entries = std::max(1.0, static_cast<double>(m.entries()));
-    fmt::print("  {:<24} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", c.who, c.seconds * 1e3, c.seconds * 1e9 / entries,
+    fmt::print("  {:<32} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", c.who, c.seconds * 1e3, c.seconds * 1e9 / entries,
                mistake ? "WRONG: " + *mistake : "ok");
     all_right = all_right && !mistake;
   }
@@ -93,6 +169,7 @@ bool run_typed(const context& ctx, const spmv_request& request) {
   }
   if (!request.files.empty()) return all_right;
   for (const matrix_kind& kind : matrix_kinds()) {
+    if (kind.is_large && ctx.backend() == backend_kind::cpu) continue;
     const io::csr_matrix<double> made = kind.make(request.quick);
     io::csr_matrix<Value> m;
     m.rows = made.rows;
@@ -108,11 +185,8 @@ bool run_typed(const context& ctx, const spmv_request& request) {
 }  // namespace
 
 bool run_spmv(const context& ctx, const spmv_request& request) {
-  if (ctx.backend() != backend_kind::cpu) {
-    throw error(error_code::bad_argument, "spmv: measured on the CPU alone");
-  }
-  fmt::print("sparse matrix-vector products, {}{}, {} threads\n", request.narrow ? "f32" : "f64",
-             request.transposed ? ", transposed" : "", ctx.threads());
+  fmt::print("sparse matrix-vector products, {}{}, {}\n", request.narrow ? "f32" : "f64",
+             request.transposed ? ", transposed" : "", platform_of(ctx).machine);
   return request.narrow ? run_typed<float>(ctx, request) : run_typed<double>(ctx, request);
 }
 

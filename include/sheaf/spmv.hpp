@@ -39,7 +39,8 @@ struct spmv_options {
 /// for every number of threads. NaN and infinity propagate as IEEE 754 says, and alpha = 0 multiplies as any alpha.
 /// What is wrong with A surfaces at ctx.wait() as error(bad_index): the first row that begins or ends past the entries
 /// or ends before it begins, and else the entry of the lowest place whose column A does not have. Such a row counts as
-/// empty, and such an entry as absent. Queued on ctx: returns before the work is done on CUDA, after it on the CPU.
+/// empty, and such an entry as absent. Queued on ctx: returns before the work is done on CUDA, after it on the CPU; only
+/// transposed products of rows with ends of their own wait on CUDA, too.
 /// @throws error(bad_argument) if lengths or types disagree, y overlaps another view, or memory is not ctx's.
 SHEAF_API void spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options = {});
 
@@ -49,13 +50,13 @@ SHEAF_API explanation explain_spmv(const context& ctx, const csr_view& a, const_
 
 /// What a preparation found out, cost and saves.
 struct spmv_preparation {
-  std::string variant;                ///< name of the variant of the preparation, "kept"
-  std::string product;                ///< name of the spmv variant that a run is
-  access_pattern order;               ///< what the columns were found to be, row by row
-  double preparation_seconds = 0;     ///< measured time of the preparation
-  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
-  double unprepared_seconds = 0;      ///< the same of spmv without preparation
-  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
+  std::string variant;             ///< name of the variant of the preparation, "kept"
+  std::string product;             ///< name of the spmv variant that a run is, or of a preparation whose runs are none
+  access_pattern order;            ///< what the columns were found to be, row by row
+  double preparation_seconds = 0;  ///< measured time of the preparation
+  double run_seconds = 0;          ///< time of one run: measured if the preparation timed runs, else predicted
+  double unprepared_seconds = 0;   ///< the same of spmv without preparation
+  std::uint64_t kept_bytes = 0;    ///< bytes of memory that the prepared object holds until it is destroyed
   std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
 };
 

@@ -4,6 +4,7 @@
 #include "cuda/papers/variants.hpp"
 #include "cuda/reduce/variants.hpp"
 #include "cuda/sort/variants.hpp"
+#include "cuda/sparse/variants.hpp"
 #include "cuda/split/variants.hpp"
 #include "primitives/backends.hpp"
 
@@ -33,6 +34,11 @@ constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_pa
 constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublist, &cuda::list_sublist_host_scan,
                                              &cuda::list_pointer_jumping};
 
+constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge, &cuda::spmv_two_step,
+                                             &cuda::spmv_transposed};
+constexpr const prepare_spmv_variant* prepare_spmv_list[] = {
+    &cuda::prepare_spmv_blocked, &cuda::prepare_spmv_compressed, &cuda::prepare_spmv_transposed};
+
 }  // namespace
 
 constinit const backend_variants variants{
@@ -46,8 +52,8 @@ constinit const backend_variants variants{
     .list = list_list,
     .hash_build = hash_build_list,
     .hash_search = hash_search_list,
-    .spmv = {},
-    .prepare_spmv = {},
+    .spmv = spmv_list,
+    .prepare_spmv = prepare_spmv_list,
 };
 
 }  // namespace sheaf::cuda

@@ -156,7 +156,7 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
   ctx.wait();
   const auto decided = plan.decided.get<prepare_spmv_decision>();
   r.variant = variant->name;
-  r.product = decided.product;
+  r.product = made.work->product().empty() ? decided.product : made.work->product();
   r.run_seconds = r.unprepared_seconds = decided.run_seconds;
   const product_choice unprepared = plan_unprepared(as_told.product, plan::scope_of(ctx));
   const bool is_unprepared = variant->name == prepare_spmv_kept.name && unprepared.variant != nullptr &&

@@ -19,6 +19,8 @@ class prepared_product {
   /// @throws error(out_of_memory) if a run takes scratch that is not to be had
   virtual void run(const context& ctx, const_values x, values y, double alpha, double beta) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
+  /// What a run is, where only the matrix's data decided it; empty: what the plan said.
+  virtual std::string_view product() const { return {}; }
 };
 
 /// What plans know of a preparation.

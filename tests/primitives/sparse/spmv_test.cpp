@@ -26,8 +26,8 @@ std::vector<std::string> variant_names() {
 /// Whether a variant has to take a product.
 bool takes(std::string_view variant, const csr_view& a, const spmv_options& o) {
   if (variant.empty() || variant.starts_with("reference.")) return true;
-  if (variant == "cpu.two_step" && a.has_row_ends) return false;
-  return o.transposed == (variant == "cpu.private");
+  if ((variant == "cpu.two_step" || variant == "cuda.merge") && a.has_row_ends) return false;
+  return o.transposed == (variant == "cpu.private" || variant == "cuda.transposed");
 }
 
 class EverySpmvVariant : public testing::TestWithParam<std::string> {

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cuda_pipeline.h>
+
+#include "cuda/sparse/blocked.hpp"
+#include "cuda/sparse/sum_rows.cuh"
+
+// The two phases of a product by a blocked matrix. Neither reads memory at random: phase 1 reads x from shared memory,
+// and phase 2 reads products as runs.
+namespace sheaf::cuda {
+
+constexpr unsigned multiply_threads = 1024;
+constexpr unsigned add_threads = 512;
+
+/// The arrays of a blocked matrix.
+template <class Value>
+struct blocked_arrays {
+  const std::uint16_t* columns;       ///< of the entries by group: column within its slice
+  const Value* values;                ///< of the entries by group
+  const std::uint32_t* slice_begins;  ///< slices + 1: places in the arrays by group
+  const std::uint32_t* run_begins;    ///< of each block, of each slice: place of the group's first product
+  const std::uint32_t* run_places;    ///< of each block, of each slice: products of the block before the group
+  const std::uint16_t* products_of;   ///< of the entries row by row: which of its block's products is the entry's
+  const std::uint32_t* block_rows;    ///< blocks + 1: first row
+  std::uint64_t first_entry;          ///< place of the matrix's first entry in the caller's arrays
+  std::uint64_t entries;
+};
+
+/// Phase 1: products of a share of the entries by group. The part of x that the share's slice has is loaded first.
+template <class Sum, class Value>
+__global__ void __launch_bounds__(multiply_threads, 1)
+    multiply_slices(const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
+                    const Value* x, std::uint64_t columns, std::uint64_t share, Sum* products) {
+  extern __shared__ __align__(16) std::byte shared[];
+  Value* const slice = reinterpret_cast<Value*>(shared);
+  std::uint64_t begin = std::uint64_t{blockIdx.x} * share;
+  const std::uint64_t end = min(begin + share, m.entries);
+  std::uint64_t s = 0;  // the last slice that begins at `begin` or before it
+  for (std::uint64_t high = shape.slices; high - s > 1;) {
+    const std::uint64_t middle = (s + high) / 2;
+    (m.slice_begins[middle] <= begin ? s : high) = middle;
+  }
+  for (; begin < end; ++s) {
+    const std::uint64_t stop = min(end, std::uint64_t{m.slice_begins[s + 1]});
+    if (begin == stop) continue;
+    const std::uint64_t first_column = s * shape.slice_columns;
+    const auto held = static_cast<unsigned>(min(shape.slice_columns, columns - first_column));
+    constexpr unsigned word_values = 16 / sizeof(Value);
+    const Value* const from = x + first_column;
+    const unsigned in_words = reinterpret_cast<std::uintptr_t>(from) % 16 == 0 ? held / word_values * word_values : 0;
+    for (unsigned i = threadIdx.x * word_values; i < in_words; i += multiply_threads * word_values) {
+      __pipeline_memcpy_async(slice + i, from + i, 16);
+    }
+    for (unsigned i = in_words + threadIdx.x; i < held; i += multiply_threads) {
+      __pipeline_memcpy_async(slice + i, from + i, sizeof(Value));
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    constexpr std::uint64_t step = std::uint64_t{multiply_threads} * chunk_places;
+#pragma unroll 2
+    for (std::uint64_t at = begin / chunk_places * chunk_places + threadIdx.x * chunk_places; at < stop; at += step) {
+      if (at >= begin && at + chunk_places <= stop) {
+        const ushort4 c = __ldcs(reinterpret_cast<const ushort4*>(m.columns + at));
+        Value v[chunk_places];
+        uint4 bits[sizeof v / 16];
+#pragma unroll
+        for (unsigned k = 0; k < sizeof v / 16; ++k)
+          bits[k] = __ldcs(reinterpret_cast<const uint4*>(m.values + at) + k);
+        memcpy(v, bits, sizeof v);
+        Sum made[chunk_places] = {static_cast<Sum>(v[0]) * static_cast<Sum>(slice[c.x]),
+                                  static_cast<Sum>(v[1]) * static_cast<Sum>(slice[c.y]),
+                                  static_cast<Sum>(v[2]) * static_cast<Sum>(slice[c.z]),
+                                  static_cast<Sum>(v[3]) * static_cast<Sum>(slice[c.w])};
+        uint4 out[sizeof made / 16];
+        memcpy(out, made, sizeof made);
+#pragma unroll
+        for (unsigned k = 0; k < sizeof made / 16; ++k) __stcs(reinterpret_cast<uint4*>(products + at) + k, out[k]);
+      } else {
+        for (std::uint64_t i = max(at, begin); i < min(at + chunk_places, stop); ++i) {
+          products[i] = static_cast<Sum>(m.values[i]) * static_cast<Sum>(slice[m.columns[i]]);
+        }
+      }
+    }
+    __syncthreads();  // before the next slice is loaded over this one
+    begin = stop;
+  }
+}
+
+/// Phase 2: the rows of one block. Its products are copied run by run, all of them in flight at once, and each row's
+/// are added by a group of lanes in the order of the matrix.
+template <unsigned Lanes, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(add_threads)
+    add_products(const __grid_constant__ product_arguments<Value, Column> a,
+                 const __grid_constant__ blocked_arrays<Value> m, const __grid_constant__ blocked_shape shape,
+                 const Sum* products) {
+  extern __shared__ __align__(16) std::byte shared[];
+  Sum* const own = reinterpret_cast<Sum*>(shared);
+  constexpr unsigned warps = add_threads / 32;
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t row_begin = m.block_rows[blockIdx.x];
+  const std::uint64_t row_end = m.block_rows[blockIdx.x + 1];
+  if (row_begin == row_end) return;
+  const std::uint64_t block_begin = a.rows.begin(row_begin);
+  const auto count = static_cast<unsigned>(a.rows.end(row_end - 1) - block_begin);
+  const std::uint32_t* const begins = m.run_begins + blockIdx.x * shape.slices;
+  const std::uint32_t* const places = m.run_places + blockIdx.x * shape.slices;
+  // Each warp holds the bounds of up to 32 runs, one a lane, and copies these one after another.
+  const auto runs = static_cast<unsigned>(min((shape.slices + warps - 1) / warps, std::uint64_t{32}));
+  for (std::uint64_t base = threadIdx.x / 32 * runs; base < shape.slices; base += warps * runs) {
+    const std::uint64_t s = base + lane;
+    const bool is_run = lane < runs && s < shape.slices;
+    const std::uint32_t begin = is_run ? __ldcs(begins + s) : 0;
+    const std::uint32_t place = is_run ? places[s] : 0;
+    const std::uint32_t length = is_run ? (s + 1 < shape.slices ? places[s + 1] : count) - place : 0;
+    for (unsigned r = 0; r < runs; ++r) {
+      const std::uint32_t from = __shfl_sync(~0U, begin, r);
+      const std::uint32_t to = __shfl_sync(~0U, place, r);
+      const std::uint32_t products_of_run = __shfl_sync(~0U, length, r);
+      for (std::uint32_t i = lane; i < products_of_run; i += 32) {
+        __pipeline_memcpy_async(own + to + i, products + from + i, sizeof(Sum));
+      }
+    }
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  const unsigned lane_of_row = threadIdx.x % Lanes;
+  constexpr unsigned groups = add_threads / Lanes;
+  // All lanes of a warp take part in the shuffles of the last rows.
+  for (std::uint64_t base = row_begin; base < row_end; base += groups) {
+    const std::uint64_t row = base + threadIdx.x / Lanes;
+    row_range r{0, 0};
+    if (row < row_end) r = {a.rows.begin(row) - m.first_entry, a.rows.end(row) - m.first_entry};
+    Sum sum = 0;
+    for (std::uint64_t at = r.begin / chunk_places * chunk_places + lane_of_row * chunk_places; at < r.end;
+         at += Lanes * chunk_places) {
+      ushort4 q;
+      if (at + chunk_places <= m.entries) {
+        q = __ldcs(reinterpret_cast<const ushort4*>(m.products_of + at));
+      } else {
+        q.x = m.products_of[at];
+        q.y = at + 1 < m.entries ? m.products_of[at + 1] : 0;
+        q.z = at + 2 < m.entries ? m.products_of[at + 2] : 0;
+        q.w = 0;
+      }
+      if (at >= r.begin && at < r.end) sum += own[q.x];
+      if (at + 1 >= r.begin && at + 1 < r.end) sum += own[q.y];
+      if (at + 2 >= r.begin && at + 2 < r.end) sum += own[q.z];
+      if (at + 3 >= r.begin && at + 3 < r.end) sum += own[q.w];
+    }
+    sum = sum_of_lanes<Lanes>(sum);
+    if (lane_of_row == 0 && row < row_end) write_result(a, row, sum);
+  }
+}
+
+}  // namespace sheaf::cuda

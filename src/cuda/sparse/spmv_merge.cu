@@ -1,0 +1,349 @@
+#include <cub/block/block_scan.cuh>
+
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/sparse/sum_rows.cuh"
+#include "cuda/sparse/variants.hpp"
+
+// The variant cuda.merge (Merrill and Garland 2016, merge-based CSR SpMV). The ends of rows and the entries, merged in
+// their order, are one list of items, which is cut into tiles of equal size, so that no length of a row unbalances
+// blocks or threads. A tile stages its products in shared memory, coalesced, and each thread walks over an equal share
+// of its items. Rows that reach over a tile's edge leave partial sums, which a second kernel adds in the order of the
+// tiles. Tiles have one size on every device, so the order of sums follows from the matrix alone.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+constexpr unsigned items_each = 7;  ///< odd, so that walks over shared memory meet few bank conflicts
+constexpr unsigned tile_items = block_threads * items_each;
+
+/// What is known of the rows.
+enum row_state : unsigned {
+  rows_are_right = 0,
+  rows_were_checked = 1,  ///< some are wrong, and all that are were reported
+  rows_are_wrong = 2,     ///< other tiles have yet to look at theirs
+};
+
+/// Where the parts of the scratch begin, in bytes.
+struct merge_layout {
+  std::uint64_t tiles;  ///< at most
+  std::uint64_t fault;  ///< a row_state
+  std::uint64_t cuts;   ///< of each tile's begin, and of the end: rows that end before it
+  std::uint64_t heads;  ///< of each tile: sum of the first row that ends in it
+  std::uint64_t tails;  ///< of each tile: sum of the row that goes on behind it
+};
+
+plan::planned plan_merge(const spmv_problem& p, const plan::scope& scope) {
+  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
+  merge_layout layout;
+  core::scratch_offsets place;
+  layout.tiles = ceil_div(p.rows + p.entries, tile_items);
+  layout.fault = place.take(sizeof(unsigned));
+  layout.cuts = place.take((layout.tiles + 1) * sizeof(std::uint64_t));
+  layout.heads = place.take(layout.tiles * p.sum_bytes());
+  layout.tails = place.take(layout.tiles * p.sum_bytes());
+  // Shared memory holds what cuda.rows keeps in registers, and three kernels begin one after another.
+  constexpr double spread = 1.2;
+  plan::planned plan;
+  plan.decided.set(layout);
+  plan.scratch_bytes = place.bytes();
+  price_rows(p, scope.machine, false, spread, plan);
+  plan.add("cuts", scope.machine.step_seconds);
+  return plan;
+}
+
+template <class Sum>
+struct merge_tiles {
+  unsigned* fault;
+  std::uint64_t* cuts;
+  Sum* heads;
+  Sum* tails;
+};
+
+/// The entries of all rows, which lie one behind the other.
+__device__ __forceinline__ row_range all_entries(const row_offsets& rows) {
+  const std::uint64_t begin = min(rows.begin(0), rows.limit);
+  return {begin, max(begin, min(rows.end(rows.rows - 1), rows.limit))};
+}
+
+/// Finds each tile's cut. Row r ends at item end(r) - first + r. All searches halve the same ranges, so cuts ascend and
+/// every row lies in a tile, whatever the offsets are. Before a product that reads y, rows are checked here, because
+/// what was added to y cannot be undone.
+static __global__ void __launch_bounds__(block_threads)
+    cut_tiles(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows, bool checks_rows,
+              std::uint64_t tiles, std::uint64_t* cuts, unsigned* fault) {
+  const std::uint64_t t = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (t <= tiles) {
+    const row_range all = all_entries(rows);
+    const std::uint64_t item = min(t * tile_items, rows.rows + all.length());
+    std::uint64_t low = 0;
+    for (std::uint64_t high = rows.rows; low < high;) {
+      const std::uint64_t middle = (low + high) / 2;
+      const std::uint64_t end = max(min(rows.end(middle), all.end), all.begin);
+      if (end - all.begin + middle < item) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    cuts[t] = low;
+  }
+  if (!checks_rows) return;
+  for (std::uint64_t r = t; r < rows.rows; r += std::uint64_t{gridDim.x} * block_threads) {
+    if (rows.is_row({rows.begin(r), rows.end(r)})) continue;
+    report_row(guard, rows, r);
+    *fault = rows_were_checked;
+  }
+}
+
+/// Reports the first bad column of the places [begin, end) that are `step` apart.
+template <class Column>
+__device__ __noinline__ void report_column_of_tile(const csr_guard& guard, const row_offsets& rows,
+                                                   const Column* columns, std::uint64_t limit, std::uint64_t begin,
+                                                   std::uint64_t end, unsigned step) {
+  while (begin < end && columns[begin] < limit) begin += step;
+  std::uint64_t low = 0;  // the first row that ends behind the place
+  for (std::uint64_t high = rows.rows; low < high;) {
+    const std::uint64_t middle = (low + high) / 2;
+    if (rows.end(middle) <= begin) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (begin < end && low < rows.rows) report_column(guard, columns, limit, begin, begin + 1, low);
+}
+
+template <class Sum>
+struct open_row {
+  unsigned row;
+  Sum sum;
+};
+
+struct add_open_rows {
+  template <class Sum>
+  __device__ open_row<Sum> operator()(const open_row<Sum>& a, const open_row<Sum>& b) const {
+    return {b.row, a.row == b.row ? a.sum + b.sum : b.sum};
+  }
+};
+
+/// Stages the products of the places [begin, end), those with a bad column as 0.
+template <class Sum, class Value, class Column>
+__device__ __forceinline__ void stage_products(const product_arguments<Value, Column>& a, row_range places,
+                                               Sum* products) {
+  Column column[items_each];
+  Value value[items_each];
+  Value x[items_each];
+  bool is_bad = false;
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t p = places.begin + k * block_threads + threadIdx.x;
+    if (p < places.end) {
+      column[k] = __ldcs(a.columns + p);
+      value[k] = __ldcs(a.values + p);
+    }
+  }
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    const std::uint64_t p = places.begin + k * block_threads + threadIdx.x;
+    const bool has_column = p < places.end && column[k] < a.column_limit;
+    is_bad |= p < places.end && !has_column;
+    x[k] = Value{0};
+    if (has_column) {
+      x[k] = __ldg(a.x + column[k]);
+    } else {
+      value[k] = Value{0};
+    }
+  }
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    products[k * block_threads + threadIdx.x] = static_cast<Sum>(value[k]) * static_cast<Sum>(x[k]);
+  }
+  if (is_bad) {
+    report_column_of_tile(a.guard, a.rows, a.columns, a.column_limit, places.begin + threadIdx.x, places.end,
+                          block_threads);
+  }
+}
+
+/// Sums the rows of one tile a block.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    sum_tiles(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
+  using block_scan = cub::BlockScan<open_row<Sum>, block_threads, cub::BLOCK_SCAN_WARP_SCANS>;
+  __shared__ Sum products[tile_items];
+  __shared__ unsigned ends[tile_items];  // of the tile's rows, from the tile's first place
+  __shared__ typename block_scan::TempStorage storage;
+  const std::uint64_t t = blockIdx.x;
+  const row_range all = all_entries(a.rows);
+  const std::uint64_t items = a.rows.rows + all.length();
+  const std::uint64_t first_item = t * tile_items;
+  const std::uint64_t last_item = min(first_item + tile_items, items);
+  if (first_item >= items || *static_cast<volatile unsigned*>(tiles.fault) == rows_were_checked) return;
+  const std::uint64_t first_row = tiles.cuts[t];
+  const std::uint64_t last_row = tiles.cuts[t + 1];
+  const row_range places{all.begin + (first_item - first_row), all.begin + (last_item - last_row)};
+  // Only offsets that are wrong make cuts that do not fit.
+  const bool is_fitting = first_row <= first_item && last_row <= last_item && last_row - first_row <= tile_items &&
+                          places.begin <= places.end && places.end <= all.end && places.length() <= tile_items;
+  for (std::uint64_t r = first_row + threadIdx.x; r < last_row; r += block_threads) {
+    const row_range row{a.rows.begin(r), a.rows.end(r)};
+    if (!a.rows.is_row(row)) {
+      report_row(a.guard, a.rows, r);
+      *tiles.fault = rows_are_wrong;
+    }
+    if (is_fitting) {
+      ends[r - first_row] = static_cast<unsigned>(min(max(row.end, places.begin), places.end) - places.begin);
+    }
+  }
+  if (!is_fitting) {
+    if (threadIdx.x == 0) *tiles.fault = rows_are_wrong;
+    return;
+  }
+  stage_products(a, places, products);
+  __syncthreads();
+
+  const auto rows = static_cast<unsigned>(last_row - first_row);
+  const auto count = static_cast<unsigned>(places.length());
+  const unsigned first = min(threadIdx.x * items_each, rows + count);
+  unsigned row = 0;
+  for (unsigned high = rows; row < high;) {
+    const unsigned middle = (row + high) / 2;
+    if (ends[middle] + middle < first) {
+      row = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  unsigned place = first - min(row, first);
+  bool has_end = false;
+  unsigned row_of_end = 0;
+  Sum sum_to_end = 0;  // of the first row that ends here, which may have begun in other threads
+  Sum sum = 0;
+#pragma unroll
+  for (unsigned k = 0; k < items_each; ++k) {
+    if (first + k >= rows + count) continue;
+    if (place < count && (row >= rows || ends[row] > place)) {
+      sum += products[place++];
+      continue;
+    }
+    if (!has_end) {
+      has_end = true;
+      row_of_end = row;
+      sum_to_end = sum;
+    } else if (row < rows) {
+      write_result(a, first_row + row, sum);
+    }
+    sum = 0;
+    ++row;
+  }
+  const open_row<Sum> own{row, sum};
+  open_row<Sum> before;
+  block_scan(storage).ExclusiveScan(own, before, open_row<Sum>{0, Sum{0}}, add_open_rows());
+  if (has_end && row_of_end < rows) {
+    const Sum of_row = before.sum + sum_to_end;
+    if (row_of_end == 0) {
+      tiles.heads[t] = of_row;
+    } else {
+      write_result(a, first_row + row_of_end, of_row);
+    }
+  }
+  if (threadIdx.x == block_threads - 1) tiles.tails[t] = add_open_rows()(before, own).sum;
+}
+
+/// Adds up the rows that reach over edges of tiles: for each tile in which a row ends, what the tiles before it have of
+/// the first such row. One tile a thread; a row of many tiles is left to the block. Where a row is wrong, all rows are
+/// summed anew, one a warp.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    add_tails(const __grid_constant__ product_arguments<Value, Column> a, merge_tiles<Sum> tiles) {
+  constexpr std::uint64_t most_of_a_thread = 16;
+  constexpr unsigned warps = block_threads / 32;
+  __shared__ unsigned wide[block_threads];
+  __shared__ std::uint64_t wide_begin[block_threads];
+  __shared__ unsigned wide_count;
+  __shared__ Sum sum_of_warp[warps];
+  const unsigned lane = threadIdx.x % 32;
+  if (*tiles.fault != rows_are_right) {
+    for (std::uint64_t row = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32; row < a.rows.rows;
+         row += std::uint64_t{gridDim.x} * warps) {
+      row_range r{a.rows.begin(row), a.rows.end(row)};
+      if (!a.rows.is_row(r)) r = {0, 0};
+      const Sum sum = sum_of_piece<false, Sum>(a, static_cast<const Value*>(nullptr), r, row);
+      if (lane == 0) write_result(a, row, sum);
+    }
+    return;
+  }
+  const std::uint64_t items = a.rows.rows + all_entries(a.rows).length();
+  const std::uint64_t tile_count = (items + tile_items - 1) / tile_items;
+  const std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads;
+  const std::uint64_t t = base + threadIdx.x;
+  if (threadIdx.x == 0) wide_count = 0;
+  __syncthreads();
+  const std::uint64_t row = t < tile_count ? tiles.cuts[t] : 0;
+  if (t < tile_count && tiles.cuts[t + 1] > row) {
+    std::uint64_t begin = 0;  // the first tile behind which the row goes on
+    for (std::uint64_t high = t; begin < high;) {
+      const std::uint64_t middle = (begin + high) / 2;
+      if (tiles.cuts[middle + 1] < row) {
+        begin = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (t - begin <= most_of_a_thread) {
+      Sum sum = 0;
+      for (std::uint64_t i = begin; i < t; ++i) sum += tiles.tails[i];
+      write_result(a, row, sum + tiles.heads[t]);
+    } else {
+      const unsigned at = atomicAdd(&wide_count, 1U);
+      wide[at] = threadIdx.x;
+      wide_begin[at] = begin;
+    }
+  }
+  __syncthreads();
+  for (unsigned i = 0; i < wide_count; ++i) {
+    const std::uint64_t tile = base + wide[i];
+    Sum sum = 0;
+    for (std::uint64_t j = wide_begin[i] + threadIdx.x; j < tile; j += block_threads) sum += tiles.tails[j];
+    sum = sum_of_lanes<32>(sum);
+    if (lane == 0) sum_of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      Sum all = 0;
+      for (const Sum of_warp : sum_of_warp) all += of_warp;
+      write_result(a, tiles.cuts[tile], all + tiles.heads[tile]);
+    }
+    __syncthreads();
+  }
+}
+
+void run_merge(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+               std::byte* scratch) {
+  constexpr const char* operation = "cuda.merge";
+  const device_scope scope(ctx.device());
+  const auto layout = plan.decided.get<merge_layout>();
+  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
+  auto* const fault = reinterpret_cast<unsigned*>(scratch + layout.fault);
+  auto* const cuts = reinterpret_cast<std::uint64_t*>(scratch + layout.cuts);
+  require(cudaMemsetAsync(fault, 0, sizeof *fault, ctx.stream()), operation);
+  launch(ctx, operation, cut_tiles, ceil_div(layout.tiles + 1, block_threads), guard, offsets_of(p, b.a), p.reads_y,
+         layout.tiles, cuts, fault);
+  with_product_types(p, [&]<class Types>(Types) {
+    using value = typename Types::value;
+    using sum = typename Types::sum;
+    using column = typename Types::column;
+    const auto a = arguments_of<value, column>(p, b, guard);
+    const merge_tiles<sum> tiles{fault, cuts, reinterpret_cast<sum*>(scratch + layout.heads),
+                                 reinterpret_cast<sum*>(scratch + layout.tails)};
+    launch(ctx, operation, sum_tiles<sum, value, column>, layout.tiles, a, tiles);
+    launch(ctx, operation, add_tails<sum, value, column>, ceil_div(layout.tiles, block_threads), a, tiles);
+  });
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_merge{"cuda.merge", backend_kind::cuda, plan_merge, run_merge};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,34 @@
+#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/variants.hpp"
+
+// The variant cuda.rows: row by row, with a group of lanes for each row, and warps for the pieces of long rows. The
+// matrix is streamed, and x is read where the columns say.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+plan::planned plan_rows(const spmv_problem& p, const plan::scope& scope) {
+  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  constexpr double spread = 1.1;  // rows of uneven length
+  plan::planned plan;
+  core::scratch_offsets place;
+  plan.decided.set(decide_rows(p, place));
+  plan.scratch_bytes = place.bytes();
+  price_rows(p, scope.machine, false, spread, plan);
+  return plan;
+}
+
+void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+              std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
+  multiply_rows(ctx, "cuda.rows", p, plan.decided.get<rows_decision>(), b, guard, {}, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_rows{"cuda.rows", backend_kind::cuda, plan_rows, run_rows};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,108 @@
+#include <memory>
+
+#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/variants.hpp"
+#include "plan/choose.hpp"
+#include "primitives/gather.hpp"
+
+// The variant cuda.two_step (He et al. 2007, section 4.3): a gather brings x of each entry's column beside the entry,
+// by the cheapest of the gather's variants; then products are summed row by row, without a random access. Columns are
+// copied first, with those that are bad replaced by 0: places that belong to no row may hold anything, and a gather
+// would report them.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::gather_problem;
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+struct two_step_calls {
+  rows_decision rows;
+  std::uint64_t columns, gathered, gather_scratch;
+  gather_problem gather;
+  plan::choice<primitives::gather_variant> choice;
+};
+
+gather_problem gather_of(const spmv_problem& p) {
+  gather_problem g{gather_of_columns(p)};
+  g.index = index_type::u32;
+  g.bounds = bounds::trust;
+  return g;
+}
+
+plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
+  if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
+  if (p.columns >> 32 != 0) return plan::rejected("columns pass 32 bits");
+  const machine& m = scope.machine;
+  const auto calls = std::make_shared<two_step_calls>();
+  core::scratch_offsets place;
+  calls->rows = decide_rows(p, place);
+  calls->columns = place.take(p.entries * sizeof(std::uint32_t));
+  calls->gathered = place.take(p.entries * p.value_bytes());
+  calls->gather = gather_of(p);
+  calls->gather_scratch = place.bytes();
+  calls->choice =
+      plan::cheapest(primitives::gather_variants(), calls->gather, p.backend, plan::inner_scope(scope, place.bytes()),
+                     plan::forced_name("gather", {}, scope.context));
+  if (calls->choice.variant == nullptr) return plan::rejected("no gather can run within the context's limits");
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes() + calls->choice.plan.scratch_bytes;
+  plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
+  const std::uint64_t copied = p.entries * (bytes(p.column) + sizeof(std::uint32_t));
+  plan.add("columns", m.step_seconds + m.streamed(copied, copied));
+  plan.add("gather", calls->choice.plan.seconds);
+  constexpr double spread = 1.1;
+  price_rows(p, m, true, spread, plan);
+  plan.inner_calls = calls;
+  return plan;
+}
+
+template <class Column>
+__global__ void __launch_bounds__(block_threads)
+    copy_columns(const Column* columns, std::uint64_t count, std::uint64_t limit, std::uint32_t* to) {
+  constexpr int places_each = 4;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * (block_threads * places_each) + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < places_each; ++k) {
+    const std::uint64_t i = first + k * block_threads;
+    if (i >= count) continue;
+    const Column column = __ldcs(columns + i);
+    to[i] = column < limit ? static_cast<std::uint32_t>(column) : 0;
+  }
+}
+
+void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
+                  std::byte* scratch) {
+  constexpr const char* operation = "cuda.two_step";
+  constexpr std::uint64_t places_of_a_block = 4 * block_threads;
+  const device_scope scope(ctx.device());
+  const auto& calls = plan.inner<two_step_calls>();
+  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
+  const bool gathers = p.entries > 0 && p.columns > 0;
+  std::byte* const gathered = scratch + calls.gathered;
+  if (gathers) {
+    auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + calls.columns);
+    const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
+    const std::uint64_t blocks = ceil_div(p.entries, places_of_a_block);
+    if (bytes(p.column) == 8) {
+      launch(ctx, operation, copy_columns<unsigned long long>, blocks,
+             static_cast<const unsigned long long*>(b.a.column_indices.data), p.entries, limit, columns);
+    } else {
+      launch(ctx, operation, copy_columns<unsigned>, blocks, static_cast<const unsigned*>(b.a.column_indices.data),
+             p.entries, limit, columns);
+    }
+    const std::uint64_t width = p.value_bytes();
+    const primitives::gather_buffers buffers{
+        {b.x, p.columns, width}, {columns, p.entries, index_type::u32}, {gathered, p.entries, width}};
+    calls.choice.variant->run(ctx, calls.gather, calls.choice.plan, buffers, scratch + calls.gather_scratch);
+  }
+  multiply_rows(ctx, operation, p, calls.rows, b, guard, {.gathered = gathers ? gathered : nullptr}, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
+                                                       run_two_step};
+
+}  // namespace sheaf::cuda

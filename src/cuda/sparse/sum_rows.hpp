@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/sparse/guard.hpp"
+#include "plan/variant.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// Sums row by row, which several variants share.
+namespace sheaf::cuda {
+
+constexpr std::uint64_t piece_entries = 4096;  ///< of a long row, summed by one warp
+
+/// How rows are summed; by the sizes of the matrix alone, because it decides the order of sums.
+struct rows_decision {
+  std::uint32_t lanes = 1;         ///< threads of a row
+  std::uint64_t long_entries = 0;  ///< rows from these entries on are left to warps, piece by piece
+  std::uint64_t most_long_rows = 0;
+  std::uint64_t most_pieces = 0;
+  std::uint64_t count_at = 0;  ///< in scratch: how many rows were left, and their pieces
+  std::uint64_t list_at = 0;
+  std::uint64_t sums_at = 0;
+
+  bool has_list() const noexcept { return most_long_rows > 0; }
+};
+
+rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place) noexcept;
+
+/// Where a product by rows finds the value of x of a place; by default where the caller's columns say.
+struct x_source {
+  const void* gathered = nullptr;                   ///< the values themselves, one for each place
+  const std::uint16_t* compressed = nullptr;        ///< columns without the base of their rows, all of them right
+  const std::uint32_t* compressed_bases = nullptr;  ///< one for each base_rows rows
+};
+constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns have one base
+
+/// Queues y of all rows.
+void multiply_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p, const rows_decision& d,
+                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch);
+
+/// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
+/// time of what is streamed over that of a copy.
+void price_rows(const primitives::spmv_problem& p, const machine& m, bool is_gathered, double spread,
+                plan::planned& plan);
+
+/// multiply_rows for values and sums of two types; each pair is compiled in a source of its own.
+template <class Value, class Sum>
+void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
+                      const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
+                      const x_source& from, std::byte* scratch);
+extern template void multiply_rows_as<float, float>(const context&, const char*, const primitives::spmv_problem&,
+                                                    const rows_decision&, const primitives::spmv_buffers&,
+                                                    const csr_guard&, const x_source&, std::byte*);
+extern template void multiply_rows_as<float, double>(const context&, const char*, const primitives::spmv_problem&,
+                                                     const rows_decision&, const primitives::spmv_buffers&,
+                                                     const csr_guard&, const x_source&, std::byte*);
+extern template void multiply_rows_as<double, double>(const context&, const char*, const primitives::spmv_problem&,
+                                                      const rows_decision&, const primitives::spmv_buffers&,
+                                                      const csr_guard&, const x_source&, std::byte*);
+
+}  // namespace sheaf::cuda

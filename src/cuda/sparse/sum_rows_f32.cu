@@ -1,0 +1,9 @@
+#include "cuda/sparse/sum_rows.cuh"
+
+namespace sheaf::cuda {
+
+template void multiply_rows_as<float, float>(const context&, const char*, const primitives::spmv_problem&,
+                                             const rows_decision&, const primitives::spmv_buffers&, const csr_guard&,
+                                             const x_source&, std::byte*);
+
+}  // namespace sheaf::cuda
