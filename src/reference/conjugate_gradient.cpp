@@ -121,9 +121,12 @@ class serial_solver {
       }
       ++result().iterations;
       b_.watch->report(result().iterations, norm, result().target);
+      bool begins_anew = false;
       if (norm <= result().target) {
+        const double by_recurrence = norm;
         set_true_residual();
         norm = std::sqrt(dot(residual_, residual_));
+        begins_anew = norm > 10 * by_recurrence;
         if (norm <= result().target) return end(stop_reason::converged, norm);
         best_norm = std::numeric_limits<double>::infinity();
         if (norm >= confirmed) ++in_vain;
@@ -133,11 +136,11 @@ class serial_solver {
         best_norm = norm;
         std::copy(x_, x_ + n_, best_);
       }
-      constexpr int most_in_vain = 3;
+      constexpr int most_in_vain = 2;
       if (in_vain == most_in_vain) return end_with_best(stop_reason::stagnated);
       scale_residual();
       const double next_size = dot(residual_, scaled_);
-      const double beta = next_size / size;
+      const double beta = begins_anew ? 0 : next_size / size;
       if (!std::isfinite(beta)) return end_with_best(stop_reason::breakdown);
       size = next_size;
       for (std::uint64_t i = 0; i < n_; ++i) {

@@ -59,13 +59,15 @@ bool conjugate_gradient_steps::take_residual(double residual_squared, double res
 }
 
 void conjugate_gradient_steps::confirm(double residual_squared, double residual_z) noexcept {
-  constexpr int most_in_vain = 3;
+  constexpr int most_in_vain = 2;
+  constexpr double far = 10;  // from a residual that is off by so much, directions begin anew
+  const double by_recurrence = norm_;
   norm_ = std::sqrt(residual_squared);
   current_ = next_;
   is_confirmed_ = true;
   wants_confirmation_ = false;
   if (norm_ <= target_) return end(stop_reason::converged);
-  beta_ = residual_z / last_residual_z_;
+  beta_ = norm_ > far * by_recurrence ? 0 : residual_z / last_residual_z_;
   residual_z_ = residual_z;
   if (!std::isfinite(residual_squared) || !std::isfinite(beta_)) return end(stop_reason::breakdown);
   best_norm_ = norm_;  // the x of now was the best by the recurrence
