@@ -27,7 +27,9 @@ std::uint64_t solve(const matrix& a, const vector& b, values x, const solver_ter
   solver.setMaxIterations(static_cast<Eigen::Index>(terms.limit));
   solver.compute(a);
   Eigen::Map<Eigen::VectorXd>(static_cast<double*>(x.data), static_cast<Eigen::Index>(x.count)) = solver.solve(b);
-  return static_cast<std::uint64_t>(solver.iterations());
+  // Where it converges, Eigen does not count the last iteration.
+  const bool has_converged = solver.info() == Eigen::Success;
+  return static_cast<std::uint64_t>(solver.iterations()) + (has_converged ? 1 : 0);
 }
 
 }  // namespace

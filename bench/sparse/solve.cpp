@@ -72,6 +72,7 @@ bool run_matrix(const context& ctx, const solve_request& request, const std::str
                                 {.tolerance = request.tolerance,
                                  .iteration_limit = request.limit,
                                  .preconditioner = request.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+                                 .keeps_last = true,  // as Eigen does
                                  .variant = variant})
                          .iterations;
                    }});
