@@ -66,10 +66,10 @@ constexpr core::index_words csr_words[3][4] = {{{"spmv", "", "", "", bad_begin},
                                                 {"prepare_spmv", "", "", "", bad_end},
                                                 {"prepare_spmv", "", "", "", backwards},
                                                 {"prepare_spmv", "", "", "", bad_column}},
-                                              {{"conjugate_gradient", "", "", "", bad_begin},
-                                               {"conjugate_gradient", "", "", "", bad_end},
-                                               {"conjugate_gradient", "", "", "", backwards},
-                                               {"conjugate_gradient", "", "", "", bad_column}}};
+                                               {{"conjugate_gradient", "", "", "", bad_begin},
+                                                {"conjugate_gradient", "", "", "", bad_end},
+                                                {"conjugate_gradient", "", "", "", backwards},
+                                                {"conjugate_gradient", "", "", "", bad_column}}};
 
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
 
