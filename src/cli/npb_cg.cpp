@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/system_context.hpp"
 #include "jobs/nas/run.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
@@ -28,7 +29,7 @@ struct npb_command {
 };
 
 void run(const npb_command& o) {
-  const context ctx = o.common.make_context();
+  const context ctx = system_context(o.common);
   const jobs::nas_class& of = jobs::nas_class_named(o.name);
   const io::csr_matrix<double> matrix = jobs::nas_matrix(of, ctx.threads());
   jobs::nas_options options{.variant = o.common.variant()};

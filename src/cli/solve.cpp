@@ -12,6 +12,7 @@
 
 #include "cli/movement.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/system_context.hpp"
 #include "cli/vector_file.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/solution.hpp"
@@ -112,7 +113,7 @@ std::string complaint_of(const solve_command& o, const conjugate_gradient_result
 
 template <class Value>
 void run_typed(const solve_command& o) {
-  const context ctx = o.common.make_context();
+  const context ctx = system_context(o.common);
   require_not_an_input(o.output, {o.matrix, o.b});
   if (!o.history.empty()) {
     require_not_an_input(o.history, {o.matrix, o.b}, "--history");
