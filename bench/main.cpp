@@ -137,6 +137,7 @@ int run(const options& o) {
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
   if (o.spmv.is_requested) return run_spmv_on(o);
+  if (o.solve.is_requested) return run_solve(context::cpu(o.threads), o.solve) ? exit_done : exit_wrong_answer;
   std::vector<result> results;
   platforms measured;
   for (const backend_kind backend : o.backends) {

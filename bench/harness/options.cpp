@@ -207,6 +207,33 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   exclude_sweep(app, *spmv);
 }
 
+void add_solve(CLI::App& app, options& parsed) {
+  CLI::App* const solve = app.add_subcommand("solve",
+                                             "Times conjugate gradient on the CPU beside Eigen's, with one "
+                                             "preconditioner and one end, of MatrixMarket files, or "
+                                             "of\na grid of a million points and the matrices of NAS CG.\n\n"
+                                             "Example: sheaf-bench solve --classes S,W,A --threads 2");
+  solve->add_option("FILE", parsed.solve.files, "MatrixMarket files of symmetric positive definite matrices");
+  solve->add_option("--classes", parsed.solve.classes, "of NAS CG")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
+      ->capture_default_str();
+  solve->add_option("--seconds", parsed.solve.seconds, "begin no further round of a system after so long")
+      ->check(number_in(0.0, 1e6))
+      ->capture_default_str();
+  solve->add_option("--tolerance", parsed.solve.tolerance, "residual to reach, relative to the right-hand side's")
+      ->check(number_in(0.0, 1.0))
+      ->capture_default_str();
+  solve->add_option("--limit", parsed.solve.limit, "most iterations")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  solve->add_flag("--jacobi", parsed.solve.has_jacobi, "scale residuals by the inverse of the diagonal");
+  solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
+  solve->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  solve->callback([&parsed] { parsed.solve.is_requested = true; });
+  exclude_sweep(app, *solve);
+}
+
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, options& parsed) {
@@ -253,6 +280,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
   add_spmv(app, raw, parsed);
+  add_solve(app, parsed);
   try {
     app.parse(argc, argv);
     require_compare_alone(app);

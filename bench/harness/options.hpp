@@ -35,6 +35,7 @@ struct options {
   papers::request papers;
   spatter_request spatter;
   spmv_request spmv;
+  solve_request solve;
 };
 
 /// Reads the command line. If it asks for help or is wrong, prints that and returns the exit code.

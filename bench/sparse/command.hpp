@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,21 @@ struct spmv_request {
 /// Times products of each matrix by every variant, prepared, and by the peers that are there, in turn; prints a row for
 /// each contender with its least time. Returns whether every answer is right. @throws error(bad_input) for a file
 bool run_spmv(const context& ctx, const spmv_request& request);
+
+/// What `sheaf-bench solve` is asked for.
+struct solve_request {
+  bool is_requested = false;
+  std::vector<std::string> files;                   ///< MatrixMarket files; empty: a grid, and matrices of NAS
+  std::vector<std::string> classes{"S", "W", "A"};  ///< of NAS
+  double seconds = 2;                               ///< as in spmv_request
+  double tolerance = 1e-8;
+  std::uint64_t limit = 100;  ///< iterations
+  bool has_jacobi = false;
+  bool quick = false;
+};
+
+/// Times conjugate gradient of each system beside the peers that are there, in turn; prints a row for each with its
+/// least time. Returns whether every answer is right. @throws error(bad_input) for a file
+bool run_solve(const context& ctx, const solve_request& request);
 
 }  // namespace sheaf::bench

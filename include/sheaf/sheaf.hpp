@@ -1,6 +1,7 @@
 #pragma once
 
 // Everything that the library offers on host memory; interop headers are included by those who need them.
+#include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
 #include <sheaf/error.hpp>

@@ -34,6 +34,18 @@ class verification_failed : public std::runtime_error {
   nlohmann::json report_;
 };
 
+/// Thrown when an iteration has written the best that it found, which is not what was asked for.
+class not_converged : public std::runtime_error {
+ public:
+  /// @param report  as in verification_failed
+  not_converged(const std::string& what, nlohmann::json report)
+      : std::runtime_error(what), report_(std::move(report)) {}
+  const nlohmann::json& report() const noexcept { return report_; }
+
+ private:
+  nlohmann::json report_;
+};
+
 /// Options that several subcommands take. A subcommand adds those that make a difference to it.
 struct common_options {
   std::string backend = "auto";  ///< auto, reference, cpu, cuda
@@ -86,11 +98,13 @@ std::string rate_text(double bytes_per_second);
 void add_demo(CLI::App& app);
 void add_gather(CLI::App& app);
 void add_machine(CLI::App& app);
+void add_npb_cg(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_rank(CLI::App& app);
 void add_scan(CLI::App& app);
 void add_scatter(CLI::App& app);
 void add_search(CLI::App& app);
+void add_solve(CLI::App& app);
 void add_sort(CLI::App& app);
 void add_split(CLI::App& app);
 void add_spmv(CLI::App& app);

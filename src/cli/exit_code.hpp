@@ -13,6 +13,7 @@ enum exit_code : int {
   exit_out_of_space = 5,
   exit_no_backend = 6,
   exit_measurement_failed = 7,
+  exit_not_converged = 7,
 };
 
 /// The exit code of a command that an error ended.

@@ -144,6 +144,8 @@ int run(CLI::App& app, int argc, char** argv) {
                           fmt::format("verification failed: {}", e.what()),
                           {},
                           e.report()});
+  } catch (const not_converged& e) {
+    return complain(app, {exit_not_converged, "not_converged", e.what(), {}, e.report()});
   } catch (const error& e) {
     return complain(app, {exit_code_of(e.code()), name(e.code()), e.what()});
   } catch (const std::bad_alloc&) {
@@ -157,9 +159,9 @@ int run(CLI::App& app, int argc, char** argv) {
 
 constexpr const char* footer =
     "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 verification failed, 5 out of memory or disk,\n"
-    "6 backend not available here, 7 machine too busy to be measured. With --json a failure is a document too, with "
-    "its\n"
-    "code and message as \"error\".\n\n"
+    "6 backend not available here, 7 machine too busy to be measured, or system not solved. With --json a failure is "
+    "a\n"
+    "document too, with its code and message as \"error\".\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
     "sheaf SUBCOMMAND --help ends with an example, too.";
@@ -187,6 +189,8 @@ int main(int argc, char** argv) try {
   add_scan(app);
   add_search(app);
   add_spmv(app);
+  add_solve(app);
+  add_npb_cg(app);
   add_plan(app);
   add_machine(app);
   add_version(app);

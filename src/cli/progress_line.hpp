@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -23,8 +24,14 @@ class progress_line {
   progress_line& operator=(const progress_line&) = delete;
 
   void show(const std::string& words) {
+    show([&]() -> const std::string& { return words; });
+  }
+  /// Makes the words only where they are shown.
+  template <class Words>
+  requires std::is_invocable_v<Words>
+  void show(Words words_of) {
     if (!may_show_ || now() < shows_from_) return;
-    fmt::print(stderr, "\r{:78.78}", words);
+    fmt::print(stderr, "\r{:78.78}", words_of());
     shown_ = true;
   }
 

@@ -25,6 +25,8 @@ constexpr const hash_build_variant* hash_build_list[] = {&cpu::hash_build_partit
 constexpr const hash_search_variant* hash_search_list[] = {&cpu::hash_search_direct, &cpu::hash_search_partitioned};
 constexpr const spmv_variant* spmv_list[] = {&cpu::spmv_rows, &cpu::spmv_two_step, &cpu::spmv_private};
 constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cpu::prepare_spmv_transposed};
+constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&cpu::conjugate_gradient_fused,
+                                                                         &cpu::conjugate_gradient_separate};
 
 }  // namespace
 
@@ -41,6 +43,7 @@ constinit const backend_variants variants{
     .hash_search = hash_search_list,
     .spmv = spmv_list,
     .prepare_spmv = prepare_spmv_list,
+    .conjugate_gradient = conjugate_gradient_list,
 };
 
 }  // namespace sheaf::cpu

@@ -10,6 +10,7 @@
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/split.hpp"
@@ -37,6 +38,7 @@ struct backend_variants {
   variant_list<hash_search_variant> hash_search;
   variant_list<spmv_variant> spmv;
   variant_list<prepare_spmv_variant> prepare_spmv;
+  variant_list<conjugate_gradient_variant> conjugate_gradient = {};
 };
 
 /// The backends of this build, the reference first.

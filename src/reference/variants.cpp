@@ -17,6 +17,7 @@ constexpr const list_variant* list_list[] = {&reference::list_serial};
 constexpr const hash_build_variant* hash_build_list[] = {&reference::hash_build_serial};
 constexpr const hash_search_variant* hash_search_list[] = {&reference::hash_search_serial};
 constexpr const spmv_variant* spmv_list[] = {&reference::spmv_serial};
+constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&reference::conjugate_gradient_serial};
 
 }  // namespace
 
@@ -33,6 +34,7 @@ constinit const backend_variants variants{
     .hash_search = hash_search_list,
     .spmv = spmv_list,
     .prepare_spmv = {},
+    .conjugate_gradient = conjugate_gradient_list,
 };
 
 }  // namespace sheaf::reference

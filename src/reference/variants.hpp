@@ -6,6 +6,7 @@
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/split.hpp"
 
@@ -31,5 +32,7 @@ extern const primitives::hash_build_variant hash_build_serial;
 extern const primitives::hash_search_variant hash_search_serial;
 
 extern const primitives::spmv_variant spmv_serial;
+
+extern const primitives::conjugate_gradient_variant conjugate_gradient_serial;
 
 }  // namespace sheaf::reference

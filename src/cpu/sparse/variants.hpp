@@ -1,5 +1,6 @@
 #pragma once
 
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
 
@@ -11,5 +12,8 @@ extern const primitives::spmv_variant spmv_two_step;
 extern const primitives::spmv_variant spmv_private;
 
 extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
+
+extern const primitives::conjugate_gradient_variant conjugate_gradient_fused;
+extern const primitives::conjugate_gradient_variant conjugate_gradient_separate;
 
 }  // namespace sheaf::cpu

@@ -53,6 +53,7 @@ constexpr forced_call forced_calls[] = {
     {"hash_find", names_of<hash_search_variants>},
     {"spmv", names_of<spmv_variants>},
     {"prepare_spmv", names_of<prepare_spmv_variants>},
+    {"conjugate_gradient", names_of<conjugate_gradient_variants>},
 };
 
 std::vector<std::string_view> names_of_calls() {

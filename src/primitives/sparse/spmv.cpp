@@ -58,14 +58,18 @@ std::string bad_column(const core::index_words& words, const core::index_report&
                      report.position, report.row, shown(report, report.value), where(report), report.limit);
 }
 
-constexpr core::index_words csr_words[2][4] = {{{"spmv", "", "", "", bad_begin},
+constexpr core::index_words csr_words[3][4] = {{{"spmv", "", "", "", bad_begin},
                                                 {"spmv", "", "", "", bad_end},
                                                 {"spmv", "", "", "", backwards},
                                                 {"spmv", "", "", "", bad_column}},
                                                {{"prepare_spmv", "", "", "", bad_begin},
                                                 {"prepare_spmv", "", "", "", bad_end},
                                                 {"prepare_spmv", "", "", "", backwards},
-                                                {"prepare_spmv", "", "", "", bad_column}}};
+                                                {"prepare_spmv", "", "", "", bad_column}},
+                                               {{"conjugate_gradient", "", "", "", bad_begin},
+                                                {"conjugate_gradient", "", "", "", bad_end},
+                                                {"conjugate_gradient", "", "", "", backwards},
+                                                {"conjugate_gradient", "", "", "", bad_column}}};
 
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
 

@@ -56,7 +56,7 @@ enum class csr_fault : std::uint8_t {
 };
 
 /// The call that reads a matrix.
-enum class csr_call : std::uint8_t { spmv, prepare_spmv };
+enum class csr_call : std::uint8_t { spmv, prepare_spmv, conjugate_gradient };
 
 /// How a fault is reported. `value`, and `limit` of backwards, are sign-extended where is_signed says that they are.
 const core::index_words& words_of(csr_call call, csr_fault fault) noexcept;

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/conjugate_gradient.hpp>
+#include <sheaf/error.hpp>
+
+#include "bench/peers/eigen_solver.hpp"
+#include "bench/sparse/command.hpp"
+#include "bench/sparse/matrices.hpp"
+#include "io/sparse/matrix_market.hpp"
+#include "jobs/nas/matrix.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+struct solver {
+  std::string who;
+  std::function<std::uint64_t()> run;                        ///< from x = 0; returns the number of iterations
+  double seconds = std::numeric_limits<double>::infinity();  ///< the least of all rounds
+};
+
+/// Runs the solvers in turn, so that what else the machine does falls on all of them alike.
+void time_all(std::vector<solver>& all, double seconds) {
+  constexpr int least_rounds = 3;
+  using clock = std::chrono::steady_clock;
+  const auto since = [](clock::time_point begin) {
+    return std::chrono::duration<double>(clock::now() - begin).count();
+  };
+  const auto begin = clock::now();
+  for (int round = 0; round < least_rounds || since(begin) < seconds; ++round) {
+    for (solver& s : all) {
+      const auto start = clock::now();
+      s.run();
+      s.seconds = std::min(s.seconds, since(start));
+    }
+  }
+}
+
+/// |b - A x| over |b|, in long sums.
+double relative_residual(const io::csr_matrix<double>& m, const std::vector<double>& b, const std::vector<double>& x) {
+  const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
+  long double squared = 0;
+  long double of_b = 0;
+  for (std::uint64_t row = 0; row < m.rows; ++row) {
+    long double rest = b[row];
+    for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p) {
+      rest -= static_cast<long double>(m.values[p]) * x[columns[p]];
+    }
+    squared += rest * rest;
+    of_b += static_cast<long double>(b[row]) * b[row];
+  }
+  return static_cast<double>(std::sqrt(squared / of_b));
+}
+
+bool run_matrix(const context& ctx, const solve_request& request, const std::string& name,
+                const io::csr_matrix<double>& m) {
+  const csr_view a(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
+  const std::vector<double> b(m.rows, 1);
+  std::vector<double> x(m.rows);
+  std::vector<solver> all;
+  const auto add_ours = [&](const context& where, std::string who, std::string_view variant) {
+    all.push_back({std::move(who), [&, where, variant] {
+                     std::fill(x.begin(), x.end(), 0.0);
+                     return conjugate_gradient(
+                                where, a, b, x,
+                                {.tolerance = request.tolerance,
+                                 .iteration_limit = request.limit,
+                                 .preconditioner = request.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+                                 .keeps_last = true,  // as Eigen does
+                                 .variant = variant})
+                         .iterations;
+                   }});
+  };
+  add_ours(ctx, fmt::format("sheaf, {} threads", ctx.threads()), {});
+  add_ours(ctx, fmt::format("cpu.separate, {} threads", ctx.threads()), "cpu.separate");
+  std::vector<int> peer_threads{1};
+  if (ctx.threads() > 1) {
+    add_ours(context::cpu(1), "sheaf, 1 thread", {});
+    peer_threads.push_back(ctx.threads());
+  }
+  for (const int threads : peer_threads) {
+    auto peer = peers::eigen_solver(a, b, x, {request.has_jacobi, request.tolerance, request.limit, threads});
+    if (peer) all.push_back({fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer)});
+  }
+  time_all(all, request.seconds);
+  fmt::print("{}: {} rows, {} nonzeros\n", name, m.rows, m.entries());
+  bool all_right = true;
+  double expected = 0;
+  for (const solver& s : all) {
+    std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+    const std::uint64_t iterations = std::max<std::uint64_t>(1, s.run());
+    const double residual = relative_residual(m, b, x);
+    if (expected == 0) expected = residual;
+    // After as many steps, rounding alone tells solvers apart. Where residuals are all rounding, it is a few digits.
+    const bool is_right = residual <= std::max({10 * expected, 10 * request.tolerance, 1e-12});
+    fmt::print("  {:<24} {:9.3f} ms, {:5} iterations, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", s.who,
+               s.seconds * 1e3, iterations, s.seconds * 1e3 / static_cast<double>(iterations), residual,
+               is_right ? "ok" : "WRONG");
+    all_right = all_right && is_right;
+  }
+  return all_right;
+}
+
+/// The Laplacian of a grid of 10^6 points.
+io::csr_matrix<double> laplacian(bool quick) {
+  for (const matrix_kind& kind : matrix_kinds()) {
+    if (kind.name != "7-point grid") continue;
+    io::csr_matrix<double> m = kind.make(quick);
+    const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
+    for (std::uint64_t row = 0; row < m.rows; ++row) {
+      for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1]; ++p)
+        m.values[p] = columns[p] == row ? 6 : -1;
+    }
+    return m;
+  }
+  throw error(error_code::internal, "solve: no grid among the matrices");
+}
+
+}  // namespace
+
+bool run_solve(const context& ctx, const solve_request& request) {
+  fmt::print("conjugate gradient, {}, tolerance {}, at most {} iterations\n",
+             request.has_jacobi ? "Jacobi" : "no preconditioner", request.tolerance, request.limit);
+  bool all_right = true;
+  for (const std::string& file : request.files) {
+    all_right = run_matrix(ctx, request, file, io::read_matrix_market<double>(file)) && all_right;
+  }
+  if (!request.files.empty()) return all_right;
+  all_right = run_matrix(ctx, request, "7-point grid", laplacian(request.quick));
+  for (const char* const name : {"S", "W", "A", "B", "C"}) {
+    if (std::find(request.classes.begin(), request.classes.end(), name) == request.classes.end()) continue;
+    const io::csr_matrix<double> m = jobs::nas_matrix(jobs::nas_class_named(name), ctx.threads());
+    all_right = run_matrix(ctx, request, fmt::format("NAS CG, class {}", name), m) && all_right;
+  }
+  return all_right;
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,94 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/machine_profile.hpp>
+
+#include "cli/command.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/system_context.hpp"
+#include "jobs/nas/run.hpp"
+
+// The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is "
+    "done\n"
+    "before the timed ones. Mop/s counts operations as the benchmark does. Exit code 4 if zeta is not the official "
+    "value\n"
+    "to 1e-10, relative.\n\n"
+    "Example: a second's work for one core\n"
+    "  sheaf npb-cg A --threads 1";
+
+struct npb_command {
+  common_options common;
+  std::string name;
+};
+
+void run(const npb_command& o) {
+  const context ctx = system_context(o.common);
+  const jobs::nas_class& of = jobs::nas_class_named(o.name);
+  const io::csr_matrix<double> matrix = jobs::nas_matrix(of, ctx.threads());
+  jobs::nas_options options{.variant = o.common.variant()};
+  jobs::nas_answer answer;
+  {
+    progress_line line(!o.common.quiet);
+    options.progress = [&](std::uint64_t iteration, double residual, double zeta) {
+      line.show([&] {
+        return fmt::format("iteration {} of {}: residual {:.3g}, zeta {:.13f}", iteration, of.iterations, residual,
+                           zeta);
+      });
+    };
+    answer = jobs::run_nas(ctx, of, matrix, options);
+  }
+  const std::string verdict = answer.is_right ? "SUCCESSFUL" : "UNSUCCESSFUL";
+  nlohmann::json report{{"command", "npb-cg"},
+                        {"class", of.name},
+                        {"backend", name(ctx.backend())},
+                        {"threads", ctx.threads()},
+                        {"machine", ctx.profile().name},
+                        {"rows", of.rows},
+                        {"nonzeros", matrix.entries()},
+                        {"iterations", of.iterations},
+                        {"variant", answer.variant},
+                        {"residual", answer.residual},
+                        {"zeta", answer.zeta},
+                        {"official_zeta", of.zeta},
+                        {"verification", verdict},
+                        {"seconds", answer.seconds},
+                        {"mop_per_second", answer.mop_per_second}};
+  if (!o.common.quiet && !o.common.json) {
+    fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps\n", of.name, of.rows,
+               matrix.entries(), of.iterations);
+    fmt::print("zeta {:.13f}, official {:.13f}\nVERIFICATION {}\n", answer.zeta, of.zeta, verdict);
+    fmt::print("{} in {}, {:.1f} Mop/s, {} thread{}\n", answer.variant, seconds_text(answer.seconds),
+               answer.mop_per_second, ctx.threads(), ctx.threads() == 1 ? "" : "s");
+  }
+  if (!answer.is_right) {
+    throw verification_failed(fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta), std::move(report));
+  }
+  if (!o.common.quiet && o.common.json) print_json(std::move(report));
+}
+
+}  // namespace
+
+void add_npb_cg(CLI::App& app) {
+  const auto o = std::make_shared<npb_command>();
+  CLI::App* subcommand =
+      app.add_subcommand("npb-cg", "Run the conjugate gradient benchmark of the NAS Parallel Benchmarks");
+  subcommand->add_option("CLASS", o->name, "Size of the benchmark: S, W, A, B or C")
+      ->required()
+      ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
+      ->type_name("");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,306 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "core/cpu_state.hpp"
+#include "core/scratch_offsets.hpp"
+#include "cpu/movement/memory_cost.hpp"
+#include "cpu/movement/order_sample.hpp"
+#include "cpu/sparse/faults.hpp"
+#include "cpu/sparse/multiply.hpp"
+#include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/system_scratch.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "cpu/sparse/vector_steps.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+using primitives::conjugate_gradient_steps;
+using primitives::spmv_problem;
+
+struct fused_decision {
+  system_scratch at;
+  std::uint64_t threads = 1;
+  bool may_prefetch = false;
+};
+
+/// Bytes that an iteration reads and writes: the matrix; p and q for the product; r, q, r; x, p, r, x, p; and twice the
+/// inverse of the diagonal.
+std::uint64_t streamed_bytes(const conjugate_gradient_problem& p) noexcept {
+  constexpr std::uint64_t vectors = 10;
+  return p.product.matrix_bytes() + p.vector_bytes() * (vectors + (p.has_jacobi ? 2 : 0));
+}
+
+// All iterations are in one parallel region. A thread has the same rows in all passes, whose vectors may stay in its
+// cache, and the passes meet at three barriers, where a sum is complete:
+//   q = A p and p.q, block by block, while the block's q is in cache;
+//   r -= alpha q, r.r and r.z, where z is not stored;
+//   x += alpha p and p = z + beta p, which reads p once for both.
+// Vectors are read and written 10 times an iteration.
+plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope& scope) {
+  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  fused_decision d;
+  d.at = system_scratch(p, place);
+  d.threads = std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows));
+  d.may_prefetch = p.vector_bytes() >= m.cache_bytes / 2;
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  plan.decided.set(d);
+  constexpr double barriers = 3;
+  plan.add("barriers", d.threads == 1 ? 0 : barriers * m.barrier_seconds);
+  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
+  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent, {{"streamed", m.streamed(streamed_bytes(p), footprint) + x.indexed_streamed},
+                                         {"random read", p.product.entries == 0 ? 0 : x.indexed_random},
+                                         {"steps", step_seconds(p.product, m, d.threads)}});
+  return plan;
+}
+
+/// The threads of one parallel region.
+struct team {
+  std::uint64_t rank = 0;
+  std::uint64_t size = 1;
+  void barrier() const {
+    if (size == 1) return;
+#pragma omp barrier
+  }
+};
+
+/// What threads share. All of it is constant, but for the vectors, the sums of blocks and what was found to be wrong.
+class fused_solver {
+ public:
+  fused_solver(const conjugate_gradient_problem& p, const fused_decision& d, const conjugate_gradient_buffers& b,
+               std::byte* scratch)
+      : p_(p),
+        b_(b),
+        kernels_(vector_kernels_of(p.product)),
+        v_(p, d.at, b, scratch),
+        rows_(b.a, p.product.entries),
+        products_(row_kernels_of(p.product, access_of(p.product, d, b.a))) {
+    product_.a = b.a;
+    product_.entries = p.product.entries;
+    product_.column_limit = column_limit_of(p.product);
+  }
+
+  bool found_fault() const noexcept { return has_fault_; }
+
+  /// One thread's part of all iterations. What they decide is the same in all threads.
+  void run(const team& t) {
+    const part mine = part_of(t);
+    bool is_positive = true;
+    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+      v_.sums[0][block] = kernels_.dot(v_.b, v_.b, at);
+      v_.sums[1][block] = static_cast<double>(kernels_.nonzeros(v_.b, at));
+      v_.sums[2][block] = static_cast<double>(kernels_.nonzeros(v_.x[0], at));
+      if (!p_.has_jacobi) return;
+      read_diagonal(p_.product, b_.a, v_.inverse, at);
+      if (!kernels_.invert(v_.inverse, v_.inverse, at)) is_positive = false;
+    });
+    if (!is_positive) has_bad_diagonal_ = true;
+    t.barrier();
+    const double b_squared = total(0);
+    conjugate_gradient_steps s(b_.goals, b_squared);
+    const bool b_is_zero = total(1) == 0;
+    if (b_is_zero) {
+      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) { kernels_.clear(v_.x[0], at); });
+      if (t.rank == 0) b_.watch->report(0, 0, s.target());
+      return finish(t, s, 0);
+    }
+    const bool x_is_zero = total(2) == 0;
+    t.barrier();  // the sums are read
+    start(mine, x_is_zero);
+    t.barrier();
+    if (has_fault_) return;
+    s.start(b_squared, total(0), has_bad_diagonal_ ? 0 : total(1));
+    if (has_bad_diagonal_ && !s.is_done()) s.end(stop_reason::not_positive_definite);
+    if (t.rank == 0) b_.watch->report(0, s.norm(), s.target());
+    t.barrier();
+    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
+    while (!s.is_done()) {
+      iterate(t, mine, s);
+      if (has_fault_) return;
+    }
+    t.barrier();
+    finish(t, s, finish_solution(t, mine, s));
+  }
+
+ private:
+  struct part {
+    std::uint64_t first_block;
+    std::uint64_t last_block;
+  };
+
+  static x_access access_of(const spmv_problem& p, const fused_decision& d, const csr_view& a) {
+    if (!d.may_prefetch) return x_access::direct;
+    const bool is_scattered_list =
+        bytes(p.column) == 8
+            ? is_scattered(static_cast<const std::uint64_t*>(a.column_indices.data), p.entries, p.value_bytes())
+            : is_scattered(static_cast<const std::uint32_t*>(a.column_indices.data), p.entries, p.value_bytes());
+    return is_scattered_list ? x_access::prefetched : x_access::direct;
+  }
+
+  /// Parts have equal numbers of entries and rows, to a block.
+  part part_of(const team& t) const {
+    const row_cuts cuts(p_.product, rows_, t.size);
+    const auto block_at = [&](std::uint64_t cut) {
+      if (cut == t.size) return v_.blocks;
+      return std::min(v_.blocks, (cuts.begin(cut) + block_values / 2) / block_values);
+    };
+    return {t.rank == 0 ? 0 : block_at(t.rank), block_at(t.rank + 1)};
+  }
+
+  template <class Work>
+  void for_blocks(const part& mine, Work work) const {
+    for (std::uint64_t block = mine.first_block; block < mine.last_block; ++block) {
+      work(block, value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+    }
+  }
+
+  double total(int sum) const noexcept { return sum_of_blocks(v_.sums[sum], v_.blocks); }
+
+  /// y = A x, or with reads_y y = y - A x, of the rows of a block.
+  void multiply(const void* x, void* y, bool reads_y, value_range_of_block at, row_faults& faults) const {
+    row_product product = product_;
+    product.x = x;
+    product.y = y;
+    product.alpha = reads_y ? -1 : 1;
+    product.beta = 1;
+    product.reads_y = reads_y;
+    products_.rows(product, at.first, at.last, nullptr, faults);
+  }
+
+  void note(const row_faults& faults) noexcept {
+    if (faults.found()) has_fault_ = true;
+  }
+
+  /// r = b - A x, p = z, and the sums 0 and 1 of the residual.
+  void start(const part& mine, bool x_is_zero) {
+    row_faults faults;
+    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+      kernels_.copy(v_.b, v_.r, at);
+      if (!x_is_zero) multiply(v_.x[0], v_.r, true, at, faults);
+      keep_sums(block, kernels_.sums_of_residual(v_.r, v_.inverse, at));
+      kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at);
+    });
+    note(faults);
+  }
+
+  void keep_sums(std::uint64_t block, const residual_sums& sums) const noexcept {
+    v_.sums[0][block] = sums.squared;
+    v_.sums[1][block] = sums.with_z;
+  }
+
+  void iterate(const team& t, const part& mine, conjugate_gradient_steps& s) {
+    row_faults faults;
+    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+      multiply(v_.p, v_.q, false, at, faults);
+      v_.sums[2][block] = kernels_.dot(v_.p, v_.q, at);
+    });
+    note(faults);
+    t.barrier();
+    if (has_fault_ || !s.take_curvature(total(2))) return;
+    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+      keep_sums(block, kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at));
+    });
+    t.barrier();
+    if (!s.take_residual(total(0), total(1))) return;
+    if (t.rank == 0) b_.watch->report(s.iterations(), s.norm(), s.target());
+    const void* const from = v_.x[s.current()];
+    void* const to = v_.x[s.next()];
+    if (!s.wants_confirmation()) {
+      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) {
+        kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
+      });
+    } else {
+      for_blocks(
+          mine, [&](std::uint64_t, value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
+      confirm(t, mine, s, to);
+    }
+    t.barrier();
+    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
+    s.end_step();
+  }
+
+  void confirm(const team& t, const part& mine, conjugate_gradient_steps& s, const void* x) {
+    t.barrier();
+    make_true_residual(mine, x, v_.r);
+    t.barrier();
+    s.confirm(total(0), total(1));
+    if (s.is_done()) return;
+    for_blocks(mine, [&](std::uint64_t, value_range_of_block at) {
+      kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at);
+    });
+  }
+
+  /// to = b - A x, and its sums 0 and 1.
+  void make_true_residual(const part& mine, const void* x, void* to) {
+    row_faults faults;
+    for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
+      kernels_.copy(v_.b, to, at);
+      multiply(x, to, true, at, faults);
+      keep_sums(block, kernels_.sums_of_residual(to, v_.inverse, at));
+    });
+  }
+
+  /// Makes the best x the caller's, and returns its residual.
+  double finish_solution(const team& t, const part& mine, const conjugate_gradient_steps& s) {
+    if (s.result() != 0) {
+      for_blocks(mine, [&](std::uint64_t, value_range_of_block at) { kernels_.copy(v_.x[1], v_.x[0], at); });
+      t.barrier();
+    }
+    if (s.is_confirmed()) return s.norm();
+    make_true_residual(mine, v_.x[0], v_.q);
+    t.barrier();
+    return std::sqrt(total(0));
+  }
+
+  void finish(const team& t, const conjugate_gradient_steps& s, double residual) const {
+    if (t.rank == 0) *b_.result = s.summary(residual);
+  }
+
+  const conjugate_gradient_problem& p_;
+  const conjugate_gradient_buffers& b_;
+  const vector_kernels& kernels_;
+  system_vectors v_;
+  row_reader rows_;
+  row_kernels products_;
+  row_product product_;
+  // Only ever set, and read behind a barrier.
+  std::atomic<bool> has_fault_ = false;
+  std::atomic<bool> has_bad_diagonal_ = false;
+};
+
+void run_fused(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+               const conjugate_gradient_buffers& b, std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const auto d = plan.decided.get<fused_decision>();
+  fused_solver solver(p, d, b, scratch);
+  if (d.threads == 1) {
+    solver.run({});
+  } else {
+#pragma omp parallel num_threads(static_cast <int>(d.threads))
+    solver.run({static_cast<std::uint64_t>(omp_get_thread_num()), static_cast<std::uint64_t>(omp_get_num_threads())});
+  }
+  // Where the diagonal is not positive, the matrix was not read yet.
+  if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
+    const core::index_report fault = find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    if (fault.found()) state.keep_first(fault);
+  }
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_fused{"cpu.fused", backend_kind::cpu,
+                                                                                plan_fused, run_fused};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+
+#include "core/cpu_state.hpp"
+#include "core/scratch_offsets.hpp"
+#include "cpu/sparse/faults.hpp"
+#include "cpu/sparse/system_scratch.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "cpu/sparse/vector_steps.hpp"
+#include "cpu/threads/parts.hpp"
+#include "plan/choose.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+using primitives::conjugate_gradient_steps;
+using primitives::spmv_problem;
+using product_choice = plan::choice<primitives::spmv_variant>;
+
+struct separate_decision {
+  system_scratch at;
+  std::uint64_t product_at = 0;  ///< scratch of the product
+  std::uint64_t parts = 1;       ///< of the vectors
+};
+
+/// The product of an iteration. Plans decide nothing by reads_y, so it is also that of a residual.
+spmv_problem product_of(const conjugate_gradient_problem& p, bool reads_y) noexcept {
+  spmv_problem product = p.product;
+  product.reads_y = reads_y;
+  return product;
+}
+
+// The product is a call of its own, by the cheapest variant of spmv or by the caller's operator, and so are the dot
+// product p.q, the new residual with its sums, and the new x and p. q is read once more than in cpu.fused, p too, and
+// each of the four begins and ends a parallel region.
+plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  separate_decision d;
+  d.at = system_scratch(p, place);
+  d.product_at = place.bytes();
+  const std::uint64_t streamed = p.vector_bytes() * (p.has_jacobi ? 12 : 10);
+  d.parts = std::min(parts_worth(streamed, m.parallelism), blocks_of(p.product.rows));
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  if (!p.is_operator) {
+    const auto inner = std::make_shared<product_choice>(
+        plan::cheapest(primitives::spmv_variants(), product_of(p, false), backend_kind::cpu,
+                       plan::inner_scope(scope, place.bytes()), plan::forced_name("spmv", {}, scope.context)));
+    if (inner->variant == nullptr) return plan::rejected("no product can run within the context's limits");
+    plan.scratch_bytes += inner->plan.scratch_bytes;
+    plan.add("product", inner->plan.seconds);
+    plan.inner_calls = inner;
+  }
+  constexpr double regions = 3;
+  plan.add("latency", d.parts == 1 ? 0 : regions * m.step_seconds);
+  plan.add("streamed", m.streamed(streamed, p.product.matrix_bytes() + 5 * p.vector_bytes()));
+  plan.decided.set(d);
+  return plan;
+}
+
+class separate_solver {
+ public:
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, std::byte* scratch)
+      : ctx_(ctx),
+        state_(core::cpu(ctx)),
+        p_(p),
+        b_(b),
+        d_(plan.decided.get<separate_decision>()),
+        inner_(p.is_operator ? nullptr : &plan.inner<product_choice>()),
+        product_scratch_(scratch + d_.product_at),
+        kernels_(vector_kernels_of(p.product)),
+        v_(p, d_.at, b, scratch) {}
+
+  void run() {
+    const double b_squared = total([&](value_range_of_block at) { return kernels_.dot(v_.b, v_.b, at); });
+    conjugate_gradient_steps s(b_.goals, b_squared);
+    if (is_zero(v_.b)) {
+      for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.clear(v_.x[0], at); });
+      b_.watch->report(0, 0, s.target());
+      *b_.result = s.summary(0);
+      return;
+    }
+    try {
+      iterate(s, b_squared);
+    } catch (...) {
+      take_best(s);
+      throw;
+    }
+  }
+
+ private:
+  void iterate(conjugate_gradient_steps& s, double b_squared) {
+    const bool has_diagonal = invert_diagonal();
+    if (is_zero(v_.x[0])) {
+      copy(v_.b, v_.r);
+    } else if (!make_residual(v_.x[0], v_.r)) {
+      return;
+    }
+    const residual_sums first = sums_of(v_.r);
+    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at); });
+    s.start(b_squared, first.squared, has_diagonal ? first.with_z : 0);
+    if (!has_diagonal && !s.is_done()) s.end(stop_reason::not_positive_definite);
+    b_.watch->report(0, s.norm(), s.target());
+    while (!s.is_done()) {
+      if (b_.watch->asks_to_stop()) {
+        s.end(stop_reason::stopped);
+      } else if (!step(s)) {
+        return take_best(s);
+      }
+    }
+    take_best(s);
+    double residual = s.norm();
+    if (!s.is_confirmed()) {
+      if (!make_residual(v_.x[0], v_.q)) return;
+      residual = std::sqrt(sums_of(v_.q).squared);
+    }
+    *b_.result = s.summary(residual);
+  }
+
+  /// False if the product reported a fault.
+  bool step(conjugate_gradient_steps& s) {
+    if (!multiply(v_.p, v_.q)) return false;
+    const double curvature = total([&](value_range_of_block at) { return kernels_.dot(v_.p, v_.q, at); });
+    if (!s.take_curvature(curvature)) return true;
+    const residual_sums sums = total_of_residual(
+        [&](value_range_of_block at) { return kernels_.step_residual(v_.r, v_.q, v_.inverse, s.alpha(), at); });
+    if (!s.take_residual(sums.squared, sums.with_z)) return true;
+    b_.watch->report(s.iterations(), s.norm(), s.target());
+    const void* const from = v_.x[s.current()];
+    void* const to = v_.x[s.next()];
+    if (!s.wants_confirmation()) {
+      for_blocks([&](std::uint64_t, value_range_of_block at) {
+        kernels_.step_both(from, to, s.alpha(), v_.p, v_.r, v_.inverse, s.beta(), at);
+      });
+    } else {
+      for_blocks(
+          [&](std::uint64_t, value_range_of_block at) { kernels_.step_solution(from, to, v_.p, s.alpha(), at); });
+      if (!make_residual(to, v_.r)) return false;
+      const residual_sums found = sums_of(v_.r);
+      s.confirm(found.squared, found.with_z);
+      for_blocks([&](std::uint64_t, value_range_of_block at) {
+        kernels_.step_direction(v_.p, v_.r, v_.inverse, s.beta(), at);
+      });
+    }
+    if (!s.is_done() && b_.watch->asks_to_stop()) s.end(stop_reason::stopped);
+    s.end_step();
+    return true;
+  }
+
+  template <class Work>
+  void for_blocks(Work work) const {
+    for_each_part(d_.parts, [&](std::uint64_t part) {
+      const std::uint64_t end = part_begin(v_.blocks, d_.parts, part + 1);
+      for (std::uint64_t block = part_begin(v_.blocks, d_.parts, part); block < end; ++block) {
+        work(block, value_range_of_block{block * block_values, std::min(p_.product.rows, (block + 1) * block_values)});
+      }
+    });
+  }
+
+  template <class Work>
+  double total(Work work) const {
+    for_blocks([&](std::uint64_t block, value_range_of_block at) { v_.sums[0][block] = work(at); });
+    return sum_of_blocks(v_.sums[0], v_.blocks);
+  }
+
+  template <class Work>
+  residual_sums total_of_residual(Work work) const {
+    for_blocks([&](std::uint64_t block, value_range_of_block at) {
+      const residual_sums sums = work(at);
+      v_.sums[0][block] = sums.squared;
+      v_.sums[1][block] = sums.with_z;
+    });
+    return {sum_of_blocks(v_.sums[0], v_.blocks), sum_of_blocks(v_.sums[1], v_.blocks)};
+  }
+
+  residual_sums sums_of(const void* r) const {
+    return total_of_residual([&](value_range_of_block at) { return kernels_.sums_of_residual(r, v_.inverse, at); });
+  }
+
+  bool is_zero(const void* x) const {
+    return total([&](value_range_of_block at) { return static_cast<double>(kernels_.nonzeros(x, at)); }) == 0;
+  }
+
+  void copy(const void* from, void* to) const {
+    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.copy(from, to, at); });
+  }
+
+  void take_best(const conjugate_gradient_steps& s) const {
+    if (s.result() != 0) copy(v_.x[1], v_.x[0]);
+  }
+
+  /// False if a value is not above 0.
+  bool invert_diagonal() const {
+    if (!p_.has_jacobi) return true;
+    std::atomic<bool> is_positive = true;
+    for_blocks([&](std::uint64_t, value_range_of_block at) {
+      if (!p_.is_operator) read_diagonal(p_.product, b_.a, v_.inverse, at);
+      if (!kernels_.invert(p_.is_operator ? b_.diagonal : v_.inverse, v_.inverse, at)) is_positive = false;
+    });
+    return is_positive;
+  }
+
+  /// y = A x. False if that reported a fault.
+  bool multiply(const void* x, void* y) const {
+    if (p_.is_operator) {
+      const std::uint64_t n = p_.product.rows;
+      (*b_.apply)(ctx_, const_values(x, n, p_.product.value), values(y, n, p_.product.value));
+    } else {
+      inner_->variant->run(ctx_, product_of(p_, false), inner_->plan, {b_.a, x, y, 1, 0}, product_scratch_);
+    }
+    return state_.status() != work_status::failed;
+  }
+
+  /// r = b - A x. False if the product reported a fault.
+  bool make_residual(const void* x, void* r) const {
+    if (!p_.is_operator) {
+      copy(v_.b, r);
+      inner_->variant->run(ctx_, product_of(p_, true), inner_->plan, {b_.a, x, r, -1, 1}, product_scratch_);
+      return state_.status() != work_status::failed;
+    }
+    if (!multiply(x, r)) return false;
+    for_blocks([&](std::uint64_t, value_range_of_block at) { kernels_.subtract_from(v_.b, r, at); });
+    return true;
+  }
+
+  const context& ctx_;
+  core::cpu_state& state_;
+  const conjugate_gradient_problem& p_;
+  const conjugate_gradient_buffers& b_;
+  separate_decision d_;
+  const product_choice* inner_;
+  std::byte* product_scratch_;
+  const vector_kernels& kernels_;
+  system_vectors v_;
+};
+
+void run_separate(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  separate_solver(ctx, p, plan, b, scratch).run();
+  if (p.is_operator) return;
+  // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
+  // matrix was not read yet.
+  if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
+    const core::index_report fault = find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    if (fault.found()) state.keep_first(fault);
+  }
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{"cpu.separate", backend_kind::cpu,
+                                                                                   plan_separate, run_separate};
+
+}  // namespace sheaf::cpu

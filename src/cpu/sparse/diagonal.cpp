@@ -1,0 +1,41 @@
+#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/vector_steps.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+template <class Value, class Column, class Offset>
+void read(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
+  const row_places<Offset> rows(a, p.entries);
+  const auto* const columns = static_cast<const Column*>(a.column_indices.data);
+  const auto* const numbers = static_cast<const Value*>(a.values.data);
+  for (std::uint64_t row = at.first; row < at.last; ++row) {
+    Value sum = 0;
+    if (rows.is_row(row)) {
+      for (std::uint64_t place = rows.begins[row]; place < rows.ends[row]; ++place) {
+        if (columns[place] == row) sum += numbers[place];
+      }
+    }
+    static_cast<Value*>(diagonal)[row] = sum;
+  }
+}
+
+template <class Value>
+void read_values(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
+  using narrow = std::uint32_t;
+  using wide = std::uint64_t;
+  if (bytes(p.column) == 8) {
+    bytes(p.offset) == 8 ? read<Value, wide, wide>(p, a, diagonal, at) : read<Value, wide, narrow>(p, a, diagonal, at);
+  } else {
+    bytes(p.offset) == 8 ? read<Value, narrow, wide>(p, a, diagonal, at)
+                         : read<Value, narrow, narrow>(p, a, diagonal, at);
+  }
+}
+
+}  // namespace
+
+void read_diagonal(const primitives::spmv_problem& p, const csr_view& a, void* diagonal, value_range_of_block at) {
+  p.value == value_type::f64 ? read_values<double>(p, a, diagonal, at) : read_values<float>(p, a, diagonal, at);
+}
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <sheaf/csr.hpp>
+
+// Checks of linear systems in host memory, entry by entry. Matrices have rows one after another, columns ascending.
+namespace sheaf::jobs {
+
+/// What is wrong with |b - A x| as a solver said it is: null if exact sums explain it, up to what rounding may make of
+/// each row's terms.
+std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual);
+
+/// The first entry whose mirror image is another number, by more than 1e-10 of it: "row 2, column 5 has 1, row 5,
+/// column 2 has 0", counted from 1 as MatrixMarket files count.
+std::optional<std::string> asymmetry_of(const csr_view& a);
+
+}  // namespace sheaf::jobs

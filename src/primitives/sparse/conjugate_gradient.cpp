@@ -1,0 +1,189 @@
+#include "primitives/sparse/conjugate_gradient.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+
+std::string_view name(stop_reason reason) noexcept {
+  switch (reason) {
+    case stop_reason::converged: return "converged";
+    case stop_reason::limit: return "limit";
+    case stop_reason::stagnated: return "stagnated";
+    case stop_reason::breakdown: return "breakdown";
+    case stop_reason::not_positive_definite: return "not positive definite";
+    case stop_reason::stopped: return "stopped";
+  }
+  return "?";
+}
+
+namespace primitives {
+
+std::span<const conjugate_gradient_variant> conjugate_gradient_variants() {
+  static const std::vector<conjugate_gradient_variant> all = variants_of(&backend_variants::conjugate_gradient);
+  return all;
+}
+
+namespace {
+
+constexpr std::string_view call = conjugate_gradient_call;
+constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
+
+const char* name_of(value_type type) {
+  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
+  return names[static_cast<int>(type)];
+}
+
+void require_options(const conjugate_gradient_options& o) {
+  require_enumerator(call, "sums", o.sums, spmv_sums::f64);
+  require_enumerator(call, "preconditioner", o.preconditioner, preconditioner::jacobi);
+  if (!(o.tolerance >= 0)) refuse("{}: the tolerance is {}, not 0 or more", call, o.tolerance);
+  if (!(o.absolute_tolerance >= 0)) {
+    refuse("{}: the absolute tolerance is {}, not 0 or more", call, o.absolute_tolerance);
+  }
+}
+
+void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
+  require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
+  if (v.type != type) {
+    refuse("{}: {} has values of type {}, the system {}", call, what, name_of(v.type), name_of(type));
+  }
+  if (v.count != count) refuse("{}: {} has {} values for {} rows", call, what, v.count, count);
+}
+
+conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const conjugate_gradient_options& o) {
+  require_options(o);
+  require_csr_shape(call, a);
+  if (a.rows != a.columns) refuse("{}: the matrix has {} rows and {} columns, not as many", call, a.rows, a.columns);
+  if (o.diagonal.count != 0) refuse("{}: a diagonal is given, and the matrix has its own", call);
+  conjugate_gradient_problem p;
+  p.product = describe_spmv(call, ctx, a, false, o.sums, o.pattern);
+  p.has_jacobi = o.preconditioner == preconditioner::jacobi;
+  p.keeps_last = o.keeps_last;
+  return p;
+}
+
+conjugate_gradient_problem describe_operator(const context& ctx, const_values b, const conjugate_gradient_options& o) {
+  require_options(o);
+  require_enumerator(call, "the type of b", b.type, value_type::f64);
+  if (b.type != value_type::f32 && b.type != value_type::f64) {
+    refuse("{}: b has values of an integer type, not f32 or f64", call);
+  }
+  if (b.count > most_numbers) refuse("{}: b has {} values, more than memory can hold", call, b.count);
+  conjugate_gradient_problem p;
+  p.is_operator = true;
+  p.product.backend = ctx.backend();
+  p.product.rows = p.product.columns = b.count;
+  p.product.value = b.type;
+  p.product.sums = b.type == value_type::f64 ? spmv_sums::as_values : o.sums;
+  p.has_jacobi = o.preconditioner == preconditioner::jacobi;
+  p.keeps_last = o.keeps_last;
+  if (p.has_jacobi) {
+    if (o.diagonal.count == 0 && b.count > 0) refuse("{}: preconditioner::jacobi wants the operator's diagonal", call);
+    require_vector("the diagonal", o.diagonal, b.count, b.type);
+  } else if (o.diagonal.count != 0) {
+    refuse("{}: a diagonal is given without preconditioner::jacobi", call);
+  }
+  return p;
+}
+
+void require_vectors_of(const conjugate_gradient_problem& p, const context& ctx, const_values b, const_values x) {
+  const std::uint64_t width = p.product.value_bytes();
+  const auto require_there = [&](const_values v, std::string_view what) {
+    require_memory(call, ctx, v.data, v.count * width, what);
+    require_aligned(call, v.data, width, what);
+  };
+  require_there(b, "b");
+  require_there(x, "x");
+  require_no_overlap(call, x.data, p.vector_bytes(), "x", b.data, p.vector_bytes(), "b");
+}
+
+void require_apart(const_values x, const csr_view& a) {
+  const auto require_list = [&](index_span list, std::string_view what) {
+    require_no_overlap(call, x.data, x.count * bytes(x.type), "x", list.data, list.count * bytes(list.type), what);
+  };
+  require_list(a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
+  if (a.has_row_ends) require_list(a.row_ends, "row_ends");
+  require_list(a.column_indices, "column_indices");
+  require_no_overlap(call, x.data, x.count * bytes(x.type), "x", a.values.data, a.values.count * bytes(a.values.type),
+                     "values");
+}
+
+conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_problem& p,
+                                const conjugate_gradient_options& o, conjugate_gradient_buffers buffers) {
+  conjugate_gradient_result result;
+  if (o.history != nullptr) o.history->clear();
+  if (p.product.rows == 0) return result;
+  constexpr std::uint64_t least_limit = 100;
+  constexpr std::uint64_t iterations_of_a_row = 10;
+  buffers.goals = {o.tolerance, o.absolute_tolerance, o.iteration_limit, o.keeps_last};
+  if (o.iteration_limit == conjugate_gradient_options::automatic_limit) {
+    buffers.goals.limit = std::max(least_limit, iterations_of_a_row * p.product.rows);
+  }
+  conjugate_gradient_watch watch(o);
+  buffers.watch = &watch;
+  buffers.result = &result;
+  ctx.wait();  // errors of earlier calls are not this one's
+  const auto taken = plan::execute(call, conjugate_gradient_variants(), p, ctx, o.variant, buffers);
+  ctx.wait();
+  watch.rethrow();
+  result.variant = taken.variant->name;
+  return result;
+}
+
+}  // namespace
+}  // namespace primitives
+
+using namespace primitives;
+
+conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view& a, const_values b, values x,
+                                             const conjugate_gradient_options& options) {
+  const conjugate_gradient_problem p = describe(ctx, a, options);
+  require_vector("b", b, a.rows, a.values.type);
+  require_vector("x", x, a.rows, a.values.type);
+  require_csr_memory(call, ctx, a);
+  require_vectors_of(p, ctx, b, x);
+  require_apart(x, a);
+  conjugate_gradient_buffers buffers;
+  buffers.a = a;
+  buffers.b = b.data;
+  buffers.x = x.data;
+  return solve(ctx, p, options, buffers);
+}
+
+conjugate_gradient_result conjugate_gradient(const context& ctx, const linear_operator& apply, const_values b, values x,
+                                             const conjugate_gradient_options& options) {
+  if (!apply) refuse("{}: the operator is empty", call);
+  const conjugate_gradient_problem p = describe_operator(ctx, b, options);
+  require_vector("x", x, b.count, b.type);
+  require_vectors_of(p, ctx, b, x);
+  if (p.has_jacobi) {
+    const const_values d = options.diagonal;
+    require_memory(call, ctx, d.data, p.vector_bytes(), "the diagonal");
+    require_aligned(call, d.data, p.product.value_bytes(), "the diagonal");
+    require_no_overlap(call, x.data, p.vector_bytes(), "x", d.data, p.vector_bytes(), "the diagonal");
+  }
+  conjugate_gradient_buffers buffers;
+  buffers.apply = &apply;
+  buffers.diagonal = options.diagonal.data;
+  buffers.b = b.data;
+  buffers.x = x.data;
+  return solve(ctx, p, options, buffers);
+}
+
+explanation explain_conjugate_gradient(const context& ctx, const csr_view& a, const_values b, values x,
+                                       const conjugate_gradient_options& options) {
+  const conjugate_gradient_problem p = describe(ctx, a, options);
+  require_vector("b", b, a.rows, a.values.type);
+  require_vector("x", x, a.rows, a.values.type);
+  return plan::explain(call, conjugate_gradient_variants(), p, ctx, options.variant);
+}
+
+}  // namespace sheaf

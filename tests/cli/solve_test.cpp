@@ -1,0 +1,182 @@
+// sheaf solve on MatrixMarket files, sheaf npb-cg, and the check behind --verify.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "jobs/checks/solution.hpp"
+#include "support/cli_test.hpp"
+#include "support/npy_file.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr const char* springs =
+    "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 2\n2 1 -1\n2 2 2\n3 2 -1\n3 3 2\n";
+
+class CliSolve : public cli_test {
+ protected:
+  void fill_folder() override {
+    folder.write("a.mtx", springs);
+    folder.write("b.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({4, 0, 0})));
+    folder.write("narrow.npy", npy_file("'<f4'", "(3,)", bytes_of<float>({4, 0, 0})));
+  }
+  template <class Value>
+  void expect_result(const std::string& file, const std::vector<Value>& numbers) {
+    const std::string header = npy_file(sizeof(Value) == 8 ? "'<f8'" : "'<f4'", "(3,)", "");
+    const std::string found = folder.read(file);
+    ASSERT_EQ(found.size(), header.size() + 3 * sizeof(Value));
+    EXPECT_EQ(found.substr(0, header.size()), header);
+    for (std::size_t i = 0; i < 3; ++i) {
+      Value number = 0;
+      std::memcpy(&number, found.data() + header.size() + i * sizeof(Value), sizeof(Value));
+      EXPECT_NEAR(number, numbers[i], 1e-5) << i;
+    }
+  }
+};
+
+TEST_F(CliSolve, SolvesForOnesOrAVector) {
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " --verify --quiet --backend " + backend;
+    expect_success("solve a.mtx -o x.npy" + rest);
+    expect_result<double>("x.npy", {1.5, 2, 1.5});
+    expect_success("solve a.mtx b.npy -o x.npy --jacobi" + rest);
+    expect_result<double>("x.npy", {3, 2, 1});
+    expect_success("solve a.mtx narrow.npy -o x.npy --f32 --tolerance 1e-6" + rest);
+    expect_result<float>("x.npy", {3, 2, 1});
+    expect_success("solve a.mtx b.npy -o x.npy --tolerance 0 --absolute 1e-9 --threads 1" + rest);
+    expect_result<double>("x.npy", {3, 2, 1});
+  }
+}
+
+TEST_F(CliSolve, SaysHowItEnded) {
+  const program_result text = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --verify --history r.csv");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(text.out.starts_with("a.mtx: 3 rows, 7 nonzeros\nsolve: converged after 2 iterations, |b - A x| = "))
+      << text.out;
+  EXPECT_NE(text.out.find("; verified\n  cpu.fused in "), std::string::npos) << text.out;
+  const std::string history = folder.read("r.csv");
+  EXPECT_TRUE(history.starts_with("iteration,residual,relative_residual\n0,1.7320508075688772,1\n1,")) << history;
+  EXPECT_EQ(std::count(history.begin(), history.end(), '\n'), 4);
+  const program_result json = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --json --jacobi");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["command"], "solve");
+  EXPECT_EQ(report["rows"], 3);
+  EXPECT_EQ(report["nonzeros"], 7);
+  EXPECT_EQ(report["reason"], "converged");
+  EXPECT_EQ(report["converged"], true);
+  EXPECT_EQ(report["preconditioner"], "jacobi");
+  EXPECT_EQ(report["variant"], "cpu.fused");
+  EXPECT_LE(report["relative_residual"], 1e-8);
+}
+
+TEST_F(CliSolve, WhatDoesNotConvergeIsWrittenWithExitCodeSeven) {
+  const program_result few = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --quiet --verify");
+  EXPECT_EQ(few.code, 7);
+  EXPECT_EQ(few.err,
+            "sheaf solve: a.mtx: not converged: 1 iterations are done; |b - A x| is 1.22, not 1.73e-08; x.npy has the "
+            "best x that was found\n");
+  expect_result<double>("x.npy", {1.5, 1.5, 1.5});
+  const program_result json = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --json");
+  EXPECT_EQ(json.code, 7);
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["reason"], "limit");
+  EXPECT_EQ(report["error"]["code"], "not_converged");
+  folder.write("negative.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 -1\n2 2 1\n3 3 -1\n");
+  const program_result negative = run_sheaf(folder, "solve negative.mtx -o x.npy --backend cpu --quiet");
+  EXPECT_EQ(negative.code, 7);
+  EXPECT_EQ(negative.err,
+            "sheaf solve: negative.mtx: not converged: the matrix is not positive definite, which iteration 1 found; "
+            "|b - A x| is 1.73, not 1.73e-08; x.npy has the best x that was found\n");
+  folder.write("nan.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({4, std::nan(""), 0})));
+  const program_result broken = run_sheaf(folder, "solve a.mtx nan.npy -o x.npy --backend cpu --quiet --verify");
+  EXPECT_EQ(broken.code, 7);
+  EXPECT_TRUE(broken.err.starts_with("sheaf solve: a.mtx: not converged: iteration 1 met a sum that is no number"))
+      << broken.err;
+  const program_result tight = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --quiet --tolerance 1e-30");
+  EXPECT_TRUE(tight.code == 0 || tight.code == 7) << tight.err;
+}
+
+TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
+  folder.write("out.npy", "old");
+  folder.write("flat.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n");
+  folder.write("skew.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 3\n2 2 1\n");
+  folder.write("two.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({4, 0})));
+  folder.write("whole.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
+  expect_failure("solve flat.mtx -o out.npy", 3,
+                 "sheaf solve: flat.mtx: the matrix has 2 rows and 3 columns, not as many");
+  expect_failure("solve skew.mtx -o out.npy", 3,
+                 "sheaf solve: skew.mtx: the matrix is not symmetric: row 1, column 2 has 3, row 2, column 1 has 0");
+  expect_failure("solve a.mtx two.npy -o out.npy", 3, "sheaf solve: two.npy: 2 numbers, but a.mtx has 3 rows");
+  expect_failure("solve a.mtx whole.npy -o out.npy", 3,
+                 "sheaf solve: whole.npy: descr is '<i4'; a vector is '<f4' or '<f8'");
+  expect_failure("solve none.mtx -o out.npy", 3, "sheaf solve: none.mtx: cannot be opened: No such file or directory");
+  expect_failure("solve a.mtx b.npy -o b.npy", 2, "sheaf solve: -o b.npy is the input b.npy; inputs are never written");
+  expect_failure("solve a.mtx -o out.npy --history out.npy", 2, "sheaf solve: --history out.npy is the output out.npy");
+  expect_failure("solve a.mtx -o out.npy --tolerance -1 --backend cpu", 2,
+                 "sheaf solve: conjugate_gradient: the tolerance is -1, not 0 or more");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+  for (const char* wrong : {"solve a.mtx", "solve -o out.npy", "solve a.mtx --limit x -o out.npy"}) {
+    EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
+  }
+}
+
+TEST_F(CliSolve, NpbCgHasItsOfficialZeta) {
+  for (const std::string rest : {" --backend cpu --threads 2", " --backend cpu --threads 1", " --backend reference"}) {
+    const program_result text = run_sheaf(folder, "npb-cg S" + rest);
+    ASSERT_EQ(text.code, 0) << text.err;
+    EXPECT_TRUE(
+        text.out.starts_with("NAS CG, class S: 1400 rows, 78148 nonzeros, 15 iterations of 25 steps\n"
+                             "zeta 8.59717750786"))
+        << text.out;
+    EXPECT_NE(text.out.find(", official 8.5971775078648\nVERIFICATION SUCCESSFUL\n"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find(" Mop/s, "), std::string::npos) << text.out;
+  }
+  const program_result json = run_sheaf(folder, "npb-cg S --backend cpu --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["verification"], "SUCCESSFUL");
+  EXPECT_EQ(report["class"], "S");
+  EXPECT_EQ(report["variant"], "cpu.fused");
+  EXPECT_EQ(run_sheaf(folder, "npb-cg D").code, 2);
+}
+
+// The check finds what solvers never say.
+class SolutionCheck : public testing::Test {
+ protected:
+  std::optional<std::string> mistake(const std::vector<double>& x, double residual) const {
+    return jobs::solution_mistake({2, 2, offsets, columns, numbers}, b, x, residual);
+  }
+  std::vector<std::uint64_t> offsets{0, 2, 4};
+  std::vector<std::uint32_t> columns{0, 1, 0, 1};
+  std::vector<double> numbers{2, 1, 1, 2};
+  std::vector<double> b{3, 3};
+};
+
+TEST_F(SolutionCheck, FindsResidualsThatAreNotThoseOfX) {
+  EXPECT_EQ(mistake({1, 1}, 0), std::nullopt);
+  EXPECT_EQ(mistake({1, 1}, 1e-16), std::nullopt);
+  EXPECT_EQ(mistake({1, 1}, 1e-3), "|b - A x| is 0, and is said to be 0.001");
+  EXPECT_EQ(mistake({0, 0}, std::sqrt(18.0)), std::nullopt);
+  EXPECT_NE(mistake({0, 0}, 4), std::nullopt);
+  b[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(mistake({1, 1}, b[0]), std::nullopt);
+  EXPECT_NE(mistake({1, 1}, 0), std::nullopt);
+}
+
+TEST_F(SolutionCheck, FindsEntriesWhoseMirrorImageIsAnother) {
+  const auto asymmetry = [&] { return jobs::asymmetry_of({2, 2, offsets, columns, numbers}); };
+  EXPECT_EQ(asymmetry(), std::nullopt);
+  numbers[1] = 1 + 1e-14;
+  EXPECT_EQ(asymmetry(), std::nullopt);
+  numbers[1] = 1.5;
+  EXPECT_EQ(asymmetry(), "row 1, column 2 has 1.5, row 2, column 1 has 1");
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,336 @@
+// Every variant of conjugate gradient solves what it says that it solved, in about as many iterations as the reference,
+// with the same bits for every number of threads; and what it cannot solve ends as the header says.
+#include <sheaf/conjugate_gradient.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "io/sparse/matrix_market.hpp"
+#include "support/expect_error.hpp"
+#include "support/system_trial.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double nan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<std::string> variant_names() {
+  std::vector<std::string> names{""};
+  for (const auto& v : primitives::conjugate_gradient_variants()) names.emplace_back(v.name);
+  return names;
+}
+
+double zero(std::uint64_t) { return 0; }
+double one(std::uint64_t) { return 1; }
+
+class EveryConjugateGradientVariant : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  /// Solves on every context, and expects the same of all: of the CPU's in every bit.
+  solved_system solve(const sparse_rows& m, const csr_layout& layout, const value_at& b_of, const value_at& x_of,
+                      conjugate_gradient_options o) {
+    const csr_images images(m, layout);
+    o.variant = GetParam();
+    solved_system first;
+    for (const named_context& where : system_contexts_of(GetParam())) {
+      SCOPED_TRACE(where.name);
+      const placed_csr a(where.ctx, images);
+      const solved_system solved = solve_placed(where.ctx, a.view(), b_of, x_of, o);
+      a.expect_unchanged();
+      expect_residual(m, b_of, solved, layout.value);
+      if (first.x.bytes.empty()) first = solved;
+      EXPECT_EQ(solved.result.reason, first.result.reason);
+      if (where.ctx.backend() != backend_kind::cpu || GetParam().empty()) continue;
+      EXPECT_EQ(solved.result.iterations, first.result.iterations);
+      expect_bytes(solved.x.bytes, first.x, "x of another number of threads");
+    }
+    return first;
+  }
+
+  /// The residual that is reported is that of x.
+  static void expect_residual(const sparse_rows& m, const value_at& b_of, const solved_system& s, value_type type) {
+    const double exact = residual_of(m, b_of, s.x, type);
+    if (!std::isfinite(exact)) {
+      EXPECT_FALSE(std::isfinite(s.result.residual));
+      return;
+    }
+    const double precision = type == value_type::f32 ? 1e-5 : 1e-13;
+    double size = 0;
+    for (std::uint64_t r = 0; r < m.rows.size(); ++r) {
+      for (const csr_entry& e : m.rows[r]) size = std::max(size, std::abs(e.value * number_at(s.x, e.column, type)));
+    }
+    EXPECT_NEAR(s.result.residual, exact, precision * (s.result.b_norm + exact + 30 * size));
+    if (s.result.converged()) {
+      EXPECT_LE(s.result.residual, s.result.target);
+    }
+  }
+
+  solved_system solve(const sparse_rows& m, const value_at& b_of, const conjugate_gradient_options& o = {}) {
+    return solve(m, {}, b_of, zero, o);
+  }
+};
+
+constexpr csr_layout layouts[] = {
+    {value_type::f64, index_type::u64, index_type::u32, false},
+    {value_type::f32, index_type::u32, index_type::u32, false},
+    {value_type::f64, index_type::i32, index_type::i32, false},
+    {value_type::f64, index_type::u32, index_type::u64, true},
+    {value_type::f32, index_type::i64, index_type::i64, true},
+};
+
+TEST_P(EveryConjugateGradientVariant, SolvesSystemsOfEveryShapeAndType) {
+  const sparse_rows systems[] = {laplacian(9),
+                                 laplacian(16),
+                                 dominant_at_random(1000, 6),
+                                 badly_scaled(8),
+                                 diagonal_matrix("257 rows", std::vector<double>(257, 3)),
+                                 dominant_at_random(2, 1)};
+  for (const sparse_rows& m : systems) {
+    for (const csr_layout& layout : layouts) {
+      for (const preconditioner scaling : {preconditioner::none, preconditioner::jacobi}) {
+        for (const spmv_sums sums : {spmv_sums::as_values, spmv_sums::f64}) {
+          SCOPED_TRACE(fmt::format("{}, {}, preconditioner {}, sums {}", m.name, layout.description(),
+                                   static_cast<int>(scaling), static_cast<int>(sums)));
+          if (layout.value == value_type::f64 && sums == spmv_sums::f64) continue;
+          if (m.name.ends_with("badly") && scaling == preconditioner::none) continue;  // takes thousands
+          const double tolerance = layout.value == value_type::f32 ? 2e-5 : 1e-10;
+          const conjugate_gradient_options o{.tolerance = tolerance, .preconditioner = scaling, .sums = sums};
+          const solved_system solved = solve(m, layout, y_at, zero, o);
+          EXPECT_TRUE(solved.result.converged()) << name(solved.result.reason) << " " << solved.result.residual;
+          EXPECT_EQ(solved.history.size(), solved.result.iterations + 1);
+          const csr_images images(m, layout);
+          const context serial = context::cpu(1);
+          const placed_csr a(serial, images);
+          conjugate_gradient_options by_reference = o;
+          by_reference.variant = "reference.serial";
+          const auto expected = solve_placed(serial, a.view(), y_at, zero, by_reference).result.iterations;
+          EXPECT_LE(solved.result.iterations, expected + expected / 5 + 2);
+          EXPECT_GE(solved.result.iterations + 2, expected - expected / 5);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryConjugateGradientVariant, BeginsAtTheStartValue) {
+  const sparse_rows m = laplacian(8);
+  const solved_system from_zero = solve(m, y_at, {.tolerance = 1e-12});
+  const auto found = [&](std::uint64_t i) { return number_at(from_zero.x, i, value_type::f64); };
+  const solved_system again = solve(m, {}, y_at, found, {.tolerance = 1e-11});
+  EXPECT_TRUE(again.result.converged());
+  EXPECT_EQ(again.result.iterations, 0U);
+  expect_bytes(again.x.bytes, from_zero.x, "x");
+  const solved_system near =
+      solve(m, {}, y_at, [&](std::uint64_t i) { return found(i) * 1.0001; }, {.tolerance = 1e-10});
+  EXPECT_TRUE(near.result.converged());
+  EXPECT_LT(near.result.iterations, from_zero.result.iterations);
+}
+
+TEST_P(EveryConjugateGradientVariant, ZeroOnTheRightIsSolvedByZero) {
+  const solved_system solved = solve(laplacian(7), {}, zero, y_at, {.tolerance = 0});
+  EXPECT_TRUE(solved.result.converged());
+  EXPECT_EQ(solved.result.iterations, 0U);
+  EXPECT_EQ(solved.result.residual, 0);
+  for (std::uint64_t i = 0; i < 343; ++i) EXPECT_EQ(number_at(solved.x, i, value_type::f64), 0);
+  EXPECT_EQ(solved.history, std::vector<double>{0});
+}
+
+TEST_P(EveryConjugateGradientVariant, NoRowsAreSolvedAndOneRowTakesOneIteration) {
+  const solved_system none = solve(diagonal_matrix("no rows", {}), one);
+  EXPECT_TRUE(none.result.converged());
+  EXPECT_EQ(none.result.iterations, 0U);
+  EXPECT_TRUE(none.history.empty());
+  const solved_system single = solve(diagonal_matrix("one row", {4}), one);
+  EXPECT_TRUE(single.result.converged());
+  EXPECT_EQ(single.result.iterations, 1U);
+  EXPECT_EQ(number_at(single.x, 0, value_type::f64), 0.25);
+}
+
+TEST_P(EveryConjugateGradientVariant, SaysThatAMatrixIsNotPositiveDefinite) {
+  const solved_system negative = solve(diagonal_matrix("negative", {-1, -2, -3}), one);
+  EXPECT_EQ(negative.result.reason, stop_reason::not_positive_definite);
+  EXPECT_EQ(negative.result.iterations, 0U);
+  EXPECT_DOUBLE_EQ(negative.result.residual, std::sqrt(3.0));
+  const solved_system scaled =
+      solve(diagonal_matrix("a value of 0", {1, 0, 3}), one, {.preconditioner = preconditioner::jacobi});
+  EXPECT_EQ(scaled.result.reason, stop_reason::not_positive_definite);
+  EXPECT_EQ(scaled.result.iterations, 0U);
+  const solved_system indefinite = solve(diagonal_matrix("indefinite", {5, 4, -0.5, 3}), one);
+  EXPECT_EQ(indefinite.result.reason, stop_reason::not_positive_definite);
+  EXPECT_GT(indefinite.result.iterations, 0U);
+  // Of those tried, x is the best: no worse than its start.
+  EXPECT_LE(indefinite.result.residual, 2);
+  const solved_system empty = solve(made_rows("no entries", 5, 5, [](std::uint64_t) { return column_list{}; }), one);
+  EXPECT_EQ(empty.result.reason, stop_reason::not_positive_definite);
+}
+
+TEST_P(EveryConjugateGradientVariant, SolvesSemidefiniteSystemsInTheRangeOfTheMatrix) {
+  // The Laplacian of a path: constants are mapped to 0.
+  sparse_rows path = with_values(banded(300, 1), [](std::uint64_t r, std::uint64_t c) {
+    if (r != c) return -1.0;
+    return r == 0 || r == 299 ? 1.0 : 2.0;
+  });
+  const auto in_range = [](std::uint64_t i) { return i == 0 ? 1.0 : i == 299 ? -1.0 : 0.0; };
+  EXPECT_TRUE(solve(path, in_range).result.converged());
+  const auto outside = [](std::uint64_t i) { return i == 0 ? 1.0 : 0.0; };
+  const solved_system best = solve(path, outside);
+  EXPECT_FALSE(best.result.converged());
+  EXPECT_LE(best.result.residual, 1);
+  EXPECT_GE(best.result.residual, 1 / std::sqrt(300.0) * (1 - 1e-9));  // the part that no x reaches
+}
+
+TEST_P(EveryConjugateGradientVariant, WhatIsNotFiniteIsABreakdownThatLeavesX) {
+  for (const double value : {nan, infinity, 1e200, 1e-200}) {
+    SCOPED_TRACE(value);
+    const auto bad = [&](std::uint64_t i) { return i == 300 ? value : std::abs(value) < 1 ? 0 : 1; };
+    const solved_system solved = solve(laplacian(7), {}, bad, x_at, {});
+    EXPECT_EQ(solved.result.reason, stop_reason::breakdown);
+    EXPECT_EQ(solved.result.iterations, 0U);
+    for (std::uint64_t i = 0; i < 343; ++i) ASSERT_EQ(number_at(solved.x, i, value_type::f64), x_at(i));
+  }
+  const solved_system start = solve(laplacian(7), {}, one, [](std::uint64_t i) { return i == 9 ? nan : 0; }, {});
+  EXPECT_EQ(start.result.reason, stop_reason::breakdown);
+  sparse_rows bad = laplacian(7);
+  bad.rows[100][0].value = nan;
+  const solved_system matrix = solve(bad, {}, one, x_at, {});
+  EXPECT_EQ(matrix.result.reason, stop_reason::breakdown);
+  EXPECT_EQ(matrix.result.iterations, 0U);
+}
+
+TEST_P(EveryConjugateGradientVariant, TheLimitLeavesTheBestX) {
+  // Without a preconditioner, residuals of a badly scaled system go up and down.
+  const sparse_rows m = badly_scaled(8);
+  const solved_system few = solve(m, y_at, {.tolerance = 1e-14, .iteration_limit = 60});
+  ASSERT_EQ(few.result.reason, stop_reason::limit);
+  EXPECT_EQ(few.result.iterations, 60U);
+  ASSERT_EQ(few.history.size(), 61U);
+  const double least = *std::min_element(few.history.begin(), few.history.end());
+  EXPECT_LT(least, few.history.back()) << "the test wants a system whose last residual is not the least";
+  EXPECT_NEAR(few.result.residual, least, 1e-9 * few.result.b_norm);
+  const solved_system last = solve(m, y_at, {.tolerance = 1e-14, .iteration_limit = 60, .keeps_last = true});
+  EXPECT_NEAR(last.result.residual, last.history.back(), 1e-9 * last.result.b_norm);
+  EXPECT_GT(last.result.residual, few.result.residual);
+  const solved_system none = solve(m, {}, y_at, x_at, {.iteration_limit = 0});
+  EXPECT_EQ(none.result.reason, stop_reason::limit);
+  EXPECT_EQ(number_at(none.x, 7, value_type::f64), x_at(7));
+}
+
+TEST_P(EveryConjugateGradientVariant, ToleranceIsRelativeOrAbsolute) {
+  const sparse_rows m = laplacian(8);
+  const solved_system absolute = solve(m, y_at, {.tolerance = 0, .absolute_tolerance = 1e-3});
+  EXPECT_TRUE(absolute.result.converged());
+  EXPECT_EQ(absolute.result.target, 1e-3);
+  const solved_system relative = solve(m, y_at, {.tolerance = 1e-4, .absolute_tolerance = 1e-9});
+  EXPECT_EQ(relative.result.target, 1e-4 * relative.result.b_norm);
+  const solved_system out_of_reach = solve(m, y_at, {.tolerance = 1e-25});
+  EXPECT_EQ(out_of_reach.result.reason, stop_reason::stagnated);
+  EXPECT_LT(out_of_reach.result.residual, 1e-13 * out_of_reach.result.b_norm);
+}
+
+TEST_P(EveryConjugateGradientVariant, TellsOfEachIterationAndStopsWhereAsked) {
+  std::vector<std::uint64_t> told;
+  const auto stops_at = [&](std::uint64_t last) {
+    return [&told, last](const conjugate_gradient_progress& p) {
+      EXPECT_GT(p.residual, p.target);
+      if (p.iterations == 0) told.clear();
+      told.push_back(p.iterations);
+      return p.iterations < last;
+    };
+  };
+  const solved_system solved = solve(laplacian(8), y_at, {.progress = stops_at(3)});
+  EXPECT_EQ(solved.result.reason, stop_reason::stopped);
+  EXPECT_EQ(solved.result.iterations, 3U);
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(solve(laplacian(8), y_at, {.progress = stops_at(0)}).result.iterations, 0U);
+  EXPECT_THROW(solve(laplacian(8), y_at, {.progress = [](const conjugate_gradient_progress& p) -> bool {
+                       if (p.iterations == 2) throw std::runtime_error("enough");
+                       return true;
+                     }}),
+               std::runtime_error);
+}
+
+TEST_P(EveryConjugateGradientVariant, NamesWhatIsWrongWithAMatrixAndLeavesX) {
+  const auto expect_named = [&](const std::string& message, auto spoil) {
+    csr_images images(laplacian(8), {});
+    spoil(images);
+    for (const preconditioner scaling : {preconditioner::none, preconditioner::jacobi}) {
+      for (const named_context& where : system_contexts_of(GetParam())) {
+        SCOPED_TRACE(where.name);
+        const placed_csr a(where.ctx, images);
+        const image b = numbers(512, value_type::f64, y_at, false);
+        for (const value_at& start : {value_at(zero), value_at(x_at)}) {
+          const image x = numbers(512, value_type::f64, start, true);
+          const placed placed_b(where.ctx, b);
+          const placed placed_x(where.ctx, x);
+          expect_error(error_code::bad_index, "conjugate_gradient: " + message, [&] {
+            conjugate_gradient(where.ctx, a.view(), const_values_of(placed_b.view(), value_type::f64),
+                               values_of(placed_x.view(), value_type::f64),
+                               {.preconditioner = scaling, .variant = GetParam()});
+          });
+          where.ctx.wait();
+          expect_bytes(placed_x.download(), x, "x");
+        }
+      }
+    }
+  };
+  expect_named("column_indices[1000], of row 153, is 512, past the matrix's 512 columns",
+               [](csr_images& m) { set_entry(m.column_indices, 1000, 512); });
+  expect_named("row 49 ends at 18446744073709551615, past the matrix's 3438 entries",
+               [](csr_images& m) { set_entry(m.begins, 50, ~std::uint64_t{0}); });
+}
+
+TEST_P(EveryConjugateGradientVariant, SolvesRealSystemsAsTheReferenceDoes) {
+  const char* data = std::getenv("SHEAF_DATA_DIR");
+  const std::filesystem::path folder = std::filesystem::path(data == nullptr ? "" : data) / "matrices";
+  if (data == nullptr || !std::filesystem::is_directory(folder)) {
+    GTEST_SKIP() << "SHEAF_DATA_DIR names no folder with matrices/ in it";
+  }
+  for (const char* const file : {"494_bus.mtx.gz", "1138_bus.mtx", "bcsstk13.mtx.gz", "bcsstk15.mtx.gz",
+                                 "bcsstk16.mtx.gz", "ex9.mtx.gz", "msc01050.mtx.gz"}) {
+    SCOPED_TRACE(file);
+    const auto read = io::read_matrix_market<double>(folder / file);
+    const csr_view a(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
+    std::vector<double> b(read.rows);
+    spmv(context::cpu(1), a, std::vector<double>(read.rows, 1), b);
+    const auto solve_by = [&](std::string_view variant, int threads, std::vector<double>& x) {
+      return conjugate_gradient(context::cpu(threads), a, b, x,
+                                {.preconditioner = preconditioner::jacobi, .variant = variant});
+    };
+    std::vector<double> of_reference(read.rows);
+    const conjugate_gradient_result expected = solve_by("reference.serial", 1, of_reference);
+    EXPECT_TRUE(expected.converged()) << name(expected.reason) << " " << expected.residual / expected.b_norm;
+    std::vector<double> first;
+    // A right-hand side of ones has solutions so large that rounding alone is more than 1e-8 of it.
+    for (const int threads : {1, 2, 7}) {
+      if (GetParam().starts_with("cuda.")) break;
+      std::vector<double> x(read.rows);
+      const conjugate_gradient_result found = solve_by(GetParam(), threads, x);
+      EXPECT_TRUE(found.converged()) << name(found.reason) << " " << found.residual / found.b_norm;
+      EXPECT_LE(found.residual, 1e-8 * found.b_norm);
+      EXPECT_LE(found.iterations, expected.iterations * 6 / 5);
+      EXPECT_GE(found.iterations, expected.iterations * 4 / 5);
+      if (first.empty()) first = x;
+      if (!GetParam().empty()) {
+        EXPECT_EQ(x, first) << threads << " threads";
+      }
+      RecordProperty(fmt::format("{}_iterations", file), static_cast<int>(found.iterations));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ConjugateGradient, EveryConjugateGradientVariant, testing::ValuesIn(variant_names()),
+                         test_name_of);
+
+}  // namespace
+}  // namespace sheaf::tests
