@@ -13,8 +13,8 @@
 #include <sheaf/spmv.hpp>
 
 #include "bench/harness/platform.hpp"
-#include "bench/peers/cusparse.hpp"
-#include "bench/peers/eigen.hpp"
+#include "bench/peers/sparse/cusparse.hpp"
+#include "bench/peers/sparse/eigen.hpp"
 #include "bench/sparse/command.hpp"
 #include "bench/sparse/matrices.hpp"
 #include "io/sparse/matrix_market.hpp"

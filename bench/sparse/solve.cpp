@@ -10,7 +10,7 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/error.hpp>
 
-#include "bench/peers/eigen_solver.hpp"
+#include "bench/peers/sparse/eigen_solver.hpp"
 #include "bench/sparse/command.hpp"
 #include "bench/sparse/matrices.hpp"
 #include "io/sparse/matrix_market.hpp"

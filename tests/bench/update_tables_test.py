@@ -131,12 +131,19 @@ class Tables(Folder):
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "serial_walk", 5e-4)])
             self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
 
+    def test_a_scan_of_an_array_is_no_peer_of_a_list(self):
+        name = "list_scan/identity/r4/u32+u32+packed/n=4096"
+        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "serial_walk", 5e-4),
+                               row(name, "cub.array_scan", 1e-4)])
+        what = "sums of u32 values in packed nodes, u32 successors, list in order"
+        self.assertEqual(lines, [f"| `list_scan` | {what} | H200 | 2^12 | walk of one CPU thread | 0.50 | 1 of 1 |"])
+
     def test_searches_say_what_is_looked_for_where(self):
         for name, call, what in (
                 ("build_hash_index/x16/r4/k64+load99/n=4096", "build_hash_index",
                  "keys of 8 bytes, 16 records each, load 0.99"),
                 ("hash_find/zipf:s1024:x1:h50/r4/k32/n=4096", "hash_find",
-                 "2^10 records, keys of 4 bytes, one record each, load 0.80; 50 % found, Zipf"),
+                 "2^10 records, keys of 4 bytes, one record each; 50 % found, Zipf"),
                 ("hash_search/strided:7:xzipf:h100/r8/k64+load5/n=4096", "hash_search",
                  "2^12 records, keys of 8 bytes, of many records or few, load 0.05; 100 % found, strided")):
             lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "binary_search", 5e-4)])

@@ -1,4 +1,4 @@
-#include "bench/peers/eigen.hpp"
+#include "bench/peers/sparse/eigen.hpp"
 
 #if SHEAF_BENCH_HAS_EIGEN
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "bench/peers/cusparse.hpp"
+#include "bench/peers/sparse/cusparse.hpp"
 
 #if SHEAF_BENCH_HAS_CUSPARSE
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "bench/peers/eigen_solver.hpp"
+#include "bench/peers/sparse/eigen_solver.hpp"
 
 #if SHEAF_BENCH_HAS_EIGEN
 #include <limits>
