@@ -17,7 +17,7 @@
 namespace sheaf::tests {
 namespace {
 
-class EveryCudaSpmvVariant : public testing::TestWithParam<std::string> {
+class SpmvOfADevice : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     ctx = cuda_context();
@@ -46,7 +46,7 @@ std::vector<std::string> cuda_variant_names() {
   return names;
 }
 
-TEST_P(EveryCudaSpmvVariant, HasTheSameBitsInAHundredRuns) {
+TEST_P(SpmvOfADevice, HasTheSameBitsInAHundredRuns) {
   for (const value_type type : {value_type::f32, value_type::f64}) {
     const csr_images images(power_law(3000, 200'000), {.value = type});
     const placed_csr a(*ctx, images);
@@ -60,7 +60,7 @@ TEST_P(EveryCudaSpmvVariant, HasTheSameBitsInAHundredRuns) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, HasTheSameBitsOnEveryStreamAndBesideOtherWork) {
+TEST_P(SpmvOfADevice, HasTheSameBitsOnEveryStreamAndBesideOtherWork) {
   const csr_images images(power_law(5000, 300'000), {.value = value_type::f32});
   const placed_csr a(*ctx, images);
   const image first = product_of(*ctx, a.view(), options());
@@ -80,7 +80,7 @@ TEST_P(EveryCudaSpmvVariant, HasTheSameBitsOnEveryStreamAndBesideOtherWork) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, AddsRowsLongerThanAMillionEntries) {
+TEST_P(SpmvOfADevice, AddsRowsLongerThanAMillionEntries) {
   constexpr std::uint64_t longest = (std::uint64_t{1} << 20) + 4099;
   const sparse_rows m = made_rows("two rows of a million entries", 9, 5000, [](std::uint64_t r) {
     return drawn_columns(r, r == 3 || r == 8 ? longest : 7 * r, 5000);
@@ -96,7 +96,7 @@ TEST_P(EveryCudaSpmvVariant, AddsRowsLongerThanAMillionEntries) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, MultipliesRowsOfEveryMeanLength) {
+TEST_P(SpmvOfADevice, MultipliesRowsOfEveryMeanLength) {
   for (const std::uint64_t mean : {1, 3, 6, 12, 15, 31, 70, 130, 600}) {
     const sparse_rows m = made_rows(fmt::format("{} a row", mean), 777, 2000, [&](std::uint64_t r) {
       return drawn_columns(r, inputs::mix(r) % (2 * mean + 1), 2000);
@@ -108,7 +108,7 @@ TEST_P(EveryCudaSpmvVariant, MultipliesRowsOfEveryMeanLength) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, HasTheSameBitsWhereverItsArraysBegin) {
+TEST_P(SpmvOfADevice, HasTheSameBitsWhereverItsArraysBegin) {
   const sparse_rows m = at_random(900, 700, 20);
   for (const value_type type : {value_type::f32, value_type::f64}) {
     const csr_images images(m, {.value = type});
@@ -129,7 +129,7 @@ TEST_P(EveryCudaSpmvVariant, HasTheSameBitsWhereverItsArraysBegin) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, MultipliesMatricesWithoutRowsOrEntries) {
+TEST_P(SpmvOfADevice, MultipliesMatricesWithoutRowsOrEntries) {
   for (const auto& [rows, columns] : {std::pair{0, 5}, std::pair{5, 0}, std::pair{0, 0}, std::pair{70'000, 3}}) {
     const auto none = [](std::uint64_t) { return column_list{}; };
     const sparse_rows m = made_rows(fmt::format("{} x {}", rows, columns), static_cast<std::uint64_t>(rows),
@@ -143,7 +143,7 @@ TEST_P(EveryCudaSpmvVariant, MultipliesMatricesWithoutRowsOrEntries) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, NamesTheBadColumnOfTheFirstMiddleAndLastEntry) {
+TEST_P(SpmvOfADevice, NamesTheBadColumnOfTheFirstMiddleAndLastEntry) {
   const sparse_rows m = banded(60'000, 2);
   const csr_images good(m, {});
   const std::uint64_t last = good.values.count - 1;
@@ -162,7 +162,7 @@ TEST_P(EveryCudaSpmvVariant, NamesTheBadColumnOfTheFirstMiddleAndLastEntry) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, NamesTheBadOffsetOfTheFirstMiddleAndLastRow) {
+TEST_P(SpmvOfADevice, NamesTheBadOffsetOfTheFirstMiddleAndLastRow) {
   const sparse_rows m = banded(60'000, 2);
   const csr_images good(m, {});
   const std::uint64_t entries = good.values.count;
@@ -182,7 +182,7 @@ TEST_P(EveryCudaSpmvVariant, NamesTheBadOffsetOfTheFirstMiddleAndLastRow) {
   }
 }
 
-TEST_P(EveryCudaSpmvVariant, CountsBadRowsAsEmpty) {
+TEST_P(SpmvOfADevice, CountsBadRowsAsEmpty) {
   if (is_transposed()) GTEST_SKIP() << "rows that overlap by a fault may lose entries";
   sparse_rows m = banded(3000, 2);
   csr_images images(m, {});
@@ -273,8 +273,8 @@ TEST(PrepareSpmvCuda, NamesWhatIsWrongWithAMatrix) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(SpmvCuda, EveryCudaSpmvVariant, testing::ValuesIn(cuda_variant_names()), test_name_of);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EveryCudaSpmvVariant);
+INSTANTIATE_TEST_SUITE_P(SpmvCuda, SpmvOfADevice, testing::ValuesIn(cuda_variant_names()), test_name_of);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SpmvOfADevice);
 
 }  // namespace
 }  // namespace sheaf::tests
