@@ -14,7 +14,7 @@
 #include "primitives/hash/function.hpp"
 
 // What a CUDA program does today where it needs a hash table: a thread for each key, atomicCAS, and linear probing in a
-// table that is half full. A key is found with the lowest of its records.
+// table of a power of two slots, a quarter to half full. A key is found with the lowest of its records.
 namespace sheaf::bench::peers::device {
 namespace {
 

@@ -17,8 +17,8 @@ namespace host {
 std::vector<contender> unordered_maps(const context& ctx, const problem& p, const workspace& arrays);
 /// All threads: std::lower_bound in an array that is sorted by keys, "binary_search".
 std::vector<contender> binary_searches(const context& ctx, const problem& p, const workspace& arrays);
-/// All threads, one probe after the other: linear probing in a table that is half full, "open_addressing". It has one
-/// record for each key, so that it finds all records only where keys do not repeat.
+/// All threads, one probe after the other: linear probing in a table that is a quarter to half full, "open_addressing".
+/// It has one record for each key, so that it finds all records only where keys do not repeat.
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays);
 /// A build: std::sort of keys with their record numbers, one thread, "std.sort".
 std::vector<contender> sorted_arrays(const context& ctx, const problem& p, const workspace& arrays);
@@ -26,9 +26,9 @@ std::vector<contender> sorted_arrays(const context& ctx, const problem& p, const
 
 /// Linked only where the CUDA backend is built.
 namespace device {
-/// A thread for each key: atomicCAS into a table that is half full, and linear probing, "open_addressing". Searches ask
-/// for the first record of a key, or whether there is one; builds, and searches for all records, which a scan of CUB's
-/// puts in place, are of keys that do not repeat.
+/// A thread for each key: atomicCAS into a table that is a quarter to half full, and linear probing, "open_addressing".
+/// Searches ask for the first record of a key, or whether there is one; builds, and searches for all records, which a
+/// scan of CUB's puts in place, are of keys that do not repeat.
 std::vector<contender> open_addressing(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace device
 

@@ -27,6 +27,7 @@ template <class Key, class Id>
 struct typed_arrays {
   const Key* table;
   std::uint64_t records;
+  std::uint64_t distinct;  ///< keys of them
   const Key* probes;
   std::uint64_t count;
   void* answers;  ///< ids or counts, one for each probe, or the ids of all matches
@@ -35,6 +36,7 @@ struct typed_arrays {
   typed_arrays(const problem& p, const jobs::array_set& arrays)
       : table(reinterpret_cast<const Key*>(arrays[places::source].data)),
         records(primitives::table_records(p)),
+        distinct(primitives::table_of(p).distinct),
         probes(reinterpret_cast<const Key*>(arrays[places::index].data)),
         count(p.count),
         answers(arrays[places::target].data),
@@ -225,7 +227,8 @@ void find_one(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, co
   }
 }
 
-/// Keys and record numbers side by side, half of the places empty. An empty place has a record number of all ones.
+/// Keys and record numbers side by side, half of the places empty or more. An empty place has a record number of all
+/// ones.
 template <class Key, class Id>
 struct open_table {
   struct slot {
@@ -237,7 +240,7 @@ struct open_table {
   std::uint64_t mask;
 
   explicit open_table(const typed_arrays<Key, Id>& a)
-      : slots(std::bit_ceil(std::max<std::uint64_t>(2 * a.records, 2)), slot{0, empty}), mask(slots.size() - 1) {
+      : slots(std::bit_ceil(std::max<std::uint64_t>(2 * a.distinct, 2)), slot{0, empty}), mask(slots.size() - 1) {
     for (std::uint64_t i = 0; i < a.records; ++i) {
       slot& place = slots[place_of(a.table[i])];
       if (place.id == empty) place = {a.table[i], static_cast<Id>(i)};
@@ -312,7 +315,7 @@ std::vector<contender> open_addressing(const context& ctx, const problem& p, con
     using Key = decltype(key);
     using Id = decltype(id);
     using table = open_table<Key, Id>;
-    const std::uint64_t kept = 4 * primitives::table_records(p) * sizeof(typename table::slot);
+    const std::uint64_t kept = 4 * primitives::table_of(p).distinct * sizeof(typename table::slot);
     return {prepared<table, typed_arrays<Key, Id>>(
         "open_addressing", p, arrays, kept,
         [kind, threads = ctx.threads()](const table& t, const typed_arrays<Key, Id>& a) {

@@ -23,14 +23,17 @@ class hash_table;
 struct hash_build_options {
   /// Load factor of the hash table, 0.05 to 0.99: distinct keys for each place that a bucket has for a key. With less,
   /// the index takes more memory, and searches find more keys at first sight. 0: what the backend finds best, 0.8 on
-  /// the CPU, 0.1 for small tables to 0.6 on CUDA, whose tables are never fuller than 0.9.
+  /// the CPU; on CUDA 0.1 for tables that the cache holds, and up to 0.5, or 0.6 for keys of 4 bytes that hardly
+  /// repeat. Tables of CUDA are never fuller than 0.9. The number of buckets has a limit (2^31 on CUDA up to 2^31
+  /// records, 2^32 on the CPU for keys of 4 bytes), so that a very low load may not be reached.
   double load = 0;
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.partitioned"
 };
 
 /// A hash table of the keys of `count()` records, by which searches find the records' numbers. It owns what it needs;
 /// the keys that it was built from are not needed afterwards. Searches only read it: any number of contexts of its
-/// backend and device may search one index at once. It must live until the searches that are queued are done.
+/// backend and device may search one index at once. It must live until the searches that are queued are done, and
+/// as long as CUDA graphs that captured one.
 ///
 /// An index that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
 class SHEAF_API hash_index {
@@ -89,16 +92,19 @@ struct hash_matches {
 // Probes are keys to search for, of the width of the index's keys, in any order; they may repeat. All calls
 // throw error(bad_argument) if widths or lengths disagree, an output overlaps another view, memory is not ctx's, the
 // index was built on another backend or device, or it was moved from. Outputs are the same bits on every backend and in
-// every run. A call that throws has written nothing.
+// every run. A call that throws has written nothing. build_hash_index, hash_search and hash_search_into wait for the
+// device and cannot be captured into a CUDA graph, which is an error(bad_argument); the other calls can be.
 
 /// All records of all probes. Waits for the number of matches; then the ids are written as by a queued call.
 /// @throws error(out_of_memory) that names the number of matches and their bytes where they do not fit.
 SHEAF_API hash_matches hash_search(const context& ctx, const hash_index& index, const_records probes,
                                    const hash_search_options& options = {});
 
-/// hash_search into the caller's memory. Returns the number of matches, also where that is more than ids holds.
+/// hash_search into the caller's memory. Returns the number of matches, also where that is more than ids holds. Waits
+/// for that number; when it returns, ids may still be being written.
 /// @param offsets  of type u64, one more than there are probes: all are written, those past the end of ids too.
-/// @param ids      entries as wide as the index's id_type(); as many matches are written as there are entries, the
+/// @param ids      entries as wide as the index's id_type(), i32 only below 2^31 records; as many matches are written
+/// as there are entries, the
 ///                 first ones, and entries past the last match keep their value.
 SHEAF_API std::uint64_t hash_search_into(const context& ctx, const hash_index& index, const_records probes,
                                          index_output offsets, index_output ids,
@@ -115,7 +121,7 @@ SHEAF_API void hash_contains(const context& ctx, const hash_index& index, const_
                              const hash_search_options& options = {});
 
 /// ids[i] = the lowest number of a record that has the key probes[i]; all bits set where there is none. Queued on ctx.
-/// @param ids  one for each probe, as wide as the index's id_type().
+/// @param ids  one for each probe, as wide as the index's id_type(), i32 only below 2^31 records.
 SHEAF_API void hash_find(const context& ctx, const hash_index& index, const_records probes, index_output ids,
                          const hash_search_options& options = {});
 

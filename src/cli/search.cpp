@@ -27,7 +27,8 @@ constexpr const char* footer =
     "rows along the first axis are the records, or raw records of --table-bytes. A row is the key itself, unless\n"
     "--table-key says where the key lies in it. Keys are equal if their bits are, so 0.0 is not -0.0, a NaN is itself, "
     "and\n"
-    "numbers of KEYS and TABLE have to be of one type; the order of their bytes may differ.\n"
+    "numbers of KEYS and TABLE have to be of one type, but for their sign; the order of their bytes may differ. Keys\n"
+    "inside of rows, and of raw files, are compared as their bytes lie.\n"
     "All matches go to PREFIX.ids.npy: the rows of key i, ascending, are ids[offsets[i]:offsets[i + 1]] with the "
     "offsets\n"
     "of PREFIX.offsets.npy. With --first, PREFIX.ids.npy has KEYS' shape, and the number of all bits set where no row "
@@ -101,7 +102,11 @@ bool is_number_or_date(const io::npy_type& type) {
 }
 
 // Integers of both signs have one bit pattern for each number that both have.
-char family_of(const io::npy_type& type) { return type.kind == 'u' ? 'i' : type.kind; }
+/// What has to agree of two types whose bits are compared: numbers but for their sign, dates with their unit.
+std::string family_of(const io::npy_type& type) {
+  if (type.kind == 'u' || type.kind == 'i' || type.kind == 'f') return type.kind == 'f' ? "f" : "i";
+  return type.descr.substr(std::min(type.descr.find(type.kind), type.descr.size()));
+}
 
 void require_width(const io::record_file& file, std::uint64_t bytes, std::string_view advice) {
   if (bytes == 4 || bytes == 8) return;
@@ -171,7 +176,9 @@ void bring_to_one_type(key_file& keys, const io::record_file& table, const_recor
 /// The files of one call, which are opened before any work and get their names when all of them are on the disk.
 class output_set {
  public:
-  explicit output_set(const search_command& o) : o_(o) {}
+  explicit output_set(const search_command& o) : o_(o) {
+    if (o.prefix.empty()) refuse(error_code::bad_argument, "-o: an empty prefix names no files");
+  }
 
   /// @param bytes  to reserve; 0 where they are not known yet.
   void open(std::string_view ending, std::uint64_t bytes) {
@@ -191,8 +198,12 @@ class output_set {
     file.write(data, bytes);
     file.finish();
   }
+  /// Reserves space for an output whose bytes were not known when it was opened.
+  void reserve(std::size_t number, std::uint64_t bytes) { outputs_[number].file->reserve(bytes); }
   void commit() {
-    for (const output& each : outputs_) each.file->commit();
+    std::vector<io::output_file*> files;
+    for (const output& each : outputs_) files.push_back(each.file.get());
+    io::output_file::commit_all(files);
   }
   std::vector<std::string> paths() const {
     std::vector<std::string> all;
@@ -299,6 +310,8 @@ void search_run::gather_records(const io::record_file& file, index_span context_
   if (__builtin_mul_overflow(ids.count, from.record_bytes, &bytes)) {
     refuse(error_code::out_of_memory, fmt::format("{}: {} records of {} bytes", path, ids.count, from.record_bytes));
   }
+  const std::string header = output_header(file, std::span(&ids.count, 1), file.row_shape());
+  outputs.reserve(records_output, header.size() + bytes);
   const buffer gathered(ctx, bytes);
   gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
          records{gathered.data(), ids.count, from.record_bytes}, {.variant = o.common.variant()});
@@ -310,7 +323,7 @@ void search_run::gather_records(const io::record_file& file, index_span context_
       throw verification_failed(fmt::format("record {} of {} is not that of the reference", *record, path));
     }
   }
-  outputs.write(records_output, output_header(file, std::span(&ids.count, 1), file.row_shape()), found.data(), bytes);
+  outputs.write(records_output, header, found.data(), bytes);
 }
 
 void search_run::find_all(const std::optional<io::record_file>& records) const {
@@ -318,8 +331,12 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
   hash_matches found;
   report.seconds = seconds_of(ctx, [&] { found = hash_search(ctx, index, probes, options()); });
   report.matches = found.total;
+  const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
+  const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
   const std::uint64_t offset_bytes = (found.probes + 1) * sizeof(std::uint64_t);
   const std::uint64_t id_bytes = found.total * bytes(found.id_type);
+  outputs.reserve(offsets_output, offsets_header.size() + offset_bytes);
+  outputs.reserve(ids_output, ids_header.size() + id_bytes);
   const host_view offsets(ctx, found.offsets().data, offset_bytes);
   const host_view id_view(ctx, found.ids().data, id_bytes);
   const index_span ids(id_view.data(), found.total, found.id_type);
@@ -327,8 +344,8 @@ void search_run::find_all(const std::optional<io::record_file>& records) const {
     const std::span all(static_cast<const std::uint64_t*>(offsets.data()), found.probes + 1);
     require_right(jobs::sorted_keys(table).search_mistake(keys.keys(), all, ids));
   }
-  outputs.write(offsets_output, numbers_header("'<u8'", found.probes + 1), offsets.data(), offset_bytes);
-  outputs.write(ids_output, numbers_header(descr_of(found.id_type), found.total), ids.data, id_bytes);
+  outputs.write(offsets_output, offsets_header, offsets.data(), offset_bytes);
+  outputs.write(ids_output, ids_header, ids.data, id_bytes);
   if (records) gather_records(*records, found.ids(), ids);
 }
 

@@ -60,7 +60,7 @@ std::string behind_links(const std::string& path) {
 }
 
 output_file::output_file(const std::string& path, std::uint64_t bytes, temporary_kind kind)
-    : path_(path), target_(behind_links(path)), reserved_(bytes) {
+    : path_(path), target_(behind_links(path)) {
   struct stat status {};
   const bool exists = stat(target_.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {
@@ -69,7 +69,7 @@ output_file::output_file(const std::string& path, std::uint64_t bytes, temporary
   open_temporary(kind);
   try {
     if (exists && fchmod(descriptor_, status.st_mode & 0777) != 0) fail(path_, "cannot take its permissions", errno);
-    reserve();
+    reserve(bytes);
   } catch (...) {
     discard();
     throw;
@@ -100,7 +100,8 @@ void output_file::open_temporary(temporary_kind kind) {
   if (descriptor_ < 0) fail(path_, "cannot be created", errno);
 }
 
-void output_file::reserve() {
+void output_file::reserve(std::uint64_t bytes) {
+  reserved_ = bytes;
   if (const auto reason = io::reserve(descriptor_, reserved_)) fail(path_, "cannot be written", *reason);
 }
 
@@ -138,9 +139,9 @@ std::string output_file::folder() const { return folder_of(target_); }
 void output_file::name_temporary() {
   const std::string unnamed = descriptor_path(descriptor_);
   for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
-    const std::string name = temporary_name(folder_of(target_));
+    std::string name = temporary_name(folder_of(target_));
     if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      temporary_ = name;
+      temporary_.swap(name);  // cannot fail, so the name is never forgotten
       return;
     }
     if (errno != EEXIST) break;
@@ -153,20 +154,62 @@ void output_file::finish() {
     fail(path_, "cannot be cut to length", errno);
   }
   if (fsync(descriptor_) != 0) fail(path_, "cannot be synced", errno);
-  if (temporary_.empty()) name_temporary();
   is_finished_ = true;
 }
 
 void output_file::commit() {
-  if (!is_finished_) finish();
-  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
+  output_file* const self = this;
+  commit_all({&self, 1});
+}
+
+void output_file::commit_all(std::span<output_file* const> files) {
+  for (output_file* const f : files) {
+    if (!f->is_finished_) f->finish();
+  }
+  for (output_file* const f : files) {
+    if (f->temporary_.empty()) f->name_temporary();
+  }
+  std::size_t named = 0;
+  try {
+    for (; named < files.size(); ++named) files[named]->take_name(files.size() > 1);
+  } catch (...) {
+    while (named > 0) files[--named]->give_name_back();
+    throw;
+  }
+  for (output_file* const f : files) f->close_named();
+  for (const output_file* const f : files) f->sync_folder();
+}
+
+void output_file::take_name(bool keeps_old) {
+  struct stat there {};
+  const bool is_file = lstat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+  keeps_old_ =
+      keeps_old && is_file && renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;
+  // Where there is no file to keep, or the file system cannot exchange names.
+  if (!keeps_old_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
+}
+
+void output_file::give_name_back() noexcept {
+  if (keeps_old_) {
+    renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
+  } else {
+    std::rename(target_.c_str(), temporary_.c_str());
+  }
+  keeps_old_ = false;  // temporary_ is the new file again, which discard() removes
+}
+
+void output_file::close_named() noexcept {
+  if (keeps_old_) unlink(temporary_.c_str());
   close(descriptor_);
   descriptor_ = -1;
+}
+
+// Makes the rename durable; the bytes are synced already.
+void output_file::sync_folder() const noexcept {
   const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    fsync(folder);  // makes the rename durable; the bytes are synced already
-    close(folder);
-  }
+  if (folder < 0) return;
+  fsync(folder);
+  close(folder);
 }
 
 }  // namespace sheaf::io

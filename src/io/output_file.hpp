@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace sheaf::io {
@@ -17,7 +18,7 @@ std::string behind_links(const std::string& path);
 /// A file that appears whole or not at all. Bytes go to a temporary file in the same folder, which commit() syncs and
 /// renames. Without commit() nothing is left behind and an existing file stays as it was; after it the new file has the
 /// permissions of the old one. Symbolic links are followed, also to a file that is not there yet. Several files appear
-/// together as far as the system lets, if each is finished before the first is committed.
+/// together by commit_all().
 /// @throws error(io_failure) with the file and the reason.
 class output_file {
  public:
@@ -29,6 +30,8 @@ class output_file {
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
 
+  /// Reserves space for `bytes` in all, once they are known.
+  void reserve(std::uint64_t bytes);
   void write(const void* from, std::uint64_t bytes);
   /// Lets later writes of aligned bytes (io/direct.hpp) bypass the system's cache, if the file system can.
   void bypass_cache() noexcept;
@@ -38,13 +41,19 @@ class output_file {
   void finish();
   /// Gives the file its name; finishes it if that is not done yet.
   void commit();
+  /// Gives all of these files their names, one right behind the other. If one cannot have its name, none has: files
+  /// that were there before are back, where the file system can exchange names.
+  static void commit_all(std::span<output_file* const> files);
   /// The folder of the output, behind symbolic links.
   std::string folder() const;
 
  private:
   void open_temporary(temporary_kind kind);
-  void reserve();
   void name_temporary();
+  void take_name(bool keeps_old);
+  void give_name_back() noexcept;
+  void close_named() noexcept;
+  void sync_folder() const noexcept;
   void use_cache() noexcept;
   void discard() noexcept;
 
@@ -56,6 +65,7 @@ class output_file {
   int descriptor_ = -1;
   bool bypasses_cache_ = false;
   bool is_finished_ = false;
+  bool keeps_old_ = false;  ///< temporary_ is now the name of the file that was there before
 };
 
 }  // namespace sheaf::io

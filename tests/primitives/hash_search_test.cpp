@@ -100,6 +100,24 @@ TEST_P(EveryHashVariant, FindsManyKeysInManyRecords) {
        {.count = 150'000, .probes = 20, .key_bytes = 8, .kind = key_kind::halves, .hits = 100}});
 }
 
+// Every variant splits its probes, takes them in tiles, or samples them; here there are enough for more than one.
+TEST_P(EveryHashVariant, FindsKeysOfSeveralTilesOfProbes) {
+  std::vector<hash_case> cases;
+  for (const std::uint64_t probes : {4095, 4096, 5000, 8193, 70'000}) {
+    cases.push_back({.count = 9000, .probes = probes, .key_bytes = probes % 2 == 0 ? 8UL : 4UL, .hits = 70});
+    cases.back().stride_bytes = cases.back().key_bytes;
+  }
+  expect_answers_of(cases);
+}
+
+TEST_P(EveryHashVariant, FindsManyKeysThatWantOneBucket) {
+  for (const key_kind kind : {key_kind::one_bucket, key_kind::first_bucket, key_kind::last_bucket}) {
+    expect_answers_of(
+        {{.count = 40'000, .probes = 100'000, .key_bytes = 8, .kind = kind, .hits = 50},
+         {.count = 30'000, .probes = 50'000, .key_bytes = 4, .kind = kind, .hits = 50, .stride_bytes = 4}});
+  }
+}
+
 TEST_P(EveryHashVariant, WalksPastTwentyFiveKeysInAMillionRows) {
   hash_case c{.count = 1 << 20, .probes = 40, .key_bytes = 4, .kind = key_kind::few, .hits = 50};
   c.stride_bytes = 4;

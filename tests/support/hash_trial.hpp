@@ -14,21 +14,26 @@
 #include "inputs/pattern_function.hpp"
 #include "primitives/hash/search.hpp"
 #include "support/contexts.hpp"
+#include "support/hash_keys.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {
 
 /// Which keys there are.
 enum class key_kind : std::uint8_t {
-  at_random,  ///< nearly all of them once
-  in_order,   ///< 0, 1, 2, ...
-  few,        ///< 25 keys
-  equal,      ///< one key
-  halves,     ///< half of the records have one key, the others have keys of their own
-  extreme,    ///< no bits, all bits, one bit
+  at_random,     ///< nearly all of them once
+  in_order,      ///< 0, 1, 2, ...
+  few,           ///< 25 keys
+  equal,         ///< one key
+  halves,        ///< half of the records have one key, the others have keys of their own
+  extreme,       ///< no bits, all bits, one bit
+  one_bucket,    ///< hashes that share their leading half, of which the records have the even ones: 0x5a5a5a5a...
+  first_bucket,  ///< the same, with a leading half of zeros
+  last_bucket,   ///< and with one of ones: what finds no place there lies behind the table that hashes reach
 };
-constexpr key_kind key_kinds[] = {key_kind::at_random, key_kind::in_order, key_kind::few,
-                                  key_kind::equal,     key_kind::halves,   key_kind::extreme};
+constexpr key_kind key_kinds[] = {key_kind::at_random,  key_kind::in_order,     key_kind::few,
+                                  key_kind::equal,      key_kind::halves,       key_kind::extreme,
+                                  key_kind::one_bucket, key_kind::first_bucket, key_kind::last_bucket};
 
 struct hash_case {
   std::uint64_t count = 0;   ///< records
@@ -42,7 +47,15 @@ struct hash_case {
   std::uint64_t seed = 1;
 
   std::string description() const {
-    constexpr const char* kinds[] = {"random", "ordered", "few", "equal", "half equal", "extreme"};
+    constexpr const char* kinds[] = {"random",
+                                     "ordered",
+                                     "few",
+                                     "equal",
+                                     "half equal",
+                                     "extreme",
+                                     "in one bucket",
+                                     "in the first bucket",
+                                     "in the last bucket"};
     return fmt::format("{} {} keys of {} bytes, {} apart, {} bytes past a word, load {}, {} probes, {}% hits, seed {}",
                        count, kinds[static_cast<int>(kind)], key_bytes, stride_bytes, misalignment, load, probes, hits,
                        seed);
@@ -56,13 +69,26 @@ struct hash_case {
       case key_kind::few: return cut(inputs::mix(seed + number % 25));
       case key_kind::equal: return cut(inputs::mix(seed));
       case key_kind::halves: return cut(number % 2 == 0 ? seed : number);
+      case key_kind::one_bucket:
+      case key_kind::first_bucket:
+      case key_kind::last_bucket: return in_bucket(2 * record);
       case key_kind::extreme: break;
     }
     return cut(number % 4 == 0 ? 0 : number % 4 == 1 ? ~std::uint64_t{0} : std::uint64_t{1} << number / 4 % 64);
   }
+  bool shares_buckets() const {
+    return kind == key_kind::one_bucket || kind == key_kind::first_bucket || kind == key_kind::last_bucket;
+  }
+  /// The key whose hash is the trailing half behind the leading one of its kind.
+  std::uint64_t in_bucket(std::uint64_t trailing) const {
+    const std::uint64_t lead = kind == key_kind::one_bucket ? 0x5a5a5a5aU : kind == key_kind::first_bucket ? 0U : ~0U;
+    if (key_bytes == 8) return key_with_hash(lead << 32 | (trailing & 0xffffffffU));
+    return key_with_hash(static_cast<std::uint32_t>(lead << 16 | (trailing & 0xffffU)));
+  }
   std::uint64_t probe_of(std::uint64_t i) const {
     const std::uint64_t number = inputs::mix(seed * 1009 + (i << 20));
     if (count > 0 && number % 100 < hits) return key_of(number / 100 % count);
+    if (shares_buckets() && number % 3 == 0) return in_bucket(2 * (number / 3 % (count + 1)) + 1);
     // Neighbours of keys, and the keys that a table without reserved ones may mistake for an empty slot.
     if (number % 7 == 0) return 0;
     if (number % 7 == 1) return cut(~std::uint64_t{0});

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "core/scratch_offsets.hpp"
+#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/place_keys.cuh"
@@ -127,10 +129,15 @@ class sorted_build {
   /// with_slot_types() of the forms that have these keys and rows.
   template <class Body>
   static void with_types(slot_form form, Body body) {
+    bool is_known = false;
     with_slot_types(form, sizeof(Key), [&](auto* pointer) {
       using types = std::remove_pointer_t<decltype(pointer)>;
-      if constexpr (std::is_same_v<typename types::key, Key> && std::is_same_v<typename types::row, Row>) body(pointer);
+      if constexpr (std::is_same_v<typename types::key, Key> && std::is_same_v<typename types::row, Row>) {
+        is_known = true;
+        body(pointer);
+      }
     });
+    if (!is_known) throw std::logic_error("cuda.sorted: no slots for these keys and rows");
   }
 
   void sort(const_records keys) {
@@ -184,7 +191,8 @@ class sorted_build {
     launch_blocks(ctx_, operation, place_keys<Types>, tiles(), place_threads, a);
     auto index = std::make_unique<slot_index>(std::move(slots), std::move(rows), form, buckets);
     index->facts.distinct = all.keys;
-    index->facts.longest_chain = all.keys == p_.count ? 1 : read(longest);
+    // Waits, because contexts of other streams may search the index as soon as it is there.
+    index->facts.longest_chain = read(longest);
     return index;
   }
 
@@ -204,6 +212,7 @@ class sorted_build {
 void run_sorted(const context& ctx, const hash_build_problem& p, const plan::planned& plan, const hash_build_buffers& b,
                 std::byte* scratch) {
   const device_scope scope(ctx.device());
+  refuse_capture(ctx, "build_hash_index");
   const auto& calls = plan.inner<build_calls>();
   with_slot_types(calls.form, p.key_bytes, [&](auto* types) {
     using slot_types = std::remove_pointer_t<decltype(types)>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/scratch_offsets.hpp"
+#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"
@@ -108,6 +109,7 @@ void run_look_ups(const context& ctx, const char* operation, const hash_search_p
   const auto decided = plan.decided.get<look_ups_decision>();
   const auto& index = static_cast<const slot_index&>(*b.table);
   const bool finds_matches = p.output == hash_output::matches;
+  if (finds_matches) refuse_capture(ctx, "hash_search");
   std::byte* const out = finds_matches ? scratch + decided.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* types) {
     queue_look_ups<std::remove_pointer_t<decltype(types)>>(ctx, operation, p, index, b.probes, decided.passes,

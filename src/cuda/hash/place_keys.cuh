@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constan
   __shared__ row rows[2 * place_tile];
   __shared__ unsigned long long longest_of_tile;
   __shared__ std::uint32_t
-      not_ours;  // the number of a key that goes on behind the tile is written with its last record
+      left_out;  // the number of a key that goes on behind the tile is written with its last record
   const thread_items<key> items(a.hashes, a.count);
   row id[place_items_each];
   load_neighbours(a.ids + items.first, items.count, id);
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constan
       blockIdx.x + 1 == gridDim.x ? a.slot_count : a.states.before(blockIdx.x + 1, follow()).end_of_slots();
   if (threadIdx.x == 0) {
     longest_of_tile = 0;
-    not_ours = all_written;
+    left_out = all_written;
   }
   build_state state;
   build_state all;
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constan
     const bool begins_here = number_at >= before.row_words;
     const auto number_in_tile = static_cast<std::uint32_t>(number_at - before.row_words);
     if (!n.is_tail) {
-      if (begins_here) not_ours = number_in_tile;
+      if (begins_here) left_out = number_in_tile;
       continue;
     }
     if (begins_here) {
@@ -218,11 +218,11 @@ __global__ void __launch_bounds__(place_threads) place_keys(const __grid_constan
     for (std::uint32_t s = threadIdx.x; s < size; s += place_threads) a.slots[window + s] = slots[s];
     __syncthreads();
   }
-  if (longest > 1) atomicMax(&longest_of_tile, longest);
+  if (longest > 0) atomicMax(&longest_of_tile, longest);
   __syncthreads();
   const auto row_words = static_cast<std::uint32_t>(all.row_words);
   for (std::uint32_t w = threadIdx.x; w < row_words; w += place_threads) {
-    if (w != not_ours) a.rows[before.row_words + w] = rows[w];
+    if (w != left_out) a.rows[before.row_words + w] = rows[w];
   }
   // Most tiles have nothing new to say.
   if (threadIdx.x == 0 && longest_of_tile > *static_cast<volatile unsigned long long*>(a.longest_chain)) {

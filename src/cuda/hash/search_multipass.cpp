@@ -4,7 +4,7 @@
 #include "cuda/hash/look_ups.hpp"
 #include "cuda/hash/variants.hpp"
 
-// The search cuda.multipass: He et al. 2007, section 4.2, with the multi-pass scheme of section 3.3. Each pass goes
+// The search cuda.multipass: He et al. 2007, section 4.2, with the multi-pass scheme of section 3.4. Each pass goes
 // through all probes, and looks up those whose buckets lie in one part of the index, which L2 holds.
 namespace sheaf::cuda {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/block/tile_scheduler.cuh"
+#include "cuda/device/capture.hpp"
 #include "cuda/device/words.cuh"
 #include "cuda/hash/answers.cuh"
 #include "cuda/hash/cost.hpp"
@@ -57,7 +58,8 @@ struct partitioned_decision {
 
 partitioned_decision decide(const hash_search_problem& p, core::scratch_offsets& arrays) {
   partitioned_decision d{};
-  d.part_bits = std::clamp(bits_for(expected_slot_bytes(p.index) / tuning.part_bytes), tuning.least_part_bits, tuning.most_part_bits);
+  const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning.part_bytes;
+  d.part_bits = std::clamp(bits_for(parts_of_l2), tuning.least_part_bits, tuning.most_part_bits);
   d.chunk = std::min(p.probes, tuning.chunk);
   const std::uint64_t parts = std::uint64_t{1} << d.part_bits;
   const std::uint64_t tiles = ceil_div(d.chunk, bucketing_tile);
@@ -206,6 +208,7 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
   const auto d = plan.decided.get<partitioned_decision>();
   const auto& index = static_cast<const slot_index&>(*b.table);
   const bool finds_matches = p.output == hash_output::matches;
+  if (finds_matches) refuse_capture(ctx, "hash_search");
   std::byte* const out = finds_matches ? scratch + d.found : static_cast<std::byte*>(b.out);
   with_slot_types(index.form, p.index.key_bytes, [&](auto* pointer) {
     using types = std::remove_pointer_t<decltype(pointer)>;

@@ -8,8 +8,8 @@
 #include "primitives/hash/search.hpp"
 
 // The index of the CUDA backend: an ordered hash table with linear probing (Amble and Knuth 1974), whose buckets are
-// sectors of memory. It is made by sorting, so it is the same bytes in every run, and nothing in it is reserved for
-// keys that are not there.
+// sectors of memory. It is made by sorting, so it is the same bytes in every run, and no key is reserved to mark
+// an empty slot.
 namespace sheaf::cuda {
 
 constexpr std::uint64_t sector_bytes = 32;
@@ -17,11 +17,11 @@ constexpr std::uint64_t sector_bytes = 32;
 /// How wide an index's slots and rows are.
 enum class slot_form : std::uint8_t {
   narrow,     ///< keys of 4 bytes: slots of 8 bytes, rows of 4
-  wide,       ///< keys of 8 bytes, and keys of 4 bytes that repeat: slots of 16 bytes, rows of 4
+  wide,       ///< keys of 8 bytes, and of 4 with two records each or more: slots of 16 bytes, rows of 4
   wide_rows,  ///< more records than numbers of 4 bytes tell apart: slots of 16 bytes, rows of 8
 };
 
-/// Keys that repeat get slots that say where their rows lie and which record is the first.
+/// Keys of 4 bytes with two records each or more, on the average, get wide slots, which also say which is the first.
 constexpr slot_form form_of(std::uint64_t key_bytes, std::uint64_t records, std::uint64_t distinct) noexcept {
   // Rows take up to three words for two records, and a narrow slot's flag takes one of 32 bits.
   constexpr std::uint64_t most_narrow = std::uint64_t{1} << 30;

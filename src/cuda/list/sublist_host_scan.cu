@@ -4,6 +4,7 @@
 
 #include <sheaf/error.hpp>
 
+#include "cuda/device/capture.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/list/steps.hpp"
 #include "cuda/list/sublist.hpp"
@@ -80,15 +81,6 @@ class running_sum {
   std::uint32_t nodes_ = 0;
   alignas(8) std::byte sum_[8] = {};
 };
-
-void refuse_capture(const context& ctx, const char* operation) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(ctx.stream(), &status), operation);
-  if (status != cudaStreamCaptureStatusNone) {
-    throw error(error_code::bad_argument,
-                std::string(operation) + " waits for the device, so it cannot be captured into a graph");
-  }
-}
 
 }  // namespace
 

@@ -40,10 +40,6 @@ std::uint64_t parse_repeats(std::string_view text) {
   return *number;
 }
 
-std::string repeats_name(const problem_spec& p) {
-  return p.repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(p.repeats);
-}
-
 const problem_field records_field{.option = fields::count.option,
                                   .help = "Records whose keys are indexed",
                                   .type_name = fields::count.type_name,
@@ -238,6 +234,10 @@ explanation explain_search(const context& ctx, const problem_spec& p, std::strin
 
 std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.count : p.indexed_count(); }
 keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.repeats); }
+std::string repeats_name(const problem_spec& p) {
+  return p.repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(p.repeats);
+}
+
 double load_of(const problem_spec& p) { return p.load_percent / 100.0; }
 
 std::uint64_t most_matches(const problem_spec& p) {

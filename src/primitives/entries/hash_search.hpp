@@ -12,6 +12,8 @@ namespace sheaf::primitives {
 std::uint64_t table_records(const problem_spec& p);
 keyed_table table_of(const problem_spec& p);
 double load_of(const problem_spec& p);
+/// How a name says how often keys repeat: "16", "zipf".
+std::string repeats_name(const problem_spec& p);
 
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
 /// All bits set where it is not known.

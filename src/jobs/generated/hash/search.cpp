@@ -29,7 +29,8 @@ probe_source source_of(const problem_spec& p, std::uint64_t copy) {
 }
 
 std::string table_text(const problem_spec& p) {
-  return fmt::format("{} keys of {} bytes, {} each", primitives::table_records(p), p.key_bytes, p.repeats);
+  return fmt::format("{} keys of {} bytes, {} each", primitives::table_records(p), p.key_bytes,
+                     primitives::repeats_name(p));
 }
 
 array_shape table_shape(const problem_spec& p) {
