@@ -101,8 +101,8 @@ bool is_number_or_date(const io::npy_type& type) {
   return std::string_view("iufMm").find(type.kind) != std::string_view::npos;
 }
 
-// Integers of both signs have one bit pattern for each number that both have.
-/// What has to agree of two types whose bits are compared: numbers but for their sign, dates with their unit.
+/// What has to agree of two types whose bits are compared: dates with their unit, and numbers but for their sign,
+/// because integers of both signs have one bit pattern for each number that both have.
 std::string family_of(const io::npy_type& type) {
   if (type.kind == 'u' || type.kind == 'i' || type.kind == 'f') return type.kind == 'f' ? "f" : "i";
   return type.descr.substr(std::min(type.descr.find(type.kind), type.descr.size()));

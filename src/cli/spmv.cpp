@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -11,7 +10,7 @@
 #include <sheaf/spmv.hpp>
 
 #include "cli/movement.hpp"
-#include "core/printable.hpp"
+#include "cli/vector_file.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/spmv.hpp"
 
@@ -76,35 +75,6 @@ matrix_facts facts_of(const io::csr_matrix<Value>& a) {
       },
       a.column_indices);
   return f;
-}
-
-/// The numbers of an .npy file, as the matrix's type has them.
-template <class Value>
-std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
-                               const std::string& matrix) {
-  const io::record_file file(path, 0, "the header of an .npy file");
-  const bool is_wide = file.type().item_bytes == 8;
-  if (file.type().kind != 'f' || file.type().order == '>' || (!is_wide && file.type().item_bytes != 4)) {
-    refuse(error_code::bad_input,
-           fmt::format("{}: descr is {}; a vector is '<f4' or '<f8'", path, core::printable(file.type().descr)));
-  }
-  const const_records rows = file.rows(file.type().item_bytes, std::max<std::size_t>(1, file.shape().size()));
-  if (rows.count != count) {
-    refuse(error_code::bad_input, fmt::format("{}: {} numbers, but {} has {} {}", path, rows.count, matrix, count, of));
-  }
-  std::vector<Value> numbers(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (is_wide) {
-      double number = 0;
-      std::memcpy(&number, rows.data + i * 8, 8);
-      numbers[i] = static_cast<Value>(number);
-    } else {
-      float number = 0;
-      std::memcpy(&number, rows.data + i * 4, 4);
-      numbers[i] = static_cast<Value>(number);
-    }
-  }
-  return numbers;
 }
 
 /// What the products took.

@@ -182,9 +182,9 @@ void output_file::commit_all(std::span<output_file* const> files) {
 
 void output_file::take_name(bool keeps_old) {
   struct stat there {};
-  const bool is_file = lstat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
-  keeps_old_ =
-      keeps_old && is_file && renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;
+  replaces_ = lstat(target_.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+  keeps_old_ = keeps_old && replaces_ &&
+               renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;
   // Where there is no file to keep, or the file system cannot exchange names.
   if (!keeps_old_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
 }
@@ -192,7 +192,7 @@ void output_file::take_name(bool keeps_old) {
 void output_file::give_name_back() noexcept {
   if (keeps_old_) {
     renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE);
-  } else {
+  } else if (!replaces_) {  // else the old file is gone, and the new one is better than none
     std::rename(target_.c_str(), temporary_.c_str());
   }
   keeps_old_ = false;  // temporary_ is the new file again, which discard() removes

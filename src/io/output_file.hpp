@@ -42,7 +42,8 @@ class output_file {
   /// Gives the file its name; finishes it if that is not done yet.
   void commit();
   /// Gives all of these files their names, one right behind the other. If one cannot have its name, none has: files
-  /// that were there before are back, where the file system can exchange names.
+  /// that were there before are back. Where the file system cannot exchange names, files that were replaced by then
+  /// stay replaced.
   static void commit_all(std::span<output_file* const> files);
   /// The folder of the output, behind symbolic links.
   std::string folder() const;
@@ -65,7 +66,8 @@ class output_file {
   int descriptor_ = -1;
   bool bypasses_cache_ = false;
   bool is_finished_ = false;
-  bool keeps_old_ = false;  ///< temporary_ is now the name of the file that was there before
+  bool replaces_ = false;   ///< a file was there when this one took its name
+  bool keeps_old_ = false;  ///< temporary_ is now the name of that file
 };
 
 }  // namespace sheaf::io

@@ -89,7 +89,8 @@ void require_counts(index_output counts, const hash_index& index, const_records 
 void run(std::string_view call, const context& ctx, const hash_search_problem& p, const hash_search_buffers& b,
          std::uint64_t all_out_bytes, unsigned char byte_of_none, const hash_search_options& options) {
   if (p.probes == 0 || p.index.records == 0) {
-    plan::choose(call, hash_search_variants(), p, ctx, options.variant);  // refuses a variant that there is not
+    // Refuses a variant that there is not.
+    if (!options.variant.empty()) plan::choose(call, hash_search_variants(), p, ctx, options.variant);
     ctx.state().fill(b.out, byte_of_none, all_out_bytes);
     return;
   }
