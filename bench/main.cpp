@@ -84,9 +84,12 @@ std::optional<context> make_context(const options& o, backend_kind backend) {
   }
 }
 
-int write_and_judge(const options& o, const std::vector<result>& results, const platforms& measured) {
-  if (!o.json_path.empty()) write_json(o.json_path, results, measured);
-  const bool all_right = std::all_of(results.begin(), results.end(), [](const result& r) { return r.verified; });
+int write_and_judge(const options& o, const std::vector<result>& results, const platforms& measured,
+                    const std::vector<input_result>& input_results = {}) {
+  if (!o.json_path.empty()) write_json(o.json_path, results, measured, input_results);
+  const auto is_right = [](const auto& r) { return r.verified; };
+  const bool all_right = std::all_of(results.begin(), results.end(), is_right) &&
+                         std::all_of(input_results.begin(), input_results.end(), is_right);
   return all_right ? exit_done : exit_wrong_answer;
 }
 
@@ -99,10 +102,12 @@ int run_papers(const options& o) {
     sessions.emplace_back(*ctx, o.papers);
     measured[backend] = sessions.back().hardware;
   }
-  const std::vector<result> results = papers::print_papers(sessions, o.papers);
-  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
-  fmt::print("\n{} answers, {} wrong\n", results.size(), wrong);
-  return write_and_judge(o, results, measured);
+  const papers::findings found = papers::print_papers(sessions, o.papers);
+  const auto is_wrong = [](const auto& r) { return !r.verified; };
+  const auto wrong = std::count_if(found.rows.begin(), found.rows.end(), is_wrong) +
+                     std::count_if(found.input_rows.begin(), found.input_rows.end(), is_wrong);
+  fmt::print("\n{} answers, {} wrong\n", found.rows.size() + found.input_rows.size(), wrong);
+  return write_and_judge(o, found.rows, measured, found.input_rows);
 }
 
 int run_spatter_on(const options& o) {
@@ -126,6 +131,24 @@ int run_spmv_on(const options& o) {
   return all_right ? exit_done : exit_wrong_answer;
 }
 
+int run_edges_on(const options& o) {
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_edges(*ctx, o.edges) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int run_solve_on(const options& o) {
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_solve(*ctx, o.solve) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
 int compare_files(const compare_request& request) {
   const comparison found = run_compare(request);
   if (found.wrong_after > 0) return exit_wrong_answer;
@@ -137,7 +160,8 @@ int run(const options& o) {
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
   if (o.spmv.is_requested) return run_spmv_on(o);
-  if (o.solve.is_requested) return run_solve(context::cpu(o.threads), o.solve) ? exit_done : exit_wrong_answer;
+  if (o.edges.is_requested) return run_edges_on(o);
+  if (o.solve.is_requested) return run_solve_on(o);
   std::vector<result> results;
   platforms measured;
   for (const backend_kind backend : o.backends) {

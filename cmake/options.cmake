@@ -7,6 +7,9 @@ option(SHEAF_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(SHEAF_INSTALL "Make install rules" ${PROJECT_IS_TOP_LEVEL})
 set(SHEAF_CUDA AUTO CACHE STRING "CUDA backend: AUTO builds it where a toolkit is found, ON insists, OFF leaves it out")
 set_property(CACHE SHEAF_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(SHEAF_OPENGL AUTO CACHE STRING
+  "OpenGL backend: AUTO builds it where libepoxy and EGL's headers are found, ON insists, OFF leaves it out")
+set_property(CACHE SHEAF_OPENGL PROPERTY STRINGS AUTO ON OFF)
 option(SHEAF_CUDA_LINE_INFO "Put line tables into device code, for profilers and compute-sanitizer" OFF)
 set(SHEAF_SANITIZE "" CACHE STRING "Sanitizers to build with: address, undefined, thread, or a comma-separated list")
 

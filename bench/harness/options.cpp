@@ -8,6 +8,7 @@
 #include <sheaf/error.hpp>
 
 #include "core/backends.hpp"
+#include "primitives/entries/words.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -69,8 +70,9 @@ void interpret(const raw_options& raw, options& parsed) {
     parsed.papers.figures.push_back(papers::number_of_figure(figure));
   }
   parsed.backends_named = raw.backend != "all";
+  parsed.papers.is_backend_named = parsed.backends_named;
   for (const core::backend& b : core::backends()) {
-    if (!parsed.backends_named || b.name == raw.backend) parsed.backends.push_back(b.kind);
+    if (parsed.backends_named ? b.name == raw.backend : b.is_taken_by_itself) parsed.backends.push_back(b.kind);
   }
 }
 
@@ -137,19 +139,25 @@ void exclude_sweep(CLI::App& app, CLI::App& subcommand) {
 void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::App* const papers = app.add_subcommand(
       "papers",
-      "Prints the figures of He et al. 2007, of Patidar and Narayanan 2009 and of Wei and JaJa 2010 as measured here, "
-      "beside what the paper found and, for the first, what its model and our plans predict.\n\n"
+      "Prints the figures of Ujaldon and Saltz 2005, of He et al. 2007, of Patidar and Narayanan 2009 and of Wei and "
+      "JaJa 2010 as measured here, beside what the paper found and, for the second, what its model and our plans "
+      "predict.\n\n"
       "Example: sheaf-bench papers --paper he2007 --backend cpu --figures 1,6,7");
-  papers->add_option("--paper", parsed.papers.papers, "he2007, patidar2009, wei2010; all unless said")
+  papers->add_option("--paper", parsed.papers.papers, "ujaldon2005, he2007, patidar2009, wei2010; all unless said")
       ->delimiter(',')
-      ->check(CLI::IsMember({"he2007", "patidar2009", "wei2010"}));
+      ->check(CLI::IsMember({"ujaldon2005", "he2007", "patidar2009", "wei2010"}));
   papers
-      ->add_option(
-          "--figures", raw.figures,
-          "numbers in the papers: 1, 6 to 13, 15, 16, 18 of 2007, 2, 4 to 6, 8 to 15, table1 of 2009, 4, 7, 11, 12, "
-          "table2 to table4 of 2010; all unless said")
+      ->add_option("--figures", raw.figures,
+                   "numbers in the papers: 3, table1, table3 to table6 of 2005, 1, 6 to 13, 15, 16, 18 to 20 of 2007, "
+                   "2, 4 to 6, 8 "
+                   "to 15, table1 of 2009, 4 to 7, 11, 12, table2 to table4 of 2010; all unless said")
       ->delimiter(',');
   papers->add_flag("--quick", parsed.papers.quick, "small sizes, once: whether it runs, not how fast");
+  papers
+      ->add_option("--data", parsed.papers.data,
+                   "of 2005: folder with the matrices/bcsstk15.mtx.gz, 29, 30 and the meshes/aneurysm-2k.su2.gz, "
+                   "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless said. Those that are not there are made by rule")
+      ->type_name("FOLDER");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
   papers->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
@@ -207,9 +215,10 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   exclude_sweep(app, *spmv);
 }
 
-void add_solve(CLI::App& app, options& parsed) {
+void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
   CLI::App* const solve = app.add_subcommand("solve",
-                                             "Times conjugate gradient on the CPU beside Eigen's, with one "
+                                             "Times conjugate gradient, on the CPU beside Eigen's and on a GPU beside "
+                                             "loops over cuSPARSE and cuBLAS, with one "
                                              "preconditioner and one end, of MatrixMarket files, or "
                                              "of\na grid of a million points and the matrices of NAS CG.\n\n"
                                              "Example: sheaf-bench solve --classes S,W,A --threads 2");
@@ -229,9 +238,48 @@ void add_solve(CLI::App& app, options& parsed) {
       ->capture_default_str();
   solve->add_flag("--jacobi", parsed.solve.has_jacobi, "scale residuals by the inverse of the diagonal");
   solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
+  solve->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   solve->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   solve->callback([&parsed] { parsed.solve.is_requested = true; });
   exclude_sweep(app, *solve);
+}
+
+void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
+  CLI::App* const edges = app.add_subcommand(
+      "edges",
+      "Times sums over the edges of SU2 meshes, or of boxes of tetrahedra: a plain loop, a loop of atomic additions, "
+      "every variant, and prepared, with the runs that make up for preparing.\n\n"
+      "Example: sheaf-bench edges wing.su2.gz --function inverse_square --components 3 --threads 2");
+  edges->add_option("FILE", parsed.edges.files, "SU2 meshes, gzip or not");
+  edges->add_option("--nodes", parsed.edges.nodes, "of the boxes; what memory does not hold is left out")
+      ->delimiter(',')
+      ->check(CLI::Range(std::uint64_t{8}, std::uint64_t{1} << 32))
+      ->capture_default_str();
+  edges->add_option("--orders", parsed.edges.orders, "of the nodes: natural (a file's own), random")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"natural", "random"}))
+      ->capture_default_str();
+  edges->add_option("--components", parsed.edges.components, "of a node's value, 1 to 8")
+      ->delimiter(',')
+      ->check(CLI::Range(1U, most_edge_components))
+      ->capture_default_str();
+  edges
+      ->add_option_function<std::string>(
+          "--function",
+          [&parsed](const std::string& text) {
+            parsed.edges.function = primitives::value_of(text, primitives::edge_functions, "a function of edges");
+          },
+          "what an edge contributes: weighted_difference (the default), inverse_square")
+      ->check(CLI::IsMember({"weighted_difference", "inverse_square"}));
+  edges->add_option("--seconds", parsed.edges.seconds, "begin no further round of a mesh after so long")
+      ->check(number_in(0.0, 1e6))
+      ->capture_default_str();
+  edges->add_flag("--quick", parsed.edges.quick, "small boxes: to see that rows run");
+  edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
+  edges->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
+  edges->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  edges->callback([&parsed] { parsed.edges.is_requested = true; });
+  exclude_sweep(app, *edges);
 }
 
 }  // namespace
@@ -280,7 +328,8 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
   add_spmv(app, raw, parsed);
-  add_solve(app, parsed);
+  add_solve(app, raw, parsed);
+  add_edges(app, raw, parsed);
   try {
     app.parse(argc, argv);
     require_compare_alone(app);

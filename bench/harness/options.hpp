@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "bench/edges/command.hpp"
 #include "bench/harness/compare.hpp"
 #include "bench/harness/problem.hpp"
 #include "bench/harness/rows.hpp"
@@ -36,6 +37,7 @@ struct options {
   spatter_request spatter;
   spmv_request spmv;
   solve_request solve;
+  edges_request edges;
 };
 
 /// Reads the command line. If it asks for help or is wrong, prints that and returns the exit code.

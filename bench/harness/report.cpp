@@ -134,6 +134,26 @@ nlohmann::json json_of(const result& r, const platform& p) {
   return row;
 }
 
+nlohmann::json json_of(const input_result& r) {
+  nlohmann::json row = {{"figure", r.figure},
+                        {"input", r.input},
+                        {"machine", r.machine},
+                        {"where", r.where},
+                        {"backend", name(r.backend)},
+                        {"who", r.who},
+                        {"is_prepared", r.is_prepared},
+                        {"loading_seconds", r.loading_seconds},
+                        {"calls", r.time.calls},
+                        {"median_seconds", r.time.median_seconds},
+                        {"least_seconds", r.time.least_seconds},
+                        {"most_seconds", r.time.most_seconds},
+                        {"verified", r.verified},
+                        {"largest_error", nullptr},
+                        {"commit", SHEAF_BENCH_COMMIT}};
+  if (r.largest_error >= 0) row["largest_error"] = r.largest_error;
+  return row;
+}
+
 // "2026-11-20T12:00:00Z": of two files with the same problem, script/update-tables takes the newer.
 std::string time_now() {
   const std::time_t seconds = std::time(nullptr);
@@ -186,10 +206,12 @@ void print_summary(std::span<const result> results) {
   fmt::print("{} answers, {} wrong\n", results.size(), wrong);
 }
 
-void write_json(const std::string& path, std::span<const result> results, const platforms& measured) {
+void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
+                std::span<const input_result> input_results) {
   nlohmann::json rows = nlohmann::json::array();
   for (const result& r : results) rows.push_back(json_of(r, measured.at(r.backend)));
-  const nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
+  nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
+  for (const input_result& r : input_results) document["input_rows"].push_back(json_of(r));
   const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
   io::output_file file(path, text.size());
   file.write(text.data(), text.size());

@@ -35,6 +35,21 @@ struct result {
   double accuracy_of(double predicted) const noexcept;
 };
 
+/// What one contender measured on a matrix or mesh that no name of a problem describes.
+struct input_result {
+  std::string figure;  ///< "ujaldon2005/table5"
+  std::string input;   ///< "BCSSTK15"
+  std::string machine;
+  std::string where;  ///< "cpu, 1 thread"
+  backend_kind backend = backend_kind::cpu;
+  std::string who;
+  bool is_prepared = false;
+  double loading_seconds = 0;
+  timing time;
+  double largest_error = -1;  ///< over the largest value of the exact answer; -1 where nobody asked
+  bool verified = false;
+};
+
 void print_header(const platform& p);
 void print_result(const result& r);
 /// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
@@ -42,7 +57,9 @@ void print_result(const result& r);
 /// of wrong answers.
 void print_summary(std::span<const result> results);
 
-/// Writes {"schema_version", "recorded", "rows"}, whole or not at all. @throws error(io_failure)
-void write_json(const std::string& path, std::span<const result> results, const platforms& measured);
+/// Writes {"schema_version", "recorded", "rows"}, and "input_rows" where there are any, whole or not at all.
+/// @throws error(io_failure)
+void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
+                std::span<const input_result> input_results = {});
 
 }  // namespace sheaf::bench

@@ -197,7 +197,8 @@ namespace {
 
 constexpr figure<paper_run> figures[] = {{1, figure_1},   {6, figure_6},   {7, figure_7},   {8, figure_8},
                                          {9, figure_9},   {10, figure_10}, {11, figure_11}, {12, figure_12},
-                                         {13, figure_13}, {15, figure_15}, {16, figure_16}, {18, figure_18}};
+                                         {13, figure_13}, {15, figure_15}, {16, figure_16}, {18, figure_18},
+                                         {19, figure_19}, {20, figure_20}};
 
 void print_conclusion(const paper_run& run) {
   if (run.paper_accuracy.count() == 0) return;

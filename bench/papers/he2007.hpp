@@ -9,7 +9,7 @@
 
 #include "bench/papers/run.hpp"
 
-// Sections 1, 3.5, 4.1 and 4.2 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
+// Sections 1, 3.5 and 4.1 to 4.3 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
 // Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
 namespace sheaf::bench::papers::he2007 {
 
@@ -87,5 +87,8 @@ void figure_15(paper_run& run);
 void figure_16(paper_run& run);
 /// Hash search.
 void figure_18(paper_run& run);
+/// Sparse matrix-vector products in conjugate gradient.
+void figure_19(paper_run& run);
+void figure_20(paper_run& run);
 
 }  // namespace sheaf::bench::papers::he2007

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -26,14 +28,27 @@ platform describe(const context& ctx, const papers::request& request) {
 struct paper {
   std::string_view name;
   std::vector<int> figures;
-  std::vector<result> (*print)(sessions&, const request&);
+  findings (*print)(sessions&, const request&);
 };
+
+// A paper whose rows are all of problems.
+template <std::vector<result> (*Print)(sessions&, const request&)>
+findings rows_of(sessions& all_sessions, const request& request) {
+  return {.rows = Print(all_sessions, request)};
+}
+
+findings ujaldon2005_rows(sessions& all_sessions, const request& request) {
+  return {.input_rows = print_ujaldon2005(all_sessions, request)};
+}
 
 std::vector<paper> papers_asked_for(const papers::request& request) {
   std::vector<paper> all{
-      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18}, print_he2007},
-      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, print_patidar2009},
-      {"wei2010", {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)}, print_wei2010}};
+      {"ujaldon2005",
+       {3, table_number(1), table_number(3), table_number(4), table_number(5), table_number(6)},
+       ujaldon2005_rows},
+      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, rows_of<print_he2007>},
+      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, rows_of<print_patidar2009>},
+      {"wei2010", {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)}, rows_of<print_wei2010>}};
   std::erase_if(all, [&](const paper& p) {
     return !request.papers.empty() &&
            std::find(request.papers.begin(), request.papers.end(), p.name) == request.papers.end();
@@ -76,16 +91,18 @@ int number_of_figure(const std::string& text) {
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
 
-std::vector<result> print_papers(sessions& all_sessions, const papers::request& request) {
+findings print_papers(sessions& all_sessions, const papers::request& request) {
   const std::vector<paper> papers = papers_asked_for(request);
   require_known(request.figures, papers);
-  std::vector<result> results;
+  findings all;
   for (const paper& p : papers) {
     const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return request.wants_figure(f); });
     if (!wanted) continue;
-    for (result& r : p.print(all_sessions, request)) results.push_back(std::move(r));
+    findings of_paper = p.print(all_sessions, request);
+    std::move(of_paper.rows.begin(), of_paper.rows.end(), std::back_inserter(all.rows));
+    std::move(of_paper.input_rows.begin(), of_paper.input_rows.end(), std::back_inserter(all.input_rows));
   }
-  return results;
+  return all;
 }
 
 session::session(const context& c, const papers::request& request)

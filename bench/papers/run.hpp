@@ -31,7 +31,9 @@ struct request {
   bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
   bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
-  std::vector<std::string> papers = {};  ///< "he2007", "patidar2009", "wei2010"; empty for all
+  std::vector<std::string> papers = {};  ///< "ujaldon2005", "he2007", ...; empty for all
+  std::string data = {};          ///< folder of matrices and meshes; empty: what the environment says, if anything
+  bool is_backend_named = false;  ///< no backends but those of the sessions, and one CPU thread
 
   bool wants_figure(int number) const;
 };
@@ -114,14 +116,22 @@ class spread {
   std::uint64_t count_ = 0;
 };
 
-/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18.
+/// What papers measured: rows of problems, and of inputs that are no problems.
+struct findings {
+  std::vector<result> rows = {};
+  std::vector<input_result> input_rows = {};
+};
+
+/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6.
+std::vector<input_result> print_ujaldon2005(sessions& all_sessions, const papers::request& request);
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
 std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
 /// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
 std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request);
 /// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
-std::vector<result> print_papers(sessions& all_sessions, const papers::request& request);
+findings print_papers(sessions& all_sessions, const papers::request& request);
 
 /// A figure of a paper: its number, and the function that measures and prints it.
 template <class Study>

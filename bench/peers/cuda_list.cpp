@@ -1,3 +1,4 @@
+#include "bench/peers/edges.hpp"
 #include "bench/peers/hash_table.hpp"
 #include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
@@ -28,6 +29,7 @@ std::span<const peer_row> all() {
       {"hash_search", cuda, open_addressing},
       {"hash_contains", cuda, open_addressing},
       {"hash_find", cuda, open_addressing},
+      {"edge_sum", cuda, edge_atomics},
   };
   return rows;
 }

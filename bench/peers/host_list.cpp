@@ -1,3 +1,4 @@
+#include "bench/peers/edges.hpp"
 #include "bench/peers/hash_table.hpp"
 #include "bench/peers/linked_list.hpp"
 #include "bench/peers/list.hpp"
@@ -35,6 +36,7 @@ std::span<const peer_row> all() {
     {"hash_find", cpu, unordered_maps},
     {"hash_find", cpu, binary_searches},
     {"hash_find", cpu, open_addressing},
+    {"edge_sum", cpu, edge_loops},
 #if SHEAF_BENCH_HAS_TBB
     {"sort_keys", cpu, tbb_sorts},
     {"sort_pairs", cpu, tbb_sorts},

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <sheaf/context.hpp>
+
 #include "inputs/pattern_function.hpp"
+#include "jobs/nas/matrix.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -122,7 +125,66 @@ io::csr_matrix<double> one_dense_row(bool quick) {
   });
 }
 
+/// Makes a matrix of a symmetric pattern symmetric and diagonally dominant, so that it is positive definite.
+io::csr_matrix<double> made_definite(io::csr_matrix<double> m) {
+  const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
+  for (std::uint64_t row = 0; row < m.rows; ++row) {
+    const std::uint64_t begin = m.row_offsets[row];
+    const std::uint64_t end = m.row_offsets[row + 1];
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t pair =
+          std::min<std::uint64_t>(row, columns[i]) * m.rows + std::max<std::uint64_t>(row, columns[i]);
+      m.values[i] = columns[i] == row ? static_cast<double>(end - begin)
+                                      : static_cast<double>(inputs::mix(pair) >> 40) / (1 << 24) - 0.5;
+    }
+  }
+  return m;
+}
+
+/// A matrix of finite elements with three unknowns in each node: blocks of 3 x 3 within a band of 2 * half_band + 1
+/// blocks, of which a share is there, in percent, and all on the diagonal.
+io::csr_matrix<double> elements(std::uint64_t rows, std::uint64_t half_band, std::uint64_t percent) {
+  const std::uint64_t blocks = rows / 3;
+  return made_definite(made(blocks * 3, [=](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    const std::uint64_t block = row / 3;
+    for (std::uint64_t b = block - std::min(block, half_band); b <= std::min(blocks - 1, block + half_band); ++b) {
+      const std::uint64_t pair = std::min(b, block) * blocks + std::max(b, block);
+      if (b != block && inputs::mix(pair) % 100 >= percent) continue;
+      for (std::uint64_t c = 3 * b; c < 3 * b + 3; ++c) columns.push_back(static_cast<std::uint32_t>(c));
+    }
+  }));
+}
+
+/// A graph of pages that link to each other: most links lead to few pages, near the page or anywhere.
+io::csr_matrix<double> web(std::uint64_t pages, std::uint64_t links_each) {
+  std::vector<std::vector<std::uint32_t>> links(pages);
+  for (std::uint64_t from = 0; from < pages; ++from) {
+    links[from].push_back(static_cast<std::uint32_t>(from));
+    for (std::uint64_t i = 0; i < links_each; ++i) {
+      const std::uint64_t draw = inputs::mix(from * links_each + i);
+      const double share = static_cast<double>(draw >> 11) / 9007199254740992.0;
+      const std::uint64_t near = (from + 1 + draw % 100) % pages;
+      const auto famous = static_cast<std::uint64_t>(share * share * share * static_cast<double>(pages));
+      const std::uint64_t to = i % 2 == 0 ? near : inputs::permute(famous, pages, 3);
+      links[from].push_back(static_cast<std::uint32_t>(to));
+      links[to].push_back(static_cast<std::uint32_t>(from));
+    }
+  }
+  return made_definite(
+      made(pages, [&links](std::uint64_t row, std::vector<std::uint32_t>& columns) { columns = links[row]; }));
+}
+
 }  // namespace
+
+const std::vector<matrix_kind>& stand_ins() {
+  static const std::vector<matrix_kind> kinds{
+      {"like Stanford_Berkeley", [](bool quick) { return web(quick ? 2000 : 683'446, 5); }},
+      {"like pkustk14", [](bool quick) { return elements(quick ? 1500 : 151'926, 48, 33); }},
+      {"like pkustk08", [](bool quick) { return elements(quick ? 1500 : 22'209, 71, 33); }},
+      {"like nd24k", [](bool quick) { return elements(quick ? 1500 : 72'000, 132, 50); }},
+  };
+  return kinds;
+}
 
 const std::vector<matrix_kind>& matrix_kinds() {
   static const std::vector<matrix_kind> kinds{
@@ -135,6 +197,8 @@ const std::vector<matrix_kind>& matrix_kinds() {
       {"power-law rows", power_law},
       {"R-MAT, 16 a row", r_mat},
       {"one dense row", one_dense_row},
+      {"NAS CG, class A",
+       [](bool quick) { return jobs::nas_matrix(jobs::nas_class_named(quick ? "S" : "A"), context::cpu().threads()); }},
   };
   return kinds;
 }

@@ -16,7 +16,11 @@ struct matrix_kind {
 };
 
 /// Banded, grids of 7 and 27 points, uniform at random with x in and past the caches, rows whose lengths follow a power
-/// law, R-MAT, and one dense row.
+/// law, R-MAT, one dense row, and a matrix of NAS CG.
 const std::vector<matrix_kind>& matrix_kinds();
+
+/// In place of four real matrices, others of their rows and of about as many nonzeros a row, 11, 98, 145 and 399:
+/// symmetric, positive definite, and with the structure that their origin suggests.
+const std::vector<matrix_kind>& stand_ins();
 
 }  // namespace sheaf::bench

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
-#include <sheaf/memory.hpp>
 #include <sheaf/spmv.hpp>
 
 #include "bench/harness/platform.hpp"
@@ -17,6 +16,7 @@
 #include "bench/peers/sparse/eigen.hpp"
 #include "bench/sparse/command.hpp"
 #include "bench/sparse/matrices.hpp"
+#include "bench/sparse/placed_matrix.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/spmv.hpp"
 #include "primitives/entries/words.hpp"
@@ -55,53 +55,9 @@ void time_all(const context& ctx, std::vector<sparse_contender>& all, double sec
   }
 }
 
-/// An array in the context's memory: the caller's own on the CPU, else a copy.
-template <class T>
-class placed_array {
- public:
-  placed_array(const context& ctx, const T* host, std::uint64_t count) : data_(host) {
-    if (ctx.backend() == backend_kind::cpu || count == 0) return;
-    copy_ = buffer(ctx, count * sizeof(T));
-    copy_bytes(ctx, copy_.data(), host, count * sizeof(T));
-    data_ = copy_.as<T>();
-  }
-  const T* data() const { return data_; }
-
- private:
-  const T* data_;
-  buffer copy_;
-};
-
-/// A matrix in the context's memory. A device's has offsets of 4 bytes where these do, as its peers have.
-template <class Value>
-struct placed_matrix {
-  placed_matrix(const context& ctx, const io::csr_matrix<Value>& m)
-      : is_narrow(ctx.backend() != backend_kind::cpu && m.entries() >> 31 == 0),
-        narrow(is_narrow ? std::vector<std::uint32_t>(m.row_offsets.begin(), m.row_offsets.end())
-                         : std::vector<std::uint32_t>{}),
-        narrow_offsets(ctx, narrow.data(), narrow.size()),
-        wide_offsets(ctx, m.row_offsets.data(), is_narrow ? 0 : m.row_offsets.size()),
-        columns(ctx, static_cast<const std::byte*>(m.columns_of_entries().data),
-                m.entries() * bytes(m.columns_of_entries().type)),
-        numbers(ctx, m.values.data(), m.values.size()),
-        view(m.rows, m.columns,
-             is_narrow ? index_span(narrow_offsets.data(), m.rows + 1, index_type::u32)
-                       : index_span(wide_offsets.data(), m.rows + 1, index_type::u64),
-             index_span(columns.data(), m.entries(), m.columns_of_entries().type),
-             const_values(numbers.data(), m.entries(), const_values(m.values).type)) {}
-
-  bool is_narrow;
-  std::vector<std::uint32_t> narrow;
-  placed_array<std::uint32_t> narrow_offsets;
-  placed_array<std::uint64_t> wide_offsets;
-  placed_array<std::byte> columns;
-  placed_array<Value> numbers;
-  csr_view view;
-};
-
 void add_peers(const context& ctx, const csr_view& a, const_values x, values y, bool transposed,
                std::vector<sparse_contender>& all) {
-  if (ctx.backend() != backend_kind::cpu) {
+  if (ctx.backend() == backend_kind::cuda) {
     for (peers::named_product& peer : peers::cusparse_products(ctx, a, x, y, transposed)) {
       all.push_back({std::move(peer.who), std::move(peer.run)});
     }
@@ -168,7 +124,9 @@ bool run_typed(const context& ctx, const spmv_request& request) {
     all_right = run_matrix(ctx, request, file, io::read_matrix_market<Value>(file)) && all_right;
   }
   if (!request.files.empty()) return all_right;
-  for (const matrix_kind& kind : matrix_kinds()) {
+  std::vector<matrix_kind> kinds = matrix_kinds();
+  kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
+  for (const matrix_kind& kind : kinds) {
     if (kind.is_large && ctx.backend() == backend_kind::cpu) continue;
     const io::csr_matrix<double> made = kind.make(request.quick);
     io::csr_matrix<Value> m;

@@ -10,9 +10,13 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/error.hpp>
 
+#include "bench/harness/platform.hpp"
+#include "bench/peers/sparse/cublas_solver.hpp"
 #include "bench/peers/sparse/eigen_solver.hpp"
 #include "bench/sparse/command.hpp"
 #include "bench/sparse/matrices.hpp"
+#include "bench/sparse/placed_matrix.hpp"
+#include "core/context_state.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/nas/matrix.hpp"
 
@@ -60,30 +64,46 @@ double relative_residual(const io::csr_matrix<double>& m, const std::vector<doub
 
 bool run_matrix(const context& ctx, const solve_request& request, const std::string& name,
                 const io::csr_matrix<double>& m) {
-  const csr_view a(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
-  const std::vector<double> b(m.rows, 1);
-  std::vector<double> x(m.rows);
+  const bool is_on_host = ctx.backend() == backend_kind::cpu;
+  const placed_matrix<double> placed(ctx, m);
+  const csr_view& a = placed.view;
+  const std::vector<double> ones(m.rows, 1);
+  std::vector<double> found(m.rows);
+  const placed_array<double> placed_b(ctx, ones.data(), m.rows);
+  const placed_array<double> placed_x(ctx, found.data(), m.rows);
+  const const_values b(placed_b.data(), m.rows, value_type::f64);
+  const values x(const_cast<double*>(placed_x.data()), m.rows, value_type::f64);
   std::vector<solver> all;
   const auto add_ours = [&](const context& where, std::string who, std::string_view variant) {
     all.push_back({std::move(who), [&, where, variant] {
-                     std::fill(x.begin(), x.end(), 0.0);
+                     where.state().fill(x.data, 0, m.rows * sizeof(double));
                      return conjugate_gradient(
                                 where, a, b, x,
                                 {.tolerance = request.tolerance,
                                  .iteration_limit = request.limit,
                                  .preconditioner = request.has_jacobi ? preconditioner::jacobi : preconditioner::none,
-                                 .keeps_last = true,  // as Eigen does
+                                 .keeps_last = true,  // as the peers do
                                  .variant = variant})
                          .iterations;
                    }});
   };
-  add_ours(ctx, fmt::format("sheaf, {} threads", ctx.threads()), {});
-  add_ours(ctx, fmt::format("cpu.separate, {} threads", ctx.threads()), "cpu.separate");
-  std::vector<int> peer_threads{1};
-  if (ctx.threads() > 1) {
-    add_ours(context::cpu(1), "sheaf, 1 thread", {});
-    peer_threads.push_back(ctx.threads());
+  if (is_on_host) {
+    add_ours(ctx, fmt::format("sheaf, {} threads", ctx.threads()), {});
+    add_ours(ctx, fmt::format("cpu.separate, {} threads", ctx.threads()), "cpu.separate");
+    if (ctx.threads() > 1) add_ours(context::cpu(1), "sheaf, 1 thread", {});
+  } else {
+    add_ours(ctx, "sheaf", {});
+    for (const char* const variant : {"cuda.persistent", "cuda.streamed", "cuda.separate"}) {
+      add_ours(ctx, variant, variant);
+    }
+    const peers::solver_terms terms{request.has_jacobi, request.tolerance, request.limit, 1};
+    for (peers::named_solver& peer : peers::cublas_solvers(ctx, a, b, x, terms)) {
+      all.push_back({std::move(peer.who), std::move(peer.run)});
+    }
   }
+  std::vector<int> peer_threads;
+  if (is_on_host) peer_threads.push_back(1);
+  if (is_on_host && ctx.threads() > 1) peer_threads.push_back(ctx.threads());
   for (const int threads : peer_threads) {
     auto peer = peers::eigen_solver(a, b, x, {request.has_jacobi, request.tolerance, request.limit, threads});
     if (peer) all.push_back({fmt::format("eigen, {} thread{}", threads, threads == 1 ? "" : "s"), std::move(peer)});
@@ -93,13 +113,15 @@ bool run_matrix(const context& ctx, const solve_request& request, const std::str
   bool all_right = true;
   double expected = 0;
   for (const solver& s : all) {
-    std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+    std::fill(found.begin(), found.end(), std::numeric_limits<double>::quiet_NaN());
+    if (!is_on_host) copy_bytes(ctx, x.data, found.data(), m.rows * sizeof(double));
     const std::uint64_t iterations = std::max<std::uint64_t>(1, s.run());
-    const double residual = relative_residual(m, b, x);
+    if (!is_on_host) copy_bytes(ctx, found.data(), x.data, m.rows * sizeof(double));
+    const double residual = relative_residual(m, ones, found);
     if (expected == 0) expected = residual;
     // After as many steps, rounding alone tells solvers apart. Where residuals are all rounding, it is a few digits.
     const bool is_right = residual <= std::max({10 * expected, 10 * request.tolerance, 1e-12});
-    fmt::print("  {:<24} {:9.3f} ms, {:5} iterations, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", s.who,
+    fmt::print("  {:<32} {:9.3f} ms, {:5} iterations, {:8.4f} ms each, residual {:.2e} of |b|  {}\n", s.who,
                s.seconds * 1e3, iterations, s.seconds * 1e3 / static_cast<double>(iterations), residual,
                is_right ? "ok" : "WRONG");
     all_right = all_right && is_right;
@@ -125,8 +147,9 @@ io::csr_matrix<double> laplacian(bool quick) {
 }  // namespace
 
 bool run_solve(const context& ctx, const solve_request& request) {
-  fmt::print("conjugate gradient, {}, tolerance {}, at most {} iterations\n",
-             request.has_jacobi ? "Jacobi" : "no preconditioner", request.tolerance, request.limit);
+  fmt::print("conjugate gradient, {}, tolerance {}, at most {} iterations, {}\n",
+             request.has_jacobi ? "Jacobi" : "no preconditioner", request.tolerance, request.limit,
+             platform_of(ctx).machine);
   bool all_right = true;
   for (const std::string& file : request.files) {
     all_right = run_matrix(ctx, request, file, io::read_matrix_market<double>(file)) && all_right;

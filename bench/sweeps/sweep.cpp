@@ -63,6 +63,7 @@ sweep planner() {
     s.sorts.push_back(parse_sort_layout(layout));
   }
   s.list_layouts = {"i32", "u64+f32", "i32+u32+packed", "u32+f64"};
+  s.edge_layouts = {"r20/i32+f32", "r24/u32+f64+inverse_square+weights", "r8/u64+f64+pairs"};
   s.tables = {30000, 5000000};
   s.hits = {50};
   return s;

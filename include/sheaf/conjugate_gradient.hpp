@@ -34,7 +34,7 @@ enum class stop_reason : std::uint8_t {
 /// "converged", "not positive definite".
 SHEAF_API std::string_view name(stop_reason reason) noexcept;
 
-/// What a progress function is told: after 0 iterations of the start value, then after each iteration.
+/// What a progress function is told: after 0 iterations of the start value, then after each progress_interval.
 struct conjugate_gradient_progress {
   std::uint64_t iterations = 0;
   double residual = 0;  ///< |b - A x| as the recurrence of residuals has it
@@ -55,7 +55,8 @@ struct conjugate_gradient_options {
   std::vector<double>* history = nullptr;  ///< gets the residual after 0, 1, 2, ... iterations, in place of what it has
   /// Called on the calling thread. False ends the iteration; what it throws does too, and leaves conjugate_gradient.
   std::function<bool(const conjugate_gradient_progress&)> progress = {};
-  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.fused"
+  std::uint64_t progress_interval = 1;  ///< iterations between calls; a GPU waits for the host at each
+  std::string_view variant = {};        ///< takes this variant and not the planner's choice, "cpu.fused"
 };
 
 struct conjugate_gradient_result {
@@ -80,6 +81,8 @@ struct conjugate_gradient_result {
 /// or so large or small values that |b|^2 overflows or vanishes, x stays as it was: breakdown after 0 iterations.
 /// Sums are made in an order that the sizes alone decide: x has the same bits in every run of one variant and for every
 /// number of threads. Returns when it is done, on every backend; no iteration allocates memory, but for the history.
+/// While its stream is captured into a graph it returns at once, with NaN for all residuals: the graph does up to
+/// iteration_limit iterations, of which there must be a number, with neither history nor progress.
 /// @throws error(bad_argument) if sizes or types disagree, views overlap or memory is not ctx's; error(out_of_memory);
 /// error(bad_index) for what spmv reports of a matrix. With any of these, x stays as it was.
 SHEAF_API conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view& a, const_values b, values x,

@@ -17,9 +17,9 @@ namespace core {
 class context_state;
 }
 
-enum class backend_kind : std::uint8_t { cpu, cuda };
+enum class backend_kind : std::uint8_t { cpu, cuda, opengl };
 
-/// "cpu" or "cuda".
+/// "cpu", "cuda" or "opengl".
 SHEAF_API std::string_view name(backend_kind backend) noexcept;
 
 enum class work_status : std::uint8_t {
@@ -39,11 +39,11 @@ enum class work_status : std::uint8_t {
 ///
 /// A context that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
 ///
-/// fork() leaves OpenMP's threads and CUDA with the parent. In a child, contexts that the parent made throw
+/// fork() leaves OpenMP's threads, CUDA and OpenGL with the parent. In a child, contexts that the parent made throw
 /// error(backend_unavailable) where they are used, and so does the making of a CPU context of several threads, if the
-/// parent had made one, or of a CUDA context, if the parent had looked for a device. CPU contexts of one thread work in
-/// parent and child, whoever made them, and a child that calls exec() is a new process. Programs that fork workers make
-/// their contexts in the workers.
+/// parent had made one, or of a CUDA or OpenGL context, if the parent had looked for a device. CPU contexts of one
+/// thread work in parent and child, whoever made them, and a child that calls exec() is a new process. Programs that
+/// fork workers make their contexts in the workers.
 class SHEAF_API context {
  public:
   /// The CPU, with `threads` threads of this process; 0 takes SHEAF_THREADS, else as many as the machine offers it.
@@ -55,15 +55,21 @@ class SHEAF_API context {
   static context cuda(int device = 0);
   /// A CUDA device, on the caller's stream, which must live longer than the work queued on it.
   static context cuda(int device, CUstream_st* stream);
+  /// The graphics pipeline of a device, through OpenGL 3.3 or later, without window or display. Devices are numbered
+  /// with hardware first and renderers in software last. Arrays of its calls lie in host memory: a call uploads, draws
+  /// and reads back, and its work is done when it returns. A call makes the context's OpenGL context current on the
+  /// thread that calls and puts back what was current there, so threads may take turns.
+  /// @throws error(backend_unavailable) if the library has no OpenGL backend or the machine no such device.
+  static context opengl(int device = 0);
   /// The first device of a backend; `threads` are those of the CPU, as in cpu(). @throws error(backend_unavailable)
   static context on(backend_kind backend, int threads = 0);
-  /// The first CUDA device where there is one, else the CPU.
+  /// The first CUDA device where there is one, else the CPU. OpenGL is taken by name only.
   static context best();
 
   backend_kind backend() const;
   /// CPU threads; 1 on other backends.
   int threads() const;
-  /// CUDA device number; -1 on other backends.
+  /// Number of the CUDA or OpenGL device; -1 on the CPU.
   int device() const;
   /// CUDA stream; null on other backends.
   CUstream_st* stream() const;

@@ -25,7 +25,7 @@ enum class error_code {
 /// The name of a code, such as "bad_argument".
 SHEAF_API std::string_view name(error_code code) noexcept;
 
-/// The one exception type of the library.
+/// The one exception type of the library, but for std::bad_alloc where the host has not a few bytes left.
 class SHEAF_API error : public std::runtime_error {
  public:
   error(error_code code, const std::string& message);

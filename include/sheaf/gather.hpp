@@ -20,7 +20,7 @@ struct gather_options {
 /// @param index  as many as out has records; an index may repeat.
 /// @param out    records as wide as the table's; may not overlap table or index. Bytes between records keep their
 /// value. A bad index writes zero bytes to its record of out and surfaces at ctx.wait(). Bit-identical on every
-/// backend. Queued on ctx: returns before the work is done on CUDA, after it on the CPU.
+/// backend. Queued on ctx: returns before the work is done on CUDA, after it elsewhere.
 /// @throws error(bad_argument) if lengths or widths disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void gather(const context& ctx, const_records table, index_span index, records out,
                       const gather_options& options = {});

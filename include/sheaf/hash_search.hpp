@@ -104,8 +104,8 @@ SHEAF_API hash_matches hash_search(const context& ctx, const hash_index& index, 
 /// for that number; when it returns, ids may still be being written.
 /// @param offsets  of type u64, one more than there are probes: all are written, those past the end of ids too.
 /// @param ids      entries as wide as the index's id_type(), i32 only below 2^31 records; as many matches are written
-/// as there are entries, the
-///                 first ones, and entries past the last match keep their value.
+///                 as there are entries, the first ones, and entries past the last match keep
+///                 their value.
 SHEAF_API std::uint64_t hash_search_into(const context& ctx, const hash_index& index, const_records probes,
                                          index_output offsets, index_output ids,
                                          const hash_search_options& options = {});

@@ -43,7 +43,8 @@ struct variant_correction {
   double factor = 1;        ///< measured time over predicted time
 };
 
-/// The measured rates and latencies of a machine, from which plans predict time.
+/// The measured rates and latencies of a machine, from which plans predict time. On OpenGL random reads are texture
+/// lookups, random writes are points, and atomic additions are points that blend.
 struct SHEAF_API machine {
   static constexpr int schema_version = 2;
 
@@ -65,6 +66,8 @@ struct SHEAF_API machine {
   double access_seconds = 0;                ///< latency of one dependent read at the largest footprint
   double digit_seconds = 0;  ///< time in which a thread, with all threads busy, counts a word of 8 bytes in its cache
                              ///< and moves it by a digit of 8 bits; 0 where it was not measured, and on GPUs
+  double upload_bytes_per_second = 0;    ///< rate from host memory into textures; 0 where calls work on it in place
+  double readback_bytes_per_second = 0;  ///< rate from a frame buffer into host memory; 0 as above
   std::vector<stream_rate> streams;      ///< ordered by footprint_bytes
   std::vector<latency_point> latencies;  ///< ordered by footprint_bytes
   std::vector<access_rate> random_read;  ///< ordered by record_bytes, then footprint_bytes
@@ -76,6 +79,9 @@ struct SHEAF_API machine {
 
   /// Seconds to stream `bytes` (read plus written) whose arrays together take `footprint` bytes.
   double streamed(std::uint64_t bytes, std::uint64_t footprint) const;
+  /// Seconds to bring `bytes` to the device, and to bring them back; 0 where calls work on host memory in place.
+  double uploaded(std::uint64_t bytes) const;
+  double read_back(std::uint64_t bytes) const;
   /// Seconds to read `count` records of `bytes` at random places of `footprint` bytes.
   double random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const;
   /// Seconds to write `count` records of `bytes` at random places of `footprint` bytes.

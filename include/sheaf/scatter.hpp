@@ -30,7 +30,7 @@ struct scatter_options {
 /// @param index  as many as in has records; distinct, or see duplicates.
 /// @param out    records as wide as in's; may not overlap in or index. Records that no index names keep their value.
 /// A bad index writes nothing and surfaces at ctx.wait(). Bit-identical on every backend for distinct indices and
-/// for duplicates::last. Queued on ctx: returns before the work is done on CUDA, after it on the CPU.
+/// for duplicates::last. Queued on ctx: returns before the work is done on CUDA, after it elsewhere.
 /// @throws error(bad_argument) if lengths or widths disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void scatter(const context& ctx, const_records in, index_span index, records out,
                        const scatter_options& options = {});

@@ -4,6 +4,7 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/context.hpp>
 #include <sheaf/csr.hpp>
+#include <sheaf/edge_sum.hpp>
 #include <sheaf/error.hpp>
 #include <sheaf/gather.hpp>
 #include <sheaf/hash_search.hpp>

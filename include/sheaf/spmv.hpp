@@ -39,8 +39,9 @@ struct spmv_options {
 /// for every number of threads. NaN and infinity propagate as IEEE 754 says, and alpha = 0 multiplies as any alpha.
 /// What is wrong with A surfaces at ctx.wait() as error(bad_index): the first row that begins or ends past the entries
 /// or ends before it begins, and else the entry of the lowest place whose column A does not have. Such a row counts as
-/// empty, and such an entry as absent. Queued on ctx: returns before the work is done on CUDA, after it on the CPU; only
-/// transposed products of rows with ends of their own wait on CUDA, too.
+/// empty, and such an entry as absent. Queued on ctx: returns before the work is done on CUDA, after it on the CPU and
+/// on OpenGL; only transposed products of rows with ends of their own wait on CUDA, too. OpenGL takes values and sums
+/// of f32, and may take numbers below 2^-126 for zero.
 /// @throws error(bad_argument) if lengths or types disagree, y overlaps another view, or memory is not ctx's.
 SHEAF_API void spmv(const context& ctx, const csr_view& a, const_values x, values y, const spmv_options& options = {});
 

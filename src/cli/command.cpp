@@ -80,6 +80,10 @@ void print_json(nlohmann::json document) {
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+CLI::Validator file_name() {
+  return {[](const std::string& name) { return name.empty() ? std::string("an empty name names no file") : ""; }, ""};
+}
+
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
                            const std::string& description) {
   return app

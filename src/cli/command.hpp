@@ -82,6 +82,9 @@ bool wants_json(int argc, const char* const* argv);
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
 
+/// For options that may be left out: an empty name, as of a variable that is not set, is no option that was left out.
+CLI::Validator file_name();
+
 /// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
                            const std::string& description);
@@ -96,6 +99,7 @@ std::string seconds_text(double seconds);
 std::string rate_text(double bytes_per_second);
 
 void add_demo(CLI::App& app);
+void add_edges(CLI::App& app);
 void add_gather(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_npb_cg(CLI::App& app);

@@ -33,7 +33,7 @@ void run(const movement_options& o) {
 
   const context_input context_table(ctx, rows.data, rows.count * rows.record_bytes);
   const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
-  const buffer context_out = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, out.bytes());
+  const buffer context_out = works_in_place(ctx) ? buffer() : buffer(ctx, out.bytes());
   const const_records from(context_table.data(), rows.count, rows.record_bytes);
   const index_span through(context_index.data(), indices.count, indices.type);
   const records to(context_out.size() > 0 ? context_out.data() : out.rows().data, indices.count, rows.record_bytes);

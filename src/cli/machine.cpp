@@ -36,6 +36,7 @@ struct machine_command : common_options {
 /// A machine profile, why a stored one is not used, if it is not, and what one just measured leaves out.
 struct shown_machine {
   machine profile;
+  std::string device;  ///< what the device calls itself
   std::string ignored;
   std::vector<std::string> warnings;
 };
@@ -61,6 +62,7 @@ std::string levels_text(const machine& m) {
 void print_machine(const shown_machine& shown, bool used) {
   const machine& m = shown.profile;
   fmt::print("{}: {}{}\n", name(m.backend), m.name, used ? ", used by --backend auto" : "");
+  if (shown.device != m.name) fmt::print("  device            {}\n", shown.device);
   fmt::print("  profile           {}\n", origin_text(m));
   if (!shown.ignored.empty()) fmt::print("  not used          {}\n", shown.ignored);
   fmt::print("  measured with     {}\n", versions_text(m));
@@ -73,16 +75,18 @@ void print_machine(const shown_machine& shown, bool used) {
              seconds_text(m.barrier_seconds));
   if (m.digit_seconds > 0) fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(m.digit_seconds));
   fmt::print("  rates are for     {} {}\n", m.parallelism,
-             m.backend == backend_kind::cpu ? "threads" : "multiprocessors");
+             core::backend_of(m.backend).processor == core::processor_kind::gpu ? "multiprocessors" : "threads");
+  if (m.upload_bytes_per_second > 0) {
+    fmt::print("  brings            {} to the device, {} back\n", rate_text(m.upload_bytes_per_second),
+               rate_text(m.readback_bytes_per_second));
+  }
   if (!m.corrections.empty()) {
     fmt::print("  corrections       {} predictions of variants, compared with their runs\n", m.corrections.size());
   }
   fmt::print("{}", curve_tables(m));
 }
 
-// Contexts of the machines asked for: all machines here, or that of one backend. The CPU is listed before a GPU,
-// although
-// --backend auto prefers the GPU.
+// Contexts of the machines asked for: all machines here, or that of one backend.
 std::vector<context> contexts(const machine_command& o) {
   if (o.backend != "auto") return {o.make_context()};
   std::vector<context> found;
@@ -103,6 +107,7 @@ shown_machine measured(const machine_command& o, const context& ctx) {
     found.warnings.push_back(fmt::format("left out of the profile: {}", left_out));
   };
   found.profile = calibrate(ctx, options);
+  found.device = ctx.state().device_name;
   jobs::correction_settings settings{.seconds = o.budget.seconds};
   settings.progress = [&](std::string_view what, double share) {
     line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
@@ -115,22 +120,34 @@ shown_machine measured(const machine_command& o, const context& ctx) {
 shown_machine in_use(const context& ctx) {
   const machine& m = ctx.profile();
   const bool may_be_ignored = m.source == "shipped";
-  return {m, may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string(), {}};
+  return {m,
+          ctx.state().device_name,
+          may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string(),
+          {}};
 }
 
 nlohmann::json machine_json(const shown_machine& shown, bool used) {
   nlohmann::json document = nlohmann::json::parse(format_machine(shown.profile));
   document.erase("schema_version");
   document["source"] = shown.profile.source;
+  document["device"] = shown.device;
   document["used"] = used;
   if (!shown.ignored.empty()) document["ignored"] = shown.ignored;
   if (!shown.warnings.empty()) document["warnings"] = shown.warnings;
   return document;
 }
 
+// The machine that --backend auto takes, or the only one.
+std::size_t used_of(const std::vector<shown_machine>& found) {
+  for (std::size_t i = 0; found.size() > 1 && i < found.size(); ++i) {
+    if (found[i].profile.backend == core::best_backend()) return i;
+  }
+  return 0;
+}
+
 void print_all(const machine_command& o, const std::vector<shown_machine>& found, const std::string& saved) {
   if (o.quiet) return;
-  const shown_machine& used = found.back();
+  const shown_machine& used = found[used_of(found)];
   if (o.json) {
     nlohmann::json list = nlohmann::json::array();
     for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
@@ -151,7 +168,8 @@ void print_warnings(const machine_command& o, const shown_machine& m) {
 void run(const machine_command& o) {
   const std::vector<context> machines = contexts(o);
   if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
-    throw error(error_code::bad_argument, "--save FILE takes one profile: add --backend cpu or --backend cuda");
+    throw error(error_code::bad_argument,
+                "--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
   }
   // Checked before the measurement, whose minutes would be lost if the result had nowhere to go.
   if (o.calibrate && o.save_path.empty()) default_machine_path(backend_kind::cpu, "");
@@ -164,8 +182,9 @@ void run(const machine_command& o) {
     if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
   }
   if (!o.save_path.empty()) {
-    save_machine(found.back().profile, o.save_path);
-    saved += fmt::format("{} saved to {}\n", found.back().profile.name, o.save_path);
+    const machine& used = found[used_of(found)].profile;
+    save_machine(used, o.save_path);
+    saved += fmt::format("{} saved to {}\n", used.name, o.save_path);
   }
   print_all(o, found, saved);
 }

@@ -189,12 +189,15 @@ int main(int argc, char** argv) try {
   add_scan(app);
   add_search(app);
   add_spmv(app);
+  add_edges(app);
   add_solve(app);
   add_npb_cg(app);
   add_plan(app);
   add_machine(app);
   add_version(app);
   return run(app, argc, argv);
+} catch (const std::bad_alloc&) {  // also of a message's own bytes
+  return sheaf::cli::exit_out_of_space;
 } catch (...) {
   return sheaf::cli::exit_internal;
 }

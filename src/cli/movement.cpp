@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/backends.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -98,9 +99,11 @@ void require_name_of_kind(const std::string& output, const io::record_file& like
                   output, like.path(), like.path()));
 }
 
+bool works_in_place(const context& ctx) { return core::backend_of(ctx.backend()).uses_host_memory; }
+
 context_input::context_input(const context& ctx, const void* host, std::uint64_t bytes)
     : data_(const_cast<std::byte*>(static_cast<const std::byte*>(host))) {
-  if (ctx.backend() == backend_kind::cpu) return;
+  if (works_in_place(ctx)) return;
   copy_ = buffer(ctx, bytes);
   data_ = copy_.data();
   copy_bytes(ctx, data_, host, bytes);
@@ -121,7 +124,7 @@ void record_output::commit() {
 }
 
 context_output::context_output(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {
-  if (ctx.backend() != backend_kind::cpu) device_copy_ = buffer(ctx, out.bytes());
+  if (!works_in_place(ctx)) device_copy_ = buffer(ctx, out.bytes());
 }
 
 void context_output::fetch() const {
@@ -136,9 +139,11 @@ std::string output_header(const io::record_file& like, std::span<const std::uint
   return io::format_npy_header(like.type(), shape);
 }
 
-std::string numbers_header(const char* descr, std::uint64_t count) {
-  return io::format_npy_header(io::parse_npy_type(descr, "sheaf"), std::span(&count, 1));
+std::string rows_header(const char* descr, std::span<const std::uint64_t> shape) {
+  return io::format_npy_header(io::parse_npy_type(descr, "sheaf"), shape);
 }
+
+std::string numbers_header(const char* descr, std::uint64_t count) { return rows_header(descr, std::span(&count, 1)); }
 
 std::string index_header(const io::record_file& like, index_type type, std::uint64_t count) {
   constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};

@@ -51,7 +51,11 @@ bool name_one_file(const std::string& a, const std::string& b);
 /// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const io::record_file& like);
 
-/// Input bytes in memory that a context can reach: the host's own bytes on the CPU, a copy on the device otherwise.
+/// Whether calls of a context take the host's own bytes.
+bool works_in_place(const context& ctx);
+
+/// Input bytes in memory that a context can reach: the host's own bytes where it works in place, a copy on the device
+/// otherwise.
 class context_input {
  public:
   context_input(const context& ctx, const void* host, std::uint64_t bytes);
@@ -116,6 +120,8 @@ double timed(const context& ctx, const std::string& index_path, Work work) {
 
 /// The header of a one-dimensional array; `descr` includes the quotes, as in "'<u8'".
 std::string numbers_header(const char* descr, std::uint64_t count);
+/// The header of an array of any shape.
+std::string rows_header(const char* descr, std::span<const std::uint64_t> shape);
 /// The header of an index into the records of `like`; empty if these are raw.
 std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
 

@@ -159,11 +159,11 @@ std::string time_text(const variant_estimate& v, const std::optional<pattern_ran
   return least == most ? planned : fmt::format("{} to {}, planned as {}", least, most, planned);
 }
 
-// The backends that --backend auto passes over, on one line.
+// The backends that --backend auto would take and that are not here, and those that this build does not have.
 void print_missing_backends() {
   std::string missing;
   for (const core::backend& b : core::backends()) {
-    if (b.has_device()) continue;
+    if (b.is_built() && (!b.is_taken_by_itself || b.has_device())) continue;
     missing +=
         fmt::format("{}{} ({})", missing.empty() ? "" : ", ", b.name, b.is_built() ? "no device" : "not built in");
   }

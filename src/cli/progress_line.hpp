@@ -23,6 +23,8 @@ class progress_line {
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
 
+  /// Whether it may ever be shown.
+  bool may_show() const noexcept { return may_show_; }
   void show(const std::string& words) {
     show([&]() -> const std::string& { return words; });
   }

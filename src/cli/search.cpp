@@ -11,6 +11,8 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/hash_search.hpp>
 
+#include "cli/files/output_set.hpp"
+#include "cli/files/search_keys.hpp"
 #include "cli/movement.hpp"
 #include "core/printable.hpp"
 #include "jobs/checks/movement.hpp"
@@ -44,12 +46,6 @@ constexpr const char* footer =
     "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --table-key 8:4 \\\n"
     "    --records table.bin --record-bytes 16 -o found";
 
-/// Where the key lies in a row.
-struct key_place {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
 enum class wanted : std::uint8_t { matches, first, counts };
 
 struct search_command {
@@ -76,149 +72,16 @@ struct search_command {
 
 [[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
 
-key_place parse_key_place(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  const auto number = [&](std::size_t first, std::size_t length) {
-    return primitives::parse_number(std::string_view(text).substr(first, length));
-  };
-  if (colon != text.npos) {
-    const std::optional<std::uint64_t> offset = number(0, colon);
-    const std::optional<std::uint64_t> bytes = number(colon + 1, text.npos);
-    if (offset && bytes && (*bytes == 4 || *bytes == 8)) return {*offset, *bytes};
-  }
-  refuse(error_code::bad_argument,
-         fmt::format("--table-key: '{}' is not OFFSET:BYTES with 4 or 8 bytes", core::printable(text)));
-}
-
 void require_options(const search_command& o) {
   if (!o.records.empty() && o.output() != wanted::matches) {
     refuse(error_code::bad_argument, "--records is for all matches, not for --first or --count");
   }
   if (o.records.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for --records");
+  if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
+    refuse(error_code::bad_argument,
+           fmt::format("--variant {} is not of --backend reference", core::printable(o.search_variant)));
+  }
 }
-
-bool is_number_or_date(const io::npy_type& type) {
-  return std::string_view("iufMm").find(type.kind) != std::string_view::npos;
-}
-
-/// What has to agree of two types whose bits are compared: dates with their unit, and numbers but for their sign,
-/// because integers of both signs have one bit pattern for each number that both have.
-std::string family_of(const io::npy_type& type) {
-  if (type.kind == 'u' || type.kind == 'i' || type.kind == 'f') return type.kind == 'f' ? "f" : "i";
-  return type.descr.substr(std::min(type.descr.find(type.kind), type.descr.size()));
-}
-
-void require_width(const io::record_file& file, std::uint64_t bytes, std::string_view advice) {
-  if (bytes == 4 || bytes == 8) return;
-  refuse(error_code::bad_input, fmt::format("{}: keys of {} bytes, not 4 or 8{}", file.path(), bytes, advice));
-}
-
-/// The keys to search for, in the order of bytes that the table's have.
-class key_file {
- public:
-  explicit key_file(const search_command& o) : file_(o.keys, o.key_bytes, "--key-bytes") {
-    if (file_.is_npy() && !is_number_or_date(file_.type())) {
-      refuse(error_code::bad_input, fmt::format("{}: descr is {}; keys are numbers or dates of 4 or 8 bytes",
-                                                file_.path(), core::printable(file_.type().descr)));
-    }
-    require_width(file_, file_.type().item_bytes, "");
-    keys_ = file_.rows(primitives::most_record_bytes, file_.shape().size());
-  }
-
-  const_records keys() const { return keys_; }
-  const io::record_file& file() const { return file_; }
-
-  void reverse_bytes() {
-    const std::uint64_t width = keys_.record_bytes;
-    reversed_.assign(keys_.data, keys_.data + keys_.count * width);
-    for (std::uint64_t i = 0; i < keys_.count; ++i) {
-      std::reverse(reversed_.data() + i * width, reversed_.data() + (i + 1) * width);
-    }
-    keys_.data = reversed_.data();
-  }
-
- private:
-  io::record_file file_;
-  const_records keys_;
-  std::vector<std::byte> reversed_;
-};
-
-key_place key_of_rows(const search_command& o, const io::record_file& table, const_records rows) {
-  if (!o.table_key) {
-    require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
-    return {0, rows.record_bytes};
-  }
-  if (o.table_key->offset <= rows.record_bytes && o.table_key->bytes <= rows.record_bytes - o.table_key->offset) {
-    return *o.table_key;
-  }
-  refuse(error_code::bad_argument,
-         fmt::format("--table-key {}:{} ends past the {} bytes of a row of {}", o.table_key->offset, o.table_key->bytes,
-                     rows.record_bytes, table.path()));
-}
-
-// Types are compared where both are known: a key that lies inside of a row has none.
-void bring_to_one_type(key_file& keys, const io::record_file& table, const_records rows, const key_place& place) {
-  if (keys.keys().record_bytes != place.bytes) {
-    refuse(error_code::bad_input, fmt::format("{}: keys of {} bytes, but those of {} have {}", keys.file().path(),
-                                              keys.keys().record_bytes, table.path(), place.bytes));
-  }
-  const io::npy_type& type = keys.file().type();
-  const bool is_row = rows.record_bytes == place.bytes && table.type().item_bytes == place.bytes;
-  if (!keys.file().is_npy() || !table.is_npy() || !is_row || !is_number_or_date(table.type())) return;
-  if (family_of(type) != family_of(table.type())) {
-    refuse(error_code::bad_input,
-           fmt::format("{}: descr is {}, but {} has {}; bits are compared, so both need one type", keys.file().path(),
-                       core::printable(type.descr), table.path(), core::printable(table.type().descr)));
-  }
-  if (type.order != table.type().order) keys.reverse_bytes();
-}
-
-/// The files of one call, which are opened before any work and get their names when all of them are on the disk.
-class output_set {
- public:
-  explicit output_set(const search_command& o) : o_(o) {
-    if (o.prefix.empty()) refuse(error_code::bad_argument, "-o: an empty prefix names no files");
-  }
-
-  /// @param bytes  to reserve; 0 where they are not known yet.
-  void open(std::string_view ending, std::uint64_t bytes) {
-    std::string path = fmt::format("{}.{}", o_.prefix, ending);
-    require_not_an_input(path, {o_.keys, o_.table, o_.records});
-    for (const output& other : outputs_) {
-      if (name_one_file(other.path, path)) {
-        refuse(error_code::bad_argument, fmt::format("{} and {} are one file", other.path, path));
-      }
-    }
-    outputs_.push_back({path, std::make_unique<io::output_file>(path, bytes)});
-  }
-  const std::string& path(std::size_t number) const { return outputs_[number].path; }
-  void write(std::size_t number, const std::string& header, const void* data, std::uint64_t bytes) {
-    io::output_file& file = *outputs_[number].file;
-    file.write(header.data(), header.size());
-    file.write(data, bytes);
-    file.finish();
-  }
-  /// Reserves space for an output whose bytes were not known when it was opened.
-  void reserve(std::size_t number, std::uint64_t bytes) { outputs_[number].file->reserve(bytes); }
-  void commit() {
-    std::vector<io::output_file*> files;
-    for (const output& each : outputs_) files.push_back(each.file.get());
-    io::output_file::commit_all(files);
-  }
-  std::vector<std::string> paths() const {
-    std::vector<std::string> all;
-    for (const output& each : outputs_) all.push_back(each.path);
-    return all;
-  }
-
- private:
-  struct output {
-    std::string path;
-    std::unique_ptr<io::output_file> file;
-  };
-  const search_command& o_;
-  std::vector<output> outputs_;
-};
 
 /// Numbers of the outputs of a search for all matches; other searches have one.
 constexpr std::size_t offsets_output = 0;
@@ -427,17 +290,17 @@ std::optional<io::record_file> records_of(const search_command& o, std::uint64_t
 void run(const search_command& o) {
   require_options(o);
   const context ctx = o.common.make_context();
-  key_file keys(o);
+  key_file keys(o.keys, o.key_bytes);
   const io::record_file table(o.table, o.table_bytes, "--table-bytes");
   const const_records rows = table.rows(primitives::most_record_bytes);
-  const key_place place = key_of_rows(o, table, rows);
+  const key_place place = key_of_rows(o.table_key ? &*o.table_key : nullptr, table, rows);
   bring_to_one_type(keys, table, rows, place);
   const std::optional<io::record_file> records = records_of(o, rows.count);
   const auto keys_in = [&](const std::byte* first) {
     return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
   };
 
-  output_set outputs(o);
+  output_set outputs(o.prefix, {o.keys, o.table, o.records});
   open_outputs(o, keys.keys().count, records, outputs);
 
   search_report report;

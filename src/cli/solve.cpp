@@ -10,10 +10,10 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/machine_profile.hpp>
 
+#include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/system_context.hpp"
-#include "cli/vector_file.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/solution.hpp"
 
@@ -162,11 +162,15 @@ void run_typed(const solve_command& o) {
   double seconds = 0;
   {
     progress_line line(!o.common.quiet);
-    options.progress = [&](const conjugate_gradient_progress& p) {
-      line.show(
-          [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
-      return true;
-    };
+    if (line.may_show()) {
+      constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
+      if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
+      options.progress = [&](const conjugate_gradient_progress& p) {
+        line.show(
+            [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
+        return true;
+      };
+    }
     seconds = timed(ctx, o.matrix, [&] {
       solved =
           conjugate_gradient(ctx, a, const_values(b_in.data(), n, type), values(context_out.data(), n, type), options);

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <sheaf/sort.hpp>
 
+#include "cli/files/sort_file.hpp"
 #include "cli/movement.hpp"
-#include "cli/sort_file.hpp"
 #include "core/host.hpp"
 #include "jobs/checks/sort.hpp"
 #include "jobs/external_sort.hpp"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <sheaf/spmv.hpp>
 
+#include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
-#include "cli/vector_file.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/spmv.hpp"
 
@@ -241,14 +241,16 @@ void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
   subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")
+      ->type_name("")
+      ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
       ->type_name("FILE");
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   subcommand->add_option("--alpha", o->alpha, "What the product is multiplied by")->type_name("NUMBER");
   subcommand->add_option("--beta", o->beta, "What --y is multiplied by before it is added")->type_name("NUMBER");
-  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE");
+  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE")->check(file_name());
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },

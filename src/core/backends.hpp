@@ -21,6 +21,9 @@ std::unique_ptr<plan::probe> make_probe(const context& ctx);
 namespace cuda {
 std::unique_ptr<plan::probe> make_probe(const context& ctx);
 }
+namespace opengl {
+std::unique_ptr<plan::probe> make_probe(const context& ctx);
+}
 
 namespace core {
 
@@ -28,6 +31,7 @@ namespace core {
 enum class processor_kind : std::uint8_t {
   host_threads,  ///< threads of this process, whose work in cache a profile measures too
   gpu,           ///< multiprocessors, whose threads access memory by warps
+  pipeline,      ///< the stages of a graphics pipeline, which may be a program on the host's threads
 };
 
 /// What the layers beside the backends know of one. A backend is an enumerator of backend_kind, a factory of contexts,
@@ -36,7 +40,8 @@ struct backend {
   backend_kind kind;
   std::string_view name;  ///< in options, results, profiles, and before the dot of its variants' names
   processor_kind processor;
-  bool uses_host_memory;  ///< its calls work on the host's memory: a file's records need no copy
+  bool uses_host_memory;    ///< its calls work on the host's memory: a file's records need no copy
+  bool is_taken_by_itself;  ///< context::best() may take it; others run by name only
   /// Devices of this machine; null where this build does not have the backend.
   int (*device_count)() noexcept;
   /// A context on its first device, or on that many threads of the CPU. Null where this build does not have the
@@ -48,7 +53,7 @@ struct backend {
   bool has_device() const noexcept { return is_built() && device_count() > 0; }
 };
 
-/// All backends, built or not. context::best() takes the last that has a device: best_backend().
+/// All backends, built or not. context::best() takes the last that is taken by itself and has a device: best_backend().
 std::span<const backend> backends() noexcept;
 backend_kind best_backend() noexcept;
 const backend& backend_of(backend_kind kind) noexcept;

@@ -26,6 +26,12 @@ context context::cuda(int) { return on(backend_kind::cuda); }
 context context::cuda(int, CUstream_st*) { return on(backend_kind::cuda); }
 #endif
 
+#if SHEAF_HAS_OPENGL
+context context::opengl(int device) { return context(core::make_opengl_state(device)); }
+#else
+context context::opengl(int) { return on(backend_kind::opengl); }
+#endif
+
 context context::on(backend_kind backend, int threads) {
   const core::backend& b = core::backend_of(backend);
   if (!b.is_built()) {

@@ -113,9 +113,12 @@ machine profile_for(backend_kind backend, const std::string& device_name);
 /// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them
 void require_known_variant(std::string_view primitive, std::string_view variant);
 
-/// States of new contexts. src/core defines the CPU's. src/cuda defines CUDA's, which only a build with CUDA links.
+/// States of new contexts. src/core defines the CPU's, src/cuda and src/opengl define theirs, which only builds with
+/// these backends link.
 std::shared_ptr<context_state> make_cpu_state(int threads);
 std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream);
 int cuda_device_count() noexcept;
+std::shared_ptr<context_state> make_opengl_state(int device);
+int opengl_device_count() noexcept;
 
 }  // namespace sheaf::core

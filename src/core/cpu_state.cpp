@@ -4,15 +4,12 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <new>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "core/forks.hpp"
 #include "core/host.hpp"
-#include "core/memory_space.hpp"
 
 namespace sheaf::core {
 namespace {
@@ -59,42 +56,14 @@ void require_threads_of_this_process() {
 
 std::shared_ptr<context_state> make_cpu_state(int threads) { return std::make_shared<cpu_state>(threads); }
 
-cpu_state::cpu_state(int thread_count)
-    : context_state(backend_kind::cpu, known_host_name(), {host_pool::allocate_from, host_pool::return_to, &pool_}) {
+cpu_state::cpu_state(int thread_count) : host_state(backend_kind::cpu, known_host_name()) {
   threads = checked_threads(thread_count);
   if (threads > 1) require_threads_of_this_process();
   profile = profile.with_parallelism(static_cast<std::uint32_t>(threads));
 }
 
-void cpu_state::wait() {
-  if (!first_report_.found()) return;
-  const index_report report = std::exchange(first_report_, index_report{});
-  throw error(error_code::bad_index, message(report));
-}
-
-work_status cpu_state::status() { return first_report_.found() ? work_status::failed : work_status::done; }
-
-void cpu_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
-  if (bytes > 0) std::memset(to, value, bytes);
-}
-
-void cpu_state::copy(void* to, const void* from, std::uint64_t bytes) { std::memcpy(to, from, bytes); }
-
-void cpu_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
-  const memory_place place = place_of(first);
-  if (place.space == memory_space::device) {
-    throw error(error_code::bad_argument,
-                fmt::format("{}: {} is in the memory of CUDA device {}, the context works on the CPU", call, what,
-                            place.device));
-  }
-}
-
 std::string_view cpu_state::lost_in_a_fork() const noexcept {
   return threads > 1 ? "its OpenMP threads stayed with the parent" : "";
-}
-
-void cpu_state::keep_first(const index_report& report) noexcept {
-  if (report.found() && report.before(first_report_)) first_report_ = report;
 }
 
 }  // namespace sheaf::core

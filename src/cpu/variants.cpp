@@ -1,3 +1,4 @@
+#include "cpu/edges/variants.hpp"
 #include "cpu/hash/variants.hpp"
 #include "cpu/list/variants.hpp"
 #include "cpu/movement/variants.hpp"
@@ -27,6 +28,8 @@ constexpr const spmv_variant* spmv_list[] = {&cpu::spmv_rows, &cpu::spmv_two_ste
 constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cpu::prepare_spmv_transposed};
 constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&cpu::conjugate_gradient_fused,
                                                                          &cpu::conjugate_gradient_separate};
+constexpr const edge_sum_variant* edge_sum_list[] = {&cpu::edge_sum_owner, &cpu::edge_sum_binned};
+constexpr const prepare_edge_sum_variant* prepare_edge_sum_list[] = {&cpu::prepare_edge_sum_tiles};
 
 }  // namespace
 
@@ -44,6 +47,8 @@ constinit const backend_variants variants{
     .spmv = spmv_list,
     .prepare_spmv = prepare_spmv_list,
     .conjugate_gradient = conjugate_gradient_list,
+    .edge_sum = edge_sum_list,
+    .prepare_edge_sum = prepare_edge_sum_list,
 };
 
 }  // namespace sheaf::cpu

@@ -1,8 +1,10 @@
+#include "cuda/edges/variants.hpp"
 #include "cuda/hash/variants.hpp"
 #include "cuda/list/variants.hpp"
 #include "cuda/movement/variants.hpp"
 #include "cuda/papers/variants.hpp"
 #include "cuda/reduce/variants.hpp"
+#include "cuda/solvers/variants.hpp"
 #include "cuda/sort/variants.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "cuda/split/variants.hpp"
@@ -38,6 +40,12 @@ constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge
                                              &cuda::spmv_transposed};
 constexpr const prepare_spmv_variant* prepare_spmv_list[] = {
     &cuda::prepare_spmv_blocked, &cuda::prepare_spmv_compressed, &cuda::prepare_spmv_transposed};
+constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {
+    &cuda::conjugate_gradient_persistent, &cuda::conjugate_gradient_streamed, &cuda::conjugate_gradient_separate};
+
+constexpr const edge_sum_variant* edge_sum_list[] = {&cuda::edge_sum_atomic, &cuda::edge_sum_two_pass};
+constexpr const prepare_edge_sum_variant* prepare_edge_sum_list[] = {&cuda::prepare_edge_sum_tiles,
+                                                                     &cuda::prepare_edge_sum_by_node};
 
 }  // namespace
 
@@ -54,6 +62,9 @@ constinit const backend_variants variants{
     .hash_search = hash_search_list,
     .spmv = spmv_list,
     .prepare_spmv = prepare_spmv_list,
+    .conjugate_gradient = conjugate_gradient_list,
+    .edge_sum = edge_sum_list,
+    .prepare_edge_sum = prepare_edge_sum_list,
 };
 
 }  // namespace sheaf::cuda

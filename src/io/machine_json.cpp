@@ -108,6 +108,10 @@ machine machine_of(const json& document, const std::string& origin) {
   m.barrier_seconds = in.seconds("barrier_seconds");
   m.access_seconds = in.seconds("access_seconds");
   if (document.contains("digit_seconds")) m.digit_seconds = in.seconds("digit_seconds");
+  if (document.contains("upload_bytes_per_second")) m.upload_bytes_per_second = in.rate("upload_bytes_per_second");
+  if (document.contains("readback_bytes_per_second")) {
+    m.readback_bytes_per_second = in.rate("readback_bytes_per_second");
+  }
   m.streams = in.stream_rates("streams");
   m.latencies = in.latencies("latencies");
   m.random_read = in.rates("random_read");
@@ -148,6 +152,8 @@ std::string format_machine(const machine& m) {
                    {"random_write", rates_json(m.random_write)},
                    {"atomic_add", rates_json(m.atomic_add)}};
   if (m.digit_seconds > 0) document["digit_seconds"] = m.digit_seconds;
+  if (m.upload_bytes_per_second > 0) document["upload_bytes_per_second"] = m.upload_bytes_per_second;
+  if (m.readback_bytes_per_second > 0) document["readback_bytes_per_second"] = m.readback_bytes_per_second;
   if (!m.corrections.empty()) document["corrections"] = corrections_json(m.corrections);
   return lines_of(document);
 }

@@ -63,6 +63,8 @@ output_file::output_file(const std::string& path, std::uint64_t bytes, temporary
     : path_(path), target_(behind_links(path)) {
   struct stat status {};
   const bool exists = stat(target_.c_str(), &status) == 0;
+  // A name that is too long, say: found now, and not when the work is done.
+  if (!exists && errno != ENOENT) fail(path, "cannot be created", errno);
   if (exists && !S_ISREG(status.st_mode)) {
     throw error(error_code::io_failure, fmt::format("{}: cannot be replaced: not a regular file", path));
   }

@@ -92,12 +92,12 @@ const_records record_file::unmapped_rows(std::uint64_t most_bytes, std::size_t a
   return {nullptr, product(shape().first(axes)), record_bytes};
 }
 
-index_file::index_file(const std::string& path, std::optional<index_type> type) : file_(path) {
+index_file::index_file(const std::string& path, std::optional<index_type> type, const char* option) : file_(path) {
   if (type) {
-    shape_ = {raw_count(file_, bytes(*type), "--index-type")};
+    shape_ = {raw_count(file_, bytes(*type), option)};
     indices_ = {file_.data(), shape_[0], *type};
   } else {
-    npy_array array = read_array(file_, "--index-type");
+    npy_array array = read_array(file_, option);
     shape_ = std::move(array.shape);
     const index_type found = index_type_of(array.type, path);
     indices_ = {file_.data() + (file_.size() - array.data_bytes), product(shape_), found};

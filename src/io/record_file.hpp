@@ -49,8 +49,9 @@ class record_file {
 class index_file {
  public:
   /// @param type  type of a raw file; none for an .npy file.
+  /// @param option  name of the option that gives the type of a raw file, for messages.
   /// @throws error(bad_input) if the file is of the other kind, malformed, or its type is not u4, u8, i4 or i8.
-  index_file(const std::string& path, std::optional<index_type> type);
+  index_file(const std::string& path, std::optional<index_type> type, const char* option = "--index-type");
 
   const std::string& path() const noexcept { return file_.path(); }
   std::span<const std::uint64_t> shape() const noexcept { return shape_; }

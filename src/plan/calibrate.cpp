@@ -37,6 +37,7 @@ constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;  // however short
 
 constexpr std::uint64_t cpu_widths[] = {4, 8, 16, 64, 256, 1024};
 constexpr std::uint64_t cuda_widths[] = {4, 8, 16, 32, 64, 128, 256, 1024};
+constexpr std::uint64_t pipeline_widths[] = {4, 8, 16};
 constexpr std::uint64_t atomic_widths[] = {4, 8};
 
 // Footprints and widths that are measured, and how long a sample takes.
@@ -51,6 +52,8 @@ struct measuring_plan {
 
 constexpr measuring_plan host_plan{8e-3, 32 * KiB, GiB, 2 * GiB, 80e6, cpu_widths};
 constexpr measuring_plan gpu_plan{1e-3, 64 * KiB, 8 * GiB, 32 * GiB, 2e9, cuda_widths};
+// A pipeline in software draws some million points a second.
+constexpr measuring_plan pipeline_plan{4e-3, 64 * KiB, GiB / 4, GiB / 2, 8e6, pipeline_widths};
 constexpr std::uint64_t least_random = 32 * KiB;
 constexpr std::uint64_t least_chase = 4 * KiB;
 constexpr std::uint64_t most_chase = GiB;
@@ -78,14 +81,14 @@ double rounded(double value) {
 
 bool holds_rates(figure_kind kind) {
   return kind == figure_kind::copies || kind == figure_kind::random_reads || kind == figure_kind::random_writes ||
-         kind == figure_kind::atomic_adds;
+         kind == figure_kind::atomic_adds || kind == figure_kind::uploads || kind == figure_kind::readbacks;
 }
 
 class measurement {
  public:
   measurement(probe& device, const calibrate_options& options, const clock_function& now)
       : device_(device), options_(options), now_(now), start_(now()), m_(device.describe()) {
-    plan_ = is_host() ? host_plan : gpu_plan;
+    plan_ = is_host() ? host_plan : is_pipeline() ? pipeline_plan : gpu_plan;
   }
 
   machine run() {
@@ -95,6 +98,10 @@ class measurement {
     m_.step_seconds = rounded(measured(figure_kind::steps, 1e-6));
     m_.barrier_seconds = rounded(measured(figure_kind::barriers, 1e-6));
     if (is_host()) m_.digit_seconds = rounded(measured(figure_kind::digits, 1e-9));
+    if (is_pipeline()) {
+      m_.upload_bytes_per_second = rounded(1 / measured(figure_kind::uploads, 1e-9));
+      m_.readback_bytes_per_second = rounded(1 / measured(figure_kind::readbacks, 1e-9));
+    }
     measure_streams();
     measure_latencies();
     m_.random_read = curves(figure_kind::random_reads, plan_.widths);
@@ -112,7 +119,9 @@ class measurement {
   }
 
  private:
-  bool is_host() const { return core::backend_of(m_.backend).processor == core::processor_kind::host_threads; }
+  core::processor_kind processor() const { return core::backend_of(m_.backend).processor; }
+  bool is_host() const { return processor() == core::processor_kind::host_threads; }
+  bool is_pipeline() const { return processor() == core::processor_kind::pipeline; }
 
   void take_memory() {
     const auto affordable = static_cast<std::uint64_t>(plan_.bytes_per_budget_second * std::max(0.0, options_.seconds));
@@ -124,7 +133,10 @@ class measurement {
     if (stream_footprints_.empty() || random_footprints_.empty()) {
       throw error(error_code::out_of_memory, fmt::format("calibrate: {} bytes of memory are too few", memory));
     }
-    points_ = (is_host() ? 4 : 3) + stream_footprints_.size() + chase_footprints_.size() +
+    points_ = (is_pipeline() ? 5
+               : is_host()   ? 4
+                             : 3) +
+              stream_footprints_.size() + chase_footprints_.size() +
               random_footprints_.size() * (2 * plan_.widths.size() + std::size(atomic_widths));
   }
 
@@ -143,6 +155,10 @@ class measurement {
         return undisturbed_seconds("barriers", guess, [&](std::uint64_t n) { return device_.barriers(n); });
       case figure_kind::digits:
         return undisturbed_seconds("digits", guess, [&](std::uint64_t n) { return device_.digits(n); });
+      case figure_kind::uploads:
+        return undisturbed_seconds("uploads", guess, [&](std::uint64_t n) { return device_.upload(n); });
+      case figure_kind::readbacks:
+        return undisturbed_seconds("readbacks", guess, [&](std::uint64_t n) { return device_.read_back(n); });
       case figure_kind::copies:
         return undisturbed_seconds("copies", guess, [&](std::uint64_t n) { return device_.stream(footprint, n); });
       case figure_kind::dependent_reads:
@@ -232,6 +248,8 @@ class measurement {
       case figure_kind::steps: return m_.step_seconds;
       case figure_kind::barriers: return m_.barrier_seconds;
       case figure_kind::digits: return m_.digit_seconds;
+      case figure_kind::uploads: return m_.upload_bytes_per_second;
+      case figure_kind::readbacks: return m_.readback_bytes_per_second;
       case figure_kind::copies: return m_.streams[position].bytes_per_second;
       case figure_kind::dependent_reads: return m_.latencies[position].seconds;
       case figure_kind::random_reads: return m_.random_read[position].records_per_second;

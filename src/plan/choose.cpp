@@ -21,6 +21,10 @@ void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
               fmt::format("{}: no variant is named '{}'; there are {}", primitive, wanted, fmt::join(names, ", ")));
 }
 
+void throw_no_variants(std::string_view primitive, backend_kind backend) {
+  throw error(error_code::no_variant, fmt::format("{}: backend {} has no variant of it", primitive, name(backend)));
+}
+
 void throw_rejected(std::string_view primitive, std::span<const rejection> rejections) {
   std::string text = fmt::format("{}: no variant can run this:", primitive);
   for (const rejection& r : rejections) text += fmt::format(" {} ({});", r.variant, r.reason);

@@ -29,6 +29,7 @@ struct rejection {
 };
 [[noreturn]] void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
                                         std::span<const std::string_view> names);
+[[noreturn]] void throw_no_variants(std::string_view primitive, backend_kind backend);
 [[noreturn]] void throw_rejected(std::string_view primitive, std::span<const rejection> rejections);
 variant_estimate describe(std::string_view name, const planned& plan, std::uint64_t scratch_limit);
 void explain_losers(explanation& why, bool forced);
@@ -96,6 +97,7 @@ template <class Problem, class Buffers>
     }
     rejections.push_back({candidate.name, plan.applicable() ? "runs by name only" : plan.rejection});
   }
+  if (rejections.empty() && names.empty()) throw_no_variants(primitive, backend);
   if (rejections.empty()) throw_unknown_variant(primitive, forced, names);
   throw_rejected(primitive, rejections);
 }

@@ -56,6 +56,14 @@ double machine::streamed(std::uint64_t bytes, std::uint64_t footprint) const {
   return static_cast<double>(bytes) / (footprint <= cache_bytes / 2 ? cached_bytes_per_second : copy_bytes_per_second);
 }
 
+double machine::uploaded(std::uint64_t bytes) const {
+  return upload_bytes_per_second > 0 ? static_cast<double>(bytes) / upload_bytes_per_second : 0;
+}
+
+double machine::read_back(std::uint64_t bytes) const {
+  return readback_bytes_per_second > 0 ? static_cast<double>(bytes) / readback_bytes_per_second : 0;
+}
+
 double machine::random_reads(std::uint64_t count, std::uint64_t bytes, std::uint64_t footprint) const {
   return static_cast<double>(count) * seconds_at_random(random_read, bytes, footprint);
 }

@@ -136,6 +136,10 @@ std::vector<doubtful_figure> doubtful_scalars(const machine& m) {
   if (core::backend_of(m.backend).processor == core::processor_kind::host_threads) {
     check(figure_kind::digits, "digits", m.digit_seconds);
   }
+  if (core::backend_of(m.backend).processor == core::processor_kind::pipeline) {
+    check(figure_kind::uploads, "uploads of a byte", 1 / m.upload_bytes_per_second);
+    check(figure_kind::readbacks, "readbacks of a byte", 1 / m.readback_bytes_per_second);
+  }
   return found;
 }
 

@@ -8,12 +8,14 @@
 
 namespace sheaf::plan {
 
-/// The figures of a profile: four that stand alone, and the points of five lists.
+/// The figures of a profile: six that stand alone, and the points of five lists.
 enum class figure_kind : std::uint8_t {
   calls,
   steps,
   barriers,
   digits,
+  uploads,
+  readbacks,
   copies,
   dependent_reads,
   random_reads,

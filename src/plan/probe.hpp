@@ -47,6 +47,9 @@ class probe {
   virtual timing barriers(std::uint64_t count) = 0;
   /// Words that each thread sorts by one digit in its cache; the count is the words of one thread. CPU only.
   virtual timing digits(std::uint64_t /*count*/) { return {}; }
+  /// Bytes from host memory to the device, and from the device to host memory. Only where calls do both.
+  virtual timing upload(std::uint64_t /*bytes*/) { return {}; }
+  virtual timing read_back(std::uint64_t /*bytes*/) { return {}; }
 };
 
 /// A pseudo-random permutation of [0, 2^bits). Node i of a pointer chase lies at position shuffled(i), so that a cycle

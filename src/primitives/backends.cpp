@@ -9,6 +9,9 @@ std::span<const backend_variants* const> all_backends() {
 #if SHEAF_HAS_CUDA
     &cuda::variants,
 #endif
+#if SHEAF_HAS_OPENGL
+    &opengl::variants,
+#endif
   };
   return all;
 }

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
@@ -39,6 +41,8 @@ struct backend_variants {
   variant_list<spmv_variant> spmv;
   variant_list<prepare_spmv_variant> prepare_spmv;
   variant_list<conjugate_gradient_variant> conjugate_gradient = {};
+  variant_list<edge_sum_variant> edge_sum = {};
+  variant_list<prepare_edge_sum_variant> prepare_edge_sum = {};
 };
 
 /// The backends of this build, the reference first.
@@ -64,6 +68,9 @@ namespace cpu {
 extern const primitives::backend_variants variants;
 }
 namespace cuda {
+extern const primitives::backend_variants variants;
+}
+namespace opengl {
 extern const primitives::backend_variants variants;
 }
 

@@ -60,6 +60,9 @@ class kept_list final : public prepared_movement {
 plan::planned plan_kept(const prepare_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const auto run = std::make_shared<movement_plan>(plan_unprepared(p, scope));
+  if (!run->exists() && !plan_unprepared(p, {m, plan::no_scratch_limit, scope.context}).exists()) {
+    return plan::rejected("no variant moves such records here");
+  }
   const double run_seconds = run->plan().seconds;
   plan::planned plan;
   plan.add("copy", m.streamed(2 * p.index_bytes(), 2 * p.index_bytes()) + m.launch_seconds);

@@ -18,6 +18,7 @@ constexpr const hash_build_variant* hash_build_list[] = {&reference::hash_build_
 constexpr const hash_search_variant* hash_search_list[] = {&reference::hash_search_serial};
 constexpr const spmv_variant* spmv_list[] = {&reference::spmv_serial};
 constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&reference::conjugate_gradient_serial};
+constexpr const edge_sum_variant* edge_sum_list[] = {&reference::edge_sum_serial};
 
 }  // namespace
 
@@ -35,6 +36,7 @@ constinit const backend_variants variants{
     .spmv = spmv_list,
     .prepare_spmv = {},
     .conjugate_gradient = conjugate_gradient_list,
+    .edge_sum = edge_sum_list,
 };
 
 }  // namespace sheaf::reference

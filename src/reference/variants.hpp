@@ -1,5 +1,6 @@
 #pragma once
 
+#include "primitives/edges/edge_sum.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/hash/search.hpp"
 #include "primitives/list_scan.hpp"
@@ -34,5 +35,7 @@ extern const primitives::hash_search_variant hash_search_serial;
 extern const primitives::spmv_variant spmv_serial;
 
 extern const primitives::conjugate_gradient_variant conjugate_gradient_serial;
+
+extern const primitives::edge_sum_variant edge_sum_serial;
 
 }  // namespace sheaf::reference

@@ -29,11 +29,12 @@ TEST_F(CliDemo, EndsWithASummaryByFamilyAndWritesAPage) {
     EXPECT_EQ(is_shown, b.has_device()) << b.name;
   }
   EXPECT_NE(result.out.find("\npredictions: the shipped profile of "), std::string::npos) << result.out;
-  const std::string summary = result.out.substr(result.out.rfind("family "));
+  // The CPU comes first and has every family.
+  const std::string summary = result.out.substr(result.out.find("family "));
   for (const std::string_view family : primitives::families()) {
     EXPECT_NE(summary.find("\n" + std::string(family) + " "), std::string::npos) << summary;
   }
-  EXPECT_TRUE(summary.ends_with("problems, every answer is right\n\n")) << summary;
+  EXPECT_TRUE(result.out.ends_with("problems, every answer is right\n\n")) << summary;
   EXPECT_NE(folder.read("report.html").find("problems, every answer is right"), std::string::npos);
 }
 

@@ -138,15 +138,19 @@ TEST_F(CliPlan, AListOfUnknownOrderTakesBetweenOneInOrderAndOneAtRandom) {
 }
 
 TEST_F(CliPlan, NamesBackendsThatAreNotHereOnOneLine) {
+  // Nobody looks for a device of a backend that runs by name only.
+  const auto is_passed_over = [](const core::backend& b) {
+    return !b.is_built() || (b.is_taken_by_itself && !b.has_device());
+  };
   std::string missing;
   for (const core::backend& b : core::backends()) {
-    if (!b.has_device()) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", b.name);
+    if (is_passed_over(b)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", b.name);
   }
   const std::string shown = run_sheaf(folder, "plan sort_keys --count 1000 --bytes 8").out;
   const std::size_t line = shown.find("not here: ");
   EXPECT_EQ(line != std::string::npos, !missing.empty()) << shown;
   for (const core::backend& b : core::backends()) {
-    if (b.has_device()) continue;
+    if (!is_passed_over(b)) continue;
     EXPECT_EQ(shown.find(fmt::format("{}.", b.name)), std::string::npos) << shown;
     EXPECT_NE(shown.find(fmt::format("{} ({})", b.name, b.is_built() ? "no device" : "not built in"), line),
               std::string::npos)

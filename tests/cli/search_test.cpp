@@ -244,6 +244,8 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
   fails("keys.npy table.npy -o out --first --records table.npy",
         "--records is for all matches, not for --first or --count");
   fails("keys.npy table.npy -o out --record-bytes 8", "--record-bytes is for --records");
+  fails("keys.npy table.npy -o out --backend reference --variant cpu.direct",
+        "--variant cpu.direct is not of --backend reference");
   fails("keys.npy table.npy -o out --variant cpu.fast --backend cpu",
         "hash_search: no variant is named 'cpu.fast'; there are reference.serial, cpu.direct, cpu.partitioned");
   for (const char* wrong :

@@ -10,6 +10,7 @@
 
 #include "jobs/checks/spmv.hpp"
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -52,6 +53,22 @@ TEST_F(CliSpmv, MultipliesByOnesOrAVector) {
     expect_success("spmv a.mtx x.npy -o f.npy --f32" + rest);
     EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
   }
+}
+
+TEST_F(CliSpmv, MultipliesThroughTheGraphicsPipeline) {
+  if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
+  const std::string rest = " --f32 --verify --quiet --backend opengl";
+  expect_success("spmv a.mtx x.npy -o f.npy" + rest);
+  EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
+  expect_success("spmv a.mtx x.npy -o f.npy --runs 20 --alpha 2 --beta -1 --y y.npy" + rest);
+  EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({396, -29}));
+  expect_success("spmv a.mtx y.npy -o f.npy --transpose" + rest);
+  EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 3) + bytes_of<float>({10.5, -9, 14}));
+  const program_result wide = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --backend opengl");
+  EXPECT_EQ(wide.code, 2);
+  EXPECT_NE(wide.err.find("opengl.texture (frame buffers have 32 bits a channel, and the values are f64)"),
+            std::string::npos)
+      << wide.err;
 }
 
 TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
@@ -150,6 +167,56 @@ TEST_F(ProductCheck, TakesWhatIsNotFiniteAsItIs) {
   x[1] = nan;
   EXPECT_EQ(mistake({201.5, nan}), std::nullopt);
   EXPECT_NE(mistake({201.5, 1}), std::nullopt);
+}
+
+// 1e-320 is below the least normal number, 2e-308.
+TEST_F(ProductCheck, TakesWhatIsBelowTheNormalNumbersForZeroOrAsItIs) {
+  numbers = {1e-320, 0, 1e-200};
+  x[0] = 1e10;
+  x[1] = 1e-200;
+  for (const double y : {0.0, 1e-310}) EXPECT_EQ(mistake({y, 0}), std::nullopt) << y;
+  EXPECT_NE(mistake({1e-300, 0}), std::nullopt);
+  EXPECT_NE(mistake({0, 1e-300}), std::nullopt);
+  // A product is lost before alpha brings it back.
+  EXPECT_EQ(mistake({0, 0}, {1e300, 0, nullptr, false}), std::nullopt);
+  EXPECT_NE(mistake({0, 1}, {1e300, 0, nullptr, false}), std::nullopt);
+}
+
+TEST_F(ProductCheck, MultipliesByABetaThatItsTypeRoundsToZero) {
+  const std::vector<double> before{std::nan(""), 5};
+  std::vector<float> narrow{1.5F, 2, -1};
+  const std::vector<float> of_x{1, 10, 100};
+  const auto wrong = [&](const std::vector<float>& y, double beta) {
+    return jobs::product_mistake({2, 3, offsets, columns, narrow}, of_x, y, {1, beta, before.data(), false});
+  };
+  EXPECT_EQ(wrong({std::nanf(""), -10}, 1e-50), std::nullopt);
+  EXPECT_NE(wrong({201.5F, -10}, 1e-50), std::nullopt);
+  EXPECT_EQ(wrong({201.5F, -10}, 0), std::nullopt);
+}
+
+// alpha multiplies the sum of a row, and not its terms.
+TEST_F(ProductCheck, MultipliesSumsByAnAlphaThatIsNotFinite) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  numbers = {-1.5, 2, 0};
+  EXPECT_EQ(mistake({infinity, nan}, {infinity, 0, nullptr, false}), std::nullopt);
+  EXPECT_NE(mistake({nan, nan}, {infinity, 0, nullptr, false}), std::nullopt);
+  EXPECT_NE(mistake({infinity, 0}, {infinity, 0, nullptr, false}), std::nullopt);
+  EXPECT_EQ(mistake({nan, nan}, {nan, 0, nullptr, false}), std::nullopt);
+  offsets = {0, 0, 0};
+  EXPECT_EQ(mistake({nan, nan}, {infinity, 0, nullptr, false}), std::nullopt) << "infinity times nothing is NaN";
+  EXPECT_NE(mistake({0, nan}, {infinity, 0, nullptr, false}), std::nullopt);
+}
+
+TEST_F(ProductCheck, DoesNotJudgeSumsThatOverflowBeforeAlpha) {
+  numbers = {1.5e308, 1e307, -1};
+  x = {1, 1, 100};
+  offsets = {0, 2, 3};
+  EXPECT_EQ(mistake({1.6e298, -1e-10}, {1e-10, 0, nullptr, false}), std::nullopt);
+  x[2] = 1e10;
+  for (const double y : {std::numeric_limits<double>::infinity(), 1e307}) {
+    EXPECT_EQ(mistake({y, -1e-10}, {1e-10, 0, nullptr, false}), std::nullopt) << y;
+  }
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Backends, HaveNamesThatAreReadBack) {
     EXPECT_EQ(core::backend_of(b.kind).name, b.name);
     EXPECT_EQ(name(b.kind), b.name);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"cpu", "cuda"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"cpu", "cuda", "opengl"}));
   EXPECT_EQ(core::backend_named("tpu"), std::nullopt);
   EXPECT_EQ(core::backend_named(""), std::nullopt);
 }
@@ -30,7 +30,8 @@ TEST(Backends, OfThisBuildMakeContextsAndMeasureThemselves) {
     SCOPED_TRACE(b.name);
     EXPECT_EQ(b.is_built(), b.device_count != nullptr);
     EXPECT_EQ(b.is_built(), b.make_probe != nullptr);
-    EXPECT_EQ(b.is_built(), b.kind == backend_kind::cpu || SHEAF_HAS_CUDA);
+    EXPECT_EQ(b.is_built(), b.kind == backend_kind::cpu || (b.kind == backend_kind::cuda && SHEAF_HAS_CUDA) ||
+                                (b.kind == backend_kind::opengl && SHEAF_HAS_OPENGL));
   }
   const core::backend& cpu = core::backend_of(backend_kind::cpu);
   EXPECT_EQ(cpu.device_count(), 1);
@@ -38,10 +39,12 @@ TEST(Backends, OfThisBuildMakeContextsAndMeasureThemselves) {
   EXPECT_EQ(cpu.make_probe(context::cpu(1))->describe().backend, backend_kind::cpu);
 }
 
-TEST(Backends, BestIsTheLastWithADevice) {
+// OpenGL uploads what every call takes, and may be a renderer in software.
+TEST(Backends, BestIsTheLastWithADeviceThatIsTakenByItself) {
   backend_kind best = backend_kind::cpu;
   for (const core::backend& b : core::backends()) {
-    if (b.has_device()) best = b.kind;
+    EXPECT_EQ(b.is_taken_by_itself, b.kind != backend_kind::opengl) << b.name;
+    if (b.is_taken_by_itself && b.has_device()) best = b.kind;
   }
   EXPECT_EQ(core::best_backend(), best);
   EXPECT_EQ(context::best().backend(), best);

@@ -97,7 +97,7 @@ TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
       "SHEAF_VARIANT: 'sort' is not a primitive; there are gather, scatter, prepare_gather, prepare_scatter, "
       "scatter_reduce, split, split_unstable, split_gather_index, split_scatter_index, sort_records, sort_pairs, "
       "sort_gather_index, list_rank, list_scan, build_hash_index, hash_search, hash_count, hash_contains, hash_find, "
-      "spmv, prepare_spmv, conjugate_gradient");
+      "spmv, prepare_spmv, conjugate_gradient, edge_sum, prepare_edge_sum");
   EXPECT_TRUE(message_for("prepare_gather:direct")
                   .starts_with("SHEAF_VARIANT: prepare_gather: no variant is named 'direct'; there are kept"));
 }

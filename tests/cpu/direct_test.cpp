@@ -10,8 +10,8 @@
 #include <sheaf/machine.hpp>
 #include <sheaf/scatter.hpp>
 
+#include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"
-#include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {

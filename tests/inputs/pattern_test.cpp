@@ -10,9 +10,9 @@
 #include <sheaf/error.hpp>
 
 #include "inputs/pattern_function.hpp"
+#include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {

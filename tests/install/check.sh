@@ -26,8 +26,8 @@ case $1 in
     "$CMAKE" --install "$BUILD" --prefix "$prefix" >"$WORK/install.log"
     mv "$prefix" "$moved"
     for file in bin/sheaf "$LIBDIR/libsheaf.a" "$LIBDIR/libsheaf.so" include/sheaf/sheaf.hpp include/sheaf/version.hpp \
-      include/sheaf/interop/cuda.hpp share/sheaf/profiles/generic-cpu.json "$LIBDIR/pkgconfig/sheaf.pc" \
-      "$LIBDIR/cmake/sheaf/sheafConfig.cmake"; do
+      include/sheaf/interop/cuda.hpp include/sheaf/interop/opengl.hpp share/sheaf/profiles/generic-cpu.json \
+      "$LIBDIR/pkgconfig/sheaf.pc" "$LIBDIR/cmake/sheaf/sheafConfig.cmake"; do
       [ -f "$moved/$file" ] || fail "$file is not installed"
     done
     strays=$(cd "$moved" && find . -name '*.in' -o -name '*.cpp' -o -path './include/*' -type f ! -path './include/sheaf/*')
@@ -81,12 +81,14 @@ case $1 in
     done <"$WORK/headers.txt"
     echo "$(wc -l <"$WORK/headers.txt") headers"
     ;;
-  cuda_operator)
+  cuda_operator | cuda_edge_function)
     # A device functor of the user's, instantiated by the user's compiler from the installed headers.
     [ -n "$NVCC" ] || { echo "built without CUDA"; exit 77; }
+    source=list_scan.cu
+    [ "$1" = cuda_operator ] || source=edge_sum.cu
     # shellcheck disable=SC2086  # the flags are words
-    "$NVCC" -std=c++20 -arch=sm_90 -I"$moved/include" "$here/consumer_cuda/list_scan.cu" -o "$WORK/$1" \
-      "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl || fail "does not compile"
+    "$NVCC" -std=c++20 -arch=sm_90 -I"$moved/include" "$here/consumer_cuda/$source" -o "$WORK/$1" \
+      "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl $EPOXY || fail "does not compile"
     "$WORK/$1"
     ;;
   exports)

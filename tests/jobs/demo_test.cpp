@@ -52,13 +52,29 @@ TEST(Demo, EveryAnswerIsRightOnEveryContext) {
   for (const named_context& named : every_context()) {
     const jobs::demo_result result = jobs::run_demo(named.ctx, tiny());
     EXPECT_EQ(result.wrong_rows(), 0U) << named.name;
-    EXPECT_EQ(result.rows.size(), jobs::demo_row_count(tiny()));
+    EXPECT_EQ(result.rows.size(), jobs::demo_row_count(named.ctx.backend(), tiny()));
     for (const jobs::demo_row& row : result.rows) {
       EXPECT_GT(row.seconds, 0) << row.problem;
       EXPECT_GT(row.predicted_seconds, 0) << row.problem;
       EXPECT_FALSE(row.variant.empty()) << row.problem;
     }
   }
+}
+
+TEST(Demo, LeavesOutWhatABackendCannotRun) {
+  const auto opengl = opengl_context();
+  if (!opengl) GTEST_SKIP() << "no OpenGL device here";
+  const jobs::demo_result result = jobs::run_demo(*opengl, tiny());
+  EXPECT_EQ(result.wrong_rows(), 0U);
+  EXPECT_LT(result.rows.size(), jobs::demo_row_count(opengl->backend(), tiny()));
+  std::set<std::string> variants;
+  for (const jobs::demo_row& row : result.rows) {
+    variants.insert(row.variant);
+    EXPECT_GT(row.predicted_seconds, 0) << row.problem;
+    EXPECT_GT(row.plain_seconds, 0) << row.problem;
+  }
+  EXPECT_THAT(variants, testing::UnorderedElementsAre("opengl.texture", "opengl.points", "opengl.blended",
+                                                      "opengl.fragments", "kept"));
 }
 
 // A row's arrays may lie in a cache, where a copy of large arrays is no limit.
@@ -157,9 +173,9 @@ TEST(Demo, ReportsAfterTheLimitsAndAfterEachRow) {
     seen.push_back(result.rows.size());
   };
   jobs::run_demo(context::cpu(1), settings);
-  ASSERT_EQ(seen.size(), jobs::demo_row_count(settings) + 1);
+  ASSERT_EQ(seen.size(), jobs::demo_row_count(backend_kind::cpu, settings) + 1);
   EXPECT_EQ(seen.front(), 0U);
-  EXPECT_EQ(seen.back(), jobs::demo_row_count(settings));
+  EXPECT_EQ(seen.back(), jobs::demo_row_count(backend_kind::cpu, settings));
 }
 
 TEST(Demo, SeesAWrongAnswerInEveryRow) {

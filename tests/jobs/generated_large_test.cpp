@@ -15,19 +15,19 @@ namespace {
 
 class GeneratedJobLarge : public testing::TestWithParam<const char*> {};
 
-INSTANTIATE_TEST_SUITE_P(
-    HashOn, GeneratedJobLarge,
-    testing::Values(
-        // 2^32 matches and more, of one key and of many
-        "hash_search/identity:s1048576:x1048576:h100/r4/k64/n=4200",
-        "hash_search/identity:s16777216:x1048576:h50/r4/k32/n=8400",
-        // more records than 31 bits number
-        "build_hash_index/x1000/r4/k32/n=1200000000", "hash_find/identity:s2200000000:x1000:h50/r4/k64/n=1000003",
-        "hash_count/identity:s2200000000:x1000:h50/r8/k64/n=1000003",
-        // tables of more than 4 GiB
-        "hash_find/identity:s500000000:x1:h50/r4/k64/n=100000007",
-        "hash_search/identity:s700000000:x1:h50/r4/k32/n=100000007"),
-    [](const auto& tested) { return fmt::format("case_{}", tested.index); });
+INSTANTIATE_TEST_SUITE_P(HashOn, GeneratedJobLarge,
+                         testing::Values(
+                             // 2^32 matches and more, of one key and of many
+                             "hash_search/identity:s1048576:x1048576:h100/r4/k64/n=4200",
+                             "hash_search/identity:s16777216:x1048576:h50/r4/k32/n=8400",
+                             // more records than 31 bits number
+                             "build_hash_index/x1000/r4/k32/n=1200000000",
+                             "hash_find/identity:s2200000000:x1000:h50/r4/k64/n=1000003",
+                             "hash_count/identity:s2200000000:x1000:h50/r8/k64/n=1000003",
+                             // tables of more than 4 GiB
+                             "hash_find/identity:s500000000:x1:h50/r4/k64/n=100000007",
+                             "hash_search/identity:s700000000:x1:h50/r4/k32/n=100000007"),
+                         [](const auto& tested) { return fmt::format("case_{}", tested.index); });
 
 TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
   if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking much memory";

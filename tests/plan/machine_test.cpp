@@ -133,7 +133,7 @@ TEST(ShippedMachines, CoverBothBackendsAndMakeSense) {
       }
     }
   }
-  EXPECT_EQ(backends, (std::set{backend_kind::cpu, backend_kind::cuda}));
+  EXPECT_EQ(backends, (std::set{backend_kind::cpu, backend_kind::cuda, backend_kind::opengl}));
 }
 
 TEST(ShippedMachines, AreFoundByBackendAndName) {

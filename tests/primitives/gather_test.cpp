@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "primitives/gather.hpp"
+#include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {
@@ -67,8 +67,8 @@ std::vector<std::string> variant_names() {
 INSTANTIATE_TEST_SUITE_P(Gather, EveryGatherVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 TEST_P(EveryGatherVariant, MatchesReferenceBitForBit) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
-  const auto contexts = every_context();
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
+  const auto contexts = contexts_to_try(GetParam());
   std::size_t runs = 0;
   bool hinted = false;
   const std::vector<movement_case> cases = movement_cases(false);
@@ -84,25 +84,35 @@ TEST_P(EveryGatherVariant, MatchesReferenceBitForBit) {
     if (HasFailure()) break;
   }
   expect_runs(GetParam(), runs, cases.size(),
-              {{"cpu.bucketed", 261}, {"cuda.direct", 166}, {"cuda.adaptive", 96}, {"cuda.bucketed", 166}});
+              {{"cpu.bucketed", 261},
+               {"cuda.direct", 166},
+               {"cuda.adaptive", 96},
+               {"cuda.bucketed", 166},
+               {"opengl.texture", 138},
+               {"opengl.vertex", 138}});
 }
 
 TEST_P(EveryGatherVariant, TrustsGoodIndices) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
   std::size_t runs = 0;
   for (const std::uint64_t width : {1, 4, 16, 24, 100}) {
     for (const index_type type : index_types) {
       const movement_case c{inputs::parse_pattern("uniform"), type, 9001, 777, width};
       SCOPED_TRACE(c.description());
       const gather_trial trial = prepare(c);
-      for (const named_context& where : every_context()) {
+      for (const named_context& where : contexts_to_try(GetParam())) {
         SCOPED_TRACE(where.name);
         if (try_variant(where.ctx, trial, {.bounds = bounds::trust, .variant = GetParam()})) ++runs;
       }
     }
   }
   expect_runs(GetParam(), runs, 5 * std::size(index_types),
-              {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}});
+              {{"cpu.bucketed", 16},
+               {"cuda.direct", 12},
+               {"cuda.adaptive", 8},
+               {"cuda.bucketed", 12},
+               {"opengl.texture", 8},
+               {"opengl.vertex", 8}});
 }
 
 TEST(Gather, IsReadyAfterWaitWhenManyCallsAreQueued) {

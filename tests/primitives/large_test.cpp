@@ -8,9 +8,9 @@
 #include <sheaf/scatter.hpp>
 
 #include "inputs/pattern.hpp"
+#include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"
 #include "support/large.hpp"
-#include "support/movement_cases.hpp"
 
 // Past 2^31 and 2^32 records and past 4 GiB. Minutes and tens of gigabytes, so only where SHEAF_LARGE=1.
 namespace sheaf::tests {

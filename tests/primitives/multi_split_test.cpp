@@ -10,10 +10,10 @@
 #include "inputs/pattern_function.hpp"
 #include "plan/choose.hpp"
 #include "primitives/split.hpp"
+#include "support/cases/split.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
-#include "support/split_cases.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -17,9 +17,9 @@
 #include "core/context_state.hpp"
 #include "inputs/pattern_function.hpp"
 #include "primitives/prepare.hpp"
+#include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "primitives/scatter.hpp"
+#include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/movement_cases.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {
@@ -78,8 +78,8 @@ class EveryScatterVariant : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Scatter, EveryScatterVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 TEST_P(EveryScatterVariant, MatchesReferenceBitForBit) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
-  const auto contexts = every_context();
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
+  const auto contexts = contexts_to_try(GetParam());
   std::size_t runs = 0;
   bool hinted = false;
   const std::vector<movement_case> cases = movement_cases(true);
@@ -95,25 +95,30 @@ TEST_P(EveryScatterVariant, MatchesReferenceBitForBit) {
     if (HasFailure()) break;
   }
   expect_runs(GetParam(), runs, cases.size(),
-              {{"cpu.bucketed", 242}, {"cuda.direct", 153}, {"cuda.adaptive", 121}, {"cuda.bucketed", 153}});
+              {{"cpu.bucketed", 242},
+               {"cuda.direct", 153},
+               {"cuda.adaptive", 121},
+               {"cuda.bucketed", 153},
+               {"opengl.points", 127}});
 }
 
 TEST_P(EveryScatterVariant, TrustsGoodIndices) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
   std::size_t runs = 0;
   for (const std::uint64_t width : {1, 4, 16, 24, 100}) {
     for (const index_type type : index_types) {
       const movement_case c{inputs::parse_pattern("permutation"), type, 9001, 12345, width};
       SCOPED_TRACE(c.description());
       const scatter_trial trial = prepare(c);
-      for (const named_context& where : every_context()) {
+      for (const named_context& where : contexts_to_try(GetParam())) {
         SCOPED_TRACE(where.name);
         if (try_variant(where.ctx, trial, {.bounds = bounds::trust, .variant = GetParam()})) ++runs;
       }
     }
   }
-  expect_runs(GetParam(), runs, 5 * std::size(index_types),
-              {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}});
+  expect_runs(
+      GetParam(), runs, 5 * std::size(index_types),
+      {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}, {"opengl.points", 8}});
 }
 
 // Index lists that repeat: onto one record, onto 100, seldom, and by a Zipf distribution.
@@ -143,13 +148,13 @@ std::vector<movement_case> last_cases() {
 }
 
 TEST_P(EveryScatterVariant, LastWriterWinsWhereAsked) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
   std::size_t runs = 0;
   const std::vector<movement_case> cases = last_cases();
   for (const movement_case& c : cases) {
     SCOPED_TRACE(c.description());
     const scatter_trial trial = prepare(c);
-    for (const named_context& where : every_context()) {
+    for (const named_context& where : contexts_to_try(GetParam())) {
       SCOPED_TRACE(where.name);
       const scatter_options options{.duplicates = duplicates::last, .variant = GetParam()};
       if (try_variant(where.ctx, trial, options)) ++runs;
@@ -166,7 +171,8 @@ TEST_P(EveryScatterVariant, LastWriterWinsWhereAsked) {
                {"cuda.thread_per_record", 0},
                {"cuda.multipass", 0},
                {"cuda.adaptive", 0},
-               {"cuda.bucketed", 0}});
+               {"cuda.bucketed", 0},
+               {"opengl.points", 24}});
 }
 
 TEST(Scatter, SomeVariantOfEachBackendLetsTheLastWriterWin) {
@@ -203,13 +209,13 @@ void expect_one_writer_each(const std::vector<std::byte>& got, const scatter_tri
 }
 
 TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
-  if (!can_run_here(GetParam())) GTEST_SKIP() << "no CUDA device here";
+  if (!can_run_here(GetParam())) GTEST_SKIP() << "no device here for " << GetParam();
   std::size_t runs = 0;
   const std::vector<movement_case> cases = repeat_cases({1, 2, 4, 8, 16});
   for (const movement_case& c : cases) {
     SCOPED_TRACE(c.description());
     const scatter_trial trial = prepare(c);
-    for (const named_context& where : every_context()) {
+    for (const named_context& where : contexts_to_try(GetParam())) {
       // The contract lets threads race for a record, which the sanitizer rightly calls a race.
       if (under_thread_sanitizer && where.ctx.threads() > 1) continue;
       SCOPED_TRACE(where.name);
@@ -219,7 +225,8 @@ TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
       ++runs;
     }
   }
-  if (!under_thread_sanitizer) expect_runs(GetParam(), runs, cases.size(), {{"cuda.adaptive", 16}});
+  if (!under_thread_sanitizer)
+    expect_runs(GetParam(), runs, cases.size(), {{"cuda.adaptive", 16}, {"opengl.points", 12}});
 }
 
 TEST(Scatter, TakesTypedSpans) {

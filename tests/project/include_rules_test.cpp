@@ -30,6 +30,7 @@ TEST_F(PlantedIncludes, ThatAreCleanPass) {
   plant("src/primitives/gather.hpp", "#include <sheaf/gather.hpp>\n#include \"plan/variant.hpp\"\n");
   plant("src/inputs/pattern.cu", "#include <cuda_runtime.h>\n");
   plant("src/cli/gather.cpp", "#include \"io/npy.hpp\"\n#include \"inputs/pattern.hpp\"\n");
+  plant("src/mesh/edges.cpp", "#include <sheaf/sort.hpp>\n#include \"io/mesh/arrays.hpp\"\n");
   plant("include/sheaf/interop/cuda.hpp", "#include <cuda_runtime_api.h>\n#include <sheaf/context.hpp>\n");
   plant("include/sheaf/gather.hpp", "#include <span>\n#include <sheaf/context.hpp>\n");
   plant("examples/gather.cpp", "#include <sheaf/sheaf.hpp>\n#include \"example.hpp\"\n");
@@ -42,13 +43,15 @@ TEST_F(PlantedIncludes, OfLayersAboveAreNamed) {
   plant("src/cpu/sort/b.cpp", "#include \"cuda/device/launch.cuh\"\n");
   plant("src/primitives/c.hpp", "#include \"cpu/threads/parallel.hpp\"\n");
   plant("src/cli/d.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
+  plant("src/io/mesh/f.cpp", "#include \"mesh/edges.hpp\"\n");
   plant("src/shiny/e.cpp", "#include <vector>\n");
   EXPECT_EQ(broken(),
             (list{
-                "src/cli/d.cpp:1: cpu/threads/parallel.hpp: cli may include cli, core, inputs, io, jobs, plan, "
-                "primitives, reference",
+                "src/cli/d.cpp:1: cpu/threads/parallel.hpp: cli may include cli, core, inputs, io, jobs, mesh, "
+                "plan, primitives, reference",
                 "src/core/a.cpp:3: plan/choose.hpp: core may include core",
                 "src/cpu/sort/b.cpp:1: cuda/device/launch.cuh: cpu may include core, cpu, plan, primitives",
+                "src/io/mesh/f.cpp:1: mesh/edges.hpp: io may include core, io, plan",
                 "src/primitives/c.hpp:1: cpu/threads/parallel.hpp: primitives may include core, plan, primitives",
                 "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
             }));

@@ -23,8 +23,9 @@ inline const names_by_name& layers_seen_by_layer() {
       {"opengl", {"opengl", "primitives", "plan", "core"}},
       {"io", {"io", "plan", "core"}},
       {"inputs", {"inputs", "primitives", "plan", "core"}},
-      {"jobs", {"jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
-      {"cli", {"cli", "jobs", "inputs", "io", "reference", "primitives", "plan", "core"}},
+      {"mesh", {"mesh", "inputs", "io", "primitives", "plan", "core"}},
+      {"jobs", {"jobs", "mesh", "inputs", "io", "reference", "primitives", "plan", "core"}},
+      {"cli", {"cli", "jobs", "mesh", "inputs", "io", "reference", "primitives", "plan", "core"}},
   };
   return rows;
 }
@@ -48,7 +49,7 @@ inline const names& layers_that_define(const std::string& public_header) {
 
 /// Layers that use the library as any program does.
 inline const names& layers_above_the_library() {
-  static const names layers{"jobs", "cli"};
+  static const names layers{"mesh", "jobs", "cli"};
   return layers;
 }
 
@@ -58,7 +59,7 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     names_by_name rows;
     names seen = bottom;
     // Each entry lists families of one height, which do not see each other.
-    const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "list"}, {"sparse", "edges"}};
+    const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "list"}, {"sparse", "edges"}, {"solvers"}};
     for (const names& height : heights) {
       for (const std::string& family : height) {
         rows[family] = seen;
@@ -83,8 +84,14 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     rows["block"] = {"device", "block"};
     return rows;
   }();
+  static const names_by_name opengl = [&] {
+    names_by_name rows = rows_above({"device", "shaders"});
+    rows["device"] = {"device", "shaders"};
+    rows["shaders"] = {"shaders"};
+    return rows;
+  }();
   static const names_by_name none;
-  return backend == "cpu" ? cpu : backend == "cuda" ? cuda : none;
+  return backend == "cpu" ? cpu : backend == "cuda" ? cuda : backend == "opengl" ? opengl : none;
 }
 
 /// Folders of the same family whose headers a folder of a family includes. Files of the family itself include all of

@@ -21,7 +21,7 @@ class layout_rules {
   explicit layout_rules(std::filesystem::path root) : tree_(std::move(root)) {}
 
   std::vector<std::string> broken() {
-    for (const char* const backend : {"src/cpu", "src/cuda"}) {
+    for (const char* const backend : {"src/cpu", "src/cuda", "src/opengl"}) {
       for (const auto& file : tree_.sources(backend)) check_variants(file);
       for (const auto& family : tree_.folders(backend)) check_readme(family);
     }
@@ -44,7 +44,7 @@ class layout_rules {
 
   // cuda.bucketed is found in gather_bucketed.cu; what a paper describes, in a file that begins with the paper's key.
   void check_variants(const path& file) {
-    static const std::regex definition(R"re(\w*variant\s+\w+\s*\{\s*"(cpu|cuda)\.(\w+)")re");
+    static const std::regex definition(R"re(\w*variant\s+\w+\s*\{\s*"(cpu|cuda|opengl)\.(\w+)")re");
     static const std::regex paper_key("^[a-z]+[0-9]{4}_");
     const std::vector<std::string> folders = tree_.folders_of(file);
     const bool is_paper = std::find(folders.begin(), folders.end(), "papers") != folders.end();

@@ -45,7 +45,18 @@ inline std::optional<context> cuda_context() {
   }
 }
 
-/// One context of every kind that can be made here. Five threads on any machine: more than it has, on a small one.
+/// A context on the first OpenGL device, or nothing if the build or the machine has none.
+inline std::optional<context> opengl_context() {
+  try {
+    return context::opengl(0);
+  } catch (const error& e) {
+    if (e.code() != error_code::backend_unavailable) throw;
+    return std::nullopt;
+  }
+}
+
+/// One context of every kind that can be made here and has every primitive: OpenGL has some, and takes some records.
+/// Five threads on any machine: more than it has, on a small one.
 inline std::vector<named_context> every_context() {
   std::vector<named_context> all;
   for (const int threads : {1, 2, 5})
@@ -56,12 +67,22 @@ inline std::vector<named_context> every_context() {
 
 /// Whether a variant's backend can run here; "" is the planner's own choice.
 inline bool can_run_here(std::string_view variant) {
+  if (variant.starts_with("opengl.")) return opengl_context().has_value();
   return !variant.starts_with("cuda.") || cuda_context().has_value();
 }
 
-/// How many of every_context() a variant works on: the three of the CPU, CUDA's if there is one, or all of them for the
-/// planner's choice and for variants of no backend.
+/// The contexts to try a variant on: OpenGL's for a variant of OpenGL, else every_context().
+inline std::vector<named_context> contexts_to_try(std::string_view variant) {
+  if (!variant.starts_with("opengl.")) return every_context();
+  std::vector<named_context> all;
+  if (auto opengl = opengl_context()) all.push_back({"opengl", *opengl});
+  return all;
+}
+
+/// How many of contexts_to_try() a variant works on: the three of the CPU, CUDA's or OpenGL's if there is one, or all
+/// of every_context() for the planner's choice and for variants of no backend.
 inline std::size_t contexts_for(std::string_view variant) {
+  if (variant.starts_with("opengl.")) return opengl_context() ? 1 : 0;
   const std::size_t cuda = cuda_context() ? 1 : 0;
   if (variant.starts_with("cuda.")) return cuda;
   constexpr std::size_t cpu = 3;

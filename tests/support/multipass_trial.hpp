@@ -13,7 +13,7 @@
 #include "primitives/gather.hpp"
 #include "primitives/multipass.hpp"
 #include "primitives/scatter.hpp"
-#include "support/movement_cases.hpp"
+#include "support/cases/movement.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {

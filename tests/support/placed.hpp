@@ -74,6 +74,7 @@ inline index_span index_view(const image& index, index_type type) { return {inde
 /// An image in the memory of a context.
 class placed {
  public:
+  placed(const context& ctx, image&& of) = delete;  // the view is the image's
   placed(const context& ctx, const image& of) : ctx_(ctx), image_(&of), memory_(ctx, of.bytes.size()) {
     copy_bytes(ctx, memory_.data(), of.bytes.data(), of.bytes.size());
   }

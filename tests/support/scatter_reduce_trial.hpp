@@ -17,7 +17,7 @@
 
 #include "inputs/pattern_function.hpp"
 #include "primitives/operators/with_value.hpp"
-#include "support/movement_cases.hpp"
+#include "support/cases/movement.hpp"
 #include "support/placed.hpp"
 
 namespace sheaf::tests {

@@ -13,8 +13,8 @@
 
 #include "inputs/pattern_function.hpp"
 #include "primitives/sort.hpp"
+#include "support/cases/sort.hpp"
 #include "support/placed.hpp"
-#include "support/sort_cases.hpp"
 
 namespace sheaf::tests {
 

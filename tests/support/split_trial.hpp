@@ -8,8 +8,8 @@
 #include <sheaf/split.hpp>
 
 #include "inputs/pattern_function.hpp"
+#include "support/cases/split.hpp"
 #include "support/placed.hpp"
-#include "support/split_cases.hpp"
 
 namespace sheaf::tests {
 

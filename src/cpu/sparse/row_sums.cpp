@@ -119,6 +119,12 @@ struct row_loop {
         bad_column |= whole.bad;
         out.write(row, whole.sum);
       } else {
+        prefetch_stream(a.values, begin, end);
+        if constexpr (Access == x_access::gathered) {
+          prefetch_stream(a.x, begin, end);
+        } else {
+          prefetch_stream(a.columns, begin, end);
+        }
         out.write(row, sum_of(a, begin, end, bad_column));
       }
     }

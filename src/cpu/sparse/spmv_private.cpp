@@ -7,6 +7,7 @@
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/variants.hpp"
+#include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
@@ -75,6 +76,8 @@ row_faults add_chunk(const spmv_problem& p, const spmv_buffers& b, row_reader ro
       faults.in_rows = true;
       continue;
     }
+    prefetch_stream(value, begin, end);
+    prefetch_stream(column, begin, end);
     const Sum of_row = static_cast<Sum>(x[row]);
     for (std::uint64_t place = begin; place < end; ++place) {
       const std::uint64_t c = column[place];

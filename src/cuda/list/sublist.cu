@@ -87,6 +87,11 @@ void run_sublist(const context& ctx, const char* operation, const list_problem& 
   const detail::device_scan_operator& kernels = call.kernels();
   list_kernels::walk_arguments walk = call.walk_arguments();
   walk.prefixes = scratch + calls.node_prefixes;
+  if (where == splitter_scan::on_host) {
+    // The host gets all sublists, also those of a list that is bad, which no walk may have written.
+    require(cudaMemsetAsync(walk.above.nodes, 0, walk.above.cut.count * kernels.sublist_bytes, ctx.stream()),
+            operation);
+  }
   require(kernels.walk_level_0(ctx.stream(), calls.blocks, kernels.op, walk, call.input()), operation);
   b.done(list_step::walks);
   if (where == splitter_scan::on_device) {

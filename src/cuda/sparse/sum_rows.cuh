@@ -53,33 +53,40 @@ struct chunk {
   Value value[chunk_places];
   bool is_in[chunk_places];  ///< lies in the row
 
+  /// Keeps: what is loaded is to stay in L2.
+  template <bool Keeps = false>
   __device__ __forceinline__ void load(const product_arguments<Value, Column>& a, std::uint64_t first, row_range r) {
 #pragma unroll
     for (unsigned k = 0; k < chunk_places; ++k) is_in[k] = first + k >= r.begin && first + k < r.end;
     if (a.is_aligned && first + chunk_places <= a.entries) {
       if (first < r.end) {
-        load_vectors(a.columns + first, column);
-        load_vectors(a.values + first, value);
+        load_vectors<Keeps>(a.columns + first, column);
+        load_vectors<Keeps>(a.values + first, value);
       }
       return;
     }
 #pragma unroll
     for (unsigned k = 0; k < chunk_places; ++k) {
       if (is_in[k]) {
-        column[k] = __ldcs(a.columns + first + k);
-        value[k] = __ldcs(a.values + first + k);
+        column[k] = loaded<Keeps>(a.columns + first + k);
+        value[k] = loaded<Keeps>(a.values + first + k);
       }
     }
   }
 
  private:
-  template <class T>
+  template <bool Keeps, class T>
+  static __device__ __forceinline__ T loaded(const T* from) {
+    if constexpr (Keeps) return __ldg(from);
+    return __ldcs(from);
+  }
+  template <bool Keeps, class T>
   static __device__ __forceinline__ void load_vectors(const T* from, T (&to)[chunk_places]) {
     using vector = std::conditional_t<sizeof to == 8, uint2, uint4>;
     constexpr unsigned vectors = sizeof to / sizeof(vector);
     vector bits[vectors];
 #pragma unroll
-    for (unsigned k = 0; k < vectors; ++k) bits[k] = __ldcs(reinterpret_cast<const vector*>(from) + k);
+    for (unsigned k = 0; k < vectors; ++k) bits[k] = loaded<Keeps>(reinterpret_cast<const vector*>(from) + k);
     memcpy(to, bits, sizeof to);
   }
 };

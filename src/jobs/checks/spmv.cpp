@@ -17,43 +17,67 @@ double number_of(const_values of, std::uint64_t i) {
 }
 
 /// The terms of one value of y, added in the order in which they come.
+template <class Value>
 struct exact_sum {
+  using limits = std::numeric_limits<Value>;
+
   long double sum = 0;
   long double magnitudes = 0;
+  long double underflow = 0;  ///< what is lost where numbers below the normal ones are taken for zero
   std::uint64_t terms = 0;
+  bool is_judged = true;  ///< false where terms may overflow together
 
-  void take(long double term) {
+  void take(double left, double right) {
+    constexpr long double least = limits::min();
+    const long double term = static_cast<long double>(left) * right;
     sum += term;
     magnitudes += std::abs(term);
     ++terms;
+    if (std::isfinite(magnitudes) && magnitudes > limits::max()) is_judged = false;
+    if (!std::isfinite(term)) return;
+    underflow += 2 * least;
+    if (std::abs(left) < least || std::abs(right) < least) underflow += std::abs(term);
   }
-  bool explains(double found, long double precision, long double most, long double least) const {
+  /// Multiplies the sum so far.
+  void scale(Value by) {
+    const long double factor = std::abs(static_cast<long double>(by));
+    // Nobody knows whether infinity times a sum that rounding leaves near 0 is infinity, minus infinity or NaN.
+    if (std::isinf(factor) && sum != 0 && std::abs(sum) <= slack()) is_judged = false;
+    sum *= by;
+    magnitudes *= factor;
+    underflow = std::isfinite(factor) ? factor * underflow + limits::min() : underflow;
+    if (std::isfinite(magnitudes) && magnitudes > limits::max()) is_judged = false;
+  }
+  long double slack() const {
+    return static_cast<long double>(terms + 2) * limits::epsilon() * magnitudes + 2 * underflow;
+  }
+  bool explains(double found) const {
+    if (!is_judged) return true;
     if (std::isnan(sum)) return std::isnan(found);
-    if (std::isfinite(magnitudes) && magnitudes > most) return true;
     if (std::isinf(sum)) return static_cast<long double>(found) == sum;
-    const auto steps = static_cast<long double>(terms + 2);
-    return std::abs(static_cast<long double>(found) - sum) <= steps * (precision * magnitudes + least);
+    return std::abs(static_cast<long double>(found) - sum) <= slack();
   }
 };
 
 template <class Value>
 std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_values y, const product_terms& terms) {
-  using limits = std::numeric_limits<Value>;
   const reference::index_reader begins(a.row_begins, 0);
   const reference::index_reader columns(a.column_indices, a.columns);
-  std::vector<exact_sum> sums(y.count);
+  std::vector<exact_sum<Value>> sums(y.count);
   const auto alpha = static_cast<Value>(terms.alpha);
   const auto beta = static_cast<Value>(terms.beta);
   for (std::uint64_t row = 0; row < a.rows; ++row) {
     for (std::uint64_t place = begins.bits(row); place < begins.bits(row + 1); ++place) {
       const std::uint64_t from = terms.transposed ? row : columns.bits(place);
       const std::uint64_t to = terms.transposed ? columns.bits(place) : row;
-      sums[to].take(static_cast<long double>(alpha) * number_of(a.values, place) * number_of(x, from));
+      sums[to].take(number_of(a.values, place), number_of(x, from));
     }
   }
   for (std::uint64_t i = 0; i < y.count; ++i) {
-    if (beta != 0) sums[i].take(static_cast<long double>(beta) * terms.y_before[i]);
-    if (sums[i].explains(number_of(y, i), limits::epsilon(), limits::max(), limits::denorm_min())) continue;
+    sums[i].scale(alpha);
+    // A beta that its type rounds to 0 multiplies like any other.
+    if (terms.beta != 0) sums[i].take(beta, terms.y_before[i]);
+    if (sums[i].explains(number_of(y, i))) continue;
     return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, number_of(y, i), sums[i].terms,
                        static_cast<double>(sums[i].sum));
   }

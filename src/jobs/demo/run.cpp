@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 #include "jobs/demo/profile.hpp"
 #include "jobs/generated/arrays.hpp"
 
@@ -41,6 +42,7 @@ double median_seconds(double enough, const std::function<void()>& work) {
 }
 
 std::string device_name(const context& ctx) {
+  if (ctx.backend() == backend_kind::opengl) return ctx.state().device_name;
   if (ctx.backend() != backend_kind::cpu) return ctx.profile().name;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -82,11 +84,19 @@ double plain_seconds(const context& ctx, const demo_settings& settings, const jo
   return loop ? median_seconds(settings.size.seconds_per_row, loop) : 0;
 }
 
+problem_spec problem_in(const demo_settings& settings, const sample& s) {
+  const problem_spec shape = problem_of(s, 1);
+  return problem_of(s, std::min(settings.size.most_records, settings.size.array_bytes / shape.record_bytes));
+}
+
+// A backend may lack a primitive, or take some records only.
+bool can_run(const context& ctx, const demo_settings& settings, const job& j, const sample& s) {
+  return j.entry().explain(ctx, problem_in(settings, s), settings.variant).choice() != nullptr;
+}
+
 demo_row run_row(const context& ctx, const demo_settings& settings, const job& j, const sample& s,
                  const copy_limits& limits, problem_arrays& memory) {
-  const problem_spec shape = problem_of(s, 1);
-  const std::uint64_t count = std::min(settings.size.most_records, settings.size.array_bytes / shape.record_bytes);
-  const problem_spec p = problem_of(s, count);
+  const problem_spec p = problem_in(settings, s);
   memory.fill(p, 1);
   memory.reset_outputs();
   ctx.wait();
@@ -114,12 +124,12 @@ demo_row run_row(const context& ctx, const demo_settings& settings, const job& j
 
 bool is_left_out(const sample& s, const demo_settings& settings) { return s.is_prepared && !settings.variant.empty(); }
 
-// Calls use(job, sample) for every row, family by family.
+// Calls use(job, sample) for every row of a backend, family by family.
 template <class Use>
-void for_each_row(const demo_settings& settings, Use use) {
+void for_each_row(backend_kind backend, const demo_settings& settings, Use use) {
   for (const std::string_view family : primitives::families()) {
     for (const job* const j : jobs()) {
-      if (j->entry().family != family) continue;
+      if (j->entry().family != family || !j->entry().runs_on(backend)) continue;
       for (const sample& s : j->samples) {
         if (!is_left_out(s, settings)) use(*j, s);
       }
@@ -130,6 +140,8 @@ void for_each_row(const demo_settings& settings, Use use) {
 }  // namespace
 
 demo_size full_size(backend_kind backend) {
+  // A pipeline in software draws some ten million points a second.
+  if (backend == backend_kind::opengl) return {std::uint64_t{8} << 20, std::uint64_t{1} << 20, 0.1};
   if (backend == backend_kind::cpu) return {std::uint64_t{128} << 20, std::uint64_t{1} << 23, 0.1};
   return {std::uint64_t{512} << 20, std::uint64_t{1} << 26, 0.1};
 }
@@ -143,9 +155,9 @@ std::uint64_t demo_result::wrong_rows() const {
       std::count_if(rows.begin(), rows.end(), [](const demo_row& row) { return row.mistakes > 0; }));
 }
 
-std::size_t demo_row_count(const demo_settings& settings) {
+std::size_t demo_row_count(backend_kind backend, const demo_settings& settings) {
   std::size_t count = 0;
-  for_each_row(settings, [&](const job&, const sample&) { ++count; });
+  for_each_row(backend, settings, [&](const job&, const sample&) { ++count; });
   return count;
 }
 
@@ -159,7 +171,8 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
   if (settings.on_row) settings.on_row(result);
   problem_arrays memory(ctx);
-  for_each_row(settings, [&](const job& j, const sample& s) {
+  for_each_row(ctx.backend(), settings, [&](const job& j, const sample& s) {
+    if (!can_run(ctx, settings, j, s)) return;
     result.rows.push_back(run_row(ctx, settings, j, s, result.limits, memory));
     if (settings.on_row) settings.on_row(result);
   });

@@ -72,7 +72,7 @@ struct demo_settings {
 };
 
 /// Number of rows that run_demo makes.
-std::size_t demo_row_count(const demo_settings& settings);
+std::size_t demo_row_count(backend_kind backend, const demo_settings& settings);
 demo_result run_demo(const context& ctx, const demo_settings& settings);
 
 }  // namespace sheaf::jobs

@@ -27,10 +27,9 @@ template <class Item>
 tally over_items(const context& ctx, std::uint64_t count, const Item& item);
 }  // namespace device
 
-/// Whether over_items() runs where the memory of this backend is. Jobs go through host memory for others.
-constexpr bool has_item_loops(backend_kind backend) {
-  return backend == backend_kind::cpu || (SHEAF_HAS_CUDA != 0 && backend == backend_kind::cuda);
-}
+/// Whether over_items() runs where the memory of this backend is: the host's, or a device's that it has loops for.
+/// Jobs go through host memory for others.
+constexpr bool has_item_loops(backend_kind backend) { return backend != backend_kind::cuda || SHEAF_HAS_CUDA != 0; }
 
 /// The sum of item(0) to item(count - 1), computed where the context's memory is. Waits.
 template <class Item>

@@ -51,12 +51,15 @@ struct entry {
   explanation (*explain)(const context& ctx, const problem_spec& p, std::string_view variant);
   /// What each variant of a backend costs on a machine that need not be this one, in the order of the primitive's list.
   std::vector<variant_estimate> (*estimates)(const problem_spec& p, backend_kind backend, const machine& profile);
+  /// Whether a backend has variants of it; null: all backends have.
+  bool (*has_variants)(backend_kind backend) = nullptr;
   /// Where the problem lies among those that calibration runs; null for a call that is several of other primitives'.
   plan::measured_place (*place)(const problem_spec& p, backend_kind backend) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
   double (*he2007_seconds)(const problem_spec& p, const machine& profile) = nullptr;
 
   bool takes(const problem_field& field) const noexcept;
+  bool runs_on(backend_kind backend) const { return has_variants == nullptr || has_variants(backend); }
 };
 
 /// All entries, family by family.

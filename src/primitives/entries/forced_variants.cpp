@@ -54,6 +54,8 @@ constexpr forced_call forced_calls[] = {
     {"spmv", names_of<spmv_variants>},
     {"prepare_spmv", names_of<prepare_spmv_variants>},
     {"conjugate_gradient", names_of<conjugate_gradient_variants>},
+    {"edge_sum", names_of<edge_sum_variants>},
+    {"prepare_edge_sum", names_of<prepare_edge_sum_variants>},
 };
 
 std::vector<std::string_view> names_of_calls() {

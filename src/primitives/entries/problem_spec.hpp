@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <sheaf/edge_sum.hpp>
 #include <sheaf/list_scan.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
@@ -42,13 +43,17 @@ struct problem_spec {
   // Linked lists, whose nodes lie in the order of `pattern`; their values have type `value`
   scan_operator scan_op = scan_operator::add;
   bool is_exclusive = false;
-  bool is_packed = false;  ///< values lie beside successors, in nodes of 8 bytes
+  bool is_packed = false;  ///< values lie beside successors, in nodes of 8 bytes; ends of edges beside each other
   list_count lists = list_count::one;
 
   // Hash search: probes ask for the keys of a table of `table` records, in the order of `pattern`
   std::uint64_t repeats = 1;        ///< records that share a key, or power_law_repeats
   std::uint32_t hit_percent = 100;  ///< probes that ask for a key of the table; the others find nothing
-  std::uint32_t load_percent = 0;  ///< load factor of the hash table; 0: what the backend finds best
+  std::uint32_t load_percent = 0;   ///< load factor of the hash table; 0: what the backend finds best
+
+  // Sums over the edges of a graph of `table` nodes, which lie in the order of `pattern`
+  edge_function of_edges = edge_function::weighted_difference;
+  bool has_weights = false;
 
   // What a caller can say beyond a generated problem
   sheaf::duplicates duplicates = sheaf::duplicates::any;

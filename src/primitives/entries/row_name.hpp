@@ -25,6 +25,8 @@
 //   build_hash_index/x16/r4/k64/n=65536              keys of 64 bits, of which 16 records each have the same
 //   hash_search/uniform:s1024:x16:h50/r4/k64/n=65536 65536 probes of such a table, half of which find something;
 //                                                    "xzipf" where keys repeat by a power law, "k64+load99"
+//   edge_sum/permutation/r12/u32+f32/n=7340032       3 components f32, a box of tetrahedra whose nodes lie at random;
+//                                                    uniform, zipf and same are graphs; "+inverse_square+weights+pairs"
 namespace sheaf::primitives {
 
 std::string name(const problem_spec& p);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <sheaf/edge_sum.hpp>
 #include <sheaf/list_scan.hpp>
 #include <sheaf/plan.hpp>
 #include <sheaf/records.hpp>
@@ -66,6 +67,7 @@ inline constexpr word<index_type> index_types[] = {
 inline constexpr word<value_type> value_types[] = {{"i32", value_type::i32}, {"u32", value_type::u32},
                                                    {"i64", value_type::i64}, {"u64", value_type::u64},
                                                    {"f32", value_type::f32}, {"f64", value_type::f64}};
+inline constexpr word<value_type> float_types[] = {{"f32", value_type::f32}, {"f64", value_type::f64}};
 inline constexpr word<reduction> reductions[] = {
     {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}};
 inline constexpr word<reduction_order> reduction_orders[] = {{"deterministic", reduction_order::deterministic},
@@ -74,6 +76,8 @@ inline constexpr word<scan_operator> scan_operators[] = {{"add", scan_operator::
                                                          {"max", scan_operator::max},     {"mul", scan_operator::mul},
                                                          {"and", scan_operator::bit_and}, {"or", scan_operator::bit_or},
                                                          {"xor", scan_operator::bit_xor}};
+inline constexpr word<edge_function> edge_functions[] = {{"weighted_difference", edge_function::weighted_difference},
+                                                         {"inverse_square", edge_function::inverse_square}};
 inline constexpr word<list_count> list_counts[] = {{"one", list_count::one}, {"many", list_count::many}};
 inline constexpr word<duplicates> duplicates_words[] = {{"any", duplicates::any}, {"last", duplicates::last}};
 inline constexpr word<bounds> bounds_words[] = {{"check", bounds::check}, {"trust", bounds::trust}};

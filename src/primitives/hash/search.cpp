@@ -104,6 +104,12 @@ explanation explain(std::string_view call, const context& ctx, const hash_search
 
 constexpr std::uint64_t offset_bytes = 8;
 
+/// Bytes of so many entries; more than any memory has where they are past 2^64.
+constexpr std::uint64_t bytes_of(std::uint64_t entries, std::uint64_t width) {
+  constexpr std::uint64_t most = ~std::uint64_t{0};
+  return entries > most / width ? most : entries * width;
+}
+
 }  // namespace
 }  // namespace primitives
 
@@ -116,14 +122,12 @@ hash_matches hash_search(const context& ctx, const hash_index& index, const_reco
   hash_matches found;
   found.probes = probes.count;
   found.id_type = p.index.id;
-  const std::uint64_t all_offsets = (probes.count + 1) * offset_bytes;
+  const std::uint64_t all_offsets = bytes_of(probes.count + 1, offset_bytes);
   found.offset_memory = hash_memory(ctx, search_call, fmt::format("offsets of {} probes", probes.count), all_offsets);
   const std::function<hash_match_room(std::uint64_t)> make_room = [&](std::uint64_t total) -> hash_match_room {
     found.total = total;
-    const std::uint64_t width = bytes(p.index.id);
-    const std::uint64_t most = ~std::uint64_t{0} / width;
-    found.id_memory = hash_memory(ctx, search_call, fmt::format("{} matches", total),
-                                  total > most ? ~std::uint64_t{0} : total * width);
+    found.id_memory =
+        hash_memory(ctx, search_call, fmt::format("{} matches", total), bytes_of(total, bytes(p.index.id)));
     return {found.id_memory.data(), total};
   };
   run(search_call, ctx, p, {&index.table(), probes, found.offset_memory.data(), &make_room}, all_offsets, 0, options);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "core/stream_capture.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/views.hpp"
@@ -48,6 +50,7 @@ void require_options(const conjugate_gradient_options& o) {
   if (!(o.absolute_tolerance >= 0)) {
     refuse("{}: the absolute tolerance is {}, not 0 or more", call, o.absolute_tolerance);
   }
+  if (o.progress_interval == 0) refuse("{}: the progress interval is 0, not 1 or more", call);
 }
 
 void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
@@ -56,6 +59,20 @@ void require_vector(std::string_view what, const_values v, std::uint64_t count, 
     refuse("{}: {} has values of type {}, the system {}", call, what, name_of(v.type), name_of(type));
   }
   if (v.count != count) refuse("{}: {} has {} values for {} rows", call, what, v.count, count);
+}
+
+/// Whether the call is captured into a graph, which wants a number of iterations and has nobody to tell of them.
+bool is_captured(const context& ctx, const conjugate_gradient_options& o) {
+  if (!core::is_captured(ctx.state())) return false;
+  constexpr std::uint64_t most_iterations = 1 << 16;
+  if (o.iteration_limit > most_iterations) {
+    refuse("{}: the stream is being captured into a graph, which wants an iteration_limit of no more than {}", call,
+           most_iterations);
+  }
+  if (o.history != nullptr || o.progress) {
+    refuse("{}: the stream is being captured into a graph, which has neither history nor progress", call);
+  }
+  return true;
 }
 
 conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const conjugate_gradient_options& o) {
@@ -67,6 +84,7 @@ conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const
   p.product = describe_spmv(call, ctx, a, false, o.sums, o.pattern);
   p.has_jacobi = o.preconditioner == preconditioner::jacobi;
   p.keeps_last = o.keeps_last;
+  p.is_captured = is_captured(ctx, o);
   return p;
 }
 
@@ -85,6 +103,7 @@ conjugate_gradient_problem describe_operator(const context& ctx, const_values b,
   p.product.sums = b.type == value_type::f64 ? spmv_sums::as_values : o.sums;
   p.has_jacobi = o.preconditioner == preconditioner::jacobi;
   p.keeps_last = o.keeps_last;
+  p.is_captured = is_captured(ctx, o);
   if (p.has_jacobi) {
     if (o.diagonal.count == 0 && b.count > 0) refuse("{}: preconditioner::jacobi wants the operator's diagonal", call);
     require_vector("the diagonal", o.diagonal, b.count, b.type);
@@ -130,6 +149,12 @@ conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_pro
   conjugate_gradient_watch watch(o);
   buffers.watch = &watch;
   buffers.result = &result;
+  if (p.is_captured) {
+    result.reason = stop_reason::limit;
+    result.residual = result.target = result.b_norm = std::numeric_limits<double>::quiet_NaN();
+    result.variant = plan::execute(call, conjugate_gradient_variants(), p, ctx, o.variant, buffers).variant->name;
+    return result;
+  }
   ctx.wait();  // errors of earlier calls are not this one's
   const auto taken = plan::execute(call, conjugate_gradient_variants(), p, ctx, o.variant, buffers);
   ctx.wait();

@@ -20,6 +20,7 @@ struct conjugate_gradient_problem {
   bool is_operator = false;  ///< A is a function of the caller's
   bool has_jacobi = false;
   bool keeps_last = false;
+  bool is_captured = false;  ///< into a graph, so that run() waits for nothing and leaves the result as it is
 
   std::uint64_t vector_bytes() const noexcept { return product.rows * product.value_bytes(); }
 

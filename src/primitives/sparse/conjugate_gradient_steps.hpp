@@ -1,12 +1,17 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <limits>
 
 #include <sheaf/conjugate_gradient.hpp>
 
-// What conjugate gradient decides between its passes over vectors: scalars, and when to end. Backends share it.
+#include "core/host_device.hpp"
+
+// What conjugate gradient decides between its passes over vectors: scalars, and when to end. Backends share it, and
+// kernels call it.
 namespace sheaf::primitives {
 
 /// What of the options decides when an iteration ends.
@@ -26,37 +31,37 @@ struct conjugate_gradient_goals {
 /// residual that the recurrence has, if it is not done (van der Vorst and Ye 2000). end_step() ends an iteration.
 class conjugate_gradient_steps {
  public:
-  conjugate_gradient_steps(const conjugate_gradient_goals& goals, double b_squared) noexcept;
+  SHEAF_HOST_DEVICE conjugate_gradient_steps(const conjugate_gradient_goals& goals, double b_squared) noexcept;
 
   /// The residual of the start value, which is a true one; b is not 0, but its square may be.
-  void start(double b_squared, double residual_squared, double residual_z) noexcept;
+  SHEAF_HOST_DEVICE void start(double b_squared, double residual_squared, double residual_z) noexcept;
   /// False if the iteration ends without a step.
-  bool take_curvature(double curvature) noexcept;
+  SHEAF_HOST_DEVICE bool take_curvature(double curvature) noexcept;
   /// False if the iteration ends without a step.
-  bool take_residual(double residual_squared, double residual_z) noexcept;
-  void confirm(double residual_squared, double residual_z) noexcept;
-  void end_step() noexcept;
-  void end(stop_reason reason) noexcept;
+  SHEAF_HOST_DEVICE bool take_residual(double residual_squared, double residual_z) noexcept;
+  SHEAF_HOST_DEVICE void confirm(double residual_squared, double residual_z) noexcept;
+  SHEAF_HOST_DEVICE void end_step() noexcept;
+  SHEAF_HOST_DEVICE void end(stop_reason reason) noexcept;
 
-  bool is_done() const noexcept { return is_done_; }
-  bool wants_confirmation() const noexcept { return wants_confirmation_; }
+  SHEAF_HOST_DEVICE bool is_done() const noexcept { return is_done_; }
+  SHEAF_HOST_DEVICE bool wants_confirmation() const noexcept { return wants_confirmation_; }
   /// Whether the residual of x is known to be norm(), with no recurrence in between.
-  bool is_confirmed() const noexcept { return is_confirmed_; }
-  double alpha() const noexcept { return alpha_; }
-  double beta() const noexcept { return beta_; }
-  double norm() const noexcept { return norm_; }
-  double target() const noexcept { return target_; }
-  double b_norm() const noexcept { return b_norm_; }
-  stop_reason reason() const noexcept { return reason_; }
-  std::uint64_t iterations() const noexcept { return iterations_; }
+  SHEAF_HOST_DEVICE bool is_confirmed() const noexcept { return is_confirmed_; }
+  SHEAF_HOST_DEVICE double alpha() const noexcept { return alpha_; }
+  SHEAF_HOST_DEVICE double beta() const noexcept { return beta_; }
+  SHEAF_HOST_DEVICE double norm() const noexcept { return norm_; }
+  SHEAF_HOST_DEVICE double target() const noexcept { return target_; }
+  SHEAF_HOST_DEVICE double b_norm() const noexcept { return b_norm_; }
+  SHEAF_HOST_DEVICE stop_reason reason() const noexcept { return reason_; }
+  SHEAF_HOST_DEVICE std::uint64_t iterations() const noexcept { return iterations_; }
 
   // Two arrays hold x, number 0 the caller's: the x of now, and the best one. A step that makes the residual larger
   // leaves the best one where it is and writes to the other array, which costs no pass over vectors.
-  int current() const noexcept { return current_; }
+  SHEAF_HOST_DEVICE int current() const noexcept { return current_; }
   /// Where x + alpha p goes, after take_residual() and until end_step() or confirm().
-  int next() const noexcept { return next_; }
+  SHEAF_HOST_DEVICE int next() const noexcept { return next_; }
   /// The array with the x that is the result, once the iteration is done.
-  int result() const noexcept { return best_; }
+  SHEAF_HOST_DEVICE int result() const noexcept { return best_; }
 
   /// All but the variant. @param residual  of the x that is the result
   conjugate_gradient_result summary(double residual) const;
@@ -83,6 +88,84 @@ class conjugate_gradient_steps {
   stop_reason reason_ = stop_reason::converged;
 };
 
+SHEAF_HOST_DEVICE inline conjugate_gradient_steps::conjugate_gradient_steps(const conjugate_gradient_goals& goals,
+                                                                            double b_squared) noexcept
+    : goals_(goals), b_norm_(std::sqrt(b_squared)) {
+  target_ = std::max(goals.tolerance * b_norm_, goals.absolute_tolerance);
+}
+
+SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end(stop_reason reason) noexcept {
+  is_done_ = true;
+  reason_ = reason;
+}
+
+SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::start(double b_squared, double residual_squared,
+                                                              double residual_z) noexcept {
+  norm_ = last_confirmed_ = best_norm_ = std::sqrt(residual_squared);
+  residual_z_ = residual_z;
+  is_confirmed_ = true;
+  const bool is_usable = b_squared > 0 && std::isfinite(b_squared);
+  if (!is_usable || !std::isfinite(residual_squared) || !std::isfinite(residual_z)) return end(stop_reason::breakdown);
+  if (norm_ <= target_) return end(stop_reason::converged);
+  if (goals_.limit == 0) end(stop_reason::limit);
+}
+
+SHEAF_HOST_DEVICE inline bool conjugate_gradient_steps::take_curvature(double curvature) noexcept {
+  if (curvature <= 0) {
+    end(stop_reason::not_positive_definite);
+    return false;
+  }
+  alpha_ = residual_z_ / curvature;
+  // A comparison with NaN is false.
+  if (!std::isfinite(curvature) || !std::isfinite(alpha_)) end(stop_reason::breakdown);
+  return !is_done_;
+}
+
+SHEAF_HOST_DEVICE inline bool conjugate_gradient_steps::take_residual(double residual_squared,
+                                                                      double residual_z) noexcept {
+  const double beta = residual_z / residual_z_;
+  if (!std::isfinite(residual_squared) || !std::isfinite(residual_z) || !std::isfinite(beta)) {
+    end(stop_reason::breakdown);
+    return false;
+  }
+  last_residual_z_ = residual_z_;
+  residual_z_ = residual_z;
+  beta_ = beta;
+  norm_ = std::sqrt(residual_squared);
+  is_confirmed_ = false;
+  wants_confirmation_ = norm_ <= target_;
+  ++iterations_;
+  const bool is_best = goals_.keeps_last || norm_ < best_norm_;
+  next_ = is_best || current_ != best_ ? current_ : 1 - current_;
+  if (is_best) {
+    best_ = next_;
+    best_norm_ = norm_;
+  }
+  return true;
+}
+
+SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::confirm(double residual_squared, double residual_z) noexcept {
+  constexpr int most_in_vain = 2;
+  constexpr double far = 10;  // from a residual that is off by so much, directions begin anew
+  const double by_recurrence = norm_;
+  norm_ = std::sqrt(residual_squared);
+  current_ = next_;
+  is_confirmed_ = true;
+  wants_confirmation_ = false;
+  if (norm_ <= target_) return end(stop_reason::converged);
+  beta_ = norm_ > far * by_recurrence ? 0 : residual_z / last_residual_z_;
+  residual_z_ = residual_z;
+  if (!std::isfinite(residual_squared) || !std::isfinite(beta_)) return end(stop_reason::breakdown);
+  best_norm_ = norm_;  // the x of now was the best by the recurrence
+  if (norm_ >= last_confirmed_ && ++confirmations_in_vain_ >= most_in_vain) return end(stop_reason::stagnated);
+  last_confirmed_ = std::min(last_confirmed_, norm_);
+}
+
+SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end_step() noexcept {
+  current_ = next_;
+  if (!is_done_ && iterations_ >= goals_.limit) end(stop_reason::limit);
+}
+
 /// Tells history and progress function about iterations, on the thread that called the library. A team's other threads
 /// read asks_to_stop() behind a barrier.
 class conjugate_gradient_watch {
@@ -91,6 +174,11 @@ class conjugate_gradient_watch {
 
   /// What the caller's functions throw is kept for rethrow(), and asks to stop.
   void report(std::uint64_t iterations, double residual, double target) noexcept;
+  /// The iterations after which a backend that works ahead waits for the caller's function; all ones: none is asked.
+  std::uint64_t reports_every() const noexcept {
+    return options_.progress ? options_.progress_interval : ~std::uint64_t{0};
+  }
+  bool wants_reports() const noexcept { return options_.history != nullptr || options_.progress; }
   bool asks_to_stop() const noexcept { return asks_to_stop_; }
   void rethrow() const {
     if (thrown_ != nullptr) std::rethrow_exception(thrown_);

@@ -53,6 +53,7 @@ TEST_F(SystemArguments, TypesAndOptionsMustBeThere) {
   refuses("the tolerance is -1, not 0 or more", matrix(), b, x, {.tolerance = -1});
   refuses("the tolerance is nan, not 0 or more", matrix(), b, x, {.tolerance = std::nan("")});
   refuses("the absolute tolerance is -2, not 0 or more", matrix(), b, x, {.absolute_tolerance = -2});
+  refuses("the progress interval is 0, not 1 or more", matrix(), b, x, {.progress_interval = 0});
   refuses("preconditioner is 5, not 0 to 1", matrix(), b, x, {.preconditioner = static_cast<preconditioner>(5)});
   refuses("sums is 7, not 0 to 1", matrix(), b, x, {.sums = static_cast<spmv_sums>(7)});
 }

@@ -48,17 +48,24 @@ __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {
 // Takes the sample and judges it: two sets of two indices for each thread, each set from a window of neighbouring
 // entries. A set shows order in two cases. Its indices may lie close together, as in lists in order and clustered ones.
 // Or several may share a group of 8 records although they are far apart in general: the list then advances in several
-// streams side by side. Of 512 samples, some 31 fall into a group that an earlier one has fallen into where the window
-// fills its groups, which up to 4096 streams do; at random over 2^22 records, one set in four has such a sample. Where the window
-// fills a quarter of its groups, as several strided streams may, 8 do. The list is scattered if both sets are. All
-// threads of a block of sample_threads call it.
+// streams side by side. Of 512 samples, some 31 fall into a group that another one has fallen into where the window
+// fills its groups, which up to 4096 streams do; at random over 2^22 records, one set in four has such a sample. Where
+// the window fills a quarter of its groups, as several strided streams may, 8 do. The list is scattered if both sets
+// are. All threads of a block of sample_threads call it.
+//
+// Blocks that sample the same list must come to the same verdict, or records stay where they are. So nothing here
+// depends on the order in which threads reach the table: each slot keeps the smallest group that came to it, and
+// samples of that group beyond the first are the repeats.
 template <class Index>
 __device__ __forceinline__ bool sample_is_scattered(const Index* index, const order_sample& s) {
   constexpr std::uint32_t slots = 2048;
+  constexpr std::uint32_t samples = 2 * sample_threads;
   constexpr int least_repeats = 14;
-  constexpr int least_close = 2 * sample_threads * 7 / 8;
+  constexpr int least_close = samples * 7 / 8;
   constexpr std::uint32_t no_group = ~0U;
-  __shared__ std::uint32_t table[slots];  // hash table of groups: the one that came to a slot last
+  __shared__ std::uint32_t table[slots];     // hash table of groups
+  __shared__ std::uint32_t groups[samples];  // of each sample, for the thread that took it
+  const auto slot_of = [](std::uint32_t group) { return group * 0x9e3779b9U >> 21; };
   bool scattered = true;
   // Loops stay loops, because the kernels around need their registers for records on their way.
 #pragma unroll 1
@@ -69,12 +76,22 @@ __device__ __forceinline__ bool sample_is_scattered(const Index* index, const or
     int repeats = 0;
     int close = 0;
 #pragma unroll 1
-    for (std::uint32_t sample = threadIdx.x; sample < 2 * sample_threads; sample += sample_threads) {
+    for (std::uint32_t sample = threadIdx.x; sample < samples; sample += sample_threads) {
       const Index value = window[sample_position(sample)];
       const Index middle = window[sample_window / 2];
       close += __syncthreads_count((value > middle ? value - middle : middle - value) < s.close_records);
       const auto group = static_cast<std::uint32_t>(value >> 3);
-      repeats += __syncthreads_count(atomicExch(&table[group * 0x9e3779b9U >> 21], group) == group);
+      groups[sample] = group;
+      atomicMin(&table[slot_of(group)], group);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (std::uint32_t sample = threadIdx.x; sample < samples; sample += sample_threads) {
+      repeats += __syncthreads_count(table[slot_of(groups[sample])] == groups[sample]);
+    }
+#pragma unroll 1
+    for (std::uint32_t slot = threadIdx.x; slot < slots; slot += sample_threads) {
+      repeats -= __syncthreads_count(table[slot] != no_group);
     }
     scattered = scattered && close < least_close && repeats < least_repeats;
   }

@@ -20,6 +20,11 @@ constexpr std::size_t sources = 3;  ///< numbers of the records that are written
 constexpr std::size_t first = 6;    ///< first membership of each record, and their count
 }  // namespace multi_split_places
 
+/// Places of the arrays that only an edge_sum has.
+namespace edge_places {
+constexpr std::size_t weights = 3;  ///< of the edges, where they have any
+}  // namespace edge_places
+
 plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays);
 /// Serial where the last writer must win.
 plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays);
@@ -44,6 +49,9 @@ plain_call plain_hash_search(const context& ctx, const problem_spec& p, const ar
 plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// Edge after edge, added at one end and subtracted at the other, in one thread.
+plain_call plain_edge_sum(const context& ctx, const problem_spec& p, const array_set& arrays);
 
 /// The struct that a user would write, aligned to the largest power of two up to 16 that divides its width.
 template <std::size_t Bytes>

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sheaf/edge_sum.hpp>
+
+#include "bench/edges/input.hpp"
+#include "bench/harness/timed_call.hpp"
+
+namespace sheaf::bench {
+
+/// What is summed over the edges.
+struct edge_terms {
+  std::uint32_t components = 3;
+  edge_function function = edge_function::inverse_square;
+};
+
+/// The sum by each variant of the place's backend that can run it, and by each that can be prepared.
+/// Value is float or double. Values of nodes are their positions, and behind these numbers made by a rule.
+template <class Value>
+void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
+                    std::vector<timed_call>& all);
+
+/// The loop over the edges that one would write, on one thread.
+template <class Value>
+void add_plain_edges(const std::string& where, std::shared_ptr<const edge_input> input, const edge_terms& terms,
+                     std::vector<timed_call>& all);
+
+/// That loop on all threads of a CPU context, with atomic additions.
+template <class Value>
+void add_atomic_edges(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
+                      std::vector<timed_call>& all);
+
+}  // namespace sheaf::bench

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/edges/calls.hpp"
+#include "bench/edges/command.hpp"
+#include "bench/edges/input.hpp"
+#include "bench/harness/platform.hpp"
+#include "bench/harness/time_text.hpp"
+#include "mesh/box_function.hpp"
+#include "primitives/entries/words.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+constexpr std::uint64_t seed = 1;
+
+/// The fastest of the place's calls without preparation, or null.
+const timed_call* fastest_unprepared(const std::vector<timed_call>& all) {
+  const timed_call* best = nullptr;
+  for (const timed_call& c : all) {
+    if (!c.is_ours || c.is_prepared) continue;
+    if (best == nullptr || c.time.median_seconds < best->time.median_seconds) best = &c;
+  }
+  return best;
+}
+
+void print_rows(const edge_input& in, const std::vector<timed_call>& all) {
+  const timed_call* const unprepared = fastest_unprepared(all);
+  for (const timed_call& c : all) {
+    std::string line = fmt::format("  {:<34} {:>11} {:7.3f} ns an edge {:7.2f}x",
+                                   (c.is_prepared ? "prepared, " : "") + c.who + (c.is_ours ? "" : ", " + c.where),
+                                   time_text(c.time.median_seconds),
+                                   c.time.median_seconds * 1e9 / static_cast<double>(in.edges.size()),
+                                   all.front().time.median_seconds / c.time.median_seconds);
+    if (c.is_prepared && unprepared != nullptr) {
+      const auto runs = runs_to_amortise(c.loading_seconds, c.time.median_seconds, unprepared->time.median_seconds);
+      line += fmt::format("  prepared in {}, {}", time_text(c.loading_seconds),
+                          runs ? fmt::format("pays after {} runs", *runs) : "which gains nothing here");
+    }
+    fmt::print("{}{}\n", line, c.is_right ? "" : "  WRONG");
+  }
+  std::fflush(stdout);
+}
+
+/// A loop on one thread, and on all with atomic additions; then the calls of the context.
+template <class Value>
+bool run_input(const context& ctx, const context& cpu, const edges_request& request,
+               std::shared_ptr<const edge_input> input, std::string_view order) {
+  if (input->edges.empty()) {
+    fmt::print("{}: {} nodes, no edges\n", input->name, input->nodes);
+    return true;
+  }
+  bool all_right = true;
+  for (const std::uint32_t components : request.components) {
+    const edge_terms terms{components, request.function};
+    std::vector<timed_call> all;
+    add_plain_edges<Value>("1 thread", input, terms, all);
+    add_atomic_edges<Value>({fmt::format("{} threads", cpu.threads()), cpu}, input, terms, all);
+    add_edge_calls<Value>({"", ctx, request.quick ? 0 : 2}, input, terms, all);
+    const timing_limits limits{.seconds = request.seconds, .least_rounds = 3, .least_slow_rounds = 3};
+    fmt::print("{}: {} nodes, {} edges, {} order, {} component{}\n", input->name, input->nodes, input->edges.size(),
+               order, components, components == 1 ? "" : "s");
+    time_and_check(all, limits);
+    print_rows(*input, all);
+    all_right = all_right && std::all_of(all.begin(), all.end(), [](const timed_call& c) { return c.is_right; });
+  }
+  return all_right;
+}
+
+template <class Value>
+bool run_typed(const context& ctx, const edges_request& request) {
+  const context cpu = ctx.backend() == backend_kind::cpu ? ctx : context::cpu();
+  bool all_right = true;
+  for (const std::string& file : request.files) {
+    const auto read = std::make_shared<const edge_input>(read_edges(cpu, file));
+    for (const std::string& order : request.orders) {
+      const auto in = order == "natural" ? read : std::make_shared<const edge_input>(with_nodes_at_random(*read, seed));
+      all_right = run_input<Value>(ctx, cpu, request, in, order) && all_right;
+    }
+  }
+  if (!request.files.empty()) return all_right;
+  const std::uint32_t most_components = *std::max_element(request.components.begin(), request.components.end());
+  for (const std::uint64_t nodes : request.quick ? std::vector<std::uint64_t>{1000} : request.nodes) {
+    for (const std::string& order : request.orders) {
+      mesh::box box = box_of_nodes(nodes);
+      if (order == "random") box.order = mesh::node_order::random;
+      box.seed = seed;
+      const std::uint64_t taken = bytes_of_sums(box, most_components, sizeof(Value));
+      const std::uint64_t free = std::min(platform_of(cpu).memory_bytes, platform_of(ctx).memory_bytes);
+      if (taken > free || mesh::box_nodes(box) > io::most_nodes) {
+        fmt::print("box of {} nodes skipped: sums take {} MB, {} are available\n", nodes, taken >> 20, free >> 20);
+        continue;
+      }
+      edge_input in = edges_of_box(cpu, box);
+      in.name = fmt::format("box of {} x {} x {} cells", box.cells[0], box.cells[1], box.cells[2]);
+      all_right =
+          run_input<Value>(ctx, cpu, request, std::make_shared<const edge_input>(std::move(in)), order) && all_right;
+    }
+  }
+  return all_right;
+}
+
+}  // namespace
+
+bool run_edges(const context& ctx, const edges_request& request) {
+  fmt::print("sums over edges, {}, {}, {}\n", request.narrow ? "f32" : "f64",
+             primitives::text_of(request.function, primitives::edge_functions), platform_of(ctx).machine);
+  fmt::print("  the factor is over the plain loop; runs that pay are beside the fastest call without preparation\n");
+  return request.narrow ? run_typed<float>(ctx, request) : run_typed<double>(ctx, request);
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <sheaf/cuda/detail/edge_contribution.cuh>
+
+// A run of cuda.tiles: a block for each tile brings the values of its own nodes and of its halo into shared memory; a
+// thread then sums the list of a node in the order of the edges.
+namespace sheaf::edge_kernels {
+
+constexpr unsigned tile_warps = edge_threads / 32;
+
+/// Shared memory in which the warps of a block turn 32 sums into consecutive words.
+template <class T, std::uint32_t Components>
+constexpr std::uint32_t sum_stage_bytes = edge_threads* Components * sizeof(T);
+
+/// A value in shared memory, in words of up to 16 bytes: a value is as wide as its alignment allows.
+template <class T, std::uint32_t Components>
+__device__ __forceinline__ void load_shared(const T* from, T (&to)[Components]) {
+  constexpr std::uint32_t bytes = Components * sizeof(T);
+  if constexpr (bytes % 16 == 0) {
+    uint4 words[bytes / 16];
+#pragma unroll
+    for (std::uint32_t w = 0; w < bytes / 16; ++w) words[w] = reinterpret_cast<const uint4*>(from)[w];
+    memcpy(to, words, bytes);
+  } else if constexpr (bytes % 8 == 0 && sizeof(T) == 4) {
+    uint2 words[bytes / 8];
+#pragma unroll
+    for (std::uint32_t w = 0; w < bytes / 8; ++w) words[w] = reinterpret_cast<const uint2*>(from)[w];
+    memcpy(to, words, bytes);
+  } else {
+#pragma unroll
+    for (std::uint32_t c = 0; c < Components; ++c) to[c] = from[c];
+  }
+}
+
+/// IsStaged: values come from shared memory; else, where they are too many for it, from the caller's array.
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool IsStaged, class F>
+__global__ void __launch_bounds__(edge_threads, 2)
+    sum_tiles_of_nodes(const __grid_constant__ tile_arguments a, bool is_aligned, const F f) {
+  extern __shared__ __align__(16) unsigned char tile_memory[];
+  constexpr std::uint32_t rows_in_flight = 4;
+  const std::uint64_t tile = blockIdx.x;
+  const auto own_nodes = static_cast<std::uint32_t>(min(std::uint64_t{a.tile_nodes}, a.nodes - tile * a.tile_nodes));
+  const std::uint32_t* const ids = a.ids + a.id_begins[tile];
+  T* const staged = reinterpret_cast<T*>(tile_memory + sum_stage_bytes<T, Components>);
+  if constexpr (IsStaged) {
+    // A thread for each component, so that neighbouring threads read neighbouring words.
+    const auto words = static_cast<std::uint32_t>(a.id_begins[tile + 1] - a.id_begins[tile]) * ValueComponents;
+    const T* const values = static_cast<const T*>(a.views.values);
+#pragma unroll 4
+    for (std::uint32_t w = threadIdx.x; w < words; w += edge_threads) {
+      const std::uint64_t id = __ldg(ids + w / ValueComponents);
+      staged[w] = __ldg(values + id * ValueComponents + w % ValueComponents);
+    }
+    __syncthreads();
+  }
+  const auto load = [&](std::uint32_t local, T(&to)[ValueComponents]) {
+    if constexpr (IsStaged) {
+      load_shared(staged + local * ValueComponents, to);
+    } else {
+      load_value(a.views.values, __ldg(ids + local), is_aligned, to);
+    }
+  };
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  T* const stage = reinterpret_cast<T*>(tile_memory) + warp * (32 * Components);
+  const std::uint64_t* const slice_begins = a.slice_begins + tile * (a.tile_nodes / slice_nodes);
+  T* const result = static_cast<T*>(a.views.result);
+  for (std::uint32_t slice = warp; slice * slice_nodes < own_nodes; slice += tile_warps) {
+    const std::uint32_t local = min(slice * slice_nodes + lane, own_nodes - 1);
+    const std::uint32_t id = __ldg(ids + local);
+    T own[ValueComponents];
+    load(local, own);
+    T sum[Components] = {};
+    const std::uint64_t first_row = slice_begins[slice];
+    const auto rows = static_cast<std::uint32_t>(slice_begins[slice + 1] - first_row);
+    const std::uint64_t first = first_row * slice_nodes + lane;
+    for (std::uint32_t row = 0; row < rows; row += rows_in_flight) {
+      std::uint32_t pairs[rows_in_flight];
+#pragma unroll
+      for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
+        pairs[k] = ~0U;
+        if (row + k < rows) pairs[k] = __ldcs(a.entries + first + std::uint64_t{row + k} * slice_nodes);
+      }
+#pragma unroll
+      for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
+        uint2 edges = make_uint2(0, 0);
+        if (a.views.weights != nullptr && row + k < rows) {
+          edges = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
+        }
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+          const std::uint32_t entry = pairs[k] >> (16 * half) & 0xffffU;
+          if (entry == no_local_entry) continue;
+          T other[ValueComponents];
+          load(entry & ~local_second_end, other);
+          add_contribution(f, own, other, (entry & local_second_end) != 0,
+                           weights_of<T>(a.views, half == 0 ? edges.x : edges.y), sum);
+        }
+      }
+    }
+#pragma unroll
+    for (std::uint32_t c = 0; c < Components; ++c) stage[lane * Components + c] = sum[c];
+    __syncwarp();
+#pragma unroll
+    for (std::uint32_t c = 0; c < Components; ++c) {
+      const std::uint32_t word = c * 32 + lane;
+      const std::uint32_t node = word / Components;
+      const std::uint64_t to = __shfl_sync(~0U, id, static_cast<int>(node));
+      if (slice * slice_nodes + node < own_nodes) result[to * Components + word % Components] = stage[word];
+    }
+    __syncwarp();
+  }
+}
+
+}  // namespace sheaf::edge_kernels

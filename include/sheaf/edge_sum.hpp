@@ -1,0 +1,325 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <sheaf/context.hpp>
+#include <sheaf/export.hpp>
+#include <sheaf/list_scan.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+#include <sheaf/scatter_reduce.hpp>
+#include <sheaf/values.hpp>
+
+// Sums over the edges of a graph or mesh (Ujaldon and Saltz 2005, section 4.2).
+namespace sheaf {
+
+namespace primitives {
+class prepared_edges;
+}
+class prepared_edge_sum;
+
+/// Most components that a node's value, an edge's weights and a contribution have.
+inline constexpr std::uint32_t most_edge_components = 8;
+
+/// The edges of a graph in the caller's arrays; a view that owns nothing. Edge e goes from node first[e * stride] to
+/// node second[e * stride]; nodes are counted from 0. Edges may have any order, repeat, and be loops.
+struct edge_view {
+  const void* first = nullptr;   ///< where the first end of edge 0 is
+  const void* second = nullptr;  ///< where its second end is
+  std::uint64_t count = 0;
+  std::uint64_t stride = 1;  ///< entries from an end to that of the next edge: 1, or 2 where both ends lie side by side
+  index_type type = index_type::u32;
+
+  constexpr edge_view() = default;
+  constexpr edge_view(const void* first_ends, const void* second_ends, std::uint64_t edge_count,
+                      std::uint64_t stride_entries, index_type t)
+      : first(first_ends), second(second_ends), count(edge_count), stride(stride_entries), type(t) {}
+  /// Two arrays. @throws error(bad_argument) unless they have one length and one type
+  SHEAF_API edge_view(index_span first_ends, index_span second_ends);
+  /// The ends of edge e are pairs[2 e] and pairs[2 e + 1]. @throws error(bad_argument) if their number is odd
+  SHEAF_API explicit edge_view(index_span pairs);
+};
+
+/// What an edge (i, j) of weight w contributes, where u is the value of a node: w is 1 where there are no weights.
+enum class edge_function : std::uint8_t {
+  /// w (u_j - u_i), component by component. The result is minus the graph's Laplacian times u.
+  weighted_difference,
+  /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node: the paper's force has 3 components. It is 0
+  /// where
+  /// the square of the distance is 0 in the type of the values, as between nodes at one place.
+  inverse_square,
+};
+
+struct edge_sum_options {
+  access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
+  /// unordered lets a variant add in any order, as with atomics on CUDA: the last bits then differ from run to run.
+  reduction_order order = reduction_order::deterministic;
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.owner"
+};
+
+/// result[i] = the contributions of all edges from node i, minus those of all edges to node i. Nodes without edges get
+/// 0, and an edge from a node to itself adds its contribution and subtracts it.
+/// @param node_values  f32 or f64; the components of a node lie side by side.
+/// @param weights      one for each edge, of the same type, or none, which counts as 1 each.
+/// @param result       as many values of the same type; overwritten. It may not overlap an input.
+/// @param components   of a node, 1 to 8; the number of values divided by it is the number of nodes.
+/// An end that is no node surfaces at ctx.wait() as error(bad_index), that of the lowest edge and its end 0 before its
+/// end 1; such an edge counts as absent. With order::deterministic the sum has the same bits in every run of one
+/// variant on one device, and on the CPU those of a loop over the edges in their order. NaN and infinity propagate as
+/// IEEE 754 says. Queued on ctx: returns before the work is done on CUDA, after it on the CPU and on OpenGL, which
+/// takes f32 and may take numbers below 2^-126 for zero.
+/// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
+SHEAF_API void edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
+                        values result, std::uint32_t components, edge_function function,
+                        const edge_sum_options& options = {});
+
+/// What edge_sum would do with views of these shapes; their data is not touched and may be null.
+SHEAF_API explanation explain_edge_sum(const context& ctx, const edge_view& edges, const_values node_values,
+                                       const_values weights, values result, std::uint32_t components,
+                                       edge_function function, const edge_sum_options& options = {});
+
+/// A function f(first, second, weights, contribution) of the values of both ends of an edge and of its weights. It
+/// writes every component of the contribution, and may not keep the pointers. The form is that of functions on devices.
+template <class F, class T>
+concept edge_contribution = (std::is_same_v<T, float> ||
+                             std::is_same_v<T, double>)&&requires(const F& f, const T* first, const T* second,
+                                                                  const T* weights, T* contribution) {
+  f(first, second, weights, contribution);
+};
+
+namespace detail {
+
+struct device_edge_function;  // in sheaf/cuda
+
+/// Edges in the order in which they are added.
+struct host_edge_list {
+  std::uint64_t count = 0;
+  const void* first = nullptr;  ///< their first ends: places of node values and sums
+  const void* second = nullptr;
+  std::uint64_t stride = 1;               ///< entries from an end to that of the next edge
+  std::uint32_t end_bytes = 4;            ///< 2, 4 or 8: of an end, an unsigned number
+  const void* weights = nullptr;          ///< of edge 0, or null
+  std::uint64_t edge_weights = 0;         ///< weights of an edge
+  const std::uint32_t* offset = nullptr;  ///< edge e has the weights of edge offset[e]; null: of edge e
+};
+
+/// The nodes whose sums are made: those from `begin` on, `count` of them.
+struct host_node_range {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+/// A function on host memory whose type the library does not know.
+struct host_edge_function {
+  const void* f = nullptr;
+  std::uint32_t value_components = 1;  ///< of a node's value
+  std::uint32_t components = 1;        ///< of a contribution
+  /// Adds the contributions of the edges to the sums of their first ends and subtracts them from those of their second
+  /// ends. `values` begins with node 0, `sums` with node own.begin. Ends that are not among `own` are passed over; with
+  /// owns_all all are, and own.begin is 0.
+  void (*sum)(const void* f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
+              bool owns_all) = nullptr;
+};
+
+/// sum() for ends of one type. A contribution has `components` components, which a constant Components is, too.
+template <class T, std::uint32_t Components, class End, class F>
+void sum_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
+               std::uint32_t number_of_components) {
+  const std::uint32_t components = Components == 0 ? number_of_components : Components;
+  const End* const first = static_cast<const End*>(edges.first);
+  const End* const second = static_cast<const End*>(edges.second);
+  const T* const weights = static_cast<const T*>(edges.weights);
+  for (std::uint64_t e = 0; e < edges.count; ++e) {
+    const std::uint64_t i = first[e * edges.stride];
+    const std::uint64_t j = second[e * edges.stride];
+    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
+    T contribution[most_edge_components];
+    f(values + i * value_components, values + j * value_components,
+      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
+    T* const to_first = sums + i * components;
+    for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
+    T* const to_second = sums + j * components;
+    for (std::uint32_t k = 0; k < components; ++k) to_second[k] -= contribution[k];
+  }
+}
+
+// Whether an end is a thread's own is as hard to predict as the order of nodes is to guess, so there is no branch: ends
+// of others go to sums that nobody reads, several of them, because a sum waits for the one before.
+template <class T, std::uint32_t Components, class End, class F>
+void sum_own_edges(const F& f, const host_edge_list& edges, const T* values, std::uint32_t value_components, T* sums,
+                   host_node_range own, std::uint32_t number_of_components) {
+  const std::uint32_t components = Components == 0 ? number_of_components : Components;
+  const End* const first = static_cast<const End*>(edges.first);
+  const End* const second = static_cast<const End*>(edges.second);
+  const T* const weights = static_cast<const T*>(edges.weights);
+  constexpr std::uint64_t unread_sums = 16;
+  T unread[unread_sums][most_edge_components] = {};
+  for (std::uint64_t e = 0; e < edges.count; ++e) {
+    const std::uint64_t i = first[e * edges.stride];
+    const std::uint64_t j = second[e * edges.stride];
+    const std::uint64_t at = edges.offset == nullptr ? e : edges.offset[e];
+    T contribution[most_edge_components];
+    f(values + i * value_components, values + j * value_components,
+      weights == nullptr ? weights : weights + at * edges.edge_weights, contribution);
+    T* const nowhere = unread[e % unread_sums];
+    T* const to_first = i - own.begin < own.count ? sums + (i - own.begin) * components : nowhere;
+    for (std::uint32_t k = 0; k < components; ++k) to_first[k] += contribution[k];
+    T* const to_second = j - own.begin < own.count ? sums + (j - own.begin) * components : nowhere;
+    for (std::uint32_t k = 0; k < components; ++k) to_second[k] -= contribution[k];
+  }
+}
+
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+void sum_edges_by(const F& f, const host_edge_list& edges, const void* values, void* sums, host_node_range own,
+                  bool owns_all, std::uint32_t components) {
+  const T* const value = static_cast<const T*>(values);
+  T* const sum = static_cast<T*>(sums);
+  // 0: as many as a contribution has.
+  const std::uint32_t value_components = ValueComponents == 0 ? components : ValueComponents;
+  if (edges.end_bytes == 2) {
+    sum_edges<T, Components, std::uint16_t>(f, edges, value, value_components, sum, components);
+  } else if (edges.end_bytes == 4 && owns_all) {
+    sum_edges<T, Components, std::uint32_t>(f, edges, value, value_components, sum, components);
+  } else if (edges.end_bytes == 4) {
+    sum_own_edges<T, Components, std::uint32_t>(f, edges, value, value_components, sum, own, components);
+  } else if (owns_all) {
+    sum_edges<T, Components, std::uint64_t>(f, edges, value, value_components, sum, components);
+  } else {
+    sum_own_edges<T, Components, std::uint64_t>(f, edges, value, value_components, sum, own, components);
+  }
+}
+
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, class F>
+host_edge_function host_function(const F& f) {
+  static_assert(ValueComponents >= 1 && ValueComponents <= most_edge_components);
+  static_assert(Components >= 1 && Components <= most_edge_components);
+  host_edge_function erased;
+  erased.f = without_type(f);
+  erased.value_components = ValueComponents;
+  erased.components = Components;
+  erased.sum = [](const void* function, const host_edge_list& edges, const void* values, void* sums,
+                  host_node_range own, bool owns_all) {
+    sum_edges_by<T, ValueComponents, Components>(with_type<F>(function), edges, values, sums, own, owns_all,
+                                                 Components);
+  };
+  return erased;
+}
+
+/// edge_sum by a function of the caller's, on the memory of a CPU context.
+SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
+                           values result, const host_edge_function& function, const edge_sum_options& options);
+
+/// What a function on a device takes and makes.
+struct device_edge_shape {
+  std::uint32_t value_bytes = 4;       ///< of a component
+  std::uint32_t value_components = 1;  ///< of a node's value
+  std::uint32_t components = 1;        ///< of a contribution
+};
+
+/// edge_sum by a function of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context; and
+/// the same over prepared edges.
+SHEAF_API void edge_sum_by(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
+                           values result, const device_edge_function& function, const device_edge_shape& shape,
+                           const edge_sum_options& options);
+SHEAF_API void edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
+                           values result, const device_edge_function& function, const device_edge_shape& shape);
+
+}  // namespace detail
+
+/// edge_sum with a function of the caller's on the CPU, called from several threads at once. What it throws reaches the
+/// caller once all threads have ended; result then holds anything. Functions on a device are in
+/// sheaf/cuda/edge_sum.cuh.
+/// @tparam ValueComponents  of a node's value, 1 to 8.
+/// @tparam Components       of a contribution and of a node's result, 1 to 8.
+/// @param node_values       std::vector, std::array or std::span of float or double.
+/// @param weights           0 to 8 for each edge, those of an edge side by side; f receives a null pointer for none.
+/// @throws error(bad_argument) as above, and for a context that is not the CPU's.
+template <std::uint32_t ValueComponents, std::uint32_t Components, value_range Nodes, value_range Weights, class Result,
+          class F>
+requires value_range<Result> && record_output_range<Result> && edge_contribution<F, std::ranges::range_value_t<Nodes>>
+void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_values, const Weights& weights,
+              Result&& result, const F& f, const edge_sum_options& options = {}) {
+  using T = std::ranges::range_value_t<Nodes>;
+  static_assert(std::is_same_v<T, std::ranges::range_value_t<Weights>>, "weights have the type of the values");
+  detail::edge_sum_by(ctx, edges, node_values, weights, values(result),
+                      detail::host_function<T, ValueComponents, Components>(f), options);
+}
+
+/// What a preparation found out, cost and saves.
+struct edge_sum_preparation {
+  std::string variant;                ///< name of the variant of the preparation, "cpu.tiles"
+  std::string unprepared_variant;     ///< name of the edge_sum variant that a call without preparation is
+  double preparation_seconds = 0;     ///< measured time of the preparation
+  double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
+  double unprepared_seconds = 0;      ///< the same of edge_sum without preparation
+  std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
+  std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
+};
+
+struct prepare_edge_sum_options {
+  /// Positions of the nodes, 2 or 3 for each, f32 or f64: nodes that are near each other are then kept together.
+  /// Without them the edges say what is near on the CPU, and on CUDA the numbers of the nodes do.
+  const_values coordinates = {};
+  value_type value = value_type::f64;                  ///< of most runs, f32 or f64: what plans and times are for
+  access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
+  reduction_order order = reduction_order::deterministic;
+  std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.tiles"
+};
+
+/// Sums over edges that prepare_edge_sum inspected. A handle; one thread uses it at a time, as it does its context. The
+/// arrays of ends must stay as they are until the last copy is destroyed: with the variant "kept" runs read them.
+class SHEAF_API prepared_edge_sum {
+ public:
+  prepared_edge_sum(const context& ctx, std::shared_ptr<primitives::prepared_edges> work, edge_sum_preparation report);
+
+  /// edge_sum over the edges that were prepared. Nodes and weights lie in the caller's order. The bits are the same in
+  /// every run and for every number of threads, unless the preparation's order was unordered. Queued on the context of
+  /// the preparation.
+  /// @param node_values  as many components for each node as prepared for.
+  /// @throws error(bad_argument) as edge_sum does, or if this object was moved from.
+  void run(const_values node_values, const_values weights, values result, edge_function function) const;
+
+  /// The same with a function of the caller's on the CPU; see edge_sum. Its components need not be those prepared for.
+  template <std::uint32_t ValueComponents, std::uint32_t Components, value_range Nodes, value_range Weights,
+            class Result, class F>
+  requires value_range<Result> && record_output_range<Result> && edge_contribution<F, std::ranges::range_value_t<Nodes>>
+  void run(const Nodes& node_values, const Weights& weights, Result&& result, const F& f) const {
+    using T = std::ranges::range_value_t<Nodes>;
+    static_assert(std::is_same_v<T, std::ranges::range_value_t<Weights>>, "weights have the type of the values");
+    run_by(node_values, weights, values(result), detail::host_function<T, ValueComponents, Components>(f));
+  }
+
+  const edge_sum_preparation& report() const noexcept { return report_; }
+
+ private:
+  void run_by(const_values node_values, const_values weights, values result,
+              const detail::host_edge_function& function) const;
+  friend void detail::edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
+                                  values result, const detail::device_edge_function& function,
+                                  const detail::device_edge_shape& shape);
+
+  context ctx_;
+  std::shared_ptr<primitives::prepared_edges> work_;
+  edge_sum_preparation report_;
+};
+
+/// Inspects the edges of a graph for many sums over them.
+/// @param nodes          of the graph; ends are counted from 0 up to these.
+/// @param components     of a node's value and result in most runs, 1 to 8.
+/// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
+/// Returns when the preparation is done, and with it all work queued on ctx before. Where runs would do other work than
+/// edge_sum, and 16 runs or more are to come, both are timed on vectors of the preparation's own, and the faster is
+/// taken, so that runs are never slower than calls without preparation. Coordinates that are no numbers are taken as
+/// any; they decide speed alone.
+/// @throws error(bad_argument) as edge_sum does, and error(bad_index) for an end that is no node if the preparation
+/// reads it; with the variant "kept" the runs do.
+SHEAF_API prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
+                                             std::uint32_t components, std::uint64_t expected_runs,
+                                             const prepare_edge_sum_options& options = {});
+
+}  // namespace sheaf

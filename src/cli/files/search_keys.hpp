@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sheaf/records.hpp>
+
+#include "io/record_file.hpp"
+
+// The keys of a search: those to search for, and where they lie in the rows of a table.
+namespace sheaf::cli {
+
+/// Where the key lies in a row.
+struct key_place {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// OFFSET:BYTES. @throws error(bad_argument) for anything else
+key_place parse_key_place(const std::string& text);
+
+/// The keys to search for, in the order of bytes that the table's have.
+class key_file {
+ public:
+  /// @param key_bytes  of a raw file
+  key_file(const std::string& path, std::uint64_t key_bytes);
+
+  const_records keys() const { return keys_; }
+  const io::record_file& file() const { return file_; }
+  void reverse_bytes();
+
+ private:
+  io::record_file file_;
+  const_records keys_;
+  std::vector<std::byte> reversed_;
+};
+
+/// Where the key lies in rows of a table. @param given  what the user says, or null: the rows are the keys
+key_place key_of_rows(const key_place* given, const io::record_file& table, const_records rows);
+
+/// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key that
+/// lies inside of a row has none.
+void bring_to_one_type(key_file& keys, const io::record_file& table, const_records rows, const key_place& place);
+
+}  // namespace sheaf::cli

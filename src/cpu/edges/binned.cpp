@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+
+#include "core/cpu_state.hpp"
+#include "core/scratch_offsets.hpp"
+#include "cpu/edges/contributions.hpp"
+#include "cpu/edges/cost.hpp"
+#include "cpu/edges/ends.hpp"
+#include "cpu/edges/variants.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/parts.hpp"
+#include "cpu/threads/write_combining.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+
+/// An edge in the bin of one of its ends.
+struct binned_edge {
+  std::uint32_t first;
+  std::uint32_t second;
+  std::uint32_t offset;  ///< from the first edge of the round
+  std::uint32_t unused;
+};
+static_assert(sizeof(binned_edge) == 16);
+
+struct binned_decision {
+  std::uint64_t threads = 1;
+  std::uint64_t bins = 1;
+  std::uint32_t log2_bin = 0;     ///< nodes of a bin are 2^log2_bin
+  std::uint64_t round_edges = 1;  ///< edges that are binned before they are summed
+  std::uint64_t counts_at = 0;    ///< in scratch: for each part and bin, where its edges go
+  std::uint64_t begins_at = 0;    ///< where they begin
+  std::uint64_t buffers_at = 0;   ///< write-combining buffers of each part
+  std::uint64_t edges_at = 0;     ///< the binned edges
+  std::uint64_t bin_ends_at = 0;  ///< where each bin's edges begin and end
+};
+
+binned_decision decide(const edge_sum_problem& p, const machine& m, core::scratch_offsets& place) {
+  binned_decision d;
+  d.threads = threads_worth(p, m);
+  // Values and sums of a bin take a quarter of the second-level cache; a thread has several bins, because some have
+  // more edges; and there are no more bins than their buffers leave room for in that cache.
+  constexpr std::uint64_t most_bins = 2048;
+  constexpr std::uint64_t bins_per_thread = 8;
+  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
+  const std::uint64_t in_cache = std::max<std::uint64_t>(1, own_cache / 4 / (p.node_bytes() + p.result_bytes()));
+  const std::uint64_t share = std::max<std::uint64_t>(1, p.nodes / (bins_per_thread * d.threads));
+  d.log2_bin = static_cast<std::uint32_t>(std::bit_width(std::min(in_cache, share)) - 1);
+  while (((p.nodes - 1) >> d.log2_bin) + 1 > most_bins) ++d.log2_bin;
+  d.bins = ((p.nodes - 1) >> d.log2_bin) + 1;
+  // Rounds bound the scratch. A round also reads and writes all sums, some bytes for each of its edges.
+  constexpr std::uint64_t least_round_edges = std::uint64_t{1} << 22;
+  d.round_edges = std::clamp<std::uint64_t>(p.edges, 1, std::clamp(p.nodes, least_round_edges, std::uint64_t{1} << 31));
+  d.counts_at = place.take(bucket_table::bytes(d.threads, d.bins));
+  d.begins_at = place.take(bucket_table::bytes(d.threads, d.bins));
+  d.bin_ends_at = place.take((d.bins + 1) * sizeof(std::uint64_t));
+  d.buffers_at = place.take(d.threads * write_buffers<binned_edge>::bytes(d.bins));
+  d.edges_at = place.take(2 * d.round_edges * sizeof(binned_edge));
+  return d;
+}
+
+// Edges go to the bins of both their ends (propagation blocking), stably, so that a bin has them in their order. Each
+// bin is then summed by one thread, whose cache holds the bin's values and sums. An edge whose ends lie in two bins is
+// computed for both, which reads one value at random; contributions that were stored instead would be 8 to 64 bytes for
+// each end. So half of the random accesses of cpu.owner are left, for 64 bytes of streams an edge.
+plan::planned plan_binned(const edge_sum_problem& p, const plan::scope& scope) {
+  if (p.nodes >> 32 != 0) return plan::rejected("its bins hold numbers of nodes of 32 bits");
+  if (p.nodes == 0 || p.edges == 0) return plan::rejected("there is nothing to bin");
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  const binned_decision d = decide(p, m, place);
+  if (place.bytes() > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
+  plan::planned plan;
+  plan.decided.set(d);
+  plan.scratch_bytes = place.bytes();
+  const std::uint64_t rounds = (p.edges + d.round_edges - 1) / d.round_edges;
+  const double crossing = d.bins == 1 ? 0.1 : 1 - 0.9 * local_share(p);  // share of edges between two bins
+  const auto ends = static_cast<double>(p.edges * 2 * bytes(p.index));
+  const double entries = (1 + crossing) * static_cast<double>(p.edges) * sizeof(binned_edge);
+  const auto again = static_cast<double>((rounds - 1) * p.nodes * (p.node_bytes() + 2 * p.result_bytes()));
+  constexpr double overlap_exponent = 2;
+  constexpr double digits_per_entry = 5;  // to count it, to put it into its bin and to take it out: 10 ns
+  plan.add("latency", m.launch_seconds + 3 * static_cast<double>(rounds) * m.step_seconds);
+  plan.add_overlapped(overlap_exponent,
+                      {{"streamed", streamed_seconds(p, m) + (ends + 2 * entries + again) / m.copy_bytes_per_second},
+                       {"random access", crossing * value_seconds(p, m)},
+                       {"contributions", (1 + crossing) * contribution_seconds(p, m, d.threads) +
+                                             (1 + crossing) * static_cast<double>(p.edges) * digits_per_entry *
+                                                 digit_seconds(m) / static_cast<double>(d.threads)}});
+  return plan;
+}
+
+/// The arrays of a call in scratch.
+struct binned_arrays {
+  bucket_table counts;
+  bucket_table begins;
+  std::uint64_t* bin_begins;
+  std::byte* buffers;
+  binned_edge* edges;
+
+  binned_arrays(const binned_decision& d, std::byte* scratch)
+      : counts(reinterpret_cast<std::uint64_t*>(scratch + d.counts_at), d.threads, d.bins),
+        begins(reinterpret_cast<std::uint64_t*>(scratch + d.begins_at), d.threads, d.bins),
+        bin_begins(reinterpret_cast<std::uint64_t*>(scratch + d.bin_ends_at)),
+        buffers(scratch + d.buffers_at),
+        edges(reinterpret_cast<binned_edge*>(scratch + d.edges_at)) {}
+};
+
+/// Counts the edges of a part for each bin. Returns the first edge that has a bad end.
+template <class End>
+std::uint64_t count_bins(const binned_decision& d, const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end,
+                         std::uint64_t* counts) {
+  std::uint64_t first_bad = no_edge;
+  std::fill_n(counts, d.bins, std::uint64_t{0});
+  for (std::uint64_t e = begin; e < end; ++e) {
+    if (!ends.is_good(e)) {
+      first_bad = std::min(first_bad, e);
+      continue;
+    }
+    const std::uint64_t a = std::uint64_t{ends.from(e)} >> d.log2_bin;
+    const std::uint64_t b = std::uint64_t{ends.to(e)} >> d.log2_bin;
+    ++counts[a];
+    counts[b] += a != b ? 1 : 0;
+  }
+  return first_bad;
+}
+
+template <class End>
+void put_in_bins(const binned_decision& d, const end_arrays<End>& ends, std::uint64_t base, std::uint64_t begin,
+                 std::uint64_t end, const write_buffers<binned_edge>& to) {
+  for (std::uint64_t e = begin; e < end; ++e) {
+    if (!ends.is_good(e)) continue;
+    const binned_edge edge{static_cast<std::uint32_t>(ends.from(e)), static_cast<std::uint32_t>(ends.to(e)),
+                           static_cast<std::uint32_t>(e - base), 0};
+    const std::uint64_t a = edge.first >> d.log2_bin;
+    const std::uint64_t b = edge.second >> d.log2_bin;
+    to.put(a, edge);
+    if (a != b) to.put(b, edge);
+  }
+  to.finish(d.bins);
+}
+
+/// Adds the edges of one bin to its sums.
+void sum_bin(const edge_sum_problem& p, const edge_sum_buffers& b, const detail::host_edge_function& function,
+             bool owns_all, const binned_edge* edges, std::uint64_t begin, std::uint64_t end, std::uint64_t base,
+             void* sums, host_node_range own) {
+  edge_chunk<std::uint32_t> chunk;
+  const auto* const values = static_cast<const std::byte*>(b.values);
+  for (std::uint64_t e = begin; e < end; e += chunk_edges) {
+    const std::uint64_t chunk_end = std::min(e + chunk_edges, end);
+    const std::uint64_t next_end = std::min(chunk_end + chunk_edges, end);
+    for (std::uint64_t next = chunk_end; next < next_end; ++next) {
+      prefetch(values, edges[next].first * p.node_bytes(), p.node_bytes());
+      prefetch(values, edges[next].second * p.node_bytes(), p.node_bytes());
+    }
+    chunk.clear();
+    for (std::uint64_t i = e; i < chunk_end; ++i) chunk.put_if(true, edges[i].first, edges[i].second, edges[i].offset);
+    function.sum(function.f, list_of(p, b, chunk, base), b.values, sums, own, owns_all);
+  }
+}
+
+template <class End>
+std::uint64_t run_rounds(const edge_sum_problem& p, const edge_sum_buffers& b, const binned_decision& d,
+                         const end_arrays<End>& ends, const binned_arrays& arrays) {
+  const detail::host_edge_function function = function_of(p, b);
+  const std::uint64_t misalignment = write_buffers<binned_edge>::misalignment_of(arrays.edges);
+  std::uint64_t first_bad = no_edge;
+  for (std::uint64_t base = 0; base < p.edges; base += d.round_edges) {
+    const std::uint64_t count = std::min(d.round_edges, p.edges - base);
+    std::uint64_t bad = no_edge;
+    std::mutex lowest;
+    for_each_part(d.threads, [&](std::uint64_t part) {
+      const std::uint64_t found = count_bins(d, ends, base + part_begin(count, d.threads, part),
+                                             base + part_begin(count, d.threads, part + 1), arrays.counts.row(part));
+      if (found == no_edge) return;
+      const std::lock_guard lock(lowest);
+      bad = std::min(bad, found);
+    });
+    first_bad = std::min(first_bad, bad);
+    const std::uint64_t entries = arrays.counts.scan();
+    std::copy_n(arrays.counts.row(0), d.bins, arrays.bin_begins);
+    arrays.bin_begins[d.bins] = entries;
+    for_each_part(d.threads, [&](std::uint64_t part) {
+      std::uint64_t* const cursors = arrays.counts.row(part);
+      std::uint64_t* const starts = arrays.begins.row(part);
+      std::copy_n(cursors, d.bins, starts);
+      for (std::uint64_t bin = 0; bin < d.bins; ++bin) cursors[bin] += misalignment;
+      const write_buffers<binned_edge> to(arrays.buffers + part * write_buffers<binned_edge>::bytes(d.bins), cursors,
+                                          starts, arrays.edges, true);
+      put_in_bins(d, ends, base, base + part_begin(count, d.threads, part),
+                  base + part_begin(count, d.threads, part + 1), to);
+    });
+    for_each_task(d.bins, d.threads, [&](std::uint64_t bin) {
+      const std::uint64_t first_node = bin << d.log2_bin;
+      const host_node_range own{first_node, std::min((bin + 1) << d.log2_bin, p.nodes) - first_node};
+      std::byte* const sums = static_cast<std::byte*>(b.result) + own.begin * p.result_bytes();
+      if (base == 0) std::memset(sums, 0, own.count * p.result_bytes());
+      sum_bin(p, b, function, d.bins == 1, arrays.edges, arrays.bin_begins[bin], arrays.bin_begins[bin + 1], base, sums,
+              own);
+    });
+  }
+  return first_bad;
+}
+
+void run_binned(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
+                std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const auto d = plan.decided.get<binned_decision>();
+  const std::uint64_t call = state.begin_call();
+  const binned_arrays arrays(d, scratch);
+  const std::uint64_t first_bad =
+      with_ends(p, b.edges, [&](const auto& ends) { return run_rounds(p, b, d, ends, arrays); });
+  if (first_bad != no_edge) {
+    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
+  }
+}
+
+}  // namespace
+
+constinit const primitives::edge_sum_variant edge_sum_binned{"cpu.binned", backend_kind::cpu, plan_binned, run_binned};
+
+}  // namespace sheaf::cpu

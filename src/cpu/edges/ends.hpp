@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/threads/cache_hints.hpp"
+#include "primitives/edges/edge_sum.hpp"
+
+namespace sheaf::cpu {
+
+using detail::host_edge_list;
+using detail::host_node_range;
+
+/// Edges that are looked at together, before they are summed.
+constexpr std::uint64_t chunk_edges = 256;
+
+/// The ends in the caller's arrays as unsigned numbers, so that a negative end lies above every node.
+template <class End>
+struct end_arrays {
+  using end = End;
+
+  const End* first;
+  const End* second;
+  std::uint64_t stride;
+  std::uint64_t limit;  ///< the least number that is no node
+
+  end_arrays(const primitives::edge_sum_problem& p, const edge_view& edges)
+      : first(static_cast<const End*>(edges.first)),
+        second(static_cast<const End*>(edges.second)),
+        stride(edges.stride),
+        limit(p.end_limit()) {}
+
+  End from(std::uint64_t edge) const { return first[edge * stride]; }
+  End to(std::uint64_t edge) const { return second[edge * stride]; }
+  bool is_good(std::uint64_t edge) const { return (from(edge) < limit) & (to(edge) < limit); }
+};
+
+/// Calls body(end_arrays<End>).
+template <class Body>
+auto with_ends(const primitives::edge_sum_problem& p, const edge_view& edges, Body body) {
+  if (bytes(p.index) == 4) return body(end_arrays<std::uint32_t>(p, edges));
+  return body(end_arrays<std::uint64_t>(p, edges));
+}
+
+constexpr std::uint64_t no_edge = ~std::uint64_t{0};
+
+/// Edges whose contributions are made and added together.
+template <class Node>
+class edge_chunk {
+ public:
+  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t room() const noexcept { return chunk_edges - count_; }
+  void clear() noexcept { count_ = 0; }
+  /// Adds an edge where `is_kept`; there is room.
+  void put_if(bool is_kept, Node from, Node to, std::uint32_t offset) noexcept {
+    first_[count_] = from;
+    second_[count_] = to;
+    offset_[count_] = offset;
+    count_ += is_kept ? 1 : 0;
+  }
+  const Node* first() const noexcept { return first_; }
+  const Node* second() const noexcept { return second_; }
+  const std::uint32_t* offset() const noexcept { return offset_; }
+
+ private:
+  // One more than there is room for: an edge that is not kept is written there, too.
+  alignas(line_bytes) Node first_[chunk_edges + 1];
+  alignas(line_bytes) Node second_[chunk_edges + 1];
+  alignas(line_bytes) std::uint32_t offset_[chunk_edges + 1];
+  std::uint64_t count_ = 0;
+};
+
+/// The weights of an edge and of those that follow it, in the caller's array.
+inline const void* weights_from(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
+                                std::uint64_t edge) {
+  if (b.weights == nullptr) return nullptr;
+  return static_cast<const std::byte*>(b.weights) + edge * p.weight_components * p.value_bytes();
+}
+
+/// The edges of a chunk as a list, with weights from edge `base` on.
+template <class Node>
+host_edge_list list_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
+                       const edge_chunk<Node>& chunk, std::uint64_t base) {
+  return {chunk.count(),       chunk.first(), chunk.second(), 1, sizeof(Node), weights_from(p, b, base),
+          p.weight_components, chunk.offset()};
+}
+
+/// Edges in the caller's arrays as a list. Their ends are nodes.
+template <class End>
+host_edge_list list_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b,
+                       const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end) {
+  return {end - begin,
+          ends.first + begin * ends.stride,
+          ends.second + begin * ends.stride,
+          ends.stride,
+          sizeof(End),
+          weights_from(p, b, begin),
+          p.weight_components,
+          nullptr};
+}
+
+}  // namespace sheaf::cpu

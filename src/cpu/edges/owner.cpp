@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "core/cpu_state.hpp"
+#include "cpu/edges/contributions.hpp"
+#include "cpu/edges/cost.hpp"
+#include "cpu/edges/ends.hpp"
+#include "cpu/edges/variants.hpp"
+#include "cpu/threads/parts.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+
+struct owner_decision {
+  std::uint64_t threads;
+};
+
+// Owner computes: each thread owns a range of the nodes, reads the ends of all edges, and adds those that are its own,
+// in the order of the edges. An edge between two threads' nodes is computed by both. A single thread owns all nodes and
+// does not ask. Threads read all ends, so this is for few of them.
+plan::planned plan_with(const edge_sum_problem& p, const machine& m, std::uint64_t threads) {
+  const auto workers = static_cast<double>(threads);
+  plan::planned plan;
+  plan.decided.set(owner_decision{threads});
+  const double ends = static_cast<double>(p.edges) * 2 * static_cast<double>(bytes(p.index));
+  plan.add("latency", m.launch_seconds + m.step_seconds);
+  constexpr double overlap_exponent = 2;
+  // Nodes in no known order are on the same thread as often as chance has it.
+  const double computed = 1 + (1 - local_share(p)) * (1 - 1 / workers);
+  // The rates of memory are those of all threads. A thread alone waits for its own accesses only.
+  const double alone = threads == 1 ? static_cast<double>(threads_worth(p, m)) : 1;
+  plan.add_overlapped(overlap_exponent,
+                      {{"streamed", streamed_seconds(p, m) + ends * (workers - 1) / m.copy_bytes_per_second},
+                       {"random access", alone * (computed * value_seconds(p, m) + result_seconds(p, m))},
+                       {"contributions", computed * contribution_seconds(p, m, threads)}});
+  if (threads > 1) plan.add("ownership checks", ownership_seconds(p, m));
+  return plan;
+}
+
+plan::planned plan_owner(const edge_sum_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  const std::uint64_t threads = std::min(threads_worth(p, m), std::max<std::uint64_t>(1, p.nodes));
+  plan::planned all = plan_with(p, m, threads);
+  if (threads == 1) return all;
+  // Where most edges lie between the nodes of two threads, one may be done sooner than all.
+  plan::planned one = plan_with(p, m, 1);
+  return one.seconds < all.seconds ? one : all;
+}
+
+/// Prefetches the values and sums of edges where neighbours in the list lie far apart.
+template <class End>
+void prefetch_ends(const end_arrays<End>& ends, const edge_sum_problem& p, const edge_sum_buffers& b,
+                   std::uint64_t begin, std::uint64_t end) {
+  const auto* const values = static_cast<const std::byte*>(b.values);
+  const auto* const result = static_cast<const std::byte*>(b.result);
+  for (std::uint64_t e = begin; e < end; ++e) {
+    for (const std::uint64_t node : {std::uint64_t{ends.from(e)}, std::uint64_t{ends.to(e)}}) {
+      prefetch(values, node * p.node_bytes(), p.node_bytes());
+      prefetch(result, node * p.result_bytes(), p.result_bytes());
+    }
+  }
+}
+
+/// Whether the ends of some edges lie so far apart that the hardware follows none of them.
+template <class End>
+bool is_scattered(const end_arrays<End>& ends, const edge_sum_problem& p, std::uint64_t begin, std::uint64_t end) {
+  constexpr std::uint64_t far_bytes = 4096;
+  constexpr std::uint64_t looked_at = 16;
+  const std::uint64_t step = std::max<std::uint64_t>(1, (end - begin) / looked_at);
+  std::uint64_t far = 0;
+  std::uint64_t seen = 0;
+  for (std::uint64_t e = begin; e + 1 < end; e += step) {
+    const std::uint64_t a = ends.from(e);
+    const std::uint64_t b = ends.from(e + 1);
+    far += (a < b ? b - a : a - b) * p.node_bytes() > far_bytes ? 1 : 0;
+    ++seen;
+  }
+  return 2 * far > seen;
+}
+
+/// The lowest and the highest end of some edges.
+template <class End>
+struct end_span {
+  End low = std::numeric_limits<End>::max();
+  End high = 0;
+
+  end_span(const end_arrays<End>& ends, std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t e = begin; e < end; ++e) {
+      low = std::min(low, std::min(ends.from(e), ends.to(e)));
+      high = std::max(high, std::max(ends.from(e), ends.to(e)));
+    }
+  }
+};
+
+/// The sums of a range of nodes, or of all.
+template <class End>
+class owned_sums {
+ public:
+  owned_sums(const edge_sum_problem& p, const edge_sum_buffers& b, const detail::host_edge_function& function,
+             const end_arrays<End>& ends, host_node_range own)
+      : p_(p),
+        b_(b),
+        function_(function),
+        ends_(ends),
+        own_(own),
+        owns_all_(own.count == p.nodes),
+        sums_(static_cast<std::byte*>(b.result) + own.begin * p.result_bytes()) {}
+
+  /// Returns the first edge that has a bad end.
+  std::uint64_t make() {
+    if (own_.count > 0) std::memset(sums_, 0, own_.count * p_.result_bytes());
+    const bool may_prefetch = owns_all_ && p_.nodes * (p_.node_bytes() + p_.result_bytes()) >= least_prefetched_bytes;
+    for (std::uint64_t begin = 0; begin < p_.edges; begin += chunk_edges) {
+      const std::uint64_t end = std::min(begin + chunk_edges, p_.edges);
+      const std::uint64_t next_end = std::min(end + chunk_edges, p_.edges);
+      if (may_prefetch && is_scattered(ends_, p_, end, next_end)) prefetch_ends(ends_, p_, b_, end, next_end);
+      const end_span<End> span(ends_, begin, end);
+      if (span.high >= ends_.limit) {
+        sum_some(begin, end);
+      } else if (span.low >= own_.begin && span.high - own_.begin < own_.count) {
+        function_.sum(function_.f, list_of(p_, b_, ends_, begin, end), b_.values, b_.result, own_, true);
+      } else if (span.high >= own_.begin && (span.low < own_.begin || span.low - own_.begin < own_.count)) {
+        sum_some(begin, end);
+      }
+    }
+    return first_bad_;
+  }
+
+ private:
+  // Edges are filtered without a branch, as nothing says which they are.
+  void sum_some(std::uint64_t begin, std::uint64_t end) {
+    chunk_.clear();
+    bool are_good = true;
+    for (std::uint64_t e = begin; e < end; ++e) {
+      const std::uint64_t i = ends_.from(e);
+      const std::uint64_t j = ends_.to(e);
+      const bool is_own = (i - own_.begin < own_.count) | (j - own_.begin < own_.count);
+      const bool is_good = (i < ends_.limit) & (j < ends_.limit);
+      are_good &= is_good;
+      chunk_.put_if(is_own & is_good, static_cast<End>(i), static_cast<End>(j), static_cast<std::uint32_t>(e - begin));
+    }
+    function_.sum(function_.f, list_of(p_, b_, chunk_, begin), b_.values, sums_, own_, owns_all_);
+    if (are_good || first_bad_ != no_edge) return;
+    first_bad_ = begin;
+    while (ends_.is_good(first_bad_)) ++first_bad_;
+  }
+
+  const edge_sum_problem& p_;
+  const edge_sum_buffers& b_;
+  const detail::host_edge_function& function_;
+  const end_arrays<End>& ends_;
+  host_node_range own_;
+  bool owns_all_;
+  std::byte* sums_;
+  edge_chunk<End> chunk_;
+  std::uint64_t first_bad_ = no_edge;
+};
+
+void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planned& plan, const edge_sum_buffers& b,
+               std::byte*) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t threads = plan.decided.get<owner_decision>().threads;
+  const std::uint64_t call = state.begin_call();
+  const detail::host_edge_function function = function_of(p, b);
+  std::uint64_t first_bad = no_edge;
+  with_ends(p, b.edges, [&](const auto& ends) {
+    for_each_part(threads, [&](std::uint64_t part) {
+      const std::uint64_t begin = part_begin(p.nodes, threads, part);
+      const host_node_range own{begin, part_begin(p.nodes, threads, part + 1) - begin};
+      const std::uint64_t bad = owned_sums(p, b, function, ends, own).make();
+      if (part == 0) first_bad = bad;  // every part reads all ends
+    });
+  });
+  if (first_bad != no_edge) {
+    state.keep_first(bad_end_of(p, b.edges, first_bad, primitives::edge_call::edge_sum, call));
+  }
+}
+
+}  // namespace
+
+constinit const primitives::edge_sum_variant edge_sum_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
+
+}  // namespace sheaf::cpu

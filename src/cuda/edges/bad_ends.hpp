@@ -1,0 +1,29 @@
+#pragma once
+
+#include <sheaf/cuda/detail/edge_arguments.hpp>
+
+#include "cuda/device/state.hpp"
+#include "primitives/edges/edge_sum.hpp"
+
+namespace sheaf::cuda {
+
+/// The lowest edge that has a bad end. Kernels that read the ends note it in device memory, and one thread behind them
+/// reports it, so that kernels which a program compiles know nothing of reports.
+class bad_end_report {
+ public:
+  static constexpr std::uint64_t bytes = sizeof(unsigned long long);
+
+  /// Begins a call; `first_bad` takes `bytes` of scratch.
+  bad_end_report(const context& ctx, const char* operation, const primitives::edge_sum_problem& p,
+                 primitives::edge_call by, std::byte* first_bad);
+
+  unsigned long long* first_bad() const noexcept { return first_bad_; }
+  /// Queues the report of what was noted.
+  void queue(const context& ctx, const char* operation, const edge_kernels::end_arrays& edges) const;
+
+ private:
+  index_guard guard_;
+  unsigned long long* first_bad_;
+};
+
+}  // namespace sheaf::cuda

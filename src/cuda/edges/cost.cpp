@@ -1,0 +1,64 @@
+#include "cuda/edges/cost.hpp"
+
+#include "cuda/device/speeds.hpp"
+
+namespace sheaf::cuda {
+
+using primitives::edge_sum_problem;
+
+namespace {
+
+/// Bytes that L2 hands out at least.
+constexpr double sector_bytes = 32;
+
+/// Seconds of accesses that neighbours in the list have in common lines: each takes a sector of L2.
+double local_seconds(double accesses, double bytes, const machine& m) {
+  return accesses * (bytes < sector_bytes ? sector_bytes : bytes) / m.cached_bytes_per_second;
+}
+
+}  // namespace
+
+bool is_local(const edge_sum_problem& p) noexcept {
+  using kind = access_pattern::kind;
+  return p.pattern.shape == kind::sequential || p.pattern.shape == kind::clustered;
+}
+
+double value_seconds(const edge_sum_problem& p, std::uint64_t count, const machine& m) {
+  if (p.nodes == 0) return 0;
+  if (is_local(p)) return local_seconds(static_cast<double>(count), static_cast<double>(p.node_bytes()), m);
+  return m.random_reads(count, p.node_bytes(), p.nodes * p.node_bytes());
+}
+
+double atomic_seconds(const edge_sum_problem& p, const machine& m) {
+  if (p.nodes == 0) return 0;
+  // Two or four words of f32 go in one atomic. The first of a node's atomics brings its line into L2, where the others
+  // find it.
+  const std::uint64_t words = p.value == value_type::f64 ? 1
+                              : p.components % 4 == 0    ? 4
+                              : p.components % 2 == 0    ? 2
+                                                         : 1;
+  const std::uint64_t later = 2 * p.edges * (p.components / words - 1);
+  const std::uint64_t footprint = p.nodes * p.result_bytes();
+  const std::uint64_t in_cache = m.cache_bytes / 4 + 1;
+  const double first = m.atomic_adds(2 * p.edges, p.value_bytes(), is_local(p) ? in_cache : footprint);
+  return first + m.atomic_adds(later, p.value_bytes(), in_cache);
+}
+
+double contribution_seconds(const edge_sum_problem& p, std::uint64_t count, const machine& m) {
+  // Values come from shared memory at random banks, a word for each component; a root and two quotients take as long as
+  // some ten words.
+  const bool has_root = !p.has_own_function && p.function == edge_function::inverse_square;
+  const double words = (2.0 * p.value_components + p.components) * static_cast<double>(p.value_bytes()) / 4 +
+                       (has_root ? 2.5 * static_cast<double>(p.value_bytes()) : 0);
+  constexpr double words_per_byte = 0.8;
+  return instruction_seconds(static_cast<double>(count) * words, words_per_byte, m);
+}
+
+double weight_seconds(const edge_sum_problem& p, std::uint64_t count, const machine& m) {
+  if (p.weight_components == 0 || p.edges == 0) return 0;
+  const std::uint64_t bytes = p.weight_components * p.value_bytes();
+  if (is_local(p)) return local_seconds(static_cast<double>(count), static_cast<double>(bytes), m);
+  return m.random_reads(count, bytes, p.edges * bytes);
+}
+
+}  // namespace sheaf::cuda

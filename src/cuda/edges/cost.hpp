@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/machine_profile.hpp>
+
+#include "primitives/edges/edge_sum.hpp"
+
+// What sums over edges cost on a CUDA device, from the rates of its profile.
+namespace sheaf::cuda {
+
+/// Whether the caller says that neighbours in the list of edges are near each other in memory.
+bool is_local(const primitives::edge_sum_problem& p) noexcept;
+
+/// Seconds to read `count` values of nodes that ends name.
+double value_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+/// Seconds of the atomics of all edges.
+double atomic_seconds(const primitives::edge_sum_problem& p, const machine& m);
+/// Seconds to make and add `count` contributions with all values at hand.
+double contribution_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+/// Seconds to read the weights of `count` entries that name edges.
+double weight_seconds(const primitives::edge_sum_problem& p, std::uint64_t count, const machine& m);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,170 @@
+#include "cuda/edges/lists.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <sheaf/cuda/detail/edge_atomics.cuh>
+
+#include "cuda/device/launch.cuh"
+#include "cuda/edges/cost.hpp"
+#include "cuda/split/cost.hpp"
+#include "cuda/split/passes.hpp"
+
+namespace sheaf::cuda {
+namespace {
+
+using edge_kernels::end_arrays;
+using edge_kernels::list_entry;
+using primitives::edge_sum_problem;
+
+std::uint64_t entries_of(const edge_sum_problem& p, listed_ends ends) {
+  return ends == listed_ends::both ? 2 * p.edges : p.edges;
+}
+
+/// An edge that has a bad end sorts as one node more.
+pair_passes passes_of(std::uint64_t nodes, std::uint64_t entries) {
+  pair_passes passes;
+  passes.key_bits = std::max(1U, primitives::category_bits(nodes + 1));
+  passes.value_bytes = sizeof(list_entry);
+  passes.count = entries;
+  passes.writes_keys = true;
+  passes.keys.stride = passes.keys.word_bytes = sizeof(std::uint32_t);
+  passes.keys.bits = {0, passes.key_bits};
+  passes.keys.categories = nodes;
+  return passes;
+}
+
+template <class End>
+__global__ void __launch_bounds__(block_threads)
+    list_ends(const __grid_constant__ end_arrays edges, listed_ends ends, const std::uint32_t* place,
+              std::uint32_t no_node, std::uint32_t* keys, uint2* entries, unsigned long long* first_bad) {
+  const std::uint64_t e = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (e >= edges.count) return;
+  const End i = __ldcs(static_cast<const End*>(edges.first) + e * edges.stride);
+  const End j = __ldcs(static_cast<const End*>(edges.second) + e * edges.stride);
+  std::uint32_t first = no_node;
+  std::uint32_t second = no_node;
+  if (i < edges.limit && j < edges.limit) {
+    first = place == nullptr ? static_cast<std::uint32_t>(i) : __ldg(place + i);
+    second = place == nullptr ? static_cast<std::uint32_t>(j) : __ldg(place + j);
+  } else {
+    edge_kernels::note_bad_edge(first_bad, e);
+  }
+  const auto edge = static_cast<std::uint32_t>(e);
+  const uint2 of_first = make_uint2(second, edge);
+  const uint2 of_second = make_uint2(first | edge_kernels::second_end, edge);
+  if (ends == listed_ends::both) {
+    reinterpret_cast<uint2*>(keys)[e] = make_uint2(first, second);
+    reinterpret_cast<uint4*>(entries)[e] = make_uint4(of_first.x, of_first.y, of_second.x, of_second.y);
+  } else {
+    keys[e] = ends == listed_ends::first ? first : second;
+    entries[e] = ends == listed_ends::first ? of_first : of_second;
+  }
+}
+
+/// The list of node n begins at the first key that is not below n.
+__global__ void __launch_bounds__(block_threads)
+    find_begins(const std::uint32_t* keys, std::uint64_t count, std::uint64_t nodes, std::uint64_t* begins) {
+  const std::uint64_t n = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (n > nodes) return;
+  std::uint64_t low = 0;
+  for (std::uint64_t high = count; low < high;) {
+    const std::uint64_t middle = (low + high) / 2;
+    if (__ldg(keys + middle) < n) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  begins[n] = low;
+}
+
+__global__ void __launch_bounds__(block_threads)
+    find_longest(const std::uint64_t* begins, std::uint64_t nodes, unsigned long long* longest) {
+  const std::uint64_t n = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::uint64_t length = n < nodes ? begins[n + 1] - begins[n] : 0;
+  const auto most = __reduce_max_sync(~0U, static_cast<unsigned>(min(length, std::uint64_t{0xffffffffU})));
+  if (threadIdx.x % 32 == 0 && most > *static_cast<volatile unsigned long long*>(longest)) {
+    atomicMax(longest, static_cast<unsigned long long>(most));
+  }
+}
+
+}  // namespace
+
+const char* list_rejection(const edge_sum_problem& p) noexcept {
+  if (p.nodes >= edge_kernels::second_end - 1) return "its lists number nodes with 31 bits";
+  if (p.edges >> 32 != 0) return "its lists number edges with 32 bits";
+  return nullptr;
+}
+
+list_layout::list_layout(const edge_sum_problem& p, listed_ends ends, core::scratch_offsets& place)
+    : count(entries_of(p, ends)) {
+  keys = place.take(count * sizeof(std::uint32_t));
+  entries = place.take(count * sizeof(list_entry));
+  passes = place.take(count == 0 ? 0 : pair_scratch_bytes(passes_of(p.nodes, count)));
+}
+
+void queue_lists(const context& ctx, const char* operation, const edge_sum_problem& p, const end_arrays& edges,
+                 listed_ends ends, const std::uint32_t* place, const list_layout& layout, std::byte* scratch,
+                 const list_outputs& to, unsigned long long* first_bad) {
+  auto* const keys = reinterpret_cast<std::uint32_t*>(scratch + layout.keys);
+  auto* const entries = reinterpret_cast<uint2*>(scratch + layout.entries);
+  launch(ctx, operation, edges.is_wide ? list_ends<std::uint64_t> : list_ends<std::uint32_t>,
+         ceil_div(edges.count, block_threads), edges, ends, place, static_cast<std::uint32_t>(p.nodes), keys, entries,
+         first_bad);
+  pair_passes passes = passes_of(p.nodes, layout.count);
+  passes.keys.data = reinterpret_cast<const std::byte*>(keys);
+  passes.values = reinterpret_cast<const std::byte*>(entries);
+  passes.out = reinterpret_cast<std::byte*>(to.entries);
+  const std::uint32_t* const sorted = run_pair_passes(ctx, operation, passes, scratch + layout.passes);
+  launch(ctx, operation, find_begins, ceil_div(p.nodes + 1, block_threads), sorted, layout.count, p.nodes, to.begins);
+}
+
+void queue_longest(const context& ctx, const char* operation, const std::uint64_t* begins, std::uint64_t nodes,
+                   unsigned long long* longest) {
+  require(cudaMemsetAsync(longest, 0, sizeof *longest, ctx.stream()), operation);
+  launch(ctx, operation, find_longest, ceil_div(nodes, block_threads), begins, nodes, longest);
+}
+
+void add_list_cost(const edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan) {
+  const std::uint64_t entries = entries_of(p, ends);
+  const std::uint64_t rounds = ends == listed_ends::both ? 1 : 2;
+  const pair_passes passes = passes_of(p.nodes, entries);
+  primitives::split_problem split;
+  split.backend = p.backend;
+  split.count = entries;
+  split.record_bytes = split.in_stride_bytes = split.out_stride_bytes = passes.value_bytes;
+  split.word_bytes = passes.value_bytes;
+  split.key_from = split_key::kind::category;
+  split.key_stride_bytes = sizeof(std::uint32_t);
+  const std::uint64_t listed = p.edges * 2 * bytes(p.index) + entries * 12 + (p.nodes + 1) * 24;
+  const auto times = static_cast<double>(rounds);
+  plan.add("lists", times * (2 * m.step_seconds + m.streamed(listed, listed)));
+  plan.add("sort",
+           entries == 0 ? 0 : times * pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true).seconds);
+}
+
+std::uint64_t piece_sum_bytes(const edge_sum_problem& p, std::uint64_t entries) noexcept {
+  return 2 * ceil_div(entries, edge_kernels::piece_entries) * p.result_bytes();
+}
+
+std::uint32_t lanes_of_list(const edge_sum_problem& p, std::uint64_t entries) noexcept {
+  constexpr std::uint64_t entries_of_a_lane = 4;
+  const std::uint64_t mean = p.nodes == 0 ? 0 : entries / p.nodes;
+  return static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(mean / entries_of_a_lane, 1, 32)));
+}
+
+double list_sum_seconds(const edge_sum_problem& p, std::uint64_t entries, const machine& m) {
+  const std::uint64_t streamed = entries * sizeof(list_entry) + p.nodes * (8 + p.node_bytes() + p.result_bytes());
+  return m.step_seconds +
+         std::max(m.streamed(streamed, streamed) + value_seconds(p, entries, m) + weight_seconds(p, entries, m),
+                  contribution_seconds(p, entries, m));
+}
+
+void queue_list_sums(const context& ctx, const char* operation, const edge_sum_kernels& kernels,
+                     const edge_kernels::list_arguments& lists) {
+  if (lists.piece_sums != nullptr) require(kernels->sum_pieces(ctx.stream(), kernels->f, lists), operation);
+  require(kernels->sum_lists(ctx.stream(), kernels->f, lists), operation);
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/cuda/detail/edge_arguments.hpp>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/edges/functions.hpp"
+#include "plan/variant.hpp"
+
+// The edges of each node, list after list, by a stable sort of their ends.
+namespace sheaf::cuda {
+
+/// Whose lists an edge is in: its first end's, its second end's, or both ends'.
+enum class listed_ends : std::uint8_t { first, second, both };
+
+/// Why lists cannot be made; null if they can.
+const char* list_rejection(const primitives::edge_sum_problem& p) noexcept;
+
+/// Where the parts of the scratch begin, in bytes.
+struct list_layout {
+  std::uint64_t count = 0;  ///< entries of all lists
+  std::uint64_t keys = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t passes = 0;
+
+  list_layout() = default;
+  list_layout(const primitives::edge_sum_problem& p, listed_ends ends, core::scratch_offsets& place);
+};
+
+/// Where lists go, in device memory.
+struct list_outputs {
+  edge_kernels::list_entry* entries;  ///< of all lists; those of edges with a bad end lie behind the last list
+  std::uint64_t* begins;              ///< where lists begin: one more than there are nodes
+};
+
+/// Queues the lists, in the order of the edges; of an edge in both ends' lists, its first end comes first. With
+/// `place` nodes are called by their place. Edges that have a bad end are noted and left out.
+void queue_lists(const context& ctx, const char* operation, const primitives::edge_sum_problem& p,
+                 const edge_kernels::end_arrays& edges, listed_ends ends, const std::uint32_t* place,
+                 const list_layout& layout, std::byte* scratch, const list_outputs& to, unsigned long long* first_bad);
+
+/// Queues *longest = the length of the longest list.
+void queue_longest(const context& ctx, const char* operation, const std::uint64_t* begins, std::uint64_t nodes,
+                   unsigned long long* longest);
+
+/// Adds what queue_lists takes to a plan.
+void add_list_cost(const primitives::edge_sum_problem& p, listed_ends ends, const machine& m, plan::planned& plan);
+
+/// Bytes of the sums of long lists' pieces.
+std::uint64_t piece_sum_bytes(const primitives::edge_sum_problem& p, std::uint64_t entries) noexcept;
+/// Lanes that sum a list.
+std::uint32_t lanes_of_list(const primitives::edge_sum_problem& p, std::uint64_t entries) noexcept;
+/// Seconds to sum over lists of so many entries.
+double list_sum_seconds(const primitives::edge_sum_problem& p, std::uint64_t entries, const machine& m);
+/// Queues the sums over lists.
+void queue_list_sums(const context& ctx, const char* operation, const edge_sum_kernels& kernels,
+                     const edge_kernels::list_arguments& lists);
+
+}  // namespace sheaf::cuda

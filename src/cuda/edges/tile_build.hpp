@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/cuda/detail/edge_arguments.hpp>
+#include <sheaf/memory.hpp>
+
+#include "core/scratch_offsets.hpp"
+#include "primitives/edges/prepare.hpp"
+
+namespace sheaf::cuda {
+
+constexpr std::uint32_t least_tile_nodes = 256;
+constexpr std::uint32_t most_tile_nodes = 2048;
+
+/// The nodes of a graph in tiles, as a run takes them (edge_kernels::tile_arguments).
+struct edge_tiles {
+  std::uint64_t nodes = 0;
+  std::uint32_t tile_nodes = least_tile_nodes;
+  std::uint32_t most_nodes = 0;  ///< own and halo nodes of the tile that has most
+  buffer ids;
+  buffer id_begins;
+  buffer entries;
+  buffer edges;
+  buffer slice_begins;
+
+  std::uint64_t kept_bytes() const {
+    return ids.size() + id_begins.size() + entries.size() + edges.size() + slice_begins.size();
+  }
+};
+
+/// Lists in the order of tiles, in device memory.
+struct tile_inputs {
+  const std::uint32_t* order;               ///< the node at each place
+  const std::uint64_t* begins;              ///< where the list of each place begins
+  const edge_kernels::list_entry* entries;  ///< the other ends are places
+  std::uint64_t entry_count;
+};
+
+/// Where the parts of the scratch begin, in bytes.
+struct tile_build_layout {
+  std::uint64_t facts = 0;
+  std::uint64_t ids_of_tile = 0;
+  std::uint64_t rows_of_slice = 0;
+
+  tile_build_layout() = default;
+  tile_build_layout(std::uint64_t nodes, std::uint32_t tile_nodes, core::scratch_offsets& place);
+};
+
+/// Builds tiles, and waits for the device. Returns whether it did: not where a tile reaches more nodes, or a node has
+/// more edges, than tiles are good for. @throws error(out_of_memory)
+bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes, std::uint32_t tile_nodes,
+                 const tile_inputs& in, const tile_build_layout& layout, std::byte* scratch, edge_tiles& made);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
+
+// The variants of this folder. Each is defined in the file that has its name.
+namespace sheaf::cuda {
+
+extern const primitives::edge_sum_variant edge_sum_atomic;
+extern const primitives::edge_sum_variant edge_sum_two_pass;
+
+extern const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node;
+extern const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles;
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,277 @@
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/solvers/system_kernels.cuh"
+#include "cuda/solvers/system_reads.hpp"
+#include "cuda/solvers/system_rows.cuh"
+#include "cuda/solvers/variants.hpp"
+
+// The variant cuda.streamed: three kernels an iteration, all scalars on the device. The host queues iterations in
+// batches and reads the scalars one batch behind; kernels that find the iteration at its end return at once.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+
+constexpr const char* operation = "cuda.streamed";
+
+struct streamed_decision {
+  system_scratch at;
+  std::uint32_t lanes = 1;
+  std::uint64_t long_entries = 0;
+};
+
+//   multiply_direction: q = A p by rows, and p.q of a tile while its q is in cache; the last block makes alpha.
+//   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
+//   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
+// Vectors are read and written 10 times an iteration, as by cpu.fused. Reading z + beta p in the product would save the
+// third kernel, but no traffic, and gather twice.
+plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::scope& scope) {
+  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  const machine& m = scope.machine;
+  core::scratch_offsets nowhere;
+  const rows_decision rows = decide_rows(p.product, nowhere);
+  core::scratch_offsets place;
+  streamed_decision d;
+  constexpr std::uint64_t most_tiles = 1 << 15;
+  const std::uint64_t rows_at_once = std::max<std::uint64_t>(least_tile_rows, block_threads / rows.lanes);
+  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_at_once, most_tiles), false, place);
+  d.lanes = rows.lanes;
+  d.long_entries = rows.long_entries;
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  plan.decided.set(d);
+  constexpr double kernels = 3;
+  constexpr double spread = 1.1;  // rows of uneven length
+  plan.add("latency", kernels * m.step_seconds);
+  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
+  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
+  if (p.product.entries == 0) return plan.add("streamed", m.streamed(streamed, footprint));
+  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
+  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
+                                           {"random read", x.access}});
+  return plan;
+}
+
+/// r = b - A x, p = z, and the sums of r. Where b is 0, x is.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads) start_system(const __grid_constant__ system_vectors<Value> v,
+                                                              const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (s.is_faulty[solver_state::diagonal] != 0) return;
+  const bool b_is_zero = s.b_is_zero != 0;
+  const bool x_is_zero = s.x_is_zero != 0;
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+    if (b_is_zero) {
+      for (std::uint64_t i = first + threadIdx.x; i < last; i += block_threads) v.x[0][i] = Value{0};
+      continue;
+    }
+    if (!x_is_zero) {
+      make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
+      __syncthreads();
+    }
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1, [&](std::uint64_t i) {
+      const Value r = x_is_zero ? v.b[i] : v.r[i];
+      v.r[i] = r;
+      v.p[0][i] = static_cast<Value>(z_at<Sum>(v, i));
+      return sums_of_residual<Sum>(v, r, i);
+    });
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
+    take_start_residual(s, sums);
+    keep_history(v, s);
+  });
+}
+
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    multiply_direction(const __grid_constant__ system_vectors<Value> v,
+                       const __grid_constant__ system_matrix<Value, Column> m) {
+  if (block_ends(v)) return;
+  solver_state& s = v.state();
+  const Value* const p = v.p[0];
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    for_row_sums<block_threads, false, Sum>(
+        m, s.is_faulty[solver_state::iterations], first, min(v.rows, first + v.tile_rows),
+        [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(p[column]); },
+        [&](std::uint64_t row, Sum sum) { v.q[row] = static_cast<Value>(sum); });
+    __syncthreads();
+    sum_tiles_of<block_threads, 1>(v, 0, tile, tile + 1, 1, [&](std::uint64_t i) {
+      return row_sums<1>{{static_cast<double>(p[i]) * static_cast<double>(v.q[i])}};
+    });
+  }
+  finish_sums<1>(v, 0, [&](const row_sums<1>& sums) { s.steps.take_curvature(sums.sum[0]); });
+}
+
+/// r = b - A x of the x that the last step made, where it is to be confirmed.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    confirm_residual(const __grid_constant__ system_vectors<Value> v,
+                     const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (!s.steps.wants_confirmation() || block_ends(v, false)) return;
+  const Value* const x = v.x[s.steps.next()];
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::iterations], x, v.r, first,
+                                             min(v.rows, first + v.tile_rows));
+    __syncthreads();
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1,
+                                   [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.r[i], i); });
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { take_confirmation(s, sums); });
+}
+
+/// Makes the best x the caller's, and its residual, unless that is known.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads) finish_system(const __grid_constant__ system_vectors<Value> v,
+                                                               const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (is_faulty(s) || s.b_is_zero != 0) return;
+  const bool copies = s.steps.result() != 0;
+  const bool is_known = s.steps.is_confirmed();
+  const Value* const x = v.x[s.steps.result()];
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles && (copies || !is_known); tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+    if (!is_known) {
+      make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
+      __syncthreads();
+      sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1,
+                                     [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.q[i], i); });
+    }
+    for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) v.x[0][i] = x[i];
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { s.residual = is_known ? s.steps.norm() : sqrt(sums.sum[0]); });
+}
+
+template <class Sum, class Value, class Column>
+class streamed_solver {
+ public:
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+                  const conjugate_gradient_buffers& b, std::byte* scratch)
+      : ctx_(ctx), b_(b), v_(vectors_of<Value>(p, d.at, b, scratch)) {
+    rows_decision rows;
+    rows.lanes = d.lanes;
+    rows.long_entries = d.long_entries;
+    const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+    m_ = matrix_of<Value, Column>(p, rows, b, guard);
+  }
+
+  void run() {
+    start();
+    primitives::conjugate_gradient_watch& watch = *b_.watch;
+    system_reads reads(ctx_, operation, v_.memory, watch, read_memory::pinned);
+    const bool waits = watch.reports_every() != ~std::uint64_t{0};
+    if (waits && !goes_on(reads.read_and_take())) return finish(reads);
+    constexpr std::uint64_t first_batch = 16;
+    constexpr std::uint64_t next_batch = 32;
+    std::uint64_t queued = 0;
+    std::uint64_t number = 0;  // of the next batch
+    bool has_untaken = false;  // the copy after the batch before is under way
+    while (true) {
+      std::uint64_t batch = number == 0 ? first_batch : next_batch;
+      if (waits) batch = std::min(next_batch, watch.reports_every() - queued % watch.reports_every());
+      batch = std::min(batch, b_.goals.limit - queued);
+      for (std::uint64_t i = 0; i < batch; ++i) queue_iteration();
+      queued += batch;
+      reads.read(number);
+      const bool takes_own = waits || queued >= b_.goals.limit;
+      if (has_untaken || takes_own) {
+        const solver_state* s = has_untaken ? &reads.take(number - 1) : nullptr;
+        if (takes_own && (s == nullptr || needs_nothing(*s))) s = &reads.take(number);
+        if (!goes_on(*s)) break;
+        if (s->steps.wants_confirmation()) {
+          // All that was queued behind the step that wants it did nothing.
+          queue_confirmation();
+          queued = s->steps.iterations();
+          reads.read(number);
+          if (!goes_on(reads.take(number))) break;
+          has_untaken = false;
+          ++number;
+          continue;
+        }
+      }
+      has_untaken = !takes_own;
+      ++number;
+    }
+    finish(reads);
+  }
+
+  /// A graph has as many iterations as may be done, and their end.
+  void capture() {
+    start();
+    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) queue_iteration();
+    queue_confirmation();
+    launch_rows(finish_system<Sum, Value, Column>);
+  }
+
+ private:
+  static bool needs_nothing(const solver_state& s) {
+    return !s.steps.is_done() && !system_reads::is_faulty(s) && !s.steps.wants_confirmation();
+  }
+
+  /// Ends the iteration where the caller wants to.
+  bool goes_on(const solver_state& s) const {
+    if (s.steps.is_done() || system_reads::is_faulty(s)) return false;
+    if (s.steps.wants_confirmation() || !b_.watch->asks_to_stop()) return true;
+    launch_blocks(ctx_, operation, end_system, 1, 1, v_.memory, stop_reason::stopped);
+    return false;
+  }
+
+  template <class Kernel>
+  void launch_rows(Kernel kernel) const {
+    launch(ctx_, operation, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
+  }
+
+  void start() const {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
+    constexpr std::uint64_t warps = block_threads / 32;
+    launch(ctx_, operation, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
+    launch_rows(start_system<Sum, Value, Column>);
+  }
+
+  void queue_iteration() const {
+    constexpr std::uint64_t warps = block_threads / 32;
+    launch_rows(multiply_direction<Sum, Value, Column>);
+    launch(ctx_, operation, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
+  }
+
+  void queue_confirmation() const {
+    launch_rows(confirm_residual<Sum, Value, Column>);
+    queue_over_rows(ctx_, operation, restart_direction<Sum, Value>, v_);
+  }
+
+  void finish(system_reads& reads) const {
+    launch_rows(finish_system<Sum, Value, Column>);
+    const solver_state& s = reads.read_and_take();
+    *b_.result = s.steps.summary(s.residual);
+  }
+
+  const context& ctx_;
+  const conjugate_gradient_buffers& b_;
+  system_vectors<Value> v_;
+  system_matrix<Value, Column> m_;
+};
+
+void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const auto d = plan.decided.get<streamed_decision>();
+  with_product_types(p.product, [&]<class Types>(Types) {
+    streamed_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    if (p.is_captured) return solver.capture();
+    solver.run();
+  });
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{"cuda.streamed", backend_kind::cuda,
+                                                                                   plan_streamed, run_streamed};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/scratch_offsets.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
+
+// What the variants of conjugate gradient share: the vectors, and the scalars on the device.
+namespace sheaf::cuda {
+
+/// The scalars of a solver, which kernels keep in device memory and the host reads from time to time.
+struct solver_state {
+  enum phase : std::uint32_t { diagonal, start, iterations, phases };
+
+  primitives::conjugate_gradient_steps steps{{}, 0};
+  double b_squared = 0;
+  double residual = 0;  ///< of the x that is the result, once the iteration is done
+  std::uint32_t b_is_zero = 0;
+  std::uint32_t x_is_zero = 0;
+  std::uint32_t has_step = 0;   ///< x and p have yet to follow the residual
+  std::uint32_t direction = 0;  ///< which of two arrays holds p
+  std::uint32_t ended_blocks = 0;
+  std::uint32_t has_bad_diagonal = 0;
+  std::uint32_t is_faulty[phases]{};  ///< what is wrong was reported; one word for each phase of the kernels
+};
+
+constexpr std::uint64_t history_entries = 1024;  ///< residuals that the device keeps for the host to read
+
+/// A solver's scalars as the device has them: its first bytes are read alone where nobody wants the residuals.
+struct solver_memory {
+  solver_state state;
+  double history[history_entries];  ///< the residual of iteration i in place i % history_entries
+};
+
+/// Sums are made by tiles: a warp adds the rows of a tile, then all tiles are added in their order. So the order
+/// follows from sizes alone.
+constexpr std::uint64_t least_tile_rows = 32;
+
+/// Rows of a tile, a power of two and at least `least`: so many that there are no more than `most_tiles` tiles.
+constexpr std::uint64_t tile_rows_of(std::uint64_t rows, std::uint64_t least, std::uint64_t most_tiles) noexcept {
+  return std::max(least, std::bit_ceil((rows + most_tiles - 1) / most_tiles));
+}
+
+/// Where what a solver keeps begins in scratch.
+struct system_scratch {
+  static constexpr int most_sums = 6;  ///< of a phase and of the next
+
+  std::uint64_t tile_rows = 0;
+  std::uint64_t tiles = 0;
+  std::uint64_t memory = 0;
+  std::uint64_t r = 0;
+  std::uint64_t p[2]{};
+  std::uint64_t q = 0;
+  std::uint64_t x = 0;
+  std::uint64_t inverse = 0;
+  std::uint64_t sums = 0;
+
+  system_scratch() = default;
+  system_scratch(const primitives::conjugate_gradient_problem& problem, std::uint64_t rows_of_a_tile, bool has_two_p,
+                 core::scratch_offsets& place)
+      : tile_rows(rows_of_a_tile), tiles((problem.product.rows + rows_of_a_tile - 1) / rows_of_a_tile) {
+    const std::uint64_t vector_bytes = problem.vector_bytes();
+    memory = place.take(sizeof(solver_memory));
+    r = place.take(vector_bytes);
+    p[0] = p[1] = place.take(vector_bytes);
+    if (has_two_p) p[1] = place.take(vector_bytes);
+    q = place.take(vector_bytes);
+    if (!problem.keeps_last) x = place.take(vector_bytes);
+    if (problem.has_jacobi) inverse = place.take(vector_bytes);
+    sums = place.take(most_sums * tiles * sizeof(double));
+  }
+};
+
+/// Bytes that an iteration reads and writes of vectors: p and q for the product; r, q, r; x, p, r, x, p; and twice the
+/// inverse of the diagonal.
+inline std::uint64_t vector_traffic(const primitives::conjugate_gradient_problem& p) noexcept {
+  constexpr std::uint64_t vectors = 10;
+  return p.vector_bytes() * (vectors + (p.has_jacobi ? 2 : 0));
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "io/mesh/arrays.hpp"
+
+namespace sheaf::io {
+
+struct su2_options {
+  int threads = 0;                    ///< 0: all of the host
+  std::uint64_t most_text_bytes = 0;  ///< what a .gz file may inflate to; 0: half of the memory that is available
+  std::uint64_t part_bytes = 0;       ///< text that a thread reads at once; 0: what suits the size
+};
+
+/// Reads a mesh from a file of SU2's native format (Economon, Palacios, Copeland, Lukaczyk and Alonso 2016), plain or
+/// gzip, which its first bytes tell.
+/// - NDIME, NELEM, NPOIN, NMARK with MARKER_TAG and MARKER_ELEMS, in any order. Elements of a type keep the order of
+///   the file, as do markers. Element lines are a type (3 line, 5 triangle, 9 quadrilateral, 10 tetrahedron,
+///   12 hexahedron, 13 prism, 14 pyramid), node numbers from 0, and maybe a number of the element, which is ignored.
+///   Points are numbered by their order; a number behind the coordinates is ignored.
+/// - `NPOIN= n m`, of which m points belong to this part of a mesh, is read as n points.
+/// - '%' begins a comment; blank lines, blanks at ends of lines and CRLF anywhere.
+/// - AOA, AOS, NCHUNK, NZONE and IZONE of 1, periodic boundaries and FFD boxes are ignored. Other keywords are if no
+///   lines of numbers follow them. SEND_RECV and several zones are refused.
+/// - A node that no element names is kept, and an element that names one twice is refused. Elements keep the
+/// orientation
+///   that they have in the file.
+/// The result does not depend on the number of threads, and neither does the error where a file has several.
+/// @throws error(bad_input) naming file, line and value; error(out_of_memory) if less is available than the mesh takes
+unstructured_mesh read_su2(const std::string& path, const su2_options& options = {});
+
+/// Reads a mesh as read_su2 does, from the bytes of a file.
+unstructured_mesh parse_su2(std::span<const std::byte> file, const std::string& origin,
+                            const su2_options& options = {});
+
+/// Writes a mesh: elements by type, coordinates as the shortest decimal numbers that are read back as these values,
+/// bit by bit. It appears whole or not at all.
+/// @throws error(bad_argument) if the arrays are no mesh, or a marker's name is no word without '%', or is there twice;
+/// error(io_failure)
+void write_su2(const std::string& path, const unstructured_mesh& mesh);
+
+/// Gives the text of such a file to `take`, piece by piece. @throws error(bad_argument), before the first piece
+void format_su2(const unstructured_mesh& mesh, const std::function<void(std::string_view)>& take);
+
+}  // namespace sheaf::io

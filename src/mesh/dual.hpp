@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+#include "mesh/edges.hpp"
+
+namespace sheaf::mesh {
+
+/// Normals of the boundary's dual faces at the nodes of a marker: each points outwards, and its length is the area of
+/// those parts of the marker's elements that belong to the node.
+struct boundary_normals {
+  std::string marker;                ///< its name; empty for the boundary that no marker covers
+  std::vector<std::uint32_t> nodes;  ///< of the marker's elements, ascending
+  std::vector<double> normals;       ///< node after node, as many numbers each as the mesh has dimensions
+};
+
+/// The median dual of a mesh: the cell of a node is bounded by the dual faces of its edges, which join midpoints of
+/// edges, centroids of faces and centroids of elements, the means of their nodes (SU2's control volumes).
+struct dual_mesh {
+  std::vector<edge> edges;                 ///< as edges_of has them
+  std::vector<double> edge_normals;        ///< of the dual face, from the edge's first node to its second, edge by edge
+  std::vector<double> volumes;             ///< of each node's cell; 0 for a node of no element
+  std::vector<boundary_normals> boundary;  ///< marker by marker, and the rest of the boundary, if any
+  std::uint64_t reoriented_elements = 0;   ///< that had a negative volume, and count as their mirror image
+  std::uint64_t flat_elements = 0;         ///< of volume 0
+};
+
+/// Computes the median dual. Cells close: at each node, normals of edges that leave it less those that come to it plus
+/// those of the boundary are 0 but for rounding; volumes add up to that of all elements. Elements of negative volume
+/// are taken as if their nodes were in the opposite order, as SU2 does; the mesh does not change. Where such an element
+/// overlaps its neighbour, on one side of their common face, cells there do not close. The result has the same bits for
+/// every number of threads.
+/// @param ctx  a CPU context, whose threads do the work.
+/// @throws error(bad_argument) naming the elements if the arrays are no mesh, three elements share a face, or an
+/// element of a marker is no face of exactly one element or is there twice; error(out_of_memory)
+dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh);
+
+}  // namespace sheaf::mesh

@@ -1,0 +1,81 @@
+#include "opengl/device/layered_texture.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "opengl/device/errors.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+constexpr GLenum transfer_unit = 14;  // no shader reads from it
+
+std::uint64_t most_layers() {
+  GLint layers = 0;
+  glGetIntegerv(GL_MAX_ARRAY_TEXTURE_LAYERS, &layers);
+  return static_cast<std::uint64_t>(std::max(layers, 1));
+}
+
+}  // namespace
+
+layered_texture::layered_texture(const opengl_state& state, std::string_view what, const texel_format& texels,
+                                 std::uint64_t count)
+    : texels_(texels), count_(count) {
+  // The layers of a large array are squares with the longest sides that there are.
+  const auto side_bits = static_cast<std::uint32_t>(std::bit_width(state.limits().texture_edge) - 1);
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(count <= 1 ? 0 : count - 1));
+  width_bits_ = std::min(side_bits, (bits + 1) / 2);
+  const std::uint64_t rows = std::max<std::uint64_t>(1, (count + (std::uint64_t{1} << width_bits_) - 1) >> width_bits_);
+  layer_bits_ = width_bits_ + side_bits;
+  const std::uint64_t layers = (rows + (std::uint64_t{1} << side_bits) - 1) >> side_bits;
+  if (layers > most_layers()) {
+    throw error(error_code::out_of_memory, fmt::format("{}: {} records take {} layers of a texture, the device has {}",
+                                                       what, count, layers, most_layers()));
+  }
+  const auto height = std::min<std::uint64_t>(rows, std::uint64_t{1} << side_bits);
+  glActiveTexture(GL_TEXTURE0 + transfer_unit);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
+  for (const GLenum filter : {GL_TEXTURE_MIN_FILTER, GL_TEXTURE_MAG_FILTER}) {
+    glTexParameteri(GL_TEXTURE_2D_ARRAY, filter, GL_NEAREST);
+  }
+  glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAX_LEVEL, 0);
+  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, texels_.internal, GLsizei{1} << width_bits_, static_cast<GLsizei>(height),
+               static_cast<GLsizei>(layers), 0, texels_.format, texels_.type, nullptr);
+  require_no_error(fmt::format("glTexImage3D of {} records of {} bytes", count, texels_.bytes));
+}
+
+void layered_texture::upload(const void* records) const {
+  glActiveTexture(GL_TEXTURE0 + transfer_unit);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
+  // Whole layers at once, whole rows of the last one, and what its last row has.
+  std::uint64_t done = 0;
+  const auto write = [&](GLsizei width, std::uint64_t height, std::uint64_t layers) {
+    const std::uint64_t layer = done >> layer_bits_;
+    const std::uint64_t row = (done & ((std::uint64_t{1} << layer_bits_) - 1)) >> width_bits_;
+    glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, static_cast<GLint>(row), static_cast<GLint>(layer), width,
+                    static_cast<GLsizei>(height), static_cast<GLsizei>(layers), texels_.format, texels_.type,
+                    static_cast<const std::byte*>(records) + done * texels_.bytes);
+    done += static_cast<std::uint64_t>(width) * height * layers;
+  };
+  const GLsizei width = GLsizei{1} << width_bits_;
+  const std::uint64_t layers = count_ >> layer_bits_;
+  if (layers > 0) write(width, std::uint64_t{1} << (layer_bits_ - width_bits_), layers);
+  if (const std::uint64_t rows = (count_ - done) >> width_bits_; rows > 0) write(width, rows, 1);
+  if (done < count_) write(static_cast<GLsizei>(count_ - done), 1, 1);
+  require_no_error("glTexSubImage3D");
+}
+
+void layered_texture::bind(std::uint32_t unit, const program& reader, const char* name) const {
+  glActiveTexture(GL_TEXTURE0 + unit);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
+  const std::string sampler = name;
+  reader.set_unit(name, static_cast<std::int32_t>(unit));
+  reader.set((sampler + "_width_bits").c_str(), width_bits_);
+  reader.set((sampler + "_layer_bits").c_str(), layer_bits_);
+}
+
+}  // namespace sheaf::opengl

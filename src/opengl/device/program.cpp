@@ -1,0 +1,106 @@
+#include "opengl/device/program.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "opengl/shaders/sources.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+GLenum stage_of(std::string_view file) {
+  if (file.ends_with(".vert")) return GL_VERTEX_SHADER;
+  return file.ends_with(".geom") ? GL_GEOMETRY_SHADER : GL_FRAGMENT_SHADER;
+}
+
+template <class Read>
+std::string log_of(GLint length, Read read) {
+  std::string log(static_cast<std::size_t>(std::max(length, 1)), '\0');
+  GLsizei written = 0;
+  read(static_cast<GLsizei>(log.size()), &written, log.data());
+  log.resize(static_cast<std::size_t>(written));
+  while (!log.empty() && (log.back() == '\n' || log.back() == '\0')) log.pop_back();
+  return log;
+}
+
+/// The shaders of a program, deleted once it is linked.
+class shader_list {
+ public:
+  shader_list() = default;
+  shader_list(const shader_list&) = delete;
+  shader_list& operator=(const shader_list&) = delete;
+  ~shader_list() {
+    for (const GLuint shader : shaders_) glDeleteShader(shader);
+  }
+  void attach(GLuint program, std::string_view file) {
+    shaders_.push_back(compiled_shader(file));
+    glAttachShader(program, shaders_.back());
+  }
+
+ private:
+  std::vector<GLuint> shaders_;
+};
+
+}  // namespace
+
+GLuint compiled_shader(std::string_view file) {
+  const auto sources = shader_sources();
+  const auto source =
+      std::find_if(sources.begin(), sources.end(), [&](const shader_source& s) { return s.file == file; });
+  if (source == sources.end()) throw std::logic_error(fmt::format("no shader {}", file));
+  const GLuint shader = glCreateShader(stage_of(file));
+  const char* const text = source->text.data();
+  const auto length = static_cast<GLint>(source->text.size());
+  glShaderSource(shader, 1, &text, &length);
+  glCompileShader(shader);
+  GLint is_compiled = GL_FALSE;
+  glGetShaderiv(shader, GL_COMPILE_STATUS, &is_compiled);
+  if (is_compiled == GL_TRUE) return shader;
+  GLint log_length = 0;
+  glGetShaderiv(shader, GL_INFO_LOG_LENGTH, &log_length);
+  const std::string log = log_of(
+      log_length, [&](GLsizei size, GLsizei* written, char* to) { glGetShaderInfoLog(shader, size, written, to); });
+  glDeleteShader(shader);
+  throw error(error_code::device_failure, fmt::format("shader {}: the driver's compiler says {}", file, log));
+}
+
+program::program(const program_files& files) : name_(glCreateProgram()) {
+  try {
+    shader_list shaders;
+    shaders.attach(name_, files.vertex);
+    if (!files.geometry.empty()) shaders.attach(name_, files.geometry);
+    shaders.attach(name_, files.fragment);
+    glLinkProgram(name_);
+    GLint is_linked = GL_FALSE;
+    glGetProgramiv(name_, GL_LINK_STATUS, &is_linked);
+    if (is_linked != GL_TRUE) {
+      GLint log_length = 0;
+      glGetProgramiv(name_, GL_INFO_LOG_LENGTH, &log_length);
+      const std::string log = log_of(
+          log_length, [&](GLsizei size, GLsizei* written, char* to) { glGetProgramInfoLog(name_, size, written, to); });
+      throw error(error_code::device_failure,
+                  fmt::format("shaders {} and {}: the driver's linker says {}", files.vertex, files.fragment, log));
+    }
+  } catch (...) {
+    glDeleteProgram(name_);
+    throw;
+  }
+}
+
+void program::use() const { glUseProgram(name_); }
+
+void program::set(const char* uniform, std::uint32_t value) const {
+  glUniform1ui(glGetUniformLocation(name_, uniform), value);
+}
+void program::set(const char* uniform, std::int32_t value) const {
+  glUniform1i(glGetUniformLocation(name_, uniform), value);
+}
+void program::set(const char* uniform, float x, float y) const {
+  glUniform2f(glGetUniformLocation(name_, uniform), x, y);
+}
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "opengl/device/api.hpp"
+
+namespace sheaf::opengl {
+
+/// The files of src/opengl/shaders that a program is linked of; no geometry stage where its name is empty.
+struct program_files {
+  std::string_view vertex;
+  std::string_view geometry;
+  std::string_view fragment;
+
+  friend bool operator==(const program_files&, const program_files&) = default;
+};
+
+/// A shader of one file, compiled; the caller deletes it. @throws error(device_failure) with the compiler's log
+GLuint compiled_shader(std::string_view file);
+
+/// A linked program, by its name. It lives as long as its context, which deletes it.
+class program {
+ public:
+  /// @throws error(device_failure) with the log of the compiler or linker
+  explicit program(const program_files& files);
+
+  void use() const;
+  // Values of uniforms of the program that is in use. A name that the linker has left out is no error.
+  void set(const char* uniform, std::uint32_t value) const;
+  void set(const char* uniform, std::int32_t value) const;
+  void set(const char* uniform, float x, float y) const;
+  /// Reads the sampler from a texture unit.
+  void set_unit(const char* sampler, std::int32_t unit) const { set(sampler, unit); }
+
+ private:
+  GLuint name_;
+};
+
+}  // namespace sheaf::opengl

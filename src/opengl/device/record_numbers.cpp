@@ -1,0 +1,50 @@
+#include "opengl/device/record_numbers.hpp"
+
+#include <algorithm>
+
+namespace sheaf::opengl {
+namespace {
+
+constexpr std::uint64_t none = ~std::uint64_t{0};
+
+// Returns the first position whose index names none of `limit` records. A negative index is above every limit.
+template <class Index>
+std::uint64_t narrow(const Index* index, std::uint64_t count, std::uint64_t limit, std::uint32_t* numbers) {
+  std::uint64_t first_bad = none;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto number = static_cast<std::uint64_t>(index[i]);  // extends the sign
+    const bool is_good = number < limit;
+    numbers[i] = is_good ? static_cast<std::uint32_t>(number) : no_record;
+    if (!is_good) first_bad = std::min(first_bad, i);
+  }
+  return first_bad;
+}
+
+template <class Use>
+auto with_index(index_span index, Use use) {
+  switch (index.type) {
+    case index_type::u32: return use(static_cast<const std::uint32_t*>(index.data));
+    case index_type::u64: return use(static_cast<const std::uint64_t*>(index.data));
+    case index_type::i32: return use(static_cast<const std::int32_t*>(index.data));
+    default: return use(static_cast<const std::int64_t*>(index.data));
+  }
+}
+
+}  // namespace
+
+void write_record_numbers(opengl_state& state, const primitives::movement& m, index_span index,
+                          const core::index_words& words, std::uint32_t* numbers) {
+  const std::uint64_t call = state.begin_call();
+  with_index(index, [&](const auto* list) {
+    const std::uint64_t bad = narrow(list, index.count, m.indexed_count, numbers);
+    if (bad == none || m.bounds == bounds::trust) return;
+    state.keep_first({.call = call,
+                      .position = bad,
+                      .value = static_cast<std::uint64_t>(list[bad]),  // extends the sign
+                      .limit = m.indexed_count,
+                      .words = &words,
+                      .is_signed = index.type == index_type::i32 || index.type == index_type::i64});
+  });
+}
+
+}  // namespace sheaf::opengl

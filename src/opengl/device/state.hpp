@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/host_state.hpp"
+#include "opengl/device/current.hpp"
+#include "opengl/device/platform.hpp"
+#include "opengl/device/program.hpp"
+
+namespace sheaf::opengl {
+
+/// Sizes at which arrays are cut. Tests lower them, so that small arrays take many pieces.
+struct size_limits {
+  std::uint32_t texture_edge = 0;                              ///< longest side of a texture and of a frame buffer
+  std::uint64_t points_per_draw = std::uint64_t{1} << 22;      ///< whose attributes lie in one buffer
+  std::uint64_t vertices_per_buffer = std::uint64_t{1} << 24;  ///< records of a table that lie in one buffer
+};
+
+/// An OpenGL context of this library: a device, and the programs that its calls have linked so far.
+class opengl_state final : public core::host_state {
+ public:
+  opengl_state(const egl_device& device, int number, egl_context own);
+  ~opengl_state() override;
+
+  int device() const noexcept override { return number_; }
+  const egl_context& handle() const noexcept { return context_; }
+
+  const size_limits& limits() const noexcept { return limits_; }
+  /// Cuts arrays at these sizes, or at the device's own where they are smaller.
+  void lower_limits(const size_limits& most);
+
+  /// Lets a renderer in software draw what it has been given so far, where more draws of points follow.
+  void end_draw_of_points() const noexcept {
+    if (is_software_) glFlush();
+  }
+
+  /// Linked at the first call. The context is current.
+  const program& program_of(const program_files& files);
+
+  /// Asks this function, in place of the driver, what became of the context; for tests of its loss.
+  void ask_reset_status_of(GLenum (*ask)()) noexcept { reset_status_ = ask; }
+  /// @throws error(device_failure), naming `call`, if the device has been reset since the context was made, now and at
+  /// every later call
+  void require_not_lost(std::string_view call);
+
+ private:
+  std::string_view lost_in_a_fork() const noexcept override { return "OpenGL works in the parent only"; }
+  std::string_view works_on() const noexcept override { return "host memory and OpenGL"; }
+
+  int number_;
+  bool is_software_;
+  egl_context context_;
+  size_limits limits_;
+  GLenum (*reset_status_)() = nullptr;  ///< null where the driver does not tell
+  std::string loss_;                    ///< empty while the context works
+  std::vector<std::pair<program_files, program>> programs_;
+};
+
+/// The state of a context whose backend is known to be OpenGL.
+inline opengl_state& state_of(const context& ctx) { return static_cast<opengl_state&>(ctx.state()); }
+
+/// One call of the library: its context is current and in a known state. The call ends with finish(), which throws what
+/// went wrong since.
+class pipeline_call {
+ public:
+  pipeline_call(opengl_state& state, std::string_view call);
+  void finish();
+
+ private:
+  opengl_state& state_;
+  std::string_view call_;
+  current_scope current_;
+};
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string_view>
+
+#include "opengl/device/state.hpp"
+#include "plan/variant.hpp"
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
+
+namespace sheaf::opengl {
+
+/// Why no frame buffer holds these sums, or null.
+const char* unsummable(const primitives::edge_sum_problem& p) noexcept;
+
+/// What every run adds to a plan: values and weights, the passes over the sums, lookups of both ends of each edge, and
+/// the result.
+void add_run(plan::planned& plan, const primitives::edge_sum_problem& p, const machine& m, std::uint32_t passes);
+
+/// The plan of a preparation that uploads so many bytes, by the plan of a run without them.
+plan::planned prepared_plan(const primitives::prepare_edge_sum_problem& p, const plan::scope& scope,
+                            std::uint64_t uploaded_bytes, const plan::planned& run);
+
+/// Throws error(no_variant) where a run of what was prepared has values that it does not take.
+void require_summable(const primitives::edge_sum_problem& p, std::string_view variant);
+
+}  // namespace sheaf::opengl

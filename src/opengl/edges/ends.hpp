@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "opengl/device/state.hpp"
+#include "primitives/edges/edge_sum.hpp"
+
+namespace sheaf::opengl {
+
+constexpr std::uint64_t no_edge = ~std::uint64_t{0};
+
+/// The nodes of an edge, as 32-bit numbers.
+struct node_pair {
+  std::uint32_t first;
+  std::uint32_t second;
+};
+
+/// Calls use(edge number, ends) for edges [begin, begin + count) whose ends are nodes, and skip(edge number) for
+/// others. Returns the first of the others, or no_edge.
+template <class Use, class Skip>
+std::uint64_t for_each_edge(const primitives::edge_sum_problem& p, const edge_view& edges, std::uint64_t begin,
+                            std::uint64_t count, Use use, Skip skip) {
+  const auto visit = [&](const auto* first, const auto* second) {
+    std::uint64_t first_bad = no_edge;
+    for (std::uint64_t e = begin; e < begin + count; ++e) {
+      const auto i = static_cast<std::uint64_t>(first[e * edges.stride]);  // extends the sign
+      const auto j = static_cast<std::uint64_t>(second[e * edges.stride]);
+      if (i < p.nodes && j < p.nodes) {
+        use(e, node_pair{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+      } else {
+        skip(e);
+        first_bad = std::min(first_bad, e);
+      }
+    }
+    return first_bad;
+  };
+  switch (edges.type) {
+    case index_type::u32:
+      return visit(static_cast<const std::uint32_t*>(edges.first), static_cast<const std::uint32_t*>(edges.second));
+    case index_type::i32:
+      return visit(static_cast<const std::int32_t*>(edges.first), static_cast<const std::int32_t*>(edges.second));
+    default:
+      return visit(static_cast<const std::uint64_t*>(edges.first), static_cast<const std::uint64_t*>(edges.second));
+  }
+}
+
+/// Keeps the report of a bad end, if there is one.
+void report_bad_end(opengl_state& state, const primitives::edge_sum_problem& p, const edge_view& edges,
+                    std::uint64_t first_bad, primitives::edge_call by, std::uint64_t call);
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,127 @@
+#include <memory>
+#include <utility>
+
+#include "opengl/device/kept_objects.hpp"
+#include "opengl/edges/cost.hpp"
+#include "opengl/edges/incidence.hpp"
+#include "opengl/edges/variants.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::edge_call;
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+using primitives::prepare_edge_sum_buffers;
+using primitives::prepare_edge_sum_problem;
+
+std::uint64_t texture_bytes(const edge_sum_problem& p) noexcept { return 8 * (p.nodes + 2 * p.edges); }
+
+// A fragment is a node, and loops over its edges, which the host has brought into the order of the nodes. Each edge is
+// computed at both ends, as by points, and no two fragments write one pixel. A node of many edges holds up its
+// neighbours.
+plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
+  if (const char* const why = unsummable(p)) return plan::rejected(why);
+  plan::planned plan;
+  add_run(plan, p, m, 1);
+  plan.add("edges of nodes", m.streamed(texture_bytes(p), texture_bytes(p)));
+  if (p.weight_components > 0) {
+    plan.add("weights", m.random_reads(2 * p.edges, sizeof(float), p.edges * sizeof(float)));
+  }
+  return plan;
+}
+
+struct fragments_tuning {
+  // The host reads all ends twice and writes what is uploaded at random. A profile has no rate of that; on two cores of
+  // an EPYC it takes as long as the upload of 90,000 edges.
+  double sort_uploads = 1;
+};
+
+double sort_seconds(const edge_sum_problem& p, const machine& m) {
+  return fragments_tuning{}.sort_uploads * m.uploaded(texture_bytes(p));
+}
+
+plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope) {
+  plan::planned plan = plan_run(p, scope.machine);
+  if (!plan.applicable()) return plan;
+  plan.scratch_bytes = incidence::scratch_bytes(p);
+  plan.add("sort on the host", sort_seconds(p, scope.machine));
+  plan.add("upload", scope.machine.uploaded(texture_bytes(p)));
+  return plan;
+}
+
+void sum(opengl_state& state, const edge_sum_problem& p, const edge_sum_buffers& b, const incidence& edges) {
+  const node_sums sums(state, p);
+  const node_values values(state, p, b.values);
+  edges.draw(state, p, values, b.weights, sums);
+  sums.read_back(b.result);
+}
+
+void run_fragments(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
+                   std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  std::uint64_t first_bad = no_edge;
+  {
+    pipeline_call call(state, "edge_sum");
+    const incidence edges(state, p, b.edges, scratch);
+    first_bad = edges.first_bad();
+    sum(state, p, b, edges);
+    call.finish();
+  }
+  report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
+}
+
+class kept_incidence final : public primitives::prepared_edges {
+ public:
+  kept_incidence(const context& ctx, incidence edges) : edges_(ctx, std::move(edges)) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    require_summable(p, "opengl.fragments");
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, primitives::prepared_edge_sum_call);
+    sum(state, p, b, *edges_);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return edges_->bytes(); }
+
+ private:
+  kept_objects<incidence> edges_;
+};
+
+plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum), plan_run(p.sum, m));
+  if (!plan.applicable()) return plan;
+  plan.scratch_bytes = incidence::scratch_bytes(p.sum);
+  plan.add("sort on the host", sort_seconds(p.sum, m));
+  return plan;
+}
+
+void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
+                    const prepare_edge_sum_buffers& b, std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  const edge_sum_problem& p = problem.sum;
+  const std::uint64_t number = state.begin_call();
+  std::uint64_t first_bad = no_edge;
+  std::shared_ptr<kept_incidence> made;
+  {
+    pipeline_call call(state, primitives::prepare_edge_sum_call);
+    incidence edges(state, p, b.edges, scratch);
+    first_bad = edges.first_bad();
+    if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));
+    call.finish();
+  }
+  report_bad_end(state, p, b.edges, first_bad, edge_call::prepare_edge_sum, number);
+  *b.made = std::move(made);
+}
+
+}  // namespace
+
+constinit const primitives::edge_sum_variant edge_sum_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                plan_fragments, run_fragments};
+constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_fragments{
+    "opengl.fragments", backend_kind::opengl, plan_kept_fragments, keep_fragments};
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "opengl/device/layered_texture.hpp"
+#include "opengl/movement/sum_pixels.hpp"
+#include "primitives/edges/edge_sum.hpp"
+
+namespace sheaf::opengl {
+
+/// The values of nodes in a texture: up to 4 components in a texel, more in as many texels of one channel.
+class node_values {
+ public:
+  node_values(const opengl_state& state, const primitives::edge_sum_problem& p, const void* values);
+
+  /// Tells the program in use the values, by texture unit 0, and the function.
+  void bind(const program& user) const;
+
+ private:
+  std::uint32_t components_;
+  edge_function function_;
+  layered_texture texels_;
+};
+
+/// The sums of all nodes, in frame buffers of up to 4 channels: 5 to 8 components take two parts.
+class node_sums {
+ public:
+  node_sums(const opengl_state& state, const primitives::edge_sum_problem& p);
+
+  /// Calls draw() for each tile of each part, about which the program in use is told.
+  template <class Draw>
+  void for_each_target(const program& user, Draw draw) const {
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      user.set("part", static_cast<std::uint32_t>(part));
+      for (const tile_target& target : parts_[part]) {
+        draw_to(user, target);
+        draw();
+      }
+    }
+  }
+  void read_back(void* result) const;
+
+ private:
+  std::uint64_t nodes_;
+  std::uint32_t components_;
+  std::vector<std::vector<tile_target>> parts_;
+};
+
+}  // namespace sheaf::opengl

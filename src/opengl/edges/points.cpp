@@ -1,0 +1,118 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "opengl/device/kept_objects.hpp"
+#include "opengl/edges/cost.hpp"
+#include "opengl/edges/edge_vertices.hpp"
+#include "opengl/edges/variants.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::edge_call;
+using primitives::edge_sum_buffers;
+using primitives::edge_sum_problem;
+using primitives::prepare_edge_sum_buffers;
+using primitives::prepare_edge_sum_problem;
+
+std::uint64_t vertex_bytes(const edge_sum_problem& p) noexcept { return p.edges * sizeof(node_pair); }
+
+// Two rendering passes over the edges: each edge is a point at its first node's pixel, where blending adds, and then at
+// its second node's, where blending subtracts (Ujaldon and Saltz 2005, section 4.2). The vertex stage looks up both
+// values and contributes; it does so in both passes, and 4 components at the price of one.
+plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
+  if (const char* const why = unsummable(p)) return plan::rejected(why);
+  plan::planned plan;
+  add_run(plan, p, m, 2);
+  const double parts = p.components > 4 ? 2 : 1;
+  plan.add("blended points", parts * m.atomic_adds(2 * p.edges, sizeof(float), p.nodes * p.result_bytes()));
+  return plan;
+}
+
+plan::planned plan_points(const edge_sum_problem& p, const plan::scope& scope) {
+  plan::planned plan = plan_run(p, scope.machine);
+  if (plan.applicable()) plan.add("upload", scope.machine.uploaded(vertex_bytes(p)));
+  return plan;
+}
+
+void run_points(const context& ctx, const edge_sum_problem& p, const plan::planned&, const edge_sum_buffers& b,
+                std::byte*) {
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  std::uint64_t first_bad = no_edge;
+  {
+    pipeline_call call(state, "edge_sum");
+    const node_sums sums(state, p);
+    const node_values values(state, p, b.values);
+    const program& points = use_edge_points(state, p, values);
+    for (std::uint64_t begin = 0; begin < p.edges;) {
+      const edge_piece piece = next_piece(state, p, b.edges, begin, first_bad);
+      draw_edges(state, points, piece, b.weights, sums);
+      begin += piece.count;
+    }
+    sums.read_back(b.result);
+    call.finish();
+  }
+  report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
+}
+
+class kept_points final : public primitives::prepared_edges {
+ public:
+  kept_points(const context& ctx, std::vector<edge_piece> pieces) : pieces_(ctx, std::move(pieces)) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    require_summable(p, "opengl.points");
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, primitives::prepared_edge_sum_call);
+    const node_sums sums(state, p);
+    const node_values values(state, p, b.values);
+    const program& points = use_edge_points(state, p, values);
+    for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);
+    sums.read_back(b.result);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override {
+    std::uint64_t edges = 0;
+    for (const edge_piece& piece : *pieces_) edges += piece.count;
+    return edges * sizeof(node_pair);
+  }
+
+ private:
+  kept_objects<std::vector<edge_piece>> pieces_;
+};
+
+plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::scope& scope) {
+  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_run(p.sum, scope.machine));
+}
+
+void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
+                 const prepare_edge_sum_buffers& b, std::byte*) {
+  opengl_state& state = state_of(ctx);
+  const edge_sum_problem& p = problem.sum;
+  const std::uint64_t number = state.begin_call();
+  std::uint64_t first_bad = no_edge;
+  std::shared_ptr<kept_points> made;
+  {
+    pipeline_call call(state, primitives::prepare_edge_sum_call);
+    std::vector<edge_piece> pieces;
+    for (std::uint64_t begin = 0; begin < p.edges && first_bad == no_edge;) {
+      pieces.push_back(next_piece(state, p, b.edges, begin, first_bad));
+      begin += pieces.back().count;
+    }
+    if (first_bad == no_edge) made = std::make_shared<kept_points>(ctx, std::move(pieces));
+    call.finish();
+  }
+  report_bad_end(state, p, b.edges, first_bad, edge_call::prepare_edge_sum, number);
+  *b.made = std::move(made);
+}
+
+}  // namespace
+
+constinit const primitives::edge_sum_variant edge_sum_points{"opengl.points", backend_kind::opengl, plan_points,
+                                                             run_points};
+constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_points{"opengl.points", backend_kind::opengl,
+                                                                             plan_kept_points, keep_points};
+
+}  // namespace sheaf::opengl

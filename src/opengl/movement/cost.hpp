@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "plan/variant.hpp"
+#include "primitives/movement.hpp"
+
+// What plans of this backend are priced from. Each call brings its arrays to the device and back, and a profile's
+// random reads, random writes and atomic additions are texture lookups, points, and points that blend.
+namespace sheaf::opengl {
+
+/// Bytes of the texel that holds a record of 4, 8, 12 or 16 bytes.
+std::uint64_t texel_bytes(std::uint64_t record_bytes) noexcept;
+
+/// Bytes of the scratch that write_record_numbers() fills.
+std::uint64_t record_number_bytes(const primitives::movement& m) noexcept;
+
+/// Why no variant of this backend moves these records, or null.
+const char* unmovable(const primitives::movement& m) noexcept;
+
+/// Rendering passes: one for each tile of what is drawn to and each piece of what it is drawn from.
+double pass_seconds(const machine& m, std::uint64_t drawn_to, std::uint64_t drawn_from);
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <sheaf/records.hpp>
+
+#include "opengl/device/program.hpp"
+#include "opengl/device/state.hpp"
+#include "opengl/device/tile.hpp"
+#include "opengl/device/transfer.hpp"
+
+// Records as points, whose pixels are where an index list says.
+namespace sheaf::opengl {
+
+enum class point_payload : std::uint8_t { record, value };
+
+/// A part of an array that is drawn to.
+struct tile_target {
+  tile where;
+  draw_target pixels;
+};
+
+/// The tiles of an array, with its records.
+std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const_records array);
+
+/// Tells the program in use the shape of the tile that is drawn to.
+void set_viewport_of(const program& points, const tile& t);
+
+/// Lets attribute 1 take records, side by side in the buffer that is bound to GL_ARRAY_BUFFER.
+void set_record_attribute(std::uint64_t record_bytes);
+
+/// Draws a point for each number that names a record, in the order of the list: of points at one pixel the one that is
+/// later in the list is drawn later, whatever the sizes of buffers and draws. The program has points.vert or
+/// values.vert and is in use.
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 std::span<const std::uint32_t> numbers, const_records payload, point_payload kind);
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/records.hpp>
+
+#include "opengl/device/program.hpp"
+#include "opengl/device/state.hpp"
+#include "opengl/device/tile.hpp"
+
+// Vertex indexing: a table as vertices, an index list as the array of elements.
+namespace sheaf::opengl {
+
+/// Draws, for each position of the tile, the table's record of its number as a point at the position's pixel; none
+/// where the number names no record. The program has gather_vertex.vert and gather_vertex.geom and is in use, and the
+/// target is bound. `numbers` and `elements`, which is overwritten, have an entry for each position of the list.
+void draw_vertices(const opengl_state& state, const program& points, const tile& t, const std::uint32_t* numbers,
+                   const_records table, std::uint32_t* elements);
+
+}  // namespace sheaf::opengl

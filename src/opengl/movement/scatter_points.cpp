@@ -1,0 +1,53 @@
+#include <vector>
+
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/device/state.hpp"
+#include "opengl/device/transfer.hpp"
+#include "opengl/movement/cost.hpp"
+#include "opengl/movement/draw_points.hpp"
+#include "opengl/movement/variants.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::scatter_buffers;
+using primitives::scatter_problem;
+
+constexpr program_files point_files{"points.vert", "", "record.frag"};
+
+// The whole output goes to frame buffers and comes back, because pixels that no point hits keep their value. Each
+// record is a point. The pipeline writes a pixel in the order of the points (OpenGL 4.5, section 2.1), so the last
+// writer wins, whether it is asked for or not.
+plan::planned plan_points(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (const char* const why = unmovable(p)) return plan::rejected(why);
+  const std::uint64_t texel = texel_bytes(p.record_bytes);
+  plan::planned plan;
+  plan.scratch_bytes = record_number_bytes(p);
+  plan.add("upload", m.uploaded(p.indexed_count * texel + p.count * p.record_bytes + record_number_bytes(p)));
+  plan.add("passes", pass_seconds(m, p.indexed_count, 0));
+  plan.add("points", m.random_writes(p.count, texel, p.indexed_count * texel));
+  plan.add("readback", m.read_back(p.indexed_count * texel));
+  return plan;
+}
+
+void run_points(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,
+                std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
+  write_record_numbers(state, p, b.index, primitives::scatter_words, numbers);
+  pipeline_call call(state, "scatter");
+  const std::vector<tile_target> targets = targets_of(state, texels_for(p.record_bytes), b.out);
+  const program& points = state.program_of(point_files);
+  points.use();
+  draw_points(state, points, targets, {numbers, p.count}, b.in, point_payload::record);
+  for (const tile_target& target : targets) target.pixels.read_back(b.out);
+  call.finish();
+}
+
+}  // namespace
+
+constinit const primitives::scatter_variant scatter_points{"opengl.points", backend_kind::opengl, plan_points,
+                                                           run_points};
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "primitives/gather.hpp"
+#include "primitives/scatter.hpp"
+
+// The variants of this folder. Each is defined in the file that has its name.
+namespace sheaf::opengl {
+
+extern const primitives::gather_variant gather_texture;
+extern const primitives::gather_variant gather_vertex;
+
+extern const primitives::scatter_variant scatter_points;
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,40 @@
+#include "opengl/papers/ujaldon2005_arguments.hpp"
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/device/transfer.hpp"
+#include "primitives/gather.hpp"
+#include "primitives/movement.hpp"
+
+namespace sheaf::opengl {
+
+void require_one_texture_each(std::string_view call, const context& ctx, const_records table, index_span index,
+                              records out) {
+  primitives::require_fit(call, ctx, out, "out", index, table, "table", /*writes_sequential=*/true);
+  if (ctx.backend() != backend_kind::opengl) {
+    throw error(error_code::bad_argument, fmt::format("{}: the context works on {}", call, name(ctx.backend())));
+  }
+  if (const char* const why = no_texel_for(table.record_bytes)) {
+    throw error(error_code::bad_argument, fmt::format("{}: {}, not of {}", call, why, table.record_bytes));
+  }
+}
+
+tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count) {
+  const std::vector<tile> tiles = tiles_of(count, state.limits().texture_edge);
+  if (tiles.size() == 1) return tiles.front();
+  throw error(error_code::bad_argument, fmt::format("{}: {} has {} records, which take {} textures here, not one", call,
+                                                    array, count, tiles.size()));
+}
+
+std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records) {
+  std::vector<std::uint32_t> numbers(list.count);
+  primitives::movement m;
+  m.count = list.count;
+  m.indexed_count = records;
+  write_record_numbers(state, m, list, primitives::gather_words, numbers.data());
+  return numbers;
+}
+
+}  // namespace sheaf::opengl

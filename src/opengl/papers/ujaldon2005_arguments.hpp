@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <sheaf/context.hpp>
+#include <sheaf/records.hpp>
+
+#include "opengl/device/state.hpp"
+#include "opengl/device/tile.hpp"
+
+namespace sheaf::opengl {
+
+/// @throws error(bad_argument), naming the call, unless this is a gather that one texture for each array can do
+void require_one_texture_each(std::string_view call, const context& ctx, const_records table, index_span index,
+                              records out);
+/// The tile of an array that fits one texture. @throws error(bad_argument), naming call and array, if it does not
+tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count);
+/// The checked list as record numbers of an array of so many records; reports what is bad to the context.
+std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records);
+
+}  // namespace sheaf::opengl

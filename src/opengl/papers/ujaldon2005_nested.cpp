@@ -1,0 +1,126 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "opengl/device/errors.hpp"
+#include "opengl/device/transfer.hpp"
+#include "opengl/movement/draw_vertices.hpp"
+#include "opengl/papers/ujaldon2005.hpp"
+#include "opengl/papers/ujaldon2005_arguments.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+constexpr std::string_view call_name = "gather_nested";
+constexpr program_files from_pixels{"nested_pixels.vert", "", "nested.frag"};
+constexpr program_files from_vertices{"gather_vertex.vert", "gather_vertex.geom", "nested.frag"};
+constexpr std::uint64_t color_bytes = 16;
+
+void require_schemes(const_records table, std::span<const index_span> lists, std::span<const lookup_scheme> schemes) {
+  const auto refuse = [](const std::string& why) {
+    throw error(error_code::bad_argument, fmt::format("{}: {}", call_name, why));
+  };
+  if (lists.empty() || lists.size() > most_indirections) {
+    refuse(fmt::format("{} lists, not 1 to {}", lists.size(), most_indirections));
+  }
+  if (lists.size() != schemes.size()) refuse(fmt::format("{} lists and {} schemes", lists.size(), schemes.size()));
+  for (std::size_t k = 0; k < schemes.size(); ++k) {
+    if (schemes[k] == lookup_scheme::vertices && k != 0) refuse("vertices resolve the first indirection only");
+    if (schemes[k] != lookup_scheme::colors) continue;
+    if (k + 1 != schemes.size()) refuse("the color table resolves the last indirection only");
+    if (table.count > most_colors) {
+      refuse(fmt::format("the color table holds {} records, the table has {}", most_colors, table.count));
+    }
+  }
+}
+
+/// The table as constants of the fragment stage, while it lives.
+class color_table {
+ public:
+  explicit color_table(const_records table) {
+    std::vector<std::byte> colors(most_colors * color_bytes);
+    for (std::uint64_t i = 0; i < table.count; ++i) {
+      std::copy_n(table.data + i * table.stride_bytes, table.record_bytes,
+                  colors.begin() + static_cast<std::ptrdiff_t>(i * color_bytes));
+    }
+    glBindBuffer(GL_UNIFORM_BUFFER, constants_.name());
+    glBufferData(GL_UNIFORM_BUFFER, static_cast<GLsizeiptr>(colors.size()), colors.data(), GL_STREAM_DRAW);
+    glBindBufferBase(GL_UNIFORM_BUFFER, 0, constants_.name());
+    require_no_error("glBindBufferBase of the color table");
+  }
+
+ private:
+  buffer_object constants_;
+};
+
+}  // namespace
+
+void gather_nested(const context& ctx, const_records table, std::span<const index_span> lists,
+                   std::span<const lookup_scheme> schemes, records out) {
+  require_schemes(table, lists, schemes);
+  require_one_texture_each(call_name, ctx, table, lists.back(), {out.data, lists.back().count, out.record_bytes});
+  require_one_texture_each(call_name, ctx, table, lists.front(), out);
+  if (out.count == 0) return;
+  opengl_state& state = state_of(ctx);
+  const tile shape = only_tile(call_name, "out", state, out.count);
+
+  // What each list names: the next list, or the table.
+  std::vector<std::vector<std::uint32_t>> numbers;
+  for (std::size_t k = 0; k < lists.size(); ++k) {
+    numbers.push_back(record_numbers_of(state, lists[k], k + 1 < lists.size() ? lists[k + 1].count : table.count));
+  }
+  pipeline_call call(state, call_name);
+  const bool by_vertices = schemes.front() == lookup_scheme::vertices;
+  const bool by_colors = schemes.back() == lookup_scheme::colors;
+  const program& follow = state.program_of(by_vertices ? from_vertices : from_pixels);
+  follow.use();
+  follow.set("lists", static_cast<std::uint32_t>(lists.size()));
+  follow.set("first_is_done", by_vertices ? 1U : 0U);
+  follow.set("table_is_colors", by_colors ? 1U : 0U);
+
+  constexpr const char* samplers[] = {"list0", "list1", "list2", "list3", "table"};
+  constexpr const char* counts[] = {"", "count1", "count2", "count3", "table_count"};
+  constexpr const char* widths[] = {"", "width_bits1", "width_bits2", "width_bits3", "table_width_bits"};
+  constexpr std::size_t table_unit = 4;
+  std::vector<texture> textures;
+  const auto upload = [&](std::size_t unit, const texel_format& texels, const_records array, std::string_view what) {
+    const tile t = array.count == 0 ? tile{0, 0, 0, 1} : only_tile(call_name, what, state, array.count);
+    textures.push_back(uploaded(texels, t, array));
+    follow.set(counts[unit], static_cast<std::uint32_t>(array.count));
+    follow.set(widths[unit], t.width_bits);
+  };
+  std::vector<std::size_t> units;
+  for (std::size_t k = 0; k < lists.size(); ++k) {
+    if (by_vertices && k < 2) continue;  // the element array, and the vertices
+    upload(k, texel_format{}, {numbers[k].data(), numbers[k].size(), sizeof(std::uint32_t)}, "a list");
+    units.push_back(k);
+  }
+  if (by_colors) {
+    follow.set("table_count", static_cast<std::uint32_t>(table.count));
+  } else if (!by_vertices || lists.size() > 1) {
+    upload(table_unit, texels_for(table.record_bytes), table, "table");
+    units.push_back(table_unit);
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) bind_texture(static_cast<std::uint32_t>(units[i]), textures[i]);
+  for (std::size_t unit = 0; unit < std::size(samplers); ++unit) {
+    follow.set_unit(samplers[unit], static_cast<std::int32_t>(unit));
+  }
+  const color_table colors(by_colors ? table : const_records(nullptr, 0, table.record_bytes));
+
+  const draw_target pixels(texels_for(table.record_bytes), shape);
+  pixels.clear();
+  if (by_vertices) {
+    const const_records vertices =
+        lists.size() == 1 ? table : const_records(numbers[1].data(), numbers[1].size(), sizeof(std::uint32_t));
+    std::vector<std::uint32_t> elements(out.count);
+    draw_vertices(state, follow, shape, numbers[0].data(), vertices, elements.data());
+  } else {
+    draw_all_pixels();
+  }
+  require_no_error(call_name);
+  pixels.read_back(out);
+  call.finish();
+}
+
+}  // namespace sheaf::opengl

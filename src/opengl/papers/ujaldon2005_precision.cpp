@@ -1,0 +1,319 @@
+#include "opengl/papers/ujaldon2005_precision.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "opengl/device/errors.hpp"
+#include "opengl/device/layered_texture.hpp"
+#include "opengl/edges/edge_vertices.hpp"
+#include "opengl/movement/sum_pixels.hpp"
+#include "opengl/sparse/faults.hpp"
+#include "opengl/sparse/point_matrix.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::edge_sum_problem;
+using primitives::spmv_problem;
+
+constexpr std::string_view spmv_call = "spmv_at_precision";
+constexpr std::string_view edge_call = "edge_sum_at_precision";
+constexpr program_files product_files{"spmv_points.vert", "", "spmv_signed.frag"};
+constexpr program_files contribution_files{"edge_points.vert", "", "edge_signed.frag"};
+
+// A pixel of 8 bits has 128 for zero, and 127 steps to both sides.
+constexpr float zero_of_fixed = 128.0F / 255;
+constexpr float range_of_fixed = 127.0F / 255;
+
+texel_format one_channel(channel_bits bits, bool is_frame_buffer) {
+  switch (bits) {
+    case channel_bits::fixed8: return {is_frame_buffer ? GL_R8 : GL_R8_SNORM, GL_RED, GL_FLOAT, 4};
+    case channel_bits::float16: return {GL_R16F, GL_RED, GL_FLOAT, 4};
+    default: return float_texels;
+  }
+}
+
+// With as many channels in memory as there are components; the driver adds the others.
+texel_format four_channels(channel_bits bits, std::uint32_t components, bool is_frame_buffer) {
+  constexpr GLenum formats[] = {GL_RED, GL_RG, GL_RGB, GL_RGBA};
+  const GLint fixed = is_frame_buffer ? GL_RGBA8 : GL_RGBA8_SNORM;
+  const GLint internal = bits == channel_bits::fixed8 ? fixed : bits == channel_bits::float16 ? GL_RGBA16F : GL_RGBA32F;
+  return {internal, formats[components - 1], GL_FLOAT, components * 4};
+}
+
+/// Frame buffers, and passes over them.
+class signed_sums {
+ public:
+  signed_sums(const opengl_state& state, const texel_format& texels, std::uint64_t count, channel_bits bits)
+      : targets_(zero_targets(state, texels, count)), is_fixed_(bits == channel_bits::fixed8) {}
+
+  /// Of what is added, so that 1 is the largest sum that there is room for.
+  float range() const { return is_fixed_ ? range_of_fixed : 1; }
+  void clear() const {
+    const GLfloat zero[4] = {is_fixed_ ? zero_of_fixed : 0, is_fixed_ ? zero_of_fixed : 0,
+                             is_fixed_ ? zero_of_fixed : 0, is_fixed_ ? zero_of_fixed : 0};
+    for (const tile_target& target : targets_) {
+      target.pixels.bind();
+      glClearBufferfv(GL_COLOR, 0, zero);
+    }
+  }
+  /// Calls draw() for each target, and with a frame buffer that has no sign for positive and negative numbers apart.
+  template <class Draw>
+  void add(const program& user, bool is_subtracted, Draw draw) const {
+    for (const int sign_of : {0, 1, -1}) {
+      if ((sign_of == 0) == is_fixed_) continue;
+      user.set("sign_of", std::int32_t{sign_of});
+      if (is_subtracted == (sign_of < 0)) {
+        begin_sums();
+      } else {
+        begin_differences();
+      }
+      for (const tile_target& target : targets_) {
+        draw_to(user, target);
+        draw();
+      }
+    }
+    end_sums();
+  }
+  /// The sums, times `scale`.
+  void read_back(float* out, std::uint64_t count, std::uint32_t components, double scale) const {
+    const records numbers(out, count, components * sizeof(float));
+    for (const tile_target& target : targets_) target.pixels.read_back(numbers);
+    for (std::uint64_t i = 0; i < count * components; ++i) {
+      out[i] = static_cast<float>((out[i] - (is_fixed_ ? zero_of_fixed : 0)) / range() * scale);
+    }
+  }
+
+ private:
+  std::vector<tile_target> targets_;
+  bool is_fixed_;
+};
+
+/// The least time of some runs.
+template <class Run>
+double seconds_of(Run run) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 4; ++i) {
+    glFinish();
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    glFinish();
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return least;
+}
+
+double largest_of(const float* numbers, std::uint64_t count) {
+  double largest = 0;
+  for (std::uint64_t i = 0; i < count; ++i) largest = std::max(largest, std::abs(static_cast<double>(numbers[i])));
+  return largest == 0 ? 1 : largest;
+}
+
+std::vector<float> scaled(const float* numbers, std::uint64_t count, double factor) {
+  std::vector<float> out(count);
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = static_cast<float>(numbers[i] * factor);
+  return out;
+}
+
+/// Sums in f64, and the largest sum of magnitudes, which no sum on its way passes.
+struct exact_sums {
+  std::vector<double> sums;
+  std::vector<double> magnitudes;
+
+  explicit exact_sums(std::uint64_t count) : sums(count), magnitudes(count) {}
+  void add(std::uint64_t at, double term) {
+    sums[at] += term;
+    magnitudes[at] += std::abs(term);
+  }
+  double limit() const {
+    const double largest = magnitudes.empty() ? 0 : *std::max_element(magnitudes.begin(), magnitudes.end());
+    return largest == 0 ? 1 : largest;
+  }
+  precision_figures compared(const float* found, double seconds) const {
+    double largest = 0;
+    for (const double sum : sums) largest = std::max(largest, std::abs(sum));
+    precision_figures figures;
+    figures.seconds = seconds;
+    for (std::uint64_t i = 0; i < sums.size(); ++i) {
+      const double error = std::abs(found[i] - sums[i]) / (largest == 0 ? 1 : largest);
+      figures.largest_error = std::max(figures.largest_error, error);
+      figures.mean_error += error * error / static_cast<double>(sums.size());
+    }
+    figures.mean_error = std::sqrt(figures.mean_error);
+    return figures;
+  }
+};
+
+void require_pipeline(std::string_view call, const context& ctx, value_type type) {
+  if (ctx.backend() != backend_kind::opengl) {
+    throw error(error_code::bad_argument, fmt::format("{}: the context works on {}", call, name(ctx.backend())));
+  }
+  if (type != value_type::f32) throw error(error_code::bad_argument, fmt::format("{}: the values are not f32", call));
+}
+
+exact_sums exact_product(const spmv_problem& p, const csr_view& a, const float* x) {
+  exact_sums exact(p.rows);
+  entry_cursor cursor(p, a);
+  cursor.visit<1>(std::numeric_limits<std::uint64_t>::max(), [&](const entry_group<1>& g) {
+    exact.add(g.row, static_cast<double>(g.values[0]) * x[g.columns[0]]);
+  });
+  return exact;
+}
+
+exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const float* values, std::uint64_t& bad) {
+  exact_sums exact(p.nodes * p.components);
+  const auto skip = [](std::uint64_t) {};
+  bad = for_each_edge(
+      p, edges, 0, p.edges,
+      [&](std::uint64_t, const node_pair& ends) {
+        const std::uint64_t i = std::uint64_t{ends.first} * p.components;
+        const std::uint64_t j = std::uint64_t{ends.second} * p.components;
+        double difference[most_edge_components];
+        double square = 0;
+        for (std::uint32_t k = 0; k < p.components; ++k) {
+          difference[k] = static_cast<double>(values[j + k]) - values[i + k];
+          square += difference[k] * difference[k];
+        }
+        const bool is_inverse = p.function == edge_function::inverse_square;
+        const double factor = !is_inverse ? 1 : square == 0 ? 0 : 1 / (square * std::sqrt(square));
+        for (std::uint32_t k = 0; k < p.components; ++k) {
+          exact.add(i + k, factor * difference[k]);
+          exact.add(j + k, -factor * difference[k]);
+        }
+      },
+      skip);
+  return exact;
+}
+
+}  // namespace
+
+precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const_values x, values y,
+                                    const pipeline_precision& precision) {
+  primitives::require_csr_shape(spmv_call, a);
+  require_pipeline(spmv_call, ctx, a.values.type);
+  const spmv_problem p = primitives::describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
+  primitives::require_csr_memory(spmv_call, ctx, a);
+  primitives::require_vectors(spmv_call, ctx, p, a, x, y);
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  const auto* const numbers = static_cast<const float*>(x.data);
+  auto* const out = static_cast<float*>(y.data);
+  const exact_sums exact = exact_product(p, a, numbers);
+  const double gain = largest_of(numbers, x.count);
+  double seconds = 0;
+  bool has_faults = false;
+  {
+    pipeline_call call(state, spmv_call);
+    const signed_sums sums(state, one_channel(precision.frame_buffer, true), p.rows, precision.frame_buffer);
+    const layered_texture texels(state, "x", one_channel(precision.texture, false), p.columns);
+    texels.upload(scaled(numbers, x.count, 1 / gain).data());
+    const std::vector<float> factors = scaled(static_cast<const float*>(a.values.data), p.entries,
+                                              gain * static_cast<double>(sums.range()) / exact.limit());
+    csr_view of_factors = a;
+    of_factors.values = const_values(factors.data(), p.entries, value_type::f32);
+    entry_cursor cursor(p, of_factors);
+    std::vector<point_piece> pieces;
+    while (!cursor.is_done()) pieces.push_back(next_piece(state, p, point_form::texture_lookup, cursor));
+    has_faults = cursor.has_met_faults();
+    const program& points = state.program_of(product_files);
+    points.use();
+    texels.bind(0, points, "x");
+    seconds = seconds_of([&] {
+      sums.clear();
+      for (const point_piece& piece : pieces) {
+        glBindVertexArray(piece.attributes.name());
+        sums.add(points, false, [&] {
+          for_each_draw(state, piece.points, [](std::uint64_t first, std::uint64_t count) {
+            glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
+          });
+        });
+      }
+      glBindVertexArray(0);
+      sums.read_back(out, p.rows, 1, exact.limit());
+    });
+    call.finish();
+  }
+  if (has_faults) state.keep_first(find_fault(p, a, primitives::csr_call::spmv, number));
+  return exact.compared(out, seconds);
+}
+
+precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edges, const_values node_values,
+                                        values result, std::uint32_t components, edge_function function,
+                                        const pipeline_precision& precision) {
+  if (components < 1 || components > 4) {
+    throw error(error_code::bad_argument, fmt::format("{}: {} components, not 1 to 4", edge_call, components));
+  }
+  require_pipeline(edge_call, ctx, node_values.type);
+  edge_sum_problem p;
+  p.backend = ctx.backend();
+  p.edges = edges.count;
+  p.nodes = node_values.count / components;
+  p.value_components = p.components = components;
+  p.value = node_values.type;
+  p.index = edges.type;
+  p.stride = edges.stride;
+  p.function = function;
+  const const_values no_weights(nullptr, 0, value_type::f32);
+  primitives::require_edge_shape(edge_call, edges, p.nodes);
+  primitives::require_edge_values(edge_call, p, node_values, no_weights, result);
+  primitives::require_edge_memory(edge_call, ctx, edges);
+  primitives::require_edge_views(edge_call, ctx, edges, node_values, no_weights, result);
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  const auto* const numbers = static_cast<const float*>(node_values.data);
+  auto* const out = static_cast<float*>(result.data);
+  std::uint64_t first_bad = no_edge;
+  const exact_sums exact = exact_edges(p, edges, numbers, first_bad);
+  const double gain = largest_of(numbers, node_values.count);
+  double seconds = 0;
+  {
+    pipeline_call call(state, edge_call);
+    const signed_sums sums(state, four_channels(precision.frame_buffer, components, true), p.nodes,
+                           precision.frame_buffer);
+    const layered_texture texels(state, "nodes", four_channels(precision.texture, components, false), p.nodes);
+    texels.upload(scaled(numbers, node_values.count, 1 / gain).data());
+    std::vector<edge_piece> pieces;
+    for (std::uint64_t begin = 0; begin < p.edges; begin += pieces.back().count) {
+      pieces.push_back(next_piece(state, p, edges, begin, first_bad));
+    }
+    const bool is_inverse = function == edge_function::inverse_square;
+    const program& points = state.program_of(contribution_files);
+    points.use();
+    texels.bind(0, points, "nodes");
+    points.set("components", components);
+    points.set("part", 0U);
+    points.set("is_inverse_square", is_inverse ? 1U : 0U);
+    points.set("node_count", static_cast<std::uint32_t>(p.nodes));
+    // A difference of scaled values is too small by the gain; the inverse of its square is too large.
+    const double factor = (is_inverse ? 1 / (gain * gain) : gain) * static_cast<double>(sums.range()) / exact.limit();
+    seconds = seconds_of([&] {
+      sums.clear();
+      for (const edge_piece& piece : pieces) {
+        glBindVertexArray(piece.attributes.name());
+        glDisableVertexAttribArray(2);
+        glVertexAttrib1f(2, static_cast<float>(factor));
+        for (const bool is_second_pass : {false, true}) {
+          points.set("is_second_pass", is_second_pass ? 1U : 0U);
+          sums.add(points, is_second_pass, [&] {
+            for_each_draw(state, piece.count, [](std::uint64_t first, std::uint64_t count) {
+              glDrawArrays(GL_POINTS, static_cast<GLint>(first), static_cast<GLsizei>(count));
+            });
+          });
+        }
+      }
+      glBindVertexArray(0);
+      sums.read_back(out, p.nodes, components, exact.limit());
+    });
+    call.finish();
+  }
+  report_bad_end(state, p, edges, first_bad, primitives::edge_call::edge_sum, number);
+  return exact.compared(out, seconds);
+}
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,114 @@
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/device/state.hpp"
+#include "opengl/device/transfer.hpp"
+#include "opengl/movement/cost.hpp"
+#include "opengl/movement/draw_points.hpp"
+#include "opengl/reduce/variants.hpp"
+#include "primitives/operators/reduce_value.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+constexpr program_files value_files{"values.vert", "", "value.frag"};
+
+std::uint64_t scratch_of(const scatter_reduce_problem& p) {
+  return p.op == reduction::add ? record_number_bytes(p) : 2 * record_number_bytes(p) + p.indexed_count * sizeof(float);
+}
+
+// Each value is a point that blends into a frame buffer of floats (Ujaldon and Saltz 2005, section 3.2). The pipeline
+// blends the points of a pixel in their order, so the sum is that of a serial loop and the same in every run, except
+// that a driver may take values below 2^-126 for zero.
+plan::planned plan_blended(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (p.type != value_type::f32) return plan::rejected("frame buffers blend values of 32-bit floats only");
+  if (const char* const why = unmovable(p)) return plan::rejected(why);
+  constexpr std::uint64_t width = sizeof(float);
+  plan::planned plan;
+  plan.scratch_bytes = scratch_of(p);
+  plan.add("upload", m.uploaded((p.indexed_count + p.count) * width + record_number_bytes(p)));
+  plan.add("passes", pass_seconds(m, p.indexed_count, 0));
+  plan.add("blended points", m.atomic_adds(p.count, width, p.indexed_count * width));
+  plan.add("readback", m.read_back(p.indexed_count * width));
+  return plan;
+}
+
+const_records records_of(const_values v) { return {v.data, v.count, sizeof(float)}; }
+
+GLenum equation_of(reduction op) {
+  switch (op) {
+    case reduction::add: return GL_FUNC_ADD;
+    case reduction::min: return GL_MIN;
+    case reduction::max: return GL_MAX;
+  }
+  return GL_FUNC_ADD;
+}
+
+// Blends the values at `numbers` into the slots, from `before` to `after`, which may be one array.
+void blend(opengl_state& state, reduction op, std::span<const std::uint32_t> numbers, const_records in,
+           const_records before, records after) {
+  pipeline_call call(state, "scatter_reduce");
+  const std::vector<tile_target> targets = targets_of(state, float_texels, before);
+  const program& points = state.program_of(value_files);
+  points.use();
+  glEnable(GL_BLEND);
+  glBlendEquation(equation_of(op));
+  glBlendFunc(GL_ONE, GL_ONE);
+  draw_points(state, points, targets, numbers, in, point_payload::value);
+  glDisable(GL_BLEND);
+  for (const tile_target& target : targets) target.pixels.read_back(after);
+  call.finish();
+}
+
+// OpenGL leaves open what the minimum of a NaN or of two zeros is, and drivers may take small values for zero. So only
+// normal numbers are blended. The host combines the others, in values and slots, with what comes back; minima and
+// maxima do not depend on the order.
+template <reduction Op>
+void run_extremum(opengl_state& state, const scatter_reduce_problem& p, const scatter_reduce_buffers& b,
+                  const std::uint32_t* numbers) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float identity = Op == reduction::min ? infinity : -infinity;
+  auto* const drawn = const_cast<std::uint32_t*>(numbers) + p.count;
+  auto* const blended = reinterpret_cast<float*>(drawn + p.count);
+  const auto* const in = static_cast<const float*>(b.in.data);
+  auto* const out = static_cast<float*>(b.out.data);
+  for (std::uint64_t i = 0; i < p.count; ++i) drawn[i] = std::isnormal(in[i]) ? numbers[i] : no_record;
+  for (std::uint64_t s = 0; s < p.indexed_count; ++s) blended[s] = std::isnormal(out[s]) ? out[s] : identity;
+  blend(state, Op, {drawn, p.count}, records_of(b.in), {blended, p.indexed_count, sizeof(float)},
+        {blended, p.indexed_count, sizeof(float)});
+  for (std::uint64_t s = 0; s < p.indexed_count; ++s) {
+    if (std::isnormal(out[s])) {
+      out[s] = blended[s];
+    } else if (blended[s] != identity) {  // no normal number is
+      out[s] = primitives::reduced<Op>(out[s], blended[s]);
+    }
+  }
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    if (std::isnormal(in[i]) || numbers[i] == no_record) continue;
+    out[numbers[i]] = primitives::reduced<Op>(out[numbers[i]], in[i]);
+  }
+}
+
+void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
+                 const scatter_reduce_buffers& b, std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
+  write_record_numbers(state, p, b.index, primitives::scatter_reduce_words, numbers);
+  if (p.op == reduction::min) return run_extremum<reduction::min>(state, p, b, numbers);
+  if (p.op == reduction::max) return run_extremum<reduction::max>(state, p, b, numbers);
+  const records out(b.out.data, p.indexed_count, sizeof(float));
+  blend(state, p.op, {numbers, p.count}, records_of(b.in), out, out);
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_blended{"opengl.blended", backend_kind::opengl,
+                                                                          plan_blended, run_blended};
+
+}  // namespace sheaf::opengl

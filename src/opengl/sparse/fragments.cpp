@@ -1,0 +1,119 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "opengl/device/kept_objects.hpp"
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/movement/cost.hpp"
+#include "opengl/movement/sum_pixels.hpp"
+#include "opengl/sparse/cost.hpp"
+#include "opengl/sparse/faults.hpp"
+#include "opengl/sparse/result_pixels.hpp"
+#include "opengl/sparse/row_matrix.hpp"
+#include "opengl/sparse/variants.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::prepare_spmv_buffers;
+using primitives::prepare_spmv_problem;
+using primitives::spmv_buffers;
+using primitives::spmv_problem;
+
+constexpr std::string_view name = "opengl.fragments";
+
+std::uint64_t texture_bytes(const spmv_problem& p) noexcept { return 8 * (p.rows + p.entries); }
+
+// A fragment is a row, and loops over its entries in textures. Nothing blends but what rows have beyond the length of a
+// loop, at the price of fragments of long rows, which their neighbours wait for. Ujaldon and Saltz have no loops in
+// shaders; Bolz et al. (2003) multiply so.
+plan::planned plan_run(const spmv_problem& p, const machine& m) {
+  if (const char* const why = unsummable(p)) return plan::rejected(why);
+  if (p.transposed) return plan::rejected("a fragment is a row, and the product is transposed");
+  if (p.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
+  plan::planned plan;
+  add_vectors(plan, p, m);
+  plan.add("entries", m.streamed(texture_bytes(p), texture_bytes(p)));
+  plan.add("texture lookups", m.random_reads(p.entries, sizeof(float), p.x_count() * sizeof(float)));
+  return plan;
+}
+
+plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
+  plan::planned plan = plan_run(p, scope.machine);
+  if (!plan.applicable()) return plan;
+  plan.scratch_bytes = row_matrix::scratch_bytes(p);
+  plan.add("upload", scope.machine.uploaded(texture_bytes(p)));
+  return plan;
+}
+
+void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matrix, const product_vectors& v) {
+  const std::vector<tile_target> sums = zero_targets(state, float_texels, p.y_count());
+  begin_sums();
+  matrix.draw(state, p, v.x, sums);
+  write_result(state, sums, p.y_count(), v);
+}
+
+void run_fragments(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
+                   std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t number = state.begin_call();
+  bool has_faults = false;
+  {
+    pipeline_call call(state, "spmv");
+    const row_matrix matrix(state, p, b.a, scratch);
+    has_faults = matrix.has_faults();
+    multiply(state, p, matrix, {b.x, b.y, b.alpha, b.beta});
+    call.finish();
+  }
+  if (has_faults) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, number));
+}
+
+class kept_rows final : public primitives::prepared_product {
+ public:
+  kept_rows(const context& ctx, const spmv_problem& p, row_matrix matrix)
+      : problem_(p), matrix_(ctx, std::move(matrix)) {}
+
+  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, "prepared_spmv");
+    multiply(state, problem_, *matrix_, {x.data, y.data, alpha, beta});
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return matrix_->bytes(); }
+
+ private:
+  spmv_problem problem_;
+  kept_objects<row_matrix> matrix_;
+};
+
+plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_run(p.product, scope.machine), name);
+  if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
+  return plan;
+}
+
+void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
+                    const prepare_spmv_buffers& b, std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  const spmv_problem& p = problem.product;
+  const std::uint64_t number = state.begin_call();
+  std::shared_ptr<kept_rows> made;
+  {
+    pipeline_call call(state, "prepare_spmv");
+    row_matrix matrix(state, p, b.a, scratch);
+    if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));
+    call.finish();
+  }
+  if (made == nullptr) return state.keep_first(find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
+  *b.made = std::move(made);
+}
+
+}  // namespace
+
+constinit const primitives::spmv_variant spmv_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
+                                                        run_fragments};
+constinit const primitives::prepare_spmv_variant prepare_spmv_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                        plan_kept_fragments, keep_fragments};
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,41 @@
+#include "opengl/sparse/result_pixels.hpp"
+
+#include <optional>
+
+#include "opengl/device/errors.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+constexpr program_files result_files{"pixels.vert", "", "spmv_result.frag"};
+
+}  // namespace
+
+void write_result(opengl_state& state, const std::vector<tile_target>& sums, std::uint64_t count,
+                  const product_vectors& v) {
+  end_sums();
+  const records y(v.y, count, sizeof(float));
+  if (v.alpha == 1 && v.beta == 0) {
+    for (const tile_target& target : sums) target.pixels.read_back(y);
+    return;
+  }
+  const program& scale = state.program_of(result_files);
+  scale.use();
+  scale.set_unit("sums", 0);
+  scale.set_unit("before", 1);
+  scale.set("factors", static_cast<float>(v.alpha), static_cast<float>(v.beta));
+  scale.set("reads_before", v.beta == 0 ? 0U : 1U);
+  for (const tile_target& target : sums) {
+    const draw_target result(float_texels, target.where);
+    std::optional<texture> before;
+    if (v.beta != 0) before.emplace(uploaded(float_texels, target.where, y));
+    bind_texture(0, target.pixels.color());
+    bind_texture(1, before ? *before : target.pixels.color());
+    result.bind();
+    draw_all_pixels();
+    require_no_error("glDrawArrays of results");
+    result.read_back(y);
+  }
+}
+
+}  // namespace sheaf::opengl

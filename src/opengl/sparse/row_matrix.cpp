@@ -1,0 +1,86 @@
+#include "opengl/sparse/row_matrix.hpp"
+
+#include <algorithm>
+
+#include "core/scratch_offsets.hpp"
+#include "opengl/device/errors.hpp"
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/movement/sum_pixels.hpp"
+#include "opengl/sparse/faults.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+using primitives::spmv_problem;
+
+constexpr program_files row_files{"pixels.vert", "", "spmv_rows.frag"};
+
+// A driver may take a draw of seconds for a hang, and llvmpipe ends loops after 65535 rounds. Longer rows are summed by
+// several draws.
+constexpr std::uint32_t entries_of_a_loop = std::uint32_t{1} << 15;
+
+struct row_range {
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+std::uint64_t range_bytes(const spmv_problem& p) noexcept { return core::scratch_aligned(p.rows * sizeof(row_range)); }
+
+}  // namespace
+
+std::uint64_t row_matrix::scratch_bytes(const spmv_problem& p) noexcept {
+  return range_bytes(p) + core::scratch_aligned(p.entries * sizeof(std::uint32_t));
+}
+
+row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_view& a, std::byte* scratch)
+    : rows_(state, "spmv: the rows", pair_texels, p.rows),
+      columns_(state, "spmv: the columns", texel_format{}, p.entries),
+      values_(state, "spmv: the values", float_texels, p.entries) {
+  auto* const ranges = reinterpret_cast<row_range*>(scratch);
+  auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p));
+  const row_places rows(p, a);
+  with_columns(a, [&](const auto* column) {
+    const auto is_column = [&](std::uint64_t place) { return static_cast<std::uint64_t>(column[place]) < p.columns; };
+    // Places that belong to no row may hold anything.
+    for (std::uint64_t place = 0; place < p.entries; ++place) {
+      columns[place] = is_column(place) ? static_cast<std::uint32_t>(column[place]) : no_record;
+    }
+    for (std::uint64_t row = 0; row < p.rows; ++row) {
+      ranges[row] = {0, 0};
+      has_faults_ |= !rows.is_row(row);
+      if (!rows.is_row(row)) continue;
+      const std::uint64_t begin = rows.begin(row);
+      const std::uint64_t end = rows.end(row);
+      ranges[row] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+      longest_row_ = std::max(longest_row_, end - begin);
+      has_faults_ |= std::find(columns + begin, columns + end, no_record) != columns + end;
+    }
+  });
+  rows_.upload(ranges);
+  columns_.upload(columns);
+  values_.upload(a.values.data);
+}
+
+void row_matrix::draw(opengl_state& state, const spmv_problem& p, const void* x,
+                      const std::vector<tile_target>& sums) const {
+  const program& multiply = state.program_of(row_files);
+  multiply.use();
+  const layered_texture texels(state, "spmv: x", float_texels, p.x_count());
+  texels.upload(x);
+  rows_.bind(0, multiply, "rows");
+  columns_.bind(1, multiply, "columns");
+  values_.bind(2, multiply, "entries");
+  texels.bind(3, multiply, "x");
+  multiply.set("x_count", static_cast<std::uint32_t>(p.x_count()));
+  multiply.set("most", entries_of_a_loop);
+  for (const tile_target& target : sums) {
+    draw_to(multiply, target);
+    for (std::uint64_t skip = 0; skip < longest_row_; skip += entries_of_a_loop) {
+      multiply.set("skip", static_cast<std::uint32_t>(skip));
+      draw_all_pixels();
+    }
+  }
+  require_no_error("spmv: draws of rows");
+}
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "opengl/device/layered_texture.hpp"
+#include "opengl/movement/draw_points.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+namespace sheaf::opengl {
+
+/// A matrix in textures, for fragments that each loop over a row.
+class row_matrix {
+ public:
+  /// Host memory that the constructor needs.
+  static std::uint64_t scratch_bytes(const primitives::spmv_problem& p) noexcept;
+
+  /// Rows and columns that there are not are left out.
+  row_matrix(opengl_state& state, const primitives::spmv_problem& p, const csr_view& a, std::byte* scratch);
+
+  bool has_faults() const noexcept { return has_faults_; }
+  std::uint64_t bytes() const noexcept { return rows_.bytes() + columns_.bytes() + values_.bytes(); }
+
+  /// Adds the products of all entries with x to the sums.
+  void draw(opengl_state& state, const primitives::spmv_problem& p, const void* x,
+            const std::vector<tile_target>& sums) const;
+
+ private:
+  bool has_faults_ = false;
+  std::uint64_t longest_row_ = 0;
+  layered_texture rows_;
+  layered_texture columns_;
+  layered_texture values_;
+};
+
+}  // namespace sheaf::opengl

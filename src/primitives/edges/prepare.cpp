@@ -1,0 +1,298 @@
+#include "primitives/edges/prepare.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/memory.hpp>
+
+#include "plan/choose.hpp"
+#include "primitives/backends.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf {
+namespace primitives {
+namespace {
+
+using sum_choice = plan::choice<edge_sum_variant>;
+
+/// The sum that each run would be without a preparation, planned.
+sum_choice plan_unprepared(const edge_sum_problem& p, const plan::scope& in) {
+  return plan::cheapest(edge_sum_variants(), p, p.backend, in, plan::forced_name(edge_sum_call, {}, in.context));
+}
+
+class kept_edges final : public prepared_edges {
+ public:
+  kept_edges(const edge_sum_problem& p, sum_choice chosen, const edge_view& edges)
+      : problem_(p), chosen_(std::move(chosen)), edges_(edges) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    edge_sum_buffers buffers = b;
+    buffers.edges = edges_;
+    const std::uint64_t scratch_bytes = chosen_.plan.scratch_bytes;
+    if (p == problem_ && chosen_.variant != nullptr && scratch_bytes <= ctx.scratch_limit()) {
+      const core::scratch scratch(ctx.state(), scratch_bytes);
+      if (scratch.is_taken()) return chosen_.variant->run(ctx, p, chosen_.plan, buffers, scratch.data());
+    }
+    plan::execute(edge_sum_call, edge_sum_variants(), p, ctx, {}, buffers);
+  }
+  std::uint64_t kept_bytes() const override { return 0; }
+
+ private:
+  edge_sum_problem problem_;
+  sum_choice chosen_;
+  edge_view edges_;
+};
+
+plan::planned plan_kept(const prepare_edge_sum_problem& p, const plan::scope& scope) {
+  const auto run = std::make_shared<sum_choice>(plan_unprepared(p.sum, scope));
+  if (run->variant == nullptr) return plan::rejected("no variant can do a run within the context's limits");
+  plan::planned plan;
+  plan.add("runs", static_cast<double>(p.expected_runs) * run->plan.seconds);
+  plan.decided.set(prepare_edge_sum_decision{run->plan.seconds});
+  plan.inner_calls = run;
+  return plan;
+}
+
+void run_kept(const context&, const prepare_edge_sum_problem& p, const plan::planned& plan,
+              const prepare_edge_sum_buffers& b, std::byte*) {
+  *b.made = std::make_shared<kept_edges>(p.sum, plan.inner<sum_choice>(), b.edges);
+}
+
+constexpr prepare_edge_sum_variant prepare_edge_sum_kept{"kept", std::nullopt, plan_kept, run_kept};
+
+}  // namespace
+
+std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants() {
+  static const std::vector<prepare_edge_sum_variant> all = [] {
+    std::vector<prepare_edge_sum_variant> list = variants_of(&backend_variants::prepare_edge_sum);
+    list.insert(list.begin(), prepare_edge_sum_kept);
+    return list;
+  }();
+  return all;
+}
+
+buffer edge_memory(const context& ctx, std::string_view what, std::uint64_t bytes) {
+  try {
+    return {ctx, std::max<std::uint64_t>(1, bytes)};
+  } catch (const error& e) {
+    if (e.code() != error_code::out_of_memory) throw;
+  }
+  throw error(error_code::out_of_memory, fmt::format("{}: {} take {} bytes of {} memory, which are not to be had",
+                                                     prepare_edge_sum_call, what, bytes, name(ctx.backend())));
+}
+
+namespace {
+
+struct made_edges {
+  std::shared_ptr<prepared_edges> work;
+  edge_sum_preparation report;
+};
+
+/// The least time of some runs, each waited for.
+double time_of(const context& ctx, prepared_edges& work, const edge_sum_problem& p, const edge_sum_buffers& b) {
+  constexpr int most_runs = 10;
+  constexpr int least_runs = 3;
+  constexpr double enough_seconds = 0.01;
+  double least = std::numeric_limits<double>::infinity();
+  double spent = 0;
+  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
+    const auto begin = std::chrono::steady_clock::now();
+    work.run(ctx, p, b);
+    ctx.wait();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    least = std::min(least, seconds);
+    spent += seconds;
+  }
+  return least;
+}
+
+/// Whether runs may be timed on vectors of their own: where they are few beside the runs to come, and the vectors are
+/// small beside memory.
+bool may_time_runs(const context& ctx, const prepare_edge_sum_problem& p) {
+  constexpr std::uint64_t least_runs_to_come = 16;
+  const std::uint64_t vector_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes());
+  return p.expected_runs >= least_runs_to_come && p.sum.nodes > 0 && vector_bytes <= ctx.profile().memory_bytes / 8 &&
+         vector_bytes <= ctx.scratch_limit();
+}
+
+/// Times the executor that was made and the unprepared sum, and keeps the faster.
+void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
+  sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
+  if (unprepared.variant == nullptr) return;
+  const auto kept = std::make_shared<kept_edges>(p.sum, std::move(unprepared), edges);
+  const buffer node_values(ctx, p.sum.nodes * p.sum.node_bytes());
+  const buffer result(ctx, p.sum.nodes * p.sum.result_bytes());
+  ctx.state().fill(node_values.data(), 0, node_values.size());
+  const edge_sum_buffers b{edges, node_values.data(), nullptr, result.data(), nullptr, nullptr};
+  made.report.unprepared_seconds = time_of(ctx, *kept, p.sum, b);
+  made.report.run_seconds = time_of(ctx, *made.work, p.sum, b);
+  if (made.report.run_seconds <= made.report.unprepared_seconds) return;
+  made.work = kept;
+  made.report.variant = prepare_edge_sum_kept.name;
+  made.report.run_seconds = made.report.unprepared_seconds;
+}
+
+made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges,
+                   const void* coordinates, std::string_view asked) {
+  ctx.wait();  // errors and time of earlier calls do not count as this one's
+  const auto begin = std::chrono::steady_clock::now();
+  made_edges made;
+  edge_sum_preparation& r = made.report;
+  const auto [variant, plan] = plan::execute<prepare_edge_sum_problem, prepare_edge_sum_buffers>(
+      prepare_edge_sum_call, prepare_edge_sum_variants(), p, ctx, asked, {edges, coordinates, &made.work});
+  ctx.wait();
+  r.variant = variant->name;
+  r.run_seconds = r.unprepared_seconds = plan.decided.get<prepare_edge_sum_decision>().run_seconds;
+  const sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
+  if (unprepared.variant != nullptr) {
+    r.unprepared_variant = unprepared.variant->name;
+    r.unprepared_seconds = unprepared.plan.seconds;
+    const bool is_forced = !plan::forced_name(prepare_edge_sum_call, asked, &ctx.state()).empty();
+    if (variant->name != prepare_edge_sum_kept.name && !is_forced && may_time_runs(ctx, p)) {
+      try {
+        keep_the_faster(ctx, p, edges, made);
+      } catch (const error& e) {
+        if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
+      }
+    }
+  }
+  r.kept_bytes = made.work->kept_bytes();
+  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double saved = r.unprepared_seconds - r.run_seconds;
+  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  return made;
+}
+
+/// Compares the views of each run with the prepared problem.
+class checked_edges final : public prepared_edges {
+ public:
+  checked_edges(std::shared_ptr<prepared_edges> work, const edge_sum_problem& p, const edge_view& edges)
+      : work_(std::move(work)), p_(p), edges_(edges) {}
+
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+    if (p.nodes == 0 && p.edges == 0) return;
+    work_->run(ctx, p, b);
+  }
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+  void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
+                 const detail::host_edge_function* on_host, const detail::device_edge_function* on_device) {
+    p.value = node_values.type;
+    p.weight_components = weights_of_an_edge(prepared_edge_sum_call, p.edges, weights);
+    require_edge_values(prepared_edge_sum_call, p, node_values, weights, result);
+    require_edge_views(prepared_edge_sum_call, ctx, edges_, node_values, weights, result);
+    edge_sum_buffers b{edges_, node_values.data, nullptr, result.data, on_host, on_device};
+    if (p.weight_components > 0) b.weights = weights.data;
+    run(ctx, p, b);
+  }
+  const edge_sum_problem& problem() const { return p_; }
+
+ private:
+  std::shared_ptr<prepared_edges> work_;
+  edge_sum_problem p_;
+  edge_view edges_;
+};
+
+checked_edges& checked(const std::shared_ptr<prepared_edges>& work) {
+  if (work == nullptr) {
+    refuse("{}: it was moved from, and what it was is another object now", prepared_edge_sum_call);
+  }
+  return static_cast<checked_edges&>(*work);
+}
+
+/// The dimensions of the coordinates, which are checked.
+std::uint32_t dimensions_of(const context& ctx, const_values coordinates, std::uint64_t nodes) {
+  constexpr std::string_view call = prepare_edge_sum_call;
+  if (coordinates.count == 0) return 0;
+  require_enumerator(call, "the type of the coordinates", coordinates.type, value_type::f64);
+  if (coordinates.type != value_type::f32 && coordinates.type != value_type::f64) {
+    refuse("{}: the coordinates are of an integer type, not f32 or f64", call);
+  }
+  if (coordinates.count != 2 * nodes && coordinates.count != 3 * nodes) {
+    refuse("{}: {} coordinates for {} nodes, not 2 or 3 for each", call, coordinates.count, nodes);
+  }
+  require_memory(call, ctx, coordinates.data, coordinates.count * bytes(coordinates.type), "the coordinates");
+  require_aligned(call, coordinates.data, bytes(coordinates.type), "the coordinates");
+  return static_cast<std::uint32_t>(coordinates.count / nodes);
+}
+
+}  // namespace
+}  // namespace primitives
+
+using namespace primitives;
+
+prepared_edge_sum::prepared_edge_sum(const context& ctx, std::shared_ptr<prepared_edges> work,
+                                     edge_sum_preparation report)
+    : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
+
+void prepared_edge_sum::run(const_values node_values, const_values weights, values result,
+                            edge_function function) const {
+  checked_edges& work = checked(work_);
+  require_enumerator(prepared_edge_sum_call, "the function", function, edge_function::inverse_square);
+  edge_sum_problem p = work.problem();
+  if (weights.count != 0 && weights.count != p.edges) {
+    refuse("{}: weights has {} values for {} edges", prepared_edge_sum_call, weights.count, p.edges);
+  }
+  p.function = function;
+  work.run_views(ctx_, p, node_values, weights, result, nullptr, nullptr);
+}
+
+void prepared_edge_sum::run_by(const_values node_values, const_values weights, values result,
+                               const detail::host_edge_function& function) const {
+  checked_edges& work = checked(work_);
+  if (ctx_.backend() != backend_kind::cpu) {
+    refuse("{}: a function of the caller's runs on a CPU context, not on {}", prepared_edge_sum_call,
+           name(ctx_.backend()));
+  }
+  edge_sum_problem p = work.problem();
+  p.has_own_function = true;
+  p.value_components = function.value_components;
+  p.components = function.components;
+  work.run_views(ctx_, p, node_values, weights, result, &function, nullptr);
+}
+
+void detail::edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
+                         values result, const device_edge_function& function, const device_edge_shape& shape) {
+  checked_edges& work = checked(prepared.work_);
+  require_device_function(prepared_edge_sum_call, prepared.ctx_, shape, node_values.type);
+  edge_sum_problem p = work.problem();
+  p.has_own_function = true;
+  p.value_components = shape.value_components;
+  p.components = shape.components;
+  work.run_views(prepared.ctx_, p, node_values, weights, result, nullptr, &function);
+}
+
+prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, std::uint64_t nodes,
+                                   std::uint32_t components, std::uint64_t expected_runs,
+                                   const prepare_edge_sum_options& options) {
+  constexpr std::string_view call = prepare_edge_sum_call;
+  require_components(call, "a node", components);
+  require_edge_shape(call, edges, nodes);
+  require_enumerator(call, "the type of the values", options.value, value_type::f64);
+  if (options.value != value_type::f32 && options.value != value_type::f64) {
+    refuse("{}: the values are of an integer type, not f32 or f64", call);
+  }
+  require_enumerator(call, "the order", options.order, reduction_order::unordered);
+  require_edge_memory(call, ctx, edges);
+  prepare_edge_sum_problem p;
+  p.sum.backend = ctx.backend();
+  p.sum.edges = edges.count;
+  p.sum.nodes = nodes;
+  p.sum.value_components = p.sum.components = components;
+  p.sum.value = options.value;
+  p.sum.index = edges.type;
+  p.sum.stride = edges.stride;
+  p.sum.order = options.order;
+  p.sum.pattern = options.pattern;
+  p.dimensions = dimensions_of(ctx, options.coordinates, nodes);
+  p.coordinate = options.coordinates.type;
+  p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  made_edges made = prepare(ctx, p, edges, p.dimensions == 0 ? nullptr : options.coordinates.data, options.variant);
+  return {ctx, std::make_shared<checked_edges>(std::move(made.work), p.sum, edges), std::move(made.report)};
+}
+
+}  // namespace sheaf

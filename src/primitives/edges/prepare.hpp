@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "primitives/edges/edge_sum.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// The executor that a preparation makes: sums over the inspected edges. It may point into the arrays of ends.
+class prepared_edges {
+ public:
+  virtual ~prepared_edges() = default;
+  /// The views are checked. Components, types and function of `p` may be others than those prepared for.
+  /// @throws error(out_of_memory) if a run takes scratch that is not to be had
+  virtual void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) = 0;
+  virtual std::uint64_t kept_bytes() const = 0;
+};
+
+/// What plans know of a preparation.
+struct prepare_edge_sum_problem {
+  edge_sum_problem sum;          ///< a run, without weights
+  std::uint32_t dimensions = 0;  ///< of the coordinates; 0: there are none
+  value_type coordinate = value_type::f64;
+  std::uint64_t expected_runs = 1;
+
+  friend bool operator==(const prepare_edge_sum_problem&, const prepare_edge_sum_problem&) = default;
+};
+
+/// run() reports bad ends in the words of edge_call::prepare_edge_sum.
+struct prepare_edge_sum_buffers {
+  edge_view edges;
+  const void* coordinates = nullptr;                ///< null where there are none
+  std::shared_ptr<prepared_edges>* made = nullptr;  ///< where run puts the executor
+};
+
+/// What every preparation decides.
+struct prepare_edge_sum_decision {
+  double run_seconds = 0;  ///< predicted time of one run
+};
+
+/// The seconds of a plan are those of the preparation and of all expected runs.
+using prepare_edge_sum_variant = plan::variant<prepare_edge_sum_problem, prepare_edge_sum_buffers>;
+
+/// All variants of this build. "kept" keeps the views, and each run is the sum that was chosen once.
+std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants();
+
+constexpr std::string_view prepare_edge_sum_call = "prepare_edge_sum";
+constexpr std::string_view prepared_edge_sum_call = "prepared_edge_sum";
+
+/// Memory of a preparation. @throws error(out_of_memory): "prepare_edge_sum: <what> take <bytes> bytes, ..."
+buffer edge_memory(const context& ctx, std::string_view what, std::uint64_t bytes);
+
+}  // namespace primitives
+}  // namespace sheaf

@@ -1,0 +1,188 @@
+// sheaf edges on meshes and arrays of edges, and the check behind --verify.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "jobs/checks/edges.hpp"
+#include "support/cli_test.hpp"
+#include "support/npy_file.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+// Two triangles along the edge from 0 to 2.
+constexpr const char* two_triangles = "NDIME= 2\nNELEM= 2\n5 0 1 2\n5 0 2 3\nNPOIN= 4\n0 0\n2 0\n2 2\n0 2\nNMARK= 0\n";
+
+class CliEdges : public cli_test {
+ protected:
+  void fill_folder() override {
+    folder.write("square.su2", two_triangles);
+    folder.write("edges.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({0, 1, 1, 2})));
+    folder.write("values.npy", npy_file("'<f8'", "(3, 1)", bytes_of<double>({1, 2, 4})));
+    folder.write("pairs.npy", npy_file("'<f8'", "(4, 2)", bytes_of<double>({1, 1, 2, 1, 4, 1, 8, 0})));
+    folder.write("weights.npy", npy_file("'<f4'", "(2,)", bytes_of<float>({10, 100})));
+  }
+};
+
+TEST_F(CliEdges, SumsOverArraysOfEdges) {
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " --function weighted_difference -o out.npy --verify --quiet --backend " + backend;
+    expect_success("edges edges.npy values.npy" + rest);
+    EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(3, 1)", bytes_of<double>({1, 1, -2})));
+    expect_success("edges edges.npy values.npy --weights weights.npy --runs 1" + rest);
+    EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(3, 1)", bytes_of<double>({10, 190, -200})));
+    expect_success("edges edges.npy values.npy --f32 --runs 20" + rest);
+    EXPECT_EQ(folder.read("out.npy"), npy_file("'<f4'", "(3, 1)", bytes_of<float>({1, 1, -2})));
+  }
+}
+
+TEST_F(CliEdges, SumsForcesBetweenTheNodesOfAMesh) {
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " -o out.npy --verify --quiet --backend " + backend;
+    expect_success("edges square.su2" + rest);
+    const std::string out = folder.read("out.npy");
+    const std::string header = npy_file("'<f8'", "(4, 2)", "");
+    ASSERT_EQ(out.size(), header.size() + 64);
+    std::vector<double> forces(8);
+    std::memcpy(forces.data(), out.data() + header.size(), 64);
+    const double along = 1 / (8 * std::sqrt(2.0));  // of each component, along the diagonal
+    const std::vector<double> expected{0.25 + along,  0.25 + along,  -0.25, 0.25,
+                                       -0.25 - along, -0.25 - along, 0.25,  -0.25};
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(forces[i], expected[i], 1e-15) << i;
+    expect_success("edges square.su2 pairs.npy --function weighted_difference --runs 30" + rest);
+    EXPECT_EQ(
+        folder.read("out.npy"),
+        npy_file("'<f8'", "(4, 2)", bytes_of<double>({1 + 3 + 7, 0 + 0 - 1, -1 + 2, 0, -2 - 3 + 4, -1, -7 - 4, 2})));
+  }
+}
+
+TEST_F(CliEdges, SaysWhatRunsTakeAndWhenLoadingHasPaid) {
+  const program_result text = run_sheaf(folder, "edges square.su2 --backend cpu --verify");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_TRUE(text.out.starts_with("square.su2: 4 nodes, 5 edges, 2 components\nedges: cpu.")) << text.out;
+  for (const char* part :
+       {" runs a second; ", " in the mean of 100 runs; verified\n", "  loading: ", "; without, cpu."}) {
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " in " << text.out;
+  }
+  const program_result json = run_sheaf(folder, "edges square.su2 --backend cpu --json --runs 7 -o out.npy");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_EQ(report["command"], "edges");
+  EXPECT_EQ(report["nodes"], 4);
+  EXPECT_EQ(report["edges"], 5);
+  EXPECT_EQ(report["components"], 2);
+  EXPECT_EQ(report["runs"], 7);
+  EXPECT_EQ(report["function"], "inverse_square");
+  EXPECT_EQ(report["output"], "out.npy");
+  EXPECT_GT(report["seconds"], 0);
+  EXPECT_GE(report["mean_seconds"], report["seconds"]);
+  EXPECT_GT(report["loading_seconds"], 0);
+  EXPECT_TRUE(report.contains("pays_after_runs"));
+}
+
+TEST_F(CliEdges, GraphsWithoutEdgesOrNodesGiveWhatTheyHave) {
+  folder.write("none.npy", npy_file("'<u4'", "(0, 2)", ""));
+  folder.write("empty.npy", npy_file("'<f8'", "(0, 3)", ""));
+  expect_success("edges none.npy values.npy --quiet --verify -o out.npy");
+  EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(3, 1)", bytes_of<double>({0, 0, 0})));
+  expect_success("edges none.npy empty.npy --quiet --verify -o out.npy");
+  EXPECT_EQ(folder.read("out.npy"), npy_file("'<f8'", "(0, 3)", ""));
+}
+
+TEST_F(CliEdges, BadInputsAreNamed) {
+  folder.write("out.npy", "old");
+  folder.write("bad.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({0, 1, 1, 5})));
+  folder.write("flat.npy", npy_file("'<i8'", "(4,)", bytes_of<std::int64_t>({0, 1, 1, 2})));
+  folder.write("wide.npy", npy_file("'<f8'", "(1, 9)", std::string(72, '\0')));
+  folder.write("bad.su2", "NDIME= 2\nNELEM= 1\n5 0 1 7\nNPOIN= 3\n0 0\n1 0\n0 1\nNMARK= 0\n");
+  const auto fails = [&](const std::string& arguments, const std::string& message) {
+    expect_failure("edges " + arguments + " -o out.npy", 3, "sheaf edges: " + message);
+  };
+  fails("bad.npy values.npy", "bad.npy: end 1 of edge 1 is 5, past the 3 nodes");
+  fails("flat.npy values.npy", "flat.npy: edges have shape (E, 2), one row of two nodes for each");
+  folder.write("text.npy", "0 1\n");
+  fails("text.npy values.npy", "text.npy: not an .npy file; raw files need the header of an .npy file");
+  fails("values.npy values.npy", "values.npy: descr is '<f8'; an index is '<u4', '<u8', '<i4' or '<i8'");
+  fails("edges.npy wide.npy", "wide.npy: values have shape (N) or (N, C), with 1 to 8 components C");
+  fails("edges.npy edges.npy", "edges.npy: descr is '<i8'; a vector is '<f4' or '<f8'");
+  fails("square.su2 values.npy", "values.npy: 3 rows, but square.su2 has 4 nodes");
+  fails("edges.npy values.npy --weights values.npy", "values.npy: 3 numbers, but edges.npy has 2 edges");
+  fails("none.su2", "none.su2: cannot be opened: No such file or directory");
+  const program_result bad = run_sheaf(folder, "edges bad.su2 -o out.npy");
+  EXPECT_EQ(bad.code, 3);
+  EXPECT_TRUE(bad.err.starts_with("sheaf edges: bad.su2: line 3")) << bad.err;
+  EXPECT_EQ(folder.read("out.npy"), "old");
+}
+
+TEST_F(CliEdges, UsageErrorsAreNamed) {
+  expect_failure("edges edges.npy", 2, "sheaf edges: VALUES is needed: edges.npy has no positions of nodes");
+  expect_failure("edges edges.npy values.npy -o ./values.npy", 2,
+                 "sheaf edges: -o ./values.npy is the input values.npy; inputs are never written");
+  for (const char* wrong : {"edges", "edges square.su2 --runs 0", "edges square.su2 --function other",
+                            "edges square.su2 ''", "edges square.su2 --weights ''", "edges square.su2 -o ''"}) {
+    EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
+  }
+}
+
+// The check finds wrong answers, which the calls above never give.
+TEST(EdgeSumCheck, FindsWhatNoOrderOfSumsExplains) {
+  const std::vector<std::uint32_t> first{0, 1};
+  const std::vector<std::uint32_t> second{1, 2};
+  const std::vector<double> values{1, 2, 4};
+  const auto mistake = [&](const std::vector<double>& result, edge_function function) {
+    return jobs::edge_sum_mistake(edge_view(first, second), values, {}, result, 1, function);
+  };
+  EXPECT_EQ(mistake({1, 1, -2}, edge_function::weighted_difference), std::nullopt);
+  EXPECT_EQ(mistake({1 + 4e-16, 1, -2}, edge_function::weighted_difference), std::nullopt);
+  EXPECT_EQ(mistake({1, 1, -2.5}, edge_function::weighted_difference),
+            "component 0 of node 2 is -2.5, the sum of its 1 terms is -2");
+  EXPECT_EQ(mistake({1, -0.75, -0.25}, edge_function::inverse_square), std::nullopt);
+  EXPECT_EQ(mistake({1, 0.75, -0.25}, edge_function::inverse_square),
+            "component 0 of node 1 is 0.75, the sum of its 2 terms is -0.75");
+  EXPECT_NE(mistake({NAN, 1, -2}, edge_function::weighted_difference), std::nullopt);
+}
+
+// 1e-310 is below the least normal number, 2e-308.
+TEST(EdgeSumCheck, TakesWhatIsBelowTheNormalNumbersForZeroOrAsItIs) {
+  const std::vector<std::uint32_t> first{0};
+  const std::vector<std::uint32_t> second{1};
+  const auto mistake = [&](double value, double weight, double sum, edge_function function) {
+    const std::vector<double> values{0, value};
+    const std::vector<double> weights{weight};
+    const std::vector<double> result{sum, -sum};
+    return jobs::edge_sum_mistake(edge_view(first, second), values, weights, result, 1, function);
+  };
+  for (const auto& [value, weight] : {std::pair{1e-310, 1e100}, std::pair{1e100, 1e-310}, std::pair{1e-160, 1e-160}}) {
+    EXPECT_EQ(mistake(value, weight, value * weight, edge_function::weighted_difference), std::nullopt) << value;
+    EXPECT_EQ(mistake(value, weight, 0, edge_function::weighted_difference), std::nullopt) << value;
+    EXPECT_NE(mistake(value, weight, 1e-100, edge_function::weighted_difference), std::nullopt) << value;
+  }
+  EXPECT_EQ(mistake(1e100, 1e-120, 0, edge_function::inverse_square), std::nullopt);
+  EXPECT_NE(mistake(1e100, 1e-100, 0, edge_function::inverse_square), std::nullopt);
+}
+
+// What calls make of numbers at the ends of their range is right, and the exact sum says nothing of it.
+TEST_F(CliEdges, VerifiesWhatOverflowsOnItsWay) {
+  folder.write("pair.npy", npy_file("'<i8'", "(1, 2)", bytes_of<std::int64_t>({0, 1})));
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto holds = [&](const std::vector<double>& two_values, double weight, const std::string& function) {
+    folder.write("v.npy", npy_file("'<f8'", "(2,)", bytes_of<double>(two_values)));
+    folder.write("w.npy", npy_file("'<f8'", "(1,)", bytes_of<double>({weight})));
+    expect_success("edges pair.npy v.npy --weights w.npy --runs 1 --quiet --verify --function " + function);
+  };
+  for (const double weight : {infinite, std::nan("")}) holds({3, 3}, weight, "inverse_square");
+  for (const double weight : {0.0, 1e-10}) holds({-1.5e308, 1.5e308}, weight, "weighted_difference");
+  holds({infinite, 1}, 1, "weighted_difference");
+  holds({0, 1e-100}, 1e300, "inverse_square");
+  holds({0, 1e-200}, 1, "inverse_square");
+}
+
+}  // namespace
+}  // namespace sheaf::tests

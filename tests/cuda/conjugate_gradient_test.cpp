@@ -1,0 +1,240 @@
+// Conjugate gradient on CUDA has the same bits in every run and on every stream, does a fixed number of iterations in a
+// captured graph, sums rows of any length, and tells of iterations as often as it is asked to.
+#include <sheaf/conjugate_gradient.hpp>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sheaf/memory.hpp>
+
+#include "support/captured_graph.hpp"
+#include "support/expect_error.hpp"
+#include "support/system_trial.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+double zero(std::uint64_t) { return 0; }
+
+/// A dense first row and column, which one block sums.
+sparse_rows arrow(std::uint64_t n) {
+  sparse_rows m{"arrow", n, {}};
+  m.rows.resize(n);
+  m.rows[0].push_back({0, static_cast<double>(n)});
+  for (std::uint64_t i = 1; i < n; ++i) {
+    m.rows[0].push_back({i, -0.5});
+    m.rows[i] = {{0, -0.5}, {i, 2 + static_cast<double>(i % 7)}};
+  }
+  return m;
+}
+
+class ConjugateGradientOfADevice : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    ctx = cuda_context();
+    if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  }
+  bool can_be_captured() const { return GetParam() != "cuda.separate"; }
+  std::optional<context> ctx;
+};
+
+std::vector<std::string> cuda_solver_names() {
+  std::vector<std::string> names;
+  for (const auto& v : primitives::conjugate_gradient_variants()) {
+    if (v.name.starts_with("cuda.")) names.emplace_back(v.name);
+  }
+  return names;
+}
+
+TEST_P(ConjugateGradientOfADevice, HasTheSameBitsInAHundredRunsAndOnEveryStream) {
+  for (const value_type type : {value_type::f32, value_type::f64}) {
+    for (const preconditioner scaling : {preconditioner::none, preconditioner::jacobi}) {
+      const csr_images images(dominant_at_random(20'000, 9), {.value = type});
+      const conjugate_gradient_options o{.tolerance = 1e-5, .preconditioner = scaling, .variant = GetParam()};
+      std::optional<solved_system> first;
+      for (int run = 0; run < 100; ++run) {
+        const std::optional<context> other = run % 10 == 0 ? cuda_context() : std::nullopt;
+        const context& where = other ? *other : *ctx;
+        const placed_csr a(where, images);
+        const solved_system found = solve_placed(where, a.view(), y_at, x_at, o);
+        if (!first) first = found;
+        EXPECT_TRUE(found.result.converged());
+        EXPECT_EQ(found.history, first->history);
+        expect_bytes(found.x.bytes, first->x, fmt::format("run {}", run));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(ConjugateGradientOfADevice, SumsRowsOfAnyLength) {
+  for (const value_type type : {value_type::f32, value_type::f64}) {
+    const sparse_rows m = arrow(60'000);
+    const csr_images images(m, {.value = type});
+    const placed_csr a(*ctx, images);
+    const double tolerance = type == value_type::f32 ? 1e-5 : 1e-10;
+    const solved_system found =
+        solve_placed(*ctx, a.view(), y_at, zero, {.tolerance = tolerance, .variant = GetParam()});
+    EXPECT_TRUE(found.result.converged()) << name(found.result.reason);
+    EXPECT_LE(residual_of(m, y_at, found.x, type), 2 * tolerance * found.result.b_norm);
+  }
+}
+
+TEST_P(ConjugateGradientOfADevice, NamesABadColumnOfALongRow) {
+  csr_images images(arrow(60'000), {});
+  set_entry(images.column_indices, 50'001, 70'000);
+  const placed_csr a(*ctx, images);
+  const image b = numbers(60'000, value_type::f64, y_at, false);
+  const image x = numbers(60'000, value_type::f64, zero, true);
+  const placed placed_b(*ctx, b);
+  const placed placed_x(*ctx, x);
+  expect_error(error_code::bad_index,
+               "conjugate_gradient: column_indices[50001], of row 0, is 70000, past the matrix's 60000 columns", [&] {
+                 conjugate_gradient(*ctx, a.view(), const_values_of(placed_b.view(), value_type::f64),
+                                    values_of(placed_x.view(), value_type::f64), {.variant = GetParam()});
+               });
+  expect_bytes(placed_x.download(), x, "x");
+}
+
+TEST_P(ConjugateGradientOfADevice, TellsOfIterationsAsOftenAsItIsAskedTo) {
+  const csr_images images(laplacian(16), {});
+  const placed_csr a(*ctx, images);
+  std::vector<std::uint64_t> told;
+  conjugate_gradient_options o{.tolerance = 1e-12, .variant = GetParam()};
+  o.progress_interval = 7;
+  o.progress = [&](const conjugate_gradient_progress& p) {
+    told.push_back(p.iterations);
+    return p.iterations < 21;
+  };
+  const solved_system found = solve_placed(*ctx, a.view(), y_at, zero, o);
+  EXPECT_EQ(found.result.reason, stop_reason::stopped);
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{0, 7, 14, 21}));
+  if (GetParam() != "cuda.separate") {
+    EXPECT_EQ(found.result.iterations, 21U);
+  }
+  EXPECT_EQ(found.history.size(), found.result.iterations + 1);
+}
+
+TEST_P(ConjugateGradientOfADevice, KeepsTheHistoryOfManyIterations) {
+  const csr_images images(badly_scaled(8), {});
+  const placed_csr a(*ctx, images);
+  const solved_system found = solve_placed(
+      *ctx, a.view(), y_at, zero, {.tolerance = 0, .iteration_limit = 2500, .keeps_last = true, .variant = GetParam()});
+  EXPECT_EQ(found.history.size(), found.result.iterations + 1);
+  EXPECT_EQ(found.history[0], found.result.b_norm);
+}
+
+TEST_P(ConjugateGradientOfADevice, DoesAFixedNumberOfIterationsInACapturedGraph) {
+  if (!can_be_captured()) GTEST_SKIP() << "waits for the host";
+  constexpr std::uint64_t n = 16 * 16 * 16;
+  const csr_images images(laplacian(16), {});
+  const placed_csr a(*ctx, images);
+  const buffer b(*ctx, n * 8);
+  const buffer x(*ctx, n * 8);
+  const std::vector<double> start(n, 0);
+  const conjugate_gradient_options o{.tolerance = 0, .iteration_limit = 12, .keeps_last = true, .variant = GetParam()};
+  const auto solve = [&] {
+    return conjugate_gradient(*ctx, a.view(), const_values(b.data(), n, value_type::f64),
+                              values(x.data(), n, value_type::f64), o);
+  };
+  const captured_graph graph(*ctx, [&] { EXPECT_EQ(solve().variant, GetParam()); });
+  for (int run = 0; run < 3; ++run) {
+    std::vector<double> right(n);
+    for (std::uint64_t i = 0; i < n; ++i) right[i] = y_at(i + static_cast<std::uint64_t>(run) * n);
+    copy_bytes(*ctx, b.data(), right.data(), n * 8);
+    copy_bytes(*ctx, x.data(), start.data(), n * 8);
+    EXPECT_EQ(solve().iterations, 12U);
+    std::vector<double> expected(n);
+    copy_bytes(*ctx, expected.data(), x.data(), n * 8);
+    copy_bytes(*ctx, x.data(), start.data(), n * 8);
+    graph.launch();
+    std::vector<double> found(n);
+    copy_bytes(*ctx, found.data(), x.data(), n * 8);
+    ctx->wait();
+    EXPECT_EQ(found, expected) << "run " << run;
+  }
+}
+
+TEST_P(ConjugateGradientOfADevice, SaysWhatAGraphCannotHave) {
+  constexpr std::uint64_t n = 512;
+  const csr_images images(laplacian(8), {});
+  const placed_csr a(*ctx, images);
+  const buffer b(*ctx, n * 8);
+  const buffer x(*ctx, n * 8);
+  const auto message = [&](error_code code, const conjugate_gradient_options& o) {
+    return message_of(code, [&] {
+      const captured_graph graph(*ctx, [&] {
+        conjugate_gradient(*ctx, a.view(), const_values(b.data(), n, value_type::f64),
+                           values(x.data(), n, value_type::f64), o);
+      });
+    });
+  };
+  std::vector<double> history;
+  EXPECT_EQ(message(error_code::bad_argument, {.variant = GetParam()}),
+            "conjugate_gradient: the stream is being captured into a graph, which wants an iteration_limit of no more "
+            "than 65536");
+  EXPECT_EQ(message(error_code::bad_argument, {.iteration_limit = 5, .history = &history, .variant = GetParam()}),
+            "conjugate_gradient: the stream is being captured into a graph, which has neither history nor progress");
+  if (can_be_captured()) return;
+  const std::string refused = message(error_code::no_variant, {.iteration_limit = 5, .variant = GetParam()});
+  EXPECT_NE(refused.find("waits for the host in each iteration"), std::string::npos) << refused;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConjugateGradientOfADevice, testing::ValuesIn(cuda_solver_names()), test_name_of);
+
+TEST(SystemOperatorsOfADevice, AreSolvedAsTheirMatricesAre) {
+  const std::optional<context> ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  constexpr std::uint64_t n = 4096;
+  const sparse_rows m = laplacian(16);
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const std::vector<double> ones(n, 1);
+  const std::vector<double> sixes(n, 6);
+  const buffer b(*ctx, n * 8);
+  const buffer diagonal(*ctx, n * 8);
+  const buffer x(*ctx, n * 8);
+  copy_bytes(*ctx, b.data(), ones.data(), n * 8);
+  copy_bytes(*ctx, diagonal.data(), sixes.data(), n * 8);
+  const const_values right(b.data(), n, value_type::f64);
+  const values to(x.data(), n, value_type::f64);
+  std::uint64_t applied = 0;
+  std::uint64_t throws_at = ~std::uint64_t{0};
+  const linear_operator product = [&](const context& where, const_values in, values out) {
+    if (++applied == throws_at) throw std::runtime_error("no more");
+    spmv(where, a.view(), in, out, {.variant = "cuda.rows"});
+  };
+  const auto x_after = [&](auto solve) {
+    const std::vector<double> start(n, 0);
+    copy_bytes(*ctx, x.data(), start.data(), n * 8);
+    solve();
+    std::vector<double> found(n);
+    copy_bytes(*ctx, found.data(), x.data(), n * 8);
+    return found;
+  };
+  for (const preconditioner scaling : {preconditioner::none, preconditioner::jacobi}) {
+    conjugate_gradient_options o{.preconditioner = scaling, .variant = "cuda.separate"};
+    conjugate_gradient_result expected;
+    const auto by_matrix = x_after([&] { expected = conjugate_gradient(*ctx, a.view(), right, to, o); });
+    if (scaling == preconditioner::jacobi) o.diagonal = const_values(diagonal.data(), n, value_type::f64);
+    applied = 0;
+    conjugate_gradient_result found;
+    const auto by_operator = x_after([&] { found = conjugate_gradient(*ctx, product, right, to, o); });
+    EXPECT_TRUE(found.converged());
+    EXPECT_EQ(found.iterations, expected.iterations);
+    EXPECT_EQ(applied, found.iterations + 1);
+    EXPECT_EQ(by_operator, by_matrix);
+  }
+  const auto after_three = x_after(
+      [&] { conjugate_gradient(*ctx, product, right, to, {.iteration_limit = 3, .variant = "cuda.separate"}); });
+  applied = 0;
+  throws_at = 4;
+  EXPECT_EQ(x_after([&] { EXPECT_THROW(conjugate_gradient(*ctx, product, right, to), std::runtime_error); }),
+            after_three);
+}
+
+}  // namespace
+}  // namespace sheaf::tests

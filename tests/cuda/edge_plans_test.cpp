@@ -1,0 +1,98 @@
+// What plans make of sums over edges on the shipped profile of a CUDA device. No device is needed.
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
+
+#include "primitives/edges/prepare.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using primitives::edge_sum_problem;
+using primitives::prepare_edge_sum_problem;
+
+machine shipped() {
+  for (const machine& m : shipped_machines()) {
+    if (m.backend == backend_kind::cuda) return m;
+  }
+  ADD_FAILURE() << "no profile of a CUDA device is shipped";
+  return {};
+}
+
+edge_sum_problem mesh_of(std::uint64_t edges) {
+  edge_sum_problem p;
+  p.backend = backend_kind::cuda;
+  p.edges = edges;
+  p.nodes = edges / 7;
+  p.value_components = p.components = 3;
+  p.value = value_type::f32;
+  return p;
+}
+
+template <class Variants, class Problem>
+std::string cheapest(const Variants& variants, const Problem& p, const machine& m) {
+  std::string name;
+  double least = 0;
+  for (const auto& v : variants) {
+    if (v.backend != backend_kind::cuda) continue;
+    const plan::planned plan = v.plan(p, plan::scope(m));
+    if (!plan.applicable() || (!name.empty() && plan.seconds >= least)) continue;
+    name = v.name;
+    least = plan.seconds;
+  }
+  return name;
+}
+
+template <class Variants, class Problem>
+std::string rejection(const Variants& variants, std::string_view name, const Problem& p, const machine& m) {
+  for (const auto& v : variants) {
+    if (v.name != name) continue;
+    const plan::planned plan = v.plan(p, plan::scope(m));
+    return plan.applicable() ? "" : plan.rejection;
+  }
+  return "there is no such variant";
+}
+
+TEST(EdgeSumPlansOfCuda, FollowTheOrderThatIsAskedFor) {
+  const machine m = shipped();
+  edge_sum_problem p = mesh_of(1'000'000);
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.two_pass");
+  p.order = reduction_order::unordered;
+  EXPECT_EQ(cheapest(primitives::edge_sum_variants(), p, m), "cuda.atomic");
+}
+
+TEST(EdgeSumPlansOfCuda, PrepareMeshesByTilesAndOtherGraphsByNode) {
+  const machine m = shipped();
+  prepare_edge_sum_problem p;
+  p.sum = mesh_of(100'000'000);
+  p.expected_runs = 100;
+  EXPECT_EQ(cheapest(primitives::prepare_edge_sum_variants(), p, m), "cuda.by_node");
+  p.dimensions = 3;
+  EXPECT_EQ(cheapest(primitives::prepare_edge_sum_variants(), p, m), "cuda.tiles");
+}
+
+TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
+  const machine m = shipped();
+  edge_sum_problem p = mesh_of(1'000'000);
+  const auto sums = primitives::edge_sum_variants();
+  EXPECT_EQ(rejection(sums, "cuda.atomic", p, m), "adds in the order in which threads come");
+  EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "");
+  p.edges = std::uint64_t{1} << 32;
+  EXPECT_EQ(rejection(sums, "cuda.two_pass", p, m), "its lists number edges with 32 bits");
+  prepare_edge_sum_problem many;
+  many.sum = mesh_of(1000);
+  many.sum.nodes = std::uint64_t{1} << 31;
+  for (const char* const variant : {"cuda.by_node", "cuda.tiles"}) {
+    EXPECT_EQ(rejection(primitives::prepare_edge_sum_variants(), variant, many, m),
+              "its lists number nodes with 31 bits");
+    many.sum.nodes = 0;
+    EXPECT_EQ(rejection(primitives::prepare_edge_sum_variants(), variant, many, m),
+              "there is nothing to bring into order");
+    many.sum.nodes = std::uint64_t{1} << 31;
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,67 @@
+#include <cstdint>
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <sheaf/machine.hpp>
+
+#include "core/backends.hpp"
+#include "plan/probe.hpp"
+#include "support/opengl_test.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr std::uint64_t footprint = 1 << 16;
+
+class OpenglProbe : public opengl_test {
+ protected:
+  void SetUp() override {
+    opengl_test::SetUp();
+    if (!IsSkipped()) probe_ = core::backend_of(backend_kind::opengl).make_probe(ctx());
+  }
+  plan::probe& probe() const { return *probe_; }
+
+  static void expect_work(const plan::timing& t, std::uint64_t least) {
+    EXPECT_GT(t.seconds, 0);
+    EXPECT_GE(t.count, least);
+  }
+
+ private:
+  std::unique_ptr<plan::probe> probe_;
+};
+
+TEST_F(OpenglProbe, DescribesTheDevice) {
+  const machine m = probe().describe();
+  EXPECT_EQ(m.name, opengl::known_devices().devices.front().renderer);
+  EXPECT_EQ(m.backend, backend_kind::opengl);
+  EXPECT_GT(m.memory_bytes, m.cache_bytes);
+  EXPECT_EQ(m.cache_bytes, m.cache_levels.back());
+  EXPECT_FALSE(m.versions.at("OpenGL").empty());
+}
+
+TEST_F(OpenglProbe, ReservesNoMoreThanATextureHolds) {
+  EXPECT_EQ(probe().reserve(footprint), footprint);
+  EXPECT_LT(probe().reserve(~std::uint64_t{0}), std::uint64_t{1} << 40);
+}
+
+TEST_F(OpenglProbe, DoesAtLeastWhatItIsAskedFor) {
+  expect_work(probe().stream(footprint, 3 * footprint), 3 * footprint);
+  expect_work(probe().chase(footprint, 1000), 1000);
+  expect_work(probe().chase(2 * footprint, 1000), 1000);
+  for (const std::uint64_t width : {4, 8, 16}) {
+    expect_work(probe().access(plan::access_kind::read, width, footprint, 5000), 5000);
+    expect_work(probe().access(plan::access_kind::write, width, footprint, 5000), 5000);
+  }
+  for (const std::uint64_t width : {4, 8}) {
+    expect_work(probe().access(plan::access_kind::atomic_add, width, footprint, 5000), 5000);
+  }
+  expect_work(probe().calls(3), 3);
+  expect_work(probe().steps(3), 3);
+  expect_work(probe().barriers(3), 3);
+  expect_work(probe().upload(1 << 20), 1 << 20);
+  expect_work(probe().read_back(1 << 20), 1 << 20);
+  EXPECT_EQ(unread_error(ctx()), GLenum{GL_NO_ERROR});
+}
+
+}  // namespace
+}  // namespace sheaf::tests

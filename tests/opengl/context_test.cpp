@@ -1,0 +1,244 @@
+#include <sheaf/context.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/interop/opengl.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/scatter.hpp>
+#include <sheaf/sort.hpp>
+
+#include "core/backends.hpp"
+#include "opengl/device/errors.hpp"
+#include "support/expect_error.hpp"
+#include "support/opengl_test.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class OpenglContext : public opengl_test {};
+
+// Gathers a reversed list and says how many records are wrong.
+std::uint32_t reversed_wrongly(const context& ctx, std::uint32_t count) {
+  std::vector<std::uint32_t> table(count);
+  std::vector<std::uint32_t> index(count);
+  std::vector<std::uint32_t> out(count);
+  std::iota(table.begin(), table.end(), 17U);
+  for (std::uint32_t i = 0; i < count; ++i) index[i] = count - 1 - i;
+  gather(ctx, std::span(table), std::span(index), std::span(out));
+  ctx.wait();
+  std::uint32_t wrong = 0;
+  for (std::uint32_t i = 0; i < count; ++i) wrong += out[i] == table[count - 1 - i] ? 0U : 1U;
+  return wrong;
+}
+
+TEST_F(OpenglContext, DescribesItself) {
+  EXPECT_EQ(ctx().backend(), backend_kind::opengl);
+  EXPECT_EQ(ctx().device(), 0);
+  EXPECT_EQ(ctx().threads(), 1);
+  EXPECT_EQ(ctx().stream(), nullptr);
+  EXPECT_EQ(ctx().profile().backend, backend_kind::opengl);
+  EXPECT_GT(ctx().profile().upload_bytes_per_second, 0);
+  EXPECT_GT(ctx().profile().readback_bytes_per_second, 0);
+  EXPECT_EQ(opengl_renderer(ctx()), ctx().state().device_name);
+  EXPECT_FALSE(opengl_renderer(ctx()).empty());
+  EXPECT_NE(opengl_display(ctx()), nullptr);
+  EXPECT_NE(opengl_context(ctx()), nullptr);
+  EXPECT_EQ(ctx().status(), work_status::done);
+}
+
+TEST_F(OpenglContext, HasTexturesOfAtLeast1024TexelsASide) { EXPECT_GE(state().limits().texture_edge, 1024U); }
+
+TEST_F(OpenglContext, IsOneOfTheDevicesThatAreCounted) {
+  const int devices = core::opengl_device_count();
+  EXPECT_GE(devices, 1);
+  expect_error(error_code::backend_unavailable,
+               fmt::format("context::opengl: no OpenGL device {}; this machine has {}", devices, devices),
+               [&] { context::opengl(devices); });
+  message_of(error_code::backend_unavailable, [] { context::opengl(-1); });
+}
+
+TEST_F(OpenglContext, HardwareComesBeforeSoftware) {
+  bool seen_software = false;
+  for (const opengl::egl_device& device : opengl::known_devices().devices) {
+    EXPECT_FALSE(seen_software && !device.is_software) << device.renderer;
+    seen_software = seen_software || device.is_software;
+  }
+}
+
+TEST_F(OpenglContext, IsNotWhatBestTakes) { EXPECT_NE(context::best().backend(), backend_kind::opengl); }
+
+TEST_F(OpenglContext, LeavesTheThreadWithTheContextThatItHad) {
+  EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
+  EXPECT_EQ(eglGetCurrentContext(), EGL_NO_CONTEXT);
+  const context other = context::opengl();
+  const opengl::current_scope callers(opengl::state_of(other).handle(), "test");
+  EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
+  EXPECT_EQ(eglGetCurrentContext(), opengl_context(other));
+  // Also where the context of the call is the one that the caller has made current.
+  EXPECT_EQ(reversed_wrongly(other, 100), 0U);
+  EXPECT_EQ(eglGetCurrentContext(), opengl_context(other));
+  EXPECT_EQ(glGetError(), GLenum{GL_NO_ERROR});
+}
+
+TEST_F(OpenglContext, LeavesTheInterfaceThatTheThreadHasBound) {
+  ASSERT_EQ(eglBindAPI(EGL_OPENGL_ES_API), EGLBoolean{EGL_TRUE});
+  EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
+  EXPECT_EQ(eglQueryAPI(), EGLenum{EGL_OPENGL_ES_API});
+}
+
+// A program that draws with the context itself may leave any switch on.
+TEST_F(OpenglContext, WorksWhateverSwitchesTheCallerHasLeftOn) {
+  {
+    const opengl::current_scope current(state().handle(), "test");
+    for (const GLenum capability : {GL_BLEND, GL_SCISSOR_TEST, GL_DEPTH_TEST, GL_CULL_FACE, GL_RASTERIZER_DISCARD}) {
+      glEnable(capability);
+    }
+    glScissor(0, 0, 1, 1);
+    glColorMask(GL_FALSE, GL_FALSE, GL_FALSE, GL_FALSE);
+    glPixelStorei(GL_UNPACK_SKIP_PIXELS, 3);
+    glPixelStorei(GL_PACK_ROW_LENGTH, 1000);
+    glBindTexture(GL_TEXTURE_2D, 12345);  // an error that nobody has read
+  }
+  EXPECT_EQ(reversed_wrongly(ctx(), 1000), 0U);
+}
+
+TEST_F(OpenglContext, MovesBetweenThreadsThatTakeTurns) {
+  for (int round = 0; round < 3; ++round) {
+    std::uint32_t wrong = 1;
+    std::thread([&] { wrong = reversed_wrongly(ctx(), 5000); }).join();
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_EQ(reversed_wrongly(ctx(), 5000), 0U);
+  }
+}
+
+TEST_F(OpenglContext, ManyLiveSideBySideOnManyThreads) {
+  std::vector<context> contexts;
+  for (int i = 0; i < 8; ++i) contexts.push_back(context::opengl());
+  std::vector<std::uint32_t> wrong(contexts.size(), 1);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    threads.emplace_back([&, i] {
+      wrong[i] = 0;
+      for (std::uint32_t round = 0; round < 5; ++round) {
+        wrong[i] += reversed_wrongly(contexts[i], 1000 * static_cast<std::uint32_t>(i + 1) + round);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_THAT(wrong, testing::Each(0U));
+  for (const context& one : contexts) EXPECT_EQ(unread_error(one), GLenum{GL_NO_ERROR});
+}
+
+TEST_F(OpenglContext, MayBeDestroyedOnAnotherThreadAndBeforeItsBuffers) {
+  auto made = std::make_unique<context>(context::opengl());
+  auto memory = std::make_unique<buffer>(*made, 1000);
+  reversed_wrongly(*made, 10);
+  std::thread([&] { made.reset(); }).join();
+  memory.reset();
+  EXPECT_EQ(reversed_wrongly(ctx(), 10), 0U);
+}
+
+TEST_F(OpenglContext, ThatIsCurrentElsewhereIsAnError) {
+  std::string message;
+  const opengl::current_scope current(state().handle(), "test");
+  std::thread([&] { message = message_of(error_code::device_failure, [&] { reversed_wrongly(ctx(), 10); }); }).join();
+  EXPECT_THAT(message, HasSubstr("gather: eglMakeCurrent says EGL_BAD_ACCESS; one thread uses a context at a time"));
+}
+
+GLenum reset_by_another() { return GL_INNOCENT_CONTEXT_RESET; }
+GLenum no_reset() { return GL_NO_ERROR; }
+
+TEST_F(OpenglContext, ThatIsLostSaysSoEverAfter) {
+  const context lost = context::opengl();
+  opengl::state_of(lost).ask_reset_status_of(reset_by_another);
+  constexpr const char* message = "gather: the OpenGL context was lost by work of another context; make another";
+  expect_error(error_code::device_failure, message, [&] { reversed_wrongly(lost, 10); });
+  opengl::state_of(lost).ask_reset_status_of(no_reset);  // drivers report a reset once
+  expect_error(error_code::device_failure, message, [&] { reversed_wrongly(lost, 10); });
+  EXPECT_EQ(reversed_wrongly(ctx(), 10), 0U);
+  EXPECT_EQ(unread_error(lost), GLenum{GL_NO_ERROR});
+}
+
+TEST_F(OpenglContext, TurnsErrorsOfOpenglIntoOurs) {
+  const opengl::current_scope current(state().handle(), "test");
+  glEnable(GL_LINE_STRIP + 0x7000);
+  expect_error(error_code::device_failure, "a call: OpenGL says GL_INVALID_ENUM",
+               [] { opengl::require_no_error("a call"); });
+  EXPECT_NO_THROW(opengl::require_no_error("a call"));
+  EXPECT_EQ(opengl::name_of_gl_error(GL_OUT_OF_MEMORY), "GL_OUT_OF_MEMORY");
+  EXPECT_EQ(opengl::name_of_gl_error(0x1234), "error 0x1234");
+  EXPECT_EQ(opengl::name_of_egl_error(EGL_BAD_MATCH), "EGL_BAD_MATCH");
+  EXPECT_EQ(opengl::name_of_egl_error(0x99), "error 0x99");
+}
+
+TEST_F(OpenglContext, SaysWhichPrimitivesItLacks) {
+  const std::vector<std::uint32_t> keys{3, 1, 2};
+  std::vector<std::uint32_t> sorted(3);
+  EXPECT_THAT(message_of(error_code::no_variant, [&] { sort_keys(ctx(), std::span(keys), std::span(sorted)); }),
+              testing::EndsWith(": backend opengl has no variant of it"));
+}
+
+TEST_F(OpenglContext, InteropWantsAContextOfOpengl) {
+  const context cpu = context::cpu(1);
+  expect_error(error_code::bad_argument, "opengl_context: the context works on cpu", [&] { opengl_context(cpu); });
+  expect_error(error_code::bad_argument, "opengl_display: the context works on cpu", [&] { opengl_display(cpu); });
+  expect_error(error_code::bad_argument, "opengl_renderer: the context works on cpu", [&] { opengl_renderer(cpu); });
+}
+
+// What work() says in a child of this process, or the error that it throws.
+template <class Work>
+std::string in_a_child(Work work) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    std::string words;
+    try {
+      words = work();
+    } catch (const error& e) {
+      words = e.what();
+    }
+    _exit(write(ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string words(4096, '\0');
+  const ssize_t bytes = read(ends[0], words.data(), words.size());
+  close(ends[0]);
+  words.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status)) : words;
+}
+
+TEST_F(OpenglContext, StaysWithTheParentInAFork) {
+  EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
+  EXPECT_THAT(in_a_child([&] { return std::to_string(reversed_wrongly(ctx(), 100)); }),
+              HasSubstr("this process was forked after the context was made, and OpenGL works in the parent only"));
+  EXPECT_THAT(in_a_child([] { return std::string(name(context::opengl().backend())); }),
+              HasSubstr("forked from one that had used OpenGL"));
+  EXPECT_EQ(in_a_child([] { return std::to_string(core::opengl_device_count()); }), "0");
+  // The child gives back its handle without touching the driver.
+  EXPECT_EQ(in_a_child([&] {
+              context handle = ctx();
+              handle = context::cpu(1);
+              return std::string("done");
+            }),
+            "done");
+  EXPECT_EQ(reversed_wrongly(ctx(), 100), 0U);
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,197 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "inputs/pattern_function.hpp"
+#include "opengl/papers/ujaldon2005.hpp"
+#include "support/cases/movement.hpp"
+#include "support/expect_error.hpp"
+#include "support/opengl_test.hpp"
+#include "support/placed.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using opengl::lookup_scheme;
+
+constexpr std::uint64_t widths[] = {4, 8, 12, 16};
+constexpr const char* scheme_names[] = {"vertices", "texels", "colors"};
+
+class Ujaldon2005 : public opengl_test {};
+
+std::vector<std::uint32_t> list_of(std::uint64_t count, std::uint64_t limit, std::uint64_t seed) {
+  std::vector<std::uint32_t> list(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    list[i] = static_cast<std::uint32_t>(inputs::mix(i + 1000 * seed) % limit);
+  }
+  return list;
+}
+
+// Every way to resolve so many indirections: vertices may do the first, the color table the last.
+std::vector<std::vector<lookup_scheme>> schemes_of(std::size_t depth) {
+  std::vector<std::vector<lookup_scheme>> all;
+  for (const lookup_scheme first : {lookup_scheme::vertices, lookup_scheme::texels}) {
+    for (const lookup_scheme last : {lookup_scheme::texels, lookup_scheme::colors}) {
+      if (depth == 1 && first == lookup_scheme::vertices && last == lookup_scheme::colors) continue;
+      std::vector<lookup_scheme> schemes(depth, lookup_scheme::texels);
+      if (last == lookup_scheme::colors) schemes.back() = last;
+      if (first == lookup_scheme::vertices) schemes.front() = first;
+      all.push_back(schemes);
+    }
+  }
+  return all;
+}
+
+TEST_F(Ujaldon2005, ResolvesUpToFourIndirectionsByEveryScheme) {
+  constexpr std::uint64_t counts[] = {1003, 700, 911, 650};  // of the lists, the innermost first
+  constexpr std::uint64_t table_count = 800;
+  for (std::size_t depth = 1; depth <= opengl::most_indirections; ++depth) {
+    std::vector<std::vector<std::uint32_t>> lists;
+    for (std::size_t k = 0; k < depth; ++k) {
+      lists.push_back(list_of(counts[k], k + 1 < depth ? counts[k + 1] : table_count, k));
+    }
+    const std::vector<index_span> spans(lists.begin(), lists.end());
+    for (const auto& schemes : schemes_of(depth)) {
+      for (const std::uint64_t width : widths) {
+        std::string words;
+        for (const lookup_scheme s : schemes) words += std::string(" ") + scheme_names[static_cast<int>(s)];
+        SCOPED_TRACE(fmt::format("{} bytes by{}", width, words));
+        const image table = filled(table_count, width, width + 4, 0, 5);
+        image out = poisoned(counts[0], width, width);
+        image expected = out;
+        for (std::uint64_t i = 0; i < out.count; ++i) {
+          std::uint64_t at = i;
+          for (const auto& list : lists) at = list[at];
+          std::copy_n(table.record(at), width, expected.record(i));
+        }
+        opengl::gather_nested(ctx(), table.view(), spans, schemes, out.view());
+        ctx().wait();
+        expect_bytes(out.bytes, expected, "out");
+      }
+    }
+  }
+}
+
+TEST_F(Ujaldon2005, GivesZeroForABadIndexAtAnyDepth) {
+  for (const lookup_scheme first : {lookup_scheme::vertices, lookup_scheme::texels}) {
+    for (std::size_t bad = 0; bad < 3; ++bad) {
+      std::vector<std::vector<std::uint32_t>> lists{{0, 1, 2}, {2, 1, 0}, {0, 1, 2}};
+      lists[bad][1] = 99;
+      const std::vector<index_span> spans(lists.begin(), lists.end());
+      const std::vector<lookup_scheme> schemes{first, lookup_scheme::texels, lookup_scheme::texels};
+      const std::vector<std::uint32_t> table{7, 8, 9};
+      std::vector<std::uint32_t> out(3, 1);
+      opengl::gather_nested(ctx(), table, spans, schemes, out);
+      EXPECT_EQ(out, (std::vector<std::uint32_t>{9, 0, 7})) << "list " << bad;
+      expect_error(error_code::bad_index, "gather: index[1] is 99, past the table's 3 records", [&] { ctx().wait(); });
+    }
+  }
+}
+
+TEST_F(Ujaldon2005, RefusesSchemesWhereTheyCannotStand) {
+  const std::vector<std::uint32_t> list{0, 1};
+  const std::vector<std::uint32_t> table(1025);
+  std::vector<std::uint32_t> out(2);
+  const auto message = [&](std::size_t lists, const std::vector<lookup_scheme>& schemes) {
+    const std::vector<index_span> spans(lists, index_span(list));
+    return message_of(error_code::bad_argument, [&] { opengl::gather_nested(ctx(), table, spans, schemes, out); });
+  };
+  using enum lookup_scheme;
+  EXPECT_EQ(message(0, {}), "gather_nested: 0 lists, not 1 to 4");
+  EXPECT_EQ(message(5, {texels, texels, texels, texels, texels}), "gather_nested: 5 lists, not 1 to 4");
+  EXPECT_EQ(message(2, {texels}), "gather_nested: 2 lists and 1 schemes");
+  EXPECT_EQ(message(2, {texels, vertices}), "gather_nested: vertices resolve the first indirection only");
+  EXPECT_EQ(message(2, {colors, texels}), "gather_nested: the color table resolves the last indirection only");
+  EXPECT_EQ(message(1, {colors}), "gather_nested: the color table holds 1024 records, the table has 1025");
+}
+
+TEST_F(Ujaldon2005, WritesWhereTheConditionHolds) {
+  constexpr std::uint64_t count = 1003;
+  constexpr std::uint64_t table_count = 321;
+  const std::vector<std::uint32_t> index = list_of(count, table_count, 3);
+  std::vector<std::uint8_t> each(count);
+  for (std::uint64_t i = 0; i < count; ++i) each[i] = inputs::mix(i) % 3 == 0 ? 0 : 1;
+  std::vector<opengl::write_condition> conditions{{}, {.each = each}, {.words = 0x5}, {.each = each, .words = 0}};
+  for (const std::uint64_t first : {0, 1, 31, 32, 33, 1002, 1003, 2000}) {
+    for (const std::uint64_t length : {0, 1, 31, 32, 33, 95, 500, 5000}) {
+      conditions.push_back({.first = first, .count = length});
+    }
+  }
+  conditions.push_back({.each = each, .first = 20, .count = 777, .words = 0xa});
+  for (const std::uint64_t width : widths) {
+    const image table = filled(table_count, width, width, 0, 5);
+    for (const opengl::write_condition& c : conditions) {
+      SCOPED_TRACE(fmt::format("{} bytes, {} conditions, {} from {}, words {:#x}", width, c.each.size(), c.count,
+                               c.first, c.words));
+      image out = poisoned(count, width, width + 4);
+      image expected = out;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const bool holds = (c.each.empty() || c.each[i] != 0) && i >= c.first && i - c.first < c.count;
+        for (std::uint64_t word = 0; holds && word < width / 4; ++word) {
+          if ((c.words >> word & 1) == 0) continue;
+          std::copy_n(table.record(index[i]) + 4 * word, 4, expected.record(i) + 4 * word);
+        }
+      }
+      opengl::gather_where(ctx(), table.view(), index, c, out.view());
+      ctx().wait();
+      expect_bytes(out.bytes, expected, "out");
+    }
+  }
+}
+
+TEST_F(Ujaldon2005, WantsAConditionForEachRecordOrNone) {
+  const std::vector<std::uint32_t> index{0, 1};
+  std::vector<std::uint32_t> out(2);
+  const std::vector<std::uint8_t> each(3);
+  expect_error(error_code::bad_argument, "gather_where: 3 conditions for 2 records",
+               [&] { opengl::gather_where(ctx(), index, index, {.each = each}, out); });
+}
+
+TEST_F(Ujaldon2005, GathersFromTexturesOfOneTwoAndThreeDimensions) {
+  for (const int dimensions : {1, 2, 3}) {
+    for (const std::uint64_t width : widths) {
+      for (const std::uint64_t table_count : {1, 2, 3, 64, 65, 1000, 4097}) {
+        SCOPED_TRACE(fmt::format("{} dimensions, {} records of {} bytes", dimensions, table_count, width));
+        const std::vector<std::uint32_t> index = list_of(777, table_count, 1);
+        const image table = filled(table_count, width, width + 4, 1, 5);
+        image out = poisoned(index.size(), width, width);
+        image expected = out;
+        for (std::uint64_t i = 0; i < out.count; ++i) std::copy_n(table.record(index[i]), width, expected.record(i));
+        opengl::gather_from_dimensions(ctx(), table.view(), index, dimensions, out.view());
+        ctx().wait();
+        expect_bytes(out.bytes, expected, "out");
+      }
+    }
+  }
+}
+
+TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
+  const std::vector<std::uint32_t> index{0, 1};
+  const std::vector<std::uint32_t> table(200);
+  std::vector<std::uint32_t> out(2);
+  const auto message = [&](int dimensions) {
+    return message_of(error_code::bad_argument,
+                      [&] { opengl::gather_from_dimensions(ctx(), table, index, dimensions, out); });
+  };
+  EXPECT_EQ(message(0), "gather_from_dimensions: 0 dimensions, not 1 to 3");
+  EXPECT_EQ(message(4), "gather_from_dimensions: 4 dimensions, not 1 to 3");
+  state().lower_limits({.texture_edge = 100, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
+  EXPECT_EQ(message(1),
+            "gather_from_dimensions: a table of 200 records takes a texture of 200 texels a side in 1 dimensions, the "
+            "device has 100");
+  state().lower_limits({.texture_edge = 1, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
+  EXPECT_EQ(message(2), "gather_from_dimensions: out has 2 records, which take 2 textures here, not one");
+  const std::vector<std::uint8_t> bytes(10);
+  std::vector<std::uint8_t> byte_out(2);
+  expect_error(error_code::bad_argument, "gather_where: texels hold records of 4, 8, 12 or 16 bytes, not of 1",
+               [&] { opengl::gather_where(ctx(), bytes, index, {}, byte_out); });
+  expect_error(error_code::bad_argument, "gather_where: the context works on cpu",
+               [&] { opengl::gather_where(context::cpu(1), table, index, {}, out); });
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,115 @@
+// Results by textures and frame buffers of 8, 16 and 32 bits: what their errors are at most, and what is refused.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "opengl/papers/ujaldon2005_precision.hpp"
+#include "support/csr_trial.hpp"
+#include "support/edge_trial.hpp"
+#include "support/expect_error.hpp"
+#include "support/opengl_test.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using opengl::channel_bits;
+using opengl::edge_sum_at_precision;
+using opengl::pipeline_precision;
+using opengl::precision_figures;
+using opengl::spmv_at_precision;
+
+constexpr channel_bits all_bits[] = {channel_bits::fixed8, channel_bits::float16, channel_bits::float32};
+constexpr const char* names[] = {"8 bits", "16 bits", "32 bits"};
+
+/// The most that a number in [-1, 1] is rounded by, which frame buffers may do twice as far, towards zero.
+double rounding_of(channel_bits bits) {
+  switch (bits) {
+    case channel_bits::fixed8: return 0.5 / 127;
+    case channel_bits::float16: return 0x1p-11;
+    default: return 0x1p-24;
+  }
+}
+
+class OpenglPrecision : public opengl_test {};
+
+TEST_F(OpenglPrecision, ProductsErrByTheRoundingOfTexturesAndOfEachSum) {
+  const sparse_rows m = banded(2000, 3);
+  const csr_images images(m, {.value = value_type::f32});
+  const placed_csr a(ctx(), images);
+  std::vector<float> x(2000);
+  for (std::uint64_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(3 * x_at(i));
+  for (const channel_bits texture : all_bits) {
+    for (const channel_bits frame_buffer : all_bits) {
+      SCOPED_TRACE(fmt::format("{} a texel, {} a pixel", names[static_cast<int>(texture)],
+                               names[static_cast<int>(frame_buffer)]));
+      std::vector<float> y(2000);
+      const precision_figures found = spmv_at_precision(ctx(), a.view(), const_values(x), values(y),
+                                                        {.texture = texture, .frame_buffer = frame_buffer});
+      // A sum of seven products is rounded seven times, and a product once and when it is scaled; 3 is what the scale
+      // of sums may be above the largest.
+      const double bound = 3 * (rounding_of(texture) + 16 * rounding_of(frame_buffer) + 6 * 0x1p-24);
+      EXPECT_LE(found.largest_error, bound);
+      EXPECT_LE(found.mean_error, found.largest_error);
+      EXPECT_GT(found.largest_error, 0);
+      EXPECT_GT(found.seconds, 0);
+    }
+  }
+}
+
+TEST_F(OpenglPrecision, EdgeSumsErrLikewise) {
+  for (const std::uint32_t components : {1, 3, 4}) {
+    const edge_graph g = box_graph(9, true);
+    const edge_images images(g, {.value = value_type::f32, .has_weights = false, .components = components});
+    const placed_edges e(ctx(), images);
+    for (const channel_bits texture : all_bits) {
+      for (const channel_bits frame_buffer : all_bits) {
+        SCOPED_TRACE(fmt::format("{} components, {} a texel, {} a pixel", components, names[static_cast<int>(texture)],
+                                 names[static_cast<int>(frame_buffer)]));
+        std::vector<float> result(images.values.count);
+        const precision_figures found = edge_sum_at_precision(ctx(), e.edges(), e.values(), values(result), components,
+                                                              edge_function::weighted_difference,
+                                                              {.texture = texture, .frame_buffer = frame_buffer});
+        // A node has up to 14 edges, each with two ends.
+        EXPECT_LE(found.largest_error, 3 * (28 * rounding_of(texture) + 30 * rounding_of(frame_buffer) + 30 * 0x1p-24));
+        EXPECT_GT(found.largest_error, 0);
+      }
+    }
+  }
+}
+
+// What the library itself has.
+TEST_F(OpenglPrecision, OfThirtyTwoBitsIsThatOfForces) {
+  const edge_images images(
+      box_graph(8, false),
+      {.value = value_type::f32, .has_weights = false, .components = 3, .function = edge_function::inverse_square});
+  const placed_edges e(ctx(), images);
+  std::vector<float> result(images.values.count);
+  const precision_figures found =
+      edge_sum_at_precision(ctx(), e.edges(), e.values(), values(result), 3, edge_function::inverse_square, {});
+  EXPECT_LE(found.largest_error, 1e-5);
+}
+
+TEST_F(OpenglPrecision, SaysWhatItCannotTake) {
+  const csr_images images(banded(10, 1), {});
+  const placed_csr a(ctx(), images);
+  std::vector<double> x(10);
+  std::vector<double> y(10);
+  expect_error(error_code::bad_argument, "spmv_at_precision: the values are not f32",
+               [&] { spmv_at_precision(ctx(), a.view(), const_values(x), values(y), {}); });
+  const std::vector<std::uint32_t> ends{0, 1};
+  const std::vector<float> nodes(10);
+  std::vector<float> sums(10);
+  const edge_view edges(ends, ends);
+  expect_error(error_code::bad_argument, "edge_sum_at_precision: 5 components, not 1 to 4", [&] {
+    edge_sum_at_precision(ctx(), edges, const_values(nodes), values(sums), 5, edge_function::weighted_difference, {});
+  });
+  expect_error(error_code::bad_argument, "edge_sum_at_precision: the context works on cpu", [&] {
+    edge_sum_at_precision(context::cpu(1), edges, const_values(nodes), values(sums), 1,
+                          edge_function::weighted_difference, {});
+  });
+}
+
+}  // namespace
+}  // namespace sheaf::tests

@@ -1,0 +1,221 @@
+// Prepared sums over edges are edge_sum's, in every run; they say what they cost, name bad ends, and survive every
+// allocation that fails.
+#include <sheaf/edge_sum.hpp>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/context_state.hpp"
+#include "primitives/edges/prepare.hpp"
+#include "support/edge_trial.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+constexpr std::uint64_t never = ~std::uint64_t{0};
+
+/// Fails one allocation, and counts what is there.
+struct failing_memory {
+  memory_resource under;
+  std::uint64_t fails_at = never;
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+
+  explicit failing_memory(const context& ctx) : under(ctx.state().memory) {}
+  memory_resource resource() {
+    return {[](void* state, std::uint64_t wanted, CUstream_st* stream) -> void* {
+              auto& self = *static_cast<failing_memory*>(state);
+              if (self.calls++ == self.fails_at) return nullptr;
+              self.bytes += wanted;
+              return self.under.allocate(self.under.state, wanted, stream);
+            },
+            [](void* state, void* block, std::uint64_t given, CUstream_st* stream) {
+              auto& self = *static_cast<failing_memory*>(state);
+              self.bytes -= given;
+              self.under.deallocate(self.under.state, block, given, stream);
+            },
+            this};
+  }
+};
+
+/// A run on memory of its own.
+image run_of(const context& ctx, const prepared_edge_sum& prepared, const placed_edges& e, const edge_images& images) {
+  return result_of(ctx, images.nodes * images.layout.components, images.layout.value,
+                   [&](values result) { prepared.run(e.values(), e.weights(), result, images.layout.function); });
+}
+
+/// Coordinates of nodes, some of which nobody would call so.
+struct places {
+  std::string name;
+  std::uint32_t dimensions = 0;
+  value_type type = value_type::f64;
+  std::function<double(std::uint64_t, std::uint32_t)> at = {};
+};
+
+std::vector<places> every_place() {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return {{"none"},
+          {"drawn, 3", 3, value_type::f64, [](std::uint64_t n, std::uint32_t d) { return drawn_float(n * 3 + d); }},
+          {"drawn, 2 of f32", 2, value_type::f32, [](std::uint64_t n, std::uint32_t d) { return drawn_float(n + d); }},
+          {"all equal", 3, value_type::f64, [](std::uint64_t, std::uint32_t) { return 4.5; }},
+          {"no numbers", 3, value_type::f32, [nan](std::uint64_t, std::uint32_t) { return nan; }},
+          {"some no numbers", 3, value_type::f64,
+           [=](std::uint64_t n, std::uint32_t d) {
+             return n % 3 == 0 ? nan : n % 7 == 0 ? -infinity : static_cast<double>(n * d);
+           }},
+          {"the largest", 2, value_type::f64, [](std::uint64_t n, std::uint32_t) {
+             return n % 2 == 0 ? std::numeric_limits<double>::max() : std::numeric_limits<double>::lowest();
+           }}};
+}
+
+TEST(PrepareEdgeSum, RunsHaveTheBitsOfTheReference) {
+  const context host = context::cpu(1);
+  std::vector<edge_graph> graphs = every_graph();
+  graphs.push_back(star_graph(90'000));  // a tile reaches more nodes than 16 bits number
+  graphs.push_back(box_graph(24, true));
+  for (const edge_graph& g : graphs) {
+    for (const edge_layout& layout :
+         {edge_layout{value_type::f32, index_type::i32, false, true, 3, edge_function::inverse_square},
+          edge_layout{value_type::f64, index_type::u64, true, false, 5, edge_function::weighted_difference}}) {
+      const edge_images images(g, layout);
+      const placed_edges e(host, images);
+      const image expected = sum_of(host, e, images, {.variant = "reference.serial"});
+      for (const places& where : every_place()) {
+        image xyz = poisoned(g.nodes * where.dimensions, bytes(where.type), bytes(where.type), 0, false);
+        for (std::uint64_t i = 0; i < xyz.count; ++i) {
+          set_float(xyz, i, where.type,
+                    where.at(i / where.dimensions, static_cast<std::uint32_t>(i % where.dimensions)));
+        }
+        for (const int threads : {1, 2, 7}) {
+          const context ctx = context::cpu(threads);
+          for (const char* variant : {"kept", "cpu.tiles"}) {
+            if (g.edges.empty() && variant != std::string_view("kept")) continue;
+            SCOPED_TRACE(fmt::format("{}, {}, coordinates: {}, {} threads, {}", g.name, layout.description(),
+                                     where.name, threads, variant));
+            const prepared_edge_sum prepared =
+                prepare_edge_sum(ctx, e.edges(), g.nodes, layout.components, 3,
+                                 {.coordinates = {xyz.record(0), xyz.count, where.type}, .variant = variant});
+            EXPECT_EQ(prepared.report().variant, variant);
+            EXPECT_EQ(prepared.report().kept_bytes > 0, variant != std::string_view("kept"));
+            for (int run = 0; run < 2; ++run) {
+              expect_bytes(run_of(ctx, prepared, e, images).bytes, expected, "the result");
+            }
+            if (testing::Test::HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PrepareEdgeSum, HasTheSameBitsInEveryRun) {
+  const edge_images images(box_graph(20, true), {.value = value_type::f32});
+  const context ctx = context::cpu(3);
+  const placed_edges e(ctx, images);
+  const prepared_edge_sum prepared = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "cpu.tiles"});
+  const image first = run_of(ctx, prepared, e, images);
+  for (int run = 0; run < 100; ++run) expect_bytes(run_of(ctx, prepared, e, images).bytes, first, "the result");
+}
+
+TEST(PrepareEdgeSum, IsNoSlowerThanWhatItTimed) {
+  const edge_images images(box_graph(30, true), {.value = value_type::f32});
+  const context ctx = context::cpu(2);
+  const placed_edges e(ctx, images);
+  const prepared_edge_sum prepared =
+      prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 100'000, {.value = value_type::f32});
+  EXPECT_LE(prepared.report().run_seconds, prepared.report().unprepared_seconds);
+  EXPECT_FALSE(prepared.report().unprepared_variant.empty());
+  EXPECT_GT(prepared.report().preparation_seconds, 0);
+  const prepared_edge_sum kept = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "kept"});
+  EXPECT_EQ(kept.report().pays_after_runs, 0U);
+  EXPECT_EQ(kept.report().kept_bytes, 0U);
+}
+
+TEST(PrepareEdgeSum, NamesTheFirstEndThatIsNoNode) {
+  edge_images images(drawn_graph(100, 5000), {.index = index_type::i32});
+  images.set_end(4000, 1, 100);
+  images.set_end(4500, 0, ~std::uint64_t{0});
+  for (const int threads : {1, 2, 5}) {
+    const context ctx = context::cpu(threads);
+    const placed_edges e(ctx, images);
+    const std::string words = "end 1 of edge 4000 is 100, past the 100 nodes";
+    expect_error(error_code::bad_index, "prepare_edge_sum: " + words,
+                 [&] { prepare_edge_sum(ctx, e.edges(), 100, 3, 5, {.variant = "cpu.tiles"}); });
+    const prepared_edge_sum kept = prepare_edge_sum(ctx, e.edges(), 100, 3, 5, {.variant = "kept"});
+    expect_error(error_code::bad_index, "edge_sum: " + words, [&] { run_of(ctx, kept, e, images); });
+  }
+}
+
+TEST(EdgeSumMemory, CallsKeepToTheScratchLimit) {
+  const edge_images images(box_graph(20, true), {});
+  context ctx = context::cpu(2);
+  const placed_edges e(ctx, images);
+  const image whole = sum_of(ctx, e, images);
+  const prepared_edge_sum prepared = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "cpu.tiles"});
+  ctx.limit_scratch(0);
+  expect_bytes(sum_of(ctx, e, images).bytes, whole, "the result without scratch");
+  ctx.limit_scratch(1000);
+  EXPECT_TRUE(message_of(error_code::out_of_memory, [&] {
+                sum_of(ctx, e, images, {.variant = "cpu.binned"});
+              }).starts_with("edge_sum: "));
+  EXPECT_TRUE(message_of(error_code::out_of_memory, [&] {
+                run_of(ctx, prepared, e, images);
+              }).starts_with("prepared_edge_sum: "));
+  ctx.limit_scratch(never);
+  expect_bytes(run_of(ctx, prepared, e, images).bytes, whole, "the result of a prepared run");
+}
+
+TEST(EdgeSumMemory, AnyAllocationMayFail) {
+  const edge_images images(box_graph(12, true), {});
+  const image xyz = [&] {
+    image made = poisoned(3 * images.nodes, 8, 8, 0, false);
+    for (std::uint64_t i = 0; i < made.count; ++i) set_float(made, i, value_type::f64, drawn_float(i));
+    return made;
+  }();
+  context ctx = context::cpu(2);
+  const placed_edges e(ctx, images);
+  std::vector<double> result(3 * images.nodes);
+  failing_memory memory(ctx);
+  ctx.use(memory.resource());
+  bool has_failed = true;
+  for (std::uint64_t failing = 0; has_failed; ++failing) {
+    SCOPED_TRACE(failing);
+    ASSERT_LT(failing, 100U);
+    memory.fails_at = failing;
+    has_failed = false;
+    const auto try_call = [&](std::string_view call, auto work) {
+      memory.calls = 0;
+      try {
+        work();
+      } catch (const error& failure) {
+        EXPECT_EQ(failure.code(), error_code::out_of_memory) << failure.what();
+        EXPECT_TRUE(std::string_view(failure.what()).starts_with(call)) << failure.what();
+      }
+      ctx.wait();
+      EXPECT_EQ(memory.bytes, 0U) << "memory was not given back";
+      has_failed |= memory.calls > failing;
+    };
+    const edge_function function = edge_function::weighted_difference;
+    for (const char* variant : {"cpu.owner", "cpu.binned"}) {
+      try_call("edge_sum: ",
+               [&] { edge_sum(ctx, e.edges(), e.values(), e.weights(), result, 3, function, {.variant = variant}); });
+    }
+    for (const const_values coordinates : {const_values(), const_values(xyz.record(0), xyz.count, value_type::f64)}) {
+      try_call("prepare", [&] {
+        prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 5, {.coordinates = coordinates, .variant = "cpu.tiles"})
+            .run(e.values(), e.weights(), result, function);
+      });
+      try_call("prepare",
+               [&] { prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 500, {.coordinates = coordinates}); });
+    }
+  }
+  ctx.use(memory.under);
+}
+
+}  // namespace
+}  // namespace sheaf::tests
