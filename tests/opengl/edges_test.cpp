@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/edge_sum.hpp>
 
+#include "opengl/edges/incidence.hpp"
 #include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
@@ -62,6 +63,38 @@ TEST_F(OpenglEdges, SumsNodesOfMoreEdgesThanALoop) {
     const edge_images images(g, {.value = value_type::f32});
     const placed_edges e(ctx(), images);
     expect_near(sum_of(ctx(), e, images, {.variant = "opengl.fragments"}), expected_of(g, images), value_type::f32);
+  }
+}
+
+// The first draw of nodes neither adds to what its frame buffer had nor leaves nodes without edges as they were.
+TEST_F(OpenglEdges, FragmentsWriteEveryNodeWhateverItsPixelHad) {
+  cut_small();
+  for (const std::uint32_t components : {1, 3, 8}) {
+    primitives::edge_sum_problem p;
+    p.nodes = 500;
+    p.edges = 1;
+    p.value_components = p.components = components;
+    p.value = value_type::f32;
+    std::vector<float> at(p.nodes * components);
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<float>(i);
+    std::vector<float> sums(at.size(), -1);
+    constexpr auto none = opengl::edge_numbers::none;
+    std::vector<std::byte> scratch(opengl::incidence::scratch_bytes(p, none));
+    opengl::pipeline_call call(state(), "test");
+    const opengl::node_values values(state(), p, at.data());
+    const opengl::node_sums pixels(state(), p);
+    for (const std::uint32_t second : {7U, 300U}) {
+      const std::uint32_t first = 2;
+      const opengl::incidence edges(state(), p, edge_view(&first, &second, 1, 1, index_type::u32), none,
+                                    scratch.data());
+      edges.draw(state(), p, values, nullptr, pixels);
+    }
+    pixels.read_back(sums.data());
+    call.finish();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const float difference = 298.0F * static_cast<float>(components);
+      EXPECT_EQ(sums[i], i / components == 2 ? difference : i / components == 300 ? -difference : 0) << i;
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 // Products through the graphics pipeline: over many tiles, layers and draws; the same bits in every run, called or
 // prepared; what they refuse, what they keep, and who may run them.
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/spmv.hpp>
 
+#include "opengl/sparse/row_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
@@ -78,6 +81,43 @@ TEST_F(OpenglSparse, SumsRowsLongerThanALoop) {
     const placed_csr a(ctx(), images);
     const spmv_options o{.variant = "opengl.fragments"};
     expect_near(product_of(ctx(), a.view(), o), expected_of(m, o, value_type::f32), value_type::f32);
+  }
+}
+
+// The first draw of rows neither adds to what its frame buffer had nor leaves rows without entries as they were.
+TEST_F(OpenglSparse, WritesEveryRowWhateverItsPixelHad) {
+  cut_small();
+  for (const std::uint64_t longest : {0, 3, 70'000}) {
+    const sparse_rows m = made_rows("few rows", 500, 10, [&](std::uint64_t r) {
+      return r % 7 == 1 ? column_list(r == 1 ? longest : std::min<std::uint64_t>(longest, 3), r % 10) : column_list{};
+    });
+    const csr_images images(m, narrow);
+    const placed_csr a(ctx(), images);
+    primitives::spmv_problem p;
+    p.rows = 500;
+    p.columns = 10;
+    p.entries = m.entries();
+    p.value = value_type::f32;
+    const std::vector<float> x(10, 1);
+    std::vector<float> before(500, 1e6F);
+    std::vector<float> y(500, -1);
+    std::vector<std::byte> scratch(opengl::row_matrix::scratch_bytes(p));
+    opengl::pipeline_call call(state(), "test");
+    const opengl::row_matrix matrix(state(), p, a.view(), scratch.data());
+    const records sums(y.data(), 500, sizeof(float));
+    const auto targets = opengl::targets_of(state(), opengl::float_texels, const_records(before));
+    matrix.draw(state(), p, x.data(), targets);
+    for (const opengl::tile_target& target : targets) target.pixels.read_back(sums);
+    call.finish();
+    for (std::uint64_t r = 0; r < 500; ++r) {
+      float sum = 0;
+      float magnitude = 0;
+      for (const csr_entry& e : m.rows[r]) {
+        sum += static_cast<float>(e.value);
+        magnitude += std::abs(static_cast<float>(e.value));
+      }
+      EXPECT_NEAR(y[r], sum, 1e-4 * static_cast<double>(magnitude)) << r << " of longest " << longest;
+    }
   }
 }
 

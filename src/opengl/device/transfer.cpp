@@ -49,6 +49,17 @@ class mapped_buffer {
   std::byte* data_;
 };
 
+// How pixels are read for records of a width. Three floats of four are what the driver reads as such: it leaves out the
+// fourth on the way.
+texel_format read_for(const texel_format& texels, std::uint64_t record_bytes) {
+  texel_format read = texels;
+  if (texels.format == GL_RGBA && texels.type == GL_FLOAT && record_bytes == 3 * sizeof(float)) {
+    read.format = GL_RGB;
+    read.bytes = 3 * sizeof(float);
+  }
+  return read;
+}
+
 // Puts records side by side, each in `slot_bytes`.
 void pack(const_records array, std::uint64_t first, std::uint64_t count, std::uint64_t slot_bytes, std::byte* to) {
   const std::byte* from = array.data + first * array.stride_bytes;
@@ -170,8 +181,9 @@ void draw_target::clear() const {
 
 void draw_target::read_back(records array) const {
   glBindFramebuffer(GL_FRAMEBUFFER, frame_.name());
-  if (is_packed(array, texels_.bytes)) {
-    read_pixels(texels_, tile_, array.data + tile_.first * texels_.bytes);
+  const texel_format read = read_for(texels_, array.record_bytes);
+  if (is_packed(array, read.bytes)) {
+    read_pixels(read, tile_, array.data + tile_.first * read.bytes);
     return;
   }
   const buffer_object staging;

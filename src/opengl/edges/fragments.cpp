@@ -15,7 +15,14 @@ using primitives::edge_sum_problem;
 using primitives::prepare_edge_sum_buffers;
 using primitives::prepare_edge_sum_problem;
 
-std::uint64_t texture_bytes(const edge_sum_problem& p) noexcept { return 8 * (p.nodes + 2 * p.edges); }
+// Weights belong to the numbers of edges.
+edge_numbers numbers_of(const edge_sum_problem& p) noexcept {
+  return p.weight_components > 0 ? edge_numbers::kept : edge_numbers::none;
+}
+
+std::uint64_t texture_bytes(const edge_sum_problem& p, edge_numbers numbers) noexcept {
+  return 8 * p.nodes + 2 * p.edges * (numbers == edge_numbers::kept ? 8 : 4);
+}
 
 // A fragment is a node, and loops over its edges, which the host has brought into the order of the nodes. Each edge is
 // computed at both ends, as by points, and no two fragments write one pixel. A node of many edges holds up its
@@ -24,7 +31,7 @@ plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
   if (const char* const why = unsummable(p)) return plan::rejected(why);
   plan::planned plan;
   add_run(plan, p, m, 1);
-  plan.add("edges of nodes", m.streamed(texture_bytes(p), texture_bytes(p)));
+  plan.add("edges of nodes", m.streamed(texture_bytes(p, numbers_of(p)), texture_bytes(p, numbers_of(p))));
   if (p.weight_components > 0) {
     plan.add("weights", m.random_reads(2 * p.edges, sizeof(float), p.edges * sizeof(float)));
   }
@@ -37,16 +44,17 @@ struct fragments_tuning {
   double sort_uploads = 1;
 };
 
-double sort_seconds(const edge_sum_problem& p, const machine& m) {
-  return fragments_tuning{}.sort_uploads * m.uploaded(texture_bytes(p));
+double sort_seconds(const edge_sum_problem& p, edge_numbers numbers, const machine& m) {
+  return fragments_tuning{}.sort_uploads * m.uploaded(texture_bytes(p, numbers));
 }
 
 plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope) {
   plan::planned plan = plan_run(p, scope.machine);
   if (!plan.applicable()) return plan;
-  plan.scratch_bytes = incidence::scratch_bytes(p);
-  plan.add("sort on the host", sort_seconds(p, scope.machine));
-  plan.add("upload", scope.machine.uploaded(texture_bytes(p)));
+  const edge_numbers numbers = numbers_of(p);
+  plan.scratch_bytes = incidence::scratch_bytes(p, numbers);
+  plan.add("sort on the host", sort_seconds(p, numbers, scope.machine));
+  plan.add("upload", scope.machine.uploaded(texture_bytes(p, numbers)));
   return plan;
 }
 
@@ -64,7 +72,7 @@ void run_fragments(const context& ctx, const edge_sum_problem& p, const plan::pl
   std::uint64_t first_bad = no_edge;
   {
     pipeline_call call(state, "edge_sum");
-    const incidence edges(state, p, b.edges, scratch);
+    const incidence edges(state, p, b.edges, numbers_of(p), scratch);
     first_bad = edges.first_bad();
     sum(state, p, b, edges);
     call.finish();
@@ -90,12 +98,13 @@ class kept_incidence final : public primitives::prepared_edges {
   kept_objects<incidence> edges_;
 };
 
+// Runs of what was prepared may have weights.
 plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum), plan_run(p.sum, m));
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_run(p.sum, m));
   if (!plan.applicable()) return plan;
-  plan.scratch_bytes = incidence::scratch_bytes(p.sum);
-  plan.add("sort on the host", sort_seconds(p.sum, m));
+  plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
+  plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));
   return plan;
 }
 
@@ -108,7 +117,7 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
   std::shared_ptr<kept_incidence> made;
   {
     pipeline_call call(state, primitives::prepare_edge_sum_call);
-    incidence edges(state, p, b.edges, scratch);
+    incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();
     if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));
     call.finish();

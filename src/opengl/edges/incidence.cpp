@@ -10,8 +10,10 @@ namespace {
 
 using primitives::edge_sum_problem;
 
-constexpr program_files node_files{"pixels.vert", "", "edge_nodes.frag"};
-constexpr program_files wide_files{"pixels.vert", "", "wide_edge_nodes.frag"};
+constexpr program_files files_of(bool is_wide, bool has_weights) {
+  if (has_weights) return {"pixels.vert", "", is_wide ? "weighted_wide_edge_nodes.frag" : "weighted_edge_nodes.frag"};
+  return {"pixels.vert", "", is_wide ? "wide_edge_nodes.frag" : "edge_nodes.frag"};
+}
 
 // A driver may take a draw of seconds for a hang, and llvmpipe ends loops after 65535 rounds.
 constexpr std::uint32_t edges_of_a_loop = std::uint32_t{1} << 15;
@@ -21,26 +23,28 @@ struct edge_range {
   std::uint32_t end;
 };
 
-struct edge_of_node {
-  std::uint32_t other;
-  std::uint32_t edge;
-};
-
 std::uint64_t range_bytes(const edge_sum_problem& p) noexcept {
   return core::scratch_aligned(p.nodes * sizeof(edge_range));
 }
 
-}  // namespace
-
-std::uint64_t incidence::scratch_bytes(const edge_sum_problem& p) noexcept {
-  return range_bytes(p) + core::scratch_aligned(2 * p.edges * sizeof(edge_of_node));
+// Of a number for each end of all edges.
+std::uint64_t list_bytes(const edge_sum_problem& p) noexcept {
+  return core::scratch_aligned(2 * p.edges * sizeof(std::uint32_t));
 }
 
-incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const edge_view& edges, std::byte* scratch)
+}  // namespace
+
+std::uint64_t incidence::scratch_bytes(const edge_sum_problem& p, edge_numbers numbers) noexcept {
+  return range_bytes(p) + (numbers == edge_numbers::kept ? 2 : 1) * list_bytes(p);
+}
+
+incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const edge_view& edges, edge_numbers numbers,
+                     std::byte* scratch)
     : rows_(state, "edge_sum: the nodes", pair_texels, p.nodes),
-      entries_(state, "edge_sum: the edges of nodes", pair_texels, 2 * p.edges) {
+      others_(state, "edge_sum: the other ends", texel_format{}, 2 * p.edges) {
   auto* const ranges = reinterpret_cast<edge_range*>(scratch);
-  auto* const entries = reinterpret_cast<edge_of_node*>(scratch + range_bytes(p));
+  auto* const others = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p));
+  auto* const edge_of = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p) + list_bytes(p));
   // A counting sort of both ends by node: counts, where nodes begin, and the edges in their order.
   std::fill_n(ranges, p.nodes, edge_range{0, 0});
   const auto skip = [](std::uint64_t) {};
@@ -58,41 +62,41 @@ incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const
     ranges[n] = {placed, placed};
     placed += count;
   }
+  const bool keeps_numbers = numbers == edge_numbers::kept;
+  const auto place = [&](std::uint32_t node, std::uint32_t other, std::uint64_t e) {
+    const std::uint32_t at = ranges[node].end++;
+    others[at] = other;
+    if (keeps_numbers) edge_of[at] = static_cast<std::uint32_t>(e);
+  };
   for_each_edge(
       p, edges, 0, p.edges,
       [&](std::uint64_t e, const node_pair& ends) {
-        entries[ranges[ends.first].end++] = {ends.second, static_cast<std::uint32_t>(e)};
-        entries[ranges[ends.second].end++] = {ends.first, static_cast<std::uint32_t>(e)};
+        place(ends.first, ends.second, e);
+        place(ends.second, ends.first, e);
       },
       skip);
-  std::fill(entries + placed, entries + 2 * p.edges, edge_of_node{0, 0});
+  std::fill(others + placed, others + 2 * p.edges, 0);
   rows_.upload(ranges);
-  entries_.upload(entries);
+  others_.upload(others);
+  if (!keeps_numbers) return;
+  std::fill(edge_of + placed, edge_of + 2 * p.edges, 0);
+  numbers_.emplace(state, "edge_sum: the numbers of edges", texel_format{}, 2 * p.edges).upload(edge_of);
 }
 
 void incidence::draw(opengl_state& state, const edge_sum_problem& p, const node_values& values, const void* weights,
                      const node_sums& sums) const {
-  const program& nodes = state.program_of(p.components > 4 ? wide_files : node_files);
+  const program& nodes = state.program_of(files_of(p.components > 4, weights != nullptr));
   nodes.use();
   values.bind(nodes);
   rows_.bind(1, nodes, "rows");
-  entries_.bind(2, nodes, "entries");
-  nodes.set_unit("weights", 3);
-  nodes.set("has_weights", weights == nullptr ? 0U : 1U);
+  others_.bind(2, nodes, "others");
   std::optional<layered_texture> weight_texels;
   if (weights != nullptr) {
     weight_texels.emplace(state, "edge_sum: the weights", float_texels, p.edges).upload(weights);
-    weight_texels->bind(3, nodes, "weights");
+    numbers_->bind(3, nodes, "numbers");
+    weight_texels->bind(4, nodes, "weights");
   }
-  nodes.set("most", edges_of_a_loop);
-  begin_sums();
-  sums.for_each_target(nodes, [&] {
-    for (std::uint64_t skipped = 0; skipped < most_edges_; skipped += edges_of_a_loop) {
-      nodes.set("skip", static_cast<std::uint32_t>(skipped));
-      draw_all_pixels();
-    }
-  });
-  end_sums();
+  sums.for_each_target(nodes, [&] { draw_loops(nodes, most_edges_, edges_of_a_loop); });
   require_no_error("edge_sum: draws of nodes");
 }
 

@@ -52,8 +52,12 @@ void node_values::bind(const program& user) const {
 node_sums::node_sums(const opengl_state& state, const edge_sum_problem& p)
     : nodes_(p.nodes), components_(p.components) {
   for (std::size_t part = 0; part * channels < components_; ++part) {
-    parts_.push_back(zero_targets(state, texels_of_sums(components_of_part(components_, part)), nodes_));
+    parts_.push_back(undefined_targets(state, texels_of_sums(components_of_part(components_, part)), nodes_));
   }
+}
+
+void node_sums::clear() const {
+  for (const std::vector<tile_target>& targets : parts_) opengl::clear(targets);
 }
 
 void node_sums::read_back(void* result) const {

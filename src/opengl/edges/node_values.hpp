@@ -26,8 +26,10 @@ class node_values {
 /// The sums of all nodes, in frame buffers of up to 4 channels: 5 to 8 components take two parts.
 class node_sums {
  public:
+  /// Of undefined pixels.
   node_sums(const opengl_state& state, const primitives::edge_sum_problem& p);
 
+  void clear() const;
   /// Calls draw() for each tile of each part, about which the program in use is told.
   template <class Draw>
   void for_each_target(const program& user, Draw draw) const {

@@ -44,6 +44,7 @@ void run_points(const context& ctx, const edge_sum_problem& p, const plan::plann
   {
     pipeline_call call(state, "edge_sum");
     const node_sums sums(state, p);
+    sums.clear();
     const node_values values(state, p, b.values);
     const program& points = use_edge_points(state, p, values);
     for (std::uint64_t begin = 0; begin < p.edges;) {
@@ -67,6 +68,7 @@ class kept_points final : public primitives::prepared_edges {
     state.begin_call();
     pipeline_call call(state, primitives::prepared_edge_sum_call);
     const node_sums sums(state, p);
+    sums.clear();
     const node_values values(state, p, b.values);
     const program& points = use_edge_points(state, p, values);
     for (const edge_piece& piece : *pieces_) draw_edges(state, points, piece, b.weights, sums);

@@ -4,13 +4,20 @@
 
 namespace sheaf::opengl {
 
-std::vector<tile_target> zero_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count) {
+std::vector<tile_target> undefined_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count) {
   std::vector<tile_target> targets;
-  for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
-    targets.push_back({t, draw_target(texels, t)});
-    targets.back().pixels.clear();
-  }
+  for (const tile& t : tiles_of(count, state.limits().texture_edge)) targets.push_back({t, draw_target(texels, t)});
+  return targets;
+}
+
+void clear(const std::vector<tile_target>& targets) {
+  for (const tile_target& target : targets) target.pixels.clear();
   require_no_error("glClearBuffer");
+}
+
+std::vector<tile_target> zero_targets(const opengl_state& state, const texel_format& texels, std::uint64_t count) {
+  std::vector<tile_target> targets = undefined_targets(state, texels, count);
+  clear(targets);
   return targets;
 }
 
@@ -35,6 +42,19 @@ void draw_to(const program& user, const tile_target& target) {
   set_viewport_of(user, target.where);
   user.set("tile_first", static_cast<std::uint32_t>(target.where.first));
   user.set("tile_count", static_cast<std::uint32_t>(target.where.count));
+}
+
+void draw_loops(const program& user, std::uint64_t rounds, std::uint32_t most) {
+  user.set("most", most);
+  user.set("skip", 0U);
+  draw_all_pixels();
+  if (rounds <= most) return;
+  begin_sums();
+  for (std::uint64_t skip = most; skip < rounds; skip += most) {
+    user.set("skip", static_cast<std::uint32_t>(skip));
+    draw_all_pixels();
+  }
+  end_sums();
 }
 
 }  // namespace sheaf::opengl

@@ -1,15 +1,20 @@
-// A fragment is a node, and loops over its edges from number `skip` on, `most` of them. An entry has the node at the
-// other end, and the number of the edge.
+// A fragment is a node, and loops over its edges from number `skip` on, `most` of them. The first draw writes every node,
+// further ones those that have edges left. Others are the nodes at the other ends, numbers those of the
+// edges, which weights alone need.
 uniform usampler2DArray rows;
 uniform uint rows_width_bits;
 uniform uint rows_layer_bits;
-uniform usampler2DArray entries;
-uniform uint entries_width_bits;
-uniform uint entries_layer_bits;
+uniform usampler2DArray others;
+uniform uint others_width_bits;
+uniform uint others_layer_bits;
+#ifdef HAS_WEIGHTS
+uniform usampler2DArray numbers;
+uniform uint numbers_width_bits;
+uniform uint numbers_layer_bits;
 uniform sampler2DArray weights;
 uniform uint weights_width_bits;
 uniform uint weights_layer_bits;
-uniform uint has_weights;
+#endif
 uniform uint skip;
 uniform uint most;
 uniform uint tile_first;
@@ -23,17 +28,19 @@ void main() {
   node += tile_first;
   uvec2 row = texelFetch(rows, layered_texel_of(node, rows_width_bits, rows_layer_bits), 0).rg;
   uint count = row.g - row.r;
-  if (skip >= count) discard;
+  if (skip > 0u && skip >= count) discard;
   count = min(count - skip, most);
+  node_value own = node_value_of(node);
   vec4 total = vec4(0.0);
   for (uint k = 0u; k < count; ++k) {
     uint place = row.r + skip + k;
-    uvec2 entry = texelFetch(entries, layered_texel_of(place, entries_width_bits, entries_layer_bits), 0).rg;
+    uint other = texelFetch(others, layered_texel_of(place, others_width_bits, others_layer_bits), 0).r;
     float weight = 1.0;
-    if (has_weights != 0u) {
-      weight = texelFetch(weights, layered_texel_of(entry.g, weights_width_bits, weights_layer_bits), 0).r;
-    }
-    total += contribution(node, entry.r, weight);
+#ifdef HAS_WEIGHTS
+    uint edge = texelFetch(numbers, layered_texel_of(place, numbers_width_bits, numbers_layer_bits), 0).r;
+    weight = texelFetch(weights, layered_texel_of(edge, weights_width_bits, weights_layer_bits), 0).r;
+#endif
+    total += contribution(own, node_value_of(other), weight);
   }
   sum = total;
 }

@@ -16,5 +16,5 @@ void main() {
   uint i = (is_second_pass != 0u ? second : first) - tile_first;
   if (first >= node_count || second >= node_count || i >= tile_count) return;
   gl_Position = pixel_of(i, width_bits, size);
-  edge_value = contribution(first, second, weight);
+  edge_value = contribution(node_value_of(first), node_value_of(second), weight);
 }

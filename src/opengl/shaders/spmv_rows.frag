@@ -1,11 +1,9 @@
-// A fragment is a row, and loops over its entries from number `skip` on, `most` of them.
+// A fragment is a row, and loops over its entries from number `skip` on, `most` of them. The first draw writes every row,
+// further ones those that have entries left.
 uniform usampler2DArray rows;
 uniform uint rows_width_bits;
 uniform uint rows_layer_bits;
-uniform usampler2DArray columns;
-uniform uint columns_width_bits;
-uniform uint columns_layer_bits;
-uniform sampler2DArray entries;
+uniform usampler2DArray entries;  // column, and the bits of the value
 uniform uint entries_width_bits;
 uniform uint entries_layer_bits;
 uniform sampler2DArray x;
@@ -24,15 +22,14 @@ void main() {
   if (i >= tile_count) discard;
   uvec2 row = texelFetch(rows, layered_texel_of(tile_first + i, rows_width_bits, rows_layer_bits), 0).rg;
   uint count = row.g - row.r;
-  if (skip >= count) discard;
+  if (skip > 0u && skip >= count) discard;
   count = min(count - skip, most);
   float total = 0.0;
   for (uint k = 0u; k < count; ++k) {
     uint place = row.r + skip + k;
-    uint column = texelFetch(columns, layered_texel_of(place, columns_width_bits, columns_layer_bits), 0).r;
-    if (column >= x_count) continue;
-    total += texelFetch(entries, layered_texel_of(place, entries_width_bits, entries_layer_bits), 0).r *
-             texelFetch(x, layered_texel_of(column, x_width_bits, x_layer_bits), 0).r;
+    uvec2 entry = texelFetch(entries, layered_texel_of(place, entries_width_bits, entries_layer_bits), 0).rg;
+    if (entry.r >= x_count) continue;
+    total += uintBitsToFloat(entry.g) * texelFetch(x, layered_texel_of(entry.r, x_width_bits, x_layer_bits), 0).r;
   }
   sum = vec4(total);
 }

@@ -47,8 +47,7 @@ plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
 }
 
 void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matrix, const product_vectors& v) {
-  const std::vector<tile_target> sums = zero_targets(state, float_texels, p.y_count());
-  begin_sums();
+  const std::vector<tile_target> sums = undefined_targets(state, float_texels, p.y_count());
   matrix.draw(state, p, v.x, sums);
   write_result(state, sums, p.y_count(), v);
 }

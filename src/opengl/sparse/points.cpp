@@ -28,6 +28,7 @@ class kept_points final : public primitives::prepared_product {
     const point_product product(state, problem_, form_, x.data);
     begin_sums();
     for (const point_piece& piece : *pieces_) product.draw(state, piece, sums);
+    end_sums();
     write_result(state, sums, problem_.y_count(), {x.data, y.data, alpha, beta});
     call.finish();
   }
@@ -66,6 +67,7 @@ void run_points(const context& ctx, const spmv_problem& p, const spmv_buffers& b
     const point_product product(state, p, form, b.x);
     begin_sums();
     while (!cursor.is_done()) product.draw(state, next_piece(state, p, form, cursor), sums);
+    end_sums();
     write_result(state, sums, p.y_count(), {b.x, b.y, b.alpha, b.beta});
     call.finish();
   }

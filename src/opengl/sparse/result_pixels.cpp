@@ -13,7 +13,6 @@ constexpr program_files result_files{"pixels.vert", "", "spmv_result.frag"};
 
 void write_result(opengl_state& state, const std::vector<tile_target>& sums, std::uint64_t count,
                   const product_vectors& v) {
-  end_sums();
   const records y(v.y, count, sizeof(float));
   if (v.alpha == 1 && v.beta == 0) {
     for (const tile_target& target : sums) target.pixels.read_back(y);

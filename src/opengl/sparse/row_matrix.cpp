@@ -24,26 +24,31 @@ struct row_range {
   std::uint32_t end;
 };
 
+struct matrix_entry {
+  std::uint32_t column;
+  float value;
+};
+
 std::uint64_t range_bytes(const spmv_problem& p) noexcept { return core::scratch_aligned(p.rows * sizeof(row_range)); }
 
 }  // namespace
 
 std::uint64_t row_matrix::scratch_bytes(const spmv_problem& p) noexcept {
-  return range_bytes(p) + core::scratch_aligned(p.entries * sizeof(std::uint32_t));
+  return range_bytes(p) + core::scratch_aligned(p.entries * sizeof(matrix_entry));
 }
 
 row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_view& a, std::byte* scratch)
     : rows_(state, "spmv: the rows", pair_texels, p.rows),
-      columns_(state, "spmv: the columns", texel_format{}, p.entries),
-      values_(state, "spmv: the values", float_texels, p.entries) {
+      entries_(state, "spmv: the entries", pair_texels, p.entries) {
   auto* const ranges = reinterpret_cast<row_range*>(scratch);
-  auto* const columns = reinterpret_cast<std::uint32_t*>(scratch + range_bytes(p));
+  auto* const entries = reinterpret_cast<matrix_entry*>(scratch + range_bytes(p));
+  const auto* const values = static_cast<const float*>(a.values.data);
   const row_places rows(p, a);
   with_columns(a, [&](const auto* column) {
     const auto is_column = [&](std::uint64_t place) { return static_cast<std::uint64_t>(column[place]) < p.columns; };
     // Places that belong to no row may hold anything.
     for (std::uint64_t place = 0; place < p.entries; ++place) {
-      columns[place] = is_column(place) ? static_cast<std::uint32_t>(column[place]) : no_record;
+      entries[place] = {is_column(place) ? static_cast<std::uint32_t>(column[place]) : no_record, values[place]};
     }
     for (std::uint64_t row = 0; row < p.rows; ++row) {
       ranges[row] = {0, 0};
@@ -53,12 +58,12 @@ row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_vie
       const std::uint64_t end = rows.end(row);
       ranges[row] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
       longest_row_ = std::max(longest_row_, end - begin);
-      has_faults_ |= std::find(columns + begin, columns + end, no_record) != columns + end;
+      has_faults_ |= std::any_of(entries + begin, entries + end,
+                                 [](const matrix_entry& entry) { return entry.column == no_record; });
     }
   });
   rows_.upload(ranges);
-  columns_.upload(columns);
-  values_.upload(a.values.data);
+  entries_.upload(entries);
 }
 
 void row_matrix::draw(opengl_state& state, const spmv_problem& p, const void* x,
@@ -68,17 +73,12 @@ void row_matrix::draw(opengl_state& state, const spmv_problem& p, const void* x,
   const layered_texture texels(state, "spmv: x", float_texels, p.x_count());
   texels.upload(x);
   rows_.bind(0, multiply, "rows");
-  columns_.bind(1, multiply, "columns");
-  values_.bind(2, multiply, "entries");
-  texels.bind(3, multiply, "x");
+  entries_.bind(1, multiply, "entries");
+  texels.bind(2, multiply, "x");
   multiply.set("x_count", static_cast<std::uint32_t>(p.x_count()));
-  multiply.set("most", entries_of_a_loop);
   for (const tile_target& target : sums) {
     draw_to(multiply, target);
-    for (std::uint64_t skip = 0; skip < longest_row_; skip += entries_of_a_loop) {
-      multiply.set("skip", static_cast<std::uint32_t>(skip));
-      draw_all_pixels();
-    }
+    draw_loops(multiply, longest_row_, entries_of_a_loop);
   }
   require_no_error("spmv: draws of rows");
 }

@@ -10,7 +10,7 @@
 
 namespace sheaf::opengl {
 
-/// A matrix in textures, for fragments that each loop over a row.
+/// A matrix in textures, for fragments that each loop over a row. Column and value of an entry are one texel.
 class row_matrix {
  public:
   /// Host memory that the constructor needs.
@@ -20,9 +20,9 @@ class row_matrix {
   row_matrix(opengl_state& state, const primitives::spmv_problem& p, const csr_view& a, std::byte* scratch);
 
   bool has_faults() const noexcept { return has_faults_; }
-  std::uint64_t bytes() const noexcept { return rows_.bytes() + columns_.bytes() + values_.bytes(); }
+  std::uint64_t bytes() const noexcept { return rows_.bytes() + entries_.bytes(); }
 
-  /// Adds the products of all entries with x to the sums.
+  /// Writes the sums of the products of all entries with x to all pixels.
   void draw(opengl_state& state, const primitives::spmv_problem& p, const void* x,
             const std::vector<tile_target>& sums) const;
 
@@ -30,8 +30,7 @@ class row_matrix {
   bool has_faults_ = false;
   std::uint64_t longest_row_ = 0;
   layered_texture rows_;
-  layered_texture columns_;
-  layered_texture values_;
+  layered_texture entries_;
 };
 
 }  // namespace sheaf::opengl
