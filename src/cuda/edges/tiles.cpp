@@ -62,7 +62,7 @@ struct tiles_layout {
 
 /// Nodes of a tile: its values and those of its halo leave room for three blocks in a multiprocessor.
 std::uint32_t tile_nodes_of(const edge_sum_problem& p) {
-  constexpr std::uint64_t bytes_of_own_nodes = std::uint64_t{48} << 10;
+  constexpr std::uint64_t bytes_of_own_nodes = std::uint64_t{40} << 10;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_floor(bytes_of_own_nodes / p.node_bytes()),
                                                               least_tile_nodes, most_tile_nodes));
 }

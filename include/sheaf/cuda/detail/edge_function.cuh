@@ -62,10 +62,12 @@ struct edge_launches {
     const std::uint64_t tiles = (a.nodes + a.tile_nodes - 1) / a.tile_nodes;
     const bool is_aligned = is_aligned_array(a.views.values);
     if (bytes > static_cast<std::size_t>(most_bytes)) {
-      return launch_blocks(stream, tiles, stage_bytes, sum_tiles_of_nodes<T, ValueComponents, Components, false, F>, a,
-                           is_aligned, function(f));
+      return launch_blocks(stream, tiles, stage_bytes,
+                           sum_tiles_of_nodes<T, ValueComponents, Components, false, true, F>, a, is_aligned,
+                           function(f));
     }
-    const auto kernel = sum_tiles_of_nodes<T, ValueComponents, Components, true, F>;
+    const auto kernel = a.views.weights == nullptr ? sum_tiles_of_nodes<T, ValueComponents, Components, true, false, F>
+                                                   : sum_tiles_of_nodes<T, ValueComponents, Components, true, true, F>;
     result = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(bytes));
     if (result != cudaSuccess) return result;

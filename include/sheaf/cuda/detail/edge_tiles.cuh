@@ -32,25 +32,69 @@ __device__ __forceinline__ void load_shared(const T* from, T (&to)[Components]) 
   }
 }
 
-/// IsStaged: values come from shared memory; else, where they are too many for it, from the caller's array.
-template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool IsStaged, class F>
-__global__ void __launch_bounds__(edge_threads, 2)
+/// How the kernel of a function is compiled. Few and small values are read several at a time, which takes registers,
+/// and hides what shared memory takes to answer; larger ones leave the registers to more warps.
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components>
+struct tile_form {
+  static constexpr bool reads_ahead = ValueComponents * sizeof(T) <= 16 && sizeof(T) == 4;
+  static constexpr std::uint32_t words = (2 * ValueComponents + Components) * sizeof(T) / 4;
+  static constexpr unsigned blocks_of_a_multiprocessor = words <= 32 ? 4 : 2;
+};
+
+/// Brings the values of a tile's own nodes and of its halo into shared memory.
+template <bool ByNodes, class T, std::uint32_t ValueComponents>
+__device__ __forceinline__ void stage_values(const T* values, const std::uint32_t* ids, std::uint32_t nodes,
+                                             T* staged) {
+  if constexpr (ByNodes) {
+    constexpr std::uint32_t nodes_in_flight = 4;
+    for (std::uint32_t base = threadIdx.x; base < nodes; base += edge_threads * nodes_in_flight) {
+      std::uint64_t id[nodes_in_flight];
+      T value[nodes_in_flight][ValueComponents];
+#pragma unroll
+      for (std::uint32_t k = 0; k < nodes_in_flight; ++k) {
+        const std::uint32_t node = base + k * edge_threads;
+        id[k] = __ldg(ids + min(node, nodes - 1));
+      }
+#pragma unroll
+      for (std::uint32_t k = 0; k < nodes_in_flight; ++k) {
+#pragma unroll
+        for (std::uint32_t c = 0; c < ValueComponents; ++c) {
+          value[k][c] = __ldg(values + id[k] * ValueComponents + c);
+        }
+      }
+#pragma unroll
+      for (std::uint32_t k = 0; k < nodes_in_flight; ++k) {
+        const std::uint32_t node = base + k * edge_threads;
+        if (node >= nodes) continue;
+#pragma unroll
+        for (std::uint32_t c = 0; c < ValueComponents; ++c) staged[node * ValueComponents + c] = value[k][c];
+      }
+    }
+  } else {
+    // A thread for each component, so that neighbouring threads read neighbouring words.
+#pragma unroll 4
+    for (std::uint32_t w = threadIdx.x; w < nodes * ValueComponents; w += edge_threads) {
+      const std::uint64_t id = __ldg(ids + w / ValueComponents);
+      staged[w] = __ldg(values + id * ValueComponents + w % ValueComponents);
+    }
+  }
+}
+
+/// IsStaged: values come from shared memory; else, where they are too many for it, from the caller's array. Without
+/// HasWeights the views have none.
+template <class T, std::uint32_t ValueComponents, std::uint32_t Components, bool IsStaged, bool HasWeights, class F>
+__global__ void __launch_bounds__(edge_threads, (tile_form<T, ValueComponents, Components>::blocks_of_a_multiprocessor))
     sum_tiles_of_nodes(const __grid_constant__ tile_arguments a, bool is_aligned, const F f) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
   constexpr std::uint32_t rows_in_flight = 4;
+  constexpr bool reads_ahead = IsStaged && tile_form<T, ValueComponents, Components>::reads_ahead;
   const std::uint64_t tile = blockIdx.x;
   const auto own_nodes = static_cast<std::uint32_t>(min(std::uint64_t{a.tile_nodes}, a.nodes - tile * a.tile_nodes));
   const std::uint32_t* const ids = a.ids + a.id_begins[tile];
   T* const staged = reinterpret_cast<T*>(tile_memory + sum_stage_bytes<T, Components>);
   if constexpr (IsStaged) {
-    // A thread for each component, so that neighbouring threads read neighbouring words.
-    const auto words = static_cast<std::uint32_t>(a.id_begins[tile + 1] - a.id_begins[tile]) * ValueComponents;
-    const T* const values = static_cast<const T*>(a.views.values);
-#pragma unroll 4
-    for (std::uint32_t w = threadIdx.x; w < words; w += edge_threads) {
-      const std::uint64_t id = __ldg(ids + w / ValueComponents);
-      staged[w] = __ldg(values + id * ValueComponents + w % ValueComponents);
-    }
+    const auto nodes = static_cast<std::uint32_t>(a.id_begins[tile + 1] - a.id_begins[tile]);
+    stage_values<reads_ahead, T, ValueComponents>(static_cast<const T*>(a.views.values), ids, nodes, staged);
     __syncthreads();
   }
   const auto load = [&](std::uint32_t local, T(&to)[ValueComponents]) {
@@ -59,6 +103,10 @@ __global__ void __launch_bounds__(edge_threads, 2)
     } else {
       load_value(a.views.values, __ldg(ids + local), is_aligned, to);
     }
+  };
+  const auto weights = [&](std::uint32_t edge) -> const T* {
+    if constexpr (HasWeights) return weights_of<T>(a.views, edge);
+    return nullptr;
   };
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
@@ -81,20 +129,38 @@ __global__ void __launch_bounds__(edge_threads, 2)
         pairs[k] = ~0U;
         if (row + k < rows) pairs[k] = __ldcs(a.entries + first + std::uint64_t{row + k} * slice_nodes);
       }
+      std::uint32_t edges[rows_in_flight * 2] = {};
+      if constexpr (HasWeights) {
 #pragma unroll
-      for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
-        uint2 edges = make_uint2(0, 0);
-        if (a.views.weights != nullptr && row + k < rows) {
-          edges = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
+        for (std::uint32_t k = 0; k < rows_in_flight; ++k) {
+          if (a.views.weights == nullptr || row + k >= rows) continue;
+          const uint2 two = __ldcs(a.edges + first + std::uint64_t{row + k} * slice_nodes);
+          edges[2 * k] = two.x;
+          edges[2 * k + 1] = two.y;
+        }
+      }
+      const auto entry_at = [&](std::uint32_t i) { return pairs[i / 2] >> (16 * (i % 2)) & 0xffffU; };
+      if constexpr (reads_ahead) {
+        T other[rows_in_flight * 2][ValueComponents];
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
+          const std::uint32_t entry = entry_at(i);
+          load(entry == no_local_entry ? local : entry & ~local_second_end, other[i]);
         }
 #pragma unroll
-        for (unsigned half = 0; half < 2; ++half) {
-          const std::uint32_t entry = pairs[k] >> (16 * half) & 0xffffU;
+        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
+          const std::uint32_t entry = entry_at(i);
+          if (entry == no_local_entry) continue;
+          add_contribution(f, own, other[i], (entry & local_second_end) != 0, weights(edges[i]), sum);
+        }
+      } else {
+#pragma unroll
+        for (std::uint32_t i = 0; i < rows_in_flight * 2; ++i) {
+          const std::uint32_t entry = entry_at(i);
           if (entry == no_local_entry) continue;
           T other[ValueComponents];
           load(entry & ~local_second_end, other);
-          add_contribution(f, own, other, (entry & local_second_end) != 0,
-                           weights_of<T>(a.views, half == 0 ? edges.x : edges.y), sum);
+          add_contribution(f, own, other, (entry & local_second_end) != 0, weights(edges[i]), sum);
         }
       }
     }
