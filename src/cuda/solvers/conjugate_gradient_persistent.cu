@@ -1,6 +1,7 @@
 #include <cooperative_groups.h>
 
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/solvers/grid_exchange.cuh"
 #include "cuda/solvers/system_reads.hpp"
 #include "cuda/solvers/system_rows.cuh"
 #include "cuda/solvers/variants.hpp"
@@ -15,43 +16,53 @@ using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 
 constexpr const char* operation = "cuda.persistent";
-constexpr unsigned solver_threads = 512;
+constexpr unsigned solver_threads = 1024;
 
 struct persistent_decision {
   system_scratch at;
-  std::uint32_t lanes = 1;
-  std::uint32_t joins_steps = 0;
-  std::uint64_t long_entries = 0;
+  std::uint64_t slots = 0;
 };
 
-// An iteration has barriers after the sums of p.q and of r.r. A third one lies between the new p and its product,
-// unless the product makes each p[column] of the old p and z, which reads two or three values for each entry in place
-// of one: that is for systems so small that a barrier takes longer.
+/// Rows of a tile, by the size of the system alone. Blocks wait for the sums of all tiles, so that small systems have
+/// few: 528 are four for each multiprocessor of the largest devices.
+std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
+  constexpr std::uint64_t least = 8;
+  constexpr std::uint64_t small_rows = 1 << 15;
+  constexpr std::uint64_t few_tiles = 528;
+  constexpr std::uint64_t many_tiles = 8 * few_tiles;
+  return std::max(least, ceil_div(rows, rows <= small_rows ? few_tiles : many_tiles));
+}
+
+// An iteration has two exchanges of sums: of p.q, and of r.r and r.z. Where p fits the shared memory of a block, every
+// block has all of it there, and makes the next p from the residual that all wrote before the second exchange. Else
+// blocks make their rows of p, and a barrier follows.
 plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const machine& m = scope.machine;
-  core::scratch_offsets nowhere;
-  const rows_decision rows = decide_rows(p.product, nowhere);
-  const memory_cost x = p.product.entries == 0 ? memory_cost{} : gather_cost(gather_of_columns(p.product), m);
   core::scratch_offsets place;
   persistent_decision d;
-  constexpr std::uint64_t most_tiles = 1 << 12;
-  d.joins_steps = (p.has_jacobi ? 2 : 1) * (x.access + x.indexed_bus) < m.barrier_seconds ? 1 : 0;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), d.joins_steps != 0, place);
-  d.lanes = rows.lanes;
-  d.long_entries = rows.long_entries;
+  const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);
+  d.slots = place.take(exchange_slots::bytes(ceil_div(p.product.rows, tile_rows)));
+  d.at = system_scratch(p, tile_rows, place);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
-  // Blocks are as many as the device holds at once and have work of unequal length, so that they wait for one another.
-  constexpr double spread = 1.3;
-  plan.add("barriers", (d.joins_steps != 0 ? 2 : 3) * m.barrier_seconds);
-  // Between barriers, offsets, then columns, then x are read, and the sums of all tiles.
-  constexpr double dependent_reads = 6;
+  // What devices of compute capability 8.0 and later have; how much there is the kernel asks.
+  constexpr std::uint64_t shared_bytes = 160 << 10;
+  const bool keeps_direction = p.vector_bytes() <= shared_bytes;
+  // A block per multiprocessor has fewer reads under way than a grid of many, and work of unequal length.
+  constexpr double spread = 1.5;
+  constexpr double exchange_barriers = 1.2;  // an exchange over a barrier
+  plan.add("barriers", (2 * exchange_barriers + (keeps_direction ? 0 : 1)) * m.barrier_seconds);
+  // Between them the residual, then offsets, columns, and p are read.
+  const double dependent_reads = keeps_direction ? 3 : 5;
   plan.add("latency", dependent_reads * m.access_seconds);
   const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  if (p.product.entries == 0) return plan.add("streamed", m.streamed(streamed, footprint));
+  if (p.product.entries == 0 || keeps_direction) {
+    return plan.add("streamed", spread * m.streamed(streamed, footprint));
+  }
+  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
   plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
                                            {"random read", x.access}});
   return plan;
@@ -60,9 +71,10 @@ plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::s
 /// What one launch of the kernel is to do.
 struct launch_terms {
   std::uint64_t most_iterations;
+  std::uint64_t shared_bytes;  ///< dynamic ones of a block
   bool begins;
-  bool stops;        ///< at once, because the caller wants to
-  bool joins_steps;  ///< products make the direction that they read
+  bool stops;  ///< at once, because the caller wants to
+  bool has_row_ends;
 };
 
 /// The rows and tiles of a block.
@@ -108,44 +120,40 @@ template <class Sum, class Value, class Column>
 class block_solver {
  public:
   __device__ block_solver(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
-                          const launch_terms& terms, const block_part& part, solver_state& s)
-      : v_(v), m_(m), terms_(terms), part_(part), s_(s), grid_(cooperative_groups::this_grid()) {}
+                          const exchange_slots& slots, const launch_terms& terms, const block_part& part,
+                          solver_state& s, std::uint32_t& is_faulty, shared_space space)
+      : v_(v), m_(m), slots_(slots), terms_(terms), part_(part), s_(s), is_faulty_(is_faulty), rows_(m.a) {
+    p_ = space.take<Value>(v.rows);
+    keeps_direction_ = p_ != nullptr;
+    if (!keeps_direction_) p_ = v.p;
+    Value* const own_q = space.take<Value>(part.last - part.first);
+    q_ = own_q != nullptr ? own_q - part.first : v.q;
+    rows_.template copy<solver_threads>(part.first, part.last, terms.has_row_ends, space);
+  }
 
   __device__ void run() {
     if (terms_.begins) {
       if (!start()) return;
     } else {
       decide([&] { s_ = v_.memory->state; });
-      direction_ = s_.direction;
+      exchanges_ = s_.exchanges;
+      if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = v_.p[i]; });
     }
-    if (terms_.stops) {
-      decide([&] {
-        if (!s_.steps.is_done()) s_.steps.end(stop_reason::stopped);
-      });
-    }
+    if (terms_.stops && !s_.steps.is_done()) decide([&] { s_.steps.end(stop_reason::stopped); });
     for (std::uint64_t i = 0; i < terms_.most_iterations && !s_.steps.is_done(); ++i) {
       if (!iterate()) return;
     }
-    if (pending_.is_there) step_own(pending_);
-    if (s_.steps.is_done()) finish();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-      // Others may have noted faults in the device's copy.
-      for (int i = 0; i < solver_state::phases; ++i) s_.is_faulty[i] = v_.memory->state.is_faulty[i];
-      s_.direction = direction_;
-      v_.memory->state = s_;
+    __syncthreads();
+    if (s_.steps.is_done()) {
+      finish();
+    } else if (keeps_direction_) {
+      for_own([&](std::uint64_t i) { v_.p[i] = p_[i]; });
     }
+    decide([&] { s_.exchanges = exchanges_; });
+    if (blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state = s_;
   }
 
  private:
-  /// A step whose x and p are still to be made.
-  struct vector_step {
-    bool is_there = false;
-    double alpha = 0;
-    double beta = 0;
-    const Value* from = nullptr;
-    Value* to = nullptr;
-  };
-
   /// One thread decides for its block.
   template <class Decide>
   __device__ void decide(Decide body) {
@@ -154,45 +162,45 @@ class block_solver {
     __syncthreads();
   }
 
-  __device__ std::uint32_t& flag(solver_state::phase phase) { return v_.memory->state.is_faulty[phase]; }
-
-  /// Whether a phase before the last barrier found a fault; the same in all blocks, because no later phase before the
-  /// next barrier sets its word.
-  __device__ bool found_fault(solver_state::phase phase) {
-    return __syncthreads_or(threadIdx.x == 0 && *static_cast<volatile std::uint32_t*>(&flag(phase)) != 0 ? 1 : 0) != 0;
-  }
-
-  template <unsigned Count, class OfRow>
-  __device__ void sum_own(int into, OfRow of_row) {
-    sum_tiles_of<solver_threads, Count>(v_, into, part_.first_tile, part_.last_tile, 1, of_row);
-  }
-
   template <class Body>
   __device__ void for_own(Body body) {
 #pragma unroll 4
     for (std::uint64_t i = part_.first + threadIdx.x; i < part_.last; i += solver_threads) body(i);
   }
 
-  static constexpr int curvature_sum = 0;
-  static constexpr int residual_sums = 1;
-  static constexpr int start_sums = 3;
+  template <class Body>
+  __device__ void for_all(Body body) {
+#pragma unroll 4
+    for (std::uint64_t i = threadIdx.x; i < v_.rows; i += solver_threads) body(i);
+  }
+
+  /// Exchanges sums of the block's tiles. False if something is wrong with the matrix, which the host finds noted.
+  template <unsigned Count, class OfRow, class Take>
+  __device__ bool exchange(solver_state::phase phase, OfRow of_row, Take take) {
+    const bool found_fault = exchange_sums<solver_threads, Count>(slots_, v_, ++exchanges_, is_faulty_ != 0,
+                                                                  part_.first_tile, part_.last_tile, of_row, take);
+    if (found_fault && blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state.is_faulty[phase] = 1;
+    return !found_fault;
+  }
 
   /// False if the matrix is faulty.
   __device__ bool start() {
-    sum_own<3>(start_sums, [&](std::uint64_t i) { return sums_of_start(v_, i); });
-    if (v_.inverse != nullptr) read_inverse<solver_threads, true, Value>(m_, v_, part_.first, part_.last);
-    grid_.sync();
-    if (v_.inverse != nullptr && found_fault(solver_state::diagonal)) return false;
-    const row_sums<3> sums = total_of_tiles<solver_threads, 3>(v_, start_sums);
-    decide([&] {
-      take_start_sums(v_, s_, sums);
-      s_.residual = 0;
-      s_.direction = 0;
-      s_.has_step = 0;
-      s_.ended_blocks = 0;
-      s_.has_bad_diagonal = *static_cast<volatile std::uint32_t*>(&v_.memory->state.has_bad_diagonal);
-      for (std::uint32_t& word : s_.is_faulty) word = 0;
-    });
+    if (v_.inverse != nullptr) {
+      read_inverse<solver_threads, Value>(rows_, m_, v_, is_faulty_, part_.first, part_.last);
+      __syncthreads();
+    }
+    if (!exchange<3>(
+            solver_state::diagonal, [&](std::uint64_t i) { return sums_of_start(v_, i); },
+            [&](const row_sums<3>& sums) {
+              take_start_sums(v_, s_, sums);
+              s_.residual = 0;
+              s_.has_step = 0;
+              s_.ended_blocks = 0;
+              s_.has_bad_diagonal = *static_cast<volatile std::uint32_t*>(&v_.memory->state.has_bad_diagonal);
+              for (std::uint32_t& word : s_.is_faulty) word = 0;
+            })) {
+      return false;
+    }
     if (s_.b_is_zero != 0) {
       for_own([&](std::uint64_t i) { v_.x[0][i] = Value{0}; });
       decide([&] { take_start_residual(s_, {}); });
@@ -200,20 +208,19 @@ class block_solver {
     }
     const bool x_is_zero = s_.x_is_zero != 0;
     if (!x_is_zero) {
-      make_residual<solver_threads, true, Sum>(m_, v_, flag(solver_state::start), v_.x[0], v_.r, part_.first,
-                                               part_.last);
+      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, v_.x[0], v_.r, part_.first, part_.last);
       __syncthreads();
     }
-    sum_own<2>(residual_sums, [&](std::uint64_t i) {
+    const auto of_row = [&](std::uint64_t i) {
       const Value r = x_is_zero ? v_.b[i] : v_.r[i];
       v_.r[i] = r;
-      v_.p[0][i] = static_cast<Value>(z_at<Sum>(v_, i));
+      if (!keeps_direction_) p_[i] = static_cast<Value>(z_at<Sum>(v_, i));
       return sums_of_residual<Sum>(v_, r, i);
-    });
-    grid_.sync();
-    if (found_fault(solver_state::start)) return false;
-    const row_sums<2> of_residual = total_of_tiles<solver_threads, 2>(v_, residual_sums);
-    decide([&] { take_start_residual(s_, of_residual); });
+    };
+    if (!exchange<2>(solver_state::start, of_row, [&](const row_sums<2>& sums) { take_start_residual(s_, sums); })) {
+      return false;
+    }
+    if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = static_cast<Value>(z_at<Sum>(v_, i)); });
     return note_residual();
   }
 
@@ -222,141 +229,141 @@ class block_solver {
     return true;
   }
 
-  /// x += alpha p and p = z + beta p of the block's rows; the new p goes to the other array, if there are two.
-  __device__ void step_own(const vector_step& step) {
-    const Value* const p = v_.p[direction_];
-    const std::uint32_t other = v_.p[0] == v_.p[1] ? direction_ : 1 - direction_;
-    Value* const next = v_.p[other];
-    for_own([&](std::uint64_t i) {
-      const Value now = p[i];
-      step.to[i] = added<Sum>(step.alpha, now, static_cast<Sum>(step.from[i]));
-      const Sum z = z_at<Sum>(v_, i);
-      next[i] = step.beta == 0 ? static_cast<Value>(z) : added<Sum>(step.beta, now, z);
-    });
-    direction_ = other;
-  }
-
-  /// q = A p, and p.q. Where a step is pending, p is made where it is read.
-  __device__ void multiply() {
-    const Value* const p = v_.p[direction_];
-    const vector_step step = pending_;
-    if (step.is_there) {
-      step_own(step);
-      pending_.is_there = false;
-    }
-    for_row_sums<solver_threads, true, Sum>(
-        m_, flag(solver_state::iterations), part_.first, part_.last,
-        [&](std::uint64_t, Column column, Sum value) {
-          const Value of_column = step.is_there ? next_direction<Sum>(v_, p, step.beta, column) : p[column];
-          return value * static_cast<Sum>(of_column);
-        },
-        [&](std::uint64_t row, Sum sum) { v_.q[row] = static_cast<Value>(sum); });
-    __syncthreads();
-    const Value* const own = v_.p[direction_];
-    sum_own<1>(curvature_sum, [&](std::uint64_t i) {
-      return row_sums<1>{{static_cast<double>(own[i]) * static_cast<double>(v_.q[i])}};
-    });
-  }
-
   /// False if the matrix is faulty.
   __device__ bool iterate() {
-    multiply();
-    grid_.sync();
-    if (found_fault(solver_state::iterations)) return false;
-    const row_sums<1> curvature = total_of_tiles<solver_threads, 1>(v_, curvature_sum);
-    decide([&] { s_.steps.take_curvature(curvature.sum[0]); });
+    __syncthreads();
+    for_row_sums<solver_threads, Sum>(
+        rows_, m_, is_faulty_, part_.first, part_.last,
+        [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(p_[column]); },
+        [&](std::uint64_t row, Sum sum) { q_[row] = static_cast<Value>(sum); });
+    __syncthreads();
+    if (!exchange<1>(
+            solver_state::iterations,
+            [&](std::uint64_t i) { return row_sums<1>{{static_cast<double>(p_[i]) * static_cast<double>(q_[i])}}; },
+            [&](const row_sums<1>& sums) { s_.steps.take_curvature(sums.sum[0]); })) {
+      return false;
+    }
     if (s_.steps.is_done()) return true;
     const double alpha = s_.steps.alpha();
-    sum_own<2>(residual_sums, [&](std::uint64_t i) { return step_residual_at<Sum>(v_, alpha, i); });
-    grid_.sync();
-    const row_sums<2> of_residual = total_of_tiles<solver_threads, 2>(v_, residual_sums);
-    decide([&] { s_.steps.take_residual(of_residual.sum[0], of_residual.sum[1]); });
+    const auto step_row = [&](std::uint64_t i) { return step_residual_at<Sum>(v_, alpha, q_[i], i); };
+    if (v_.inverse == nullptr) {
+      exchange<1>(
+          solver_state::iterations, [&](std::uint64_t i) { return row_sums<1>{{step_row(i).sum[0]}}; },
+          [&](const row_sums<1>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[0]); });
+    } else {
+      exchange<2>(solver_state::iterations, step_row,
+                  [&](const row_sums<2>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[1]); });
+    }
     if (s_.steps.is_done()) return true;
     note_residual();
-    vector_step step;
-    step.is_there = true;
-    step.alpha = alpha;
-    step.beta = s_.steps.beta();
-    step.from = v_.x[s_.steps.current()];
-    step.to = v_.x[s_.steps.next()];
+    const double beta = s_.steps.beta();
+    const Value* const from = v_.x[s_.steps.current()];
+    Value* const to = v_.x[s_.steps.next()];
     if (s_.steps.wants_confirmation()) {
-      confirm(step);
-    } else if (terms_.joins_steps) {
-      pending_ = step;
+      confirm(alpha, from, to);
     } else {
-      step_own(step);
-      grid_.sync();
+      step(alpha, beta, from, to);
     }
     decide([&] { s_.steps.end_step(); });
     return true;
   }
 
+  /// x += alpha p and p = z + beta p.
+  __device__ void step(double alpha, double beta, const Value* from, Value* to) {
+    const auto step_row = [&](std::uint64_t i) {
+      const Value now = p_[i];
+      if (i >= part_.first && i < part_.last) to[i] = added<Sum>(alpha, now, static_cast<Sum>(from[i]));
+      const Sum z = z_at<Sum>(v_, i);
+      p_[i] = beta == 0 ? static_cast<Value>(z) : added<Sum>(beta, now, z);
+    };
+    step_direction(step_row);
+  }
+
+  /// Makes the direction of all rows that the block has it of.
+  template <class OfRow>
+  __device__ void step_direction(OfRow of_row) {
+    if (keeps_direction_) {
+      for_all(of_row);
+    } else {
+      for_own(of_row);
+      cooperative_groups::this_grid().sync();
+    }
+  }
+
   /// x += alpha p, r = b - A x, and p of what follows.
-  __device__ void confirm(const vector_step& step) {
-    Value* const p = v_.p[direction_];
-    for_own([&](std::uint64_t i) { step.to[i] = added<Sum>(step.alpha, p[i], static_cast<Sum>(step.from[i])); });
-    grid_.sync();
-    make_residual<solver_threads, true, Sum>(m_, v_, flag(solver_state::iterations), step.to, v_.r, part_.first,
-                                             part_.last);
+  __device__ void confirm(double alpha, const Value* from, Value* to) {
+    for_own([&](std::uint64_t i) { to[i] = added<Sum>(alpha, p_[i], static_cast<Sum>(from[i])); });
+    cooperative_groups::this_grid().sync();
+    make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, to, v_.r, part_.first, part_.last);
     __syncthreads();
-    sum_own<2>(residual_sums, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, v_.r[i], i); });
-    grid_.sync();
-    const row_sums<2> found = total_of_tiles<solver_threads, 2>(v_, residual_sums);
-    decide([&] { s_.steps.confirm(found.sum[0], found.sum[1]); });
+    exchange<2>(
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, v_.r[i], i); },
+        [&](const row_sums<2>& sums) { s_.steps.confirm(sums.sum[0], sums.sum[1]); });
     if (s_.steps.is_done()) return;
     const double beta = s_.steps.beta();
-    for_own([&](std::uint64_t i) { p[i] = next_direction<Sum>(v_, p, beta, i); });
-    grid_.sync();
+    step_direction([&](std::uint64_t i) { p_[i] = next_direction<Sum>(v_, p_, beta, i); });
   }
 
   /// Makes the best x the caller's, and its residual, unless that is known. Blocks that come here wrote their last x
-  /// before a barrier, or write it here.
+  /// before a barrier or an exchange, or write it here.
   __device__ void finish() {
     if (s_.b_is_zero != 0) return;
     const Value* const x = v_.x[s_.steps.result()];
     const bool is_known = s_.steps.is_confirmed();
     if (!is_known) {
-      grid_.sync();
-      make_residual<solver_threads, true, Sum>(m_, v_, flag(solver_state::iterations), x, v_.q, part_.first,
-                                               part_.last);
+      cooperative_groups::this_grid().sync();
+      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, x, q_, part_.first, part_.last);
       __syncthreads();
-      sum_own<2>(residual_sums, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, v_.q[i], i); });
     }
     if (s_.steps.result() != 0) for_own([&](std::uint64_t i) { v_.x[0][i] = x[i]; });
-    if (!is_known) {
-      grid_.sync();
-      const row_sums<2> found = total_of_tiles<solver_threads, 2>(v_, residual_sums);
-      decide([&] { s_.residual = sqrt(found.sum[0]); });
-    } else {
-      decide([&] { s_.residual = s_.steps.norm(); });
-    }
+    if (is_known) return decide([&] { s_.residual = s_.steps.norm(); });
+    exchange<2>(
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, q_[i], i); },
+        [&](const row_sums<2>& sums) { s_.residual = sqrt(sums.sum[0]); });
   }
 
   const system_vectors<Value>& v_;
   const system_matrix<Value, Column>& m_;
+  const exchange_slots& slots_;
   const launch_terms& terms_;
   const block_part& part_;
   solver_state& s_;
-  cooperative_groups::grid_group grid_;
-  vector_step pending_;
-  std::uint32_t direction_ = 0;  ///< which of the two arrays has p, but for a step that is pending
+  std::uint32_t& is_faulty_;  ///< whether the block found a fault
+  matrix_rows<Value, Column> rows_;
+  Value* p_;  ///< of all rows: the block's own, in shared memory, or that of all blocks
+  Value* q_;  ///< q_[row] is there for the block's rows
+  bool keeps_direction_;
+  std::uint64_t exchanges_ = 0;
 };
 
 template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(solver_threads)
     solve_system(const __grid_constant__ system_vectors<Value> v,
-                 const __grid_constant__ system_matrix<Value, Column> m, const __grid_constant__ launch_terms terms,
-                 bool has_row_ends) {
+                 const __grid_constant__ system_matrix<Value, Column> m, const __grid_constant__ exchange_slots slots,
+                 const __grid_constant__ launch_terms terms) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ block_part part;
+  __shared__ std::uint32_t is_faulty;
   alignas(solver_state) __shared__ unsigned char state[sizeof(solver_state)];
   if (threadIdx.x < 2) {
-    const std::uint64_t cut = cut_at(v, m, has_row_ends, std::uint64_t{blockIdx.x} + threadIdx.x);
+    const std::uint64_t cut = cut_at(v, m, terms.has_row_ends, std::uint64_t{blockIdx.x} + threadIdx.x);
     (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
     (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
   }
+  if (threadIdx.x == 0) is_faulty = 0;
   __syncthreads();
-  block_solver<Sum, Value, Column> solver(v, m, terms, part, *reinterpret_cast<solver_state*>(state));
+  block_solver<Sum, Value, Column> solver(v, m, slots, terms, part, *reinterpret_cast<solver_state*>(state), is_faulty,
+                                          shared_space(shared_bytes, terms.shared_bytes));
   solver.run();
+}
+
+/// All dynamic shared memory that a block of a kernel can have.
+std::uint64_t shared_bytes_of(const context& ctx, const void* kernel) {
+  int most = 0;
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), operation);
+  cudaFuncAttributes attributes{};
+  require(cudaFuncGetAttributes(&attributes, kernel), operation);
+  return static_cast<std::uint64_t>(most) - attributes.sharedSizeBytes;
 }
 
 template <class Sum, class Value, class Column>
@@ -367,13 +374,10 @@ class persistent_solver {
       : ctx_(ctx),
         b_(b),
         v_(vectors_of<Value>(p, d.at, b, scratch)),
-        has_row_ends_(p.product.has_row_ends),
-        joins_steps_(d.joins_steps != 0) {
-    rows_decision rows;
-    rows.lanes = d.lanes;
-    rows.long_entries = d.long_entries;
+        slots_{reinterpret_cast<tile_slot*>(scratch + d.slots), d.at.tiles},
+        has_row_ends_(p.product.has_row_ends) {
     const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-    m_ = matrix_of<Value, Column>(p, rows, b, guard);
+    m_ = matrix_of<Value, Column>(p, b, guard);
   }
 
   /// All iterations in one launch, unless somebody wants to hear of them.
@@ -397,18 +401,24 @@ class persistent_solver {
 
  private:
   void queue(std::uint64_t iterations, bool begins, bool stops) const {
-    if (begins) require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
-    const launch_terms terms{iterations, begins, stops, joins_steps_};
-    launch_cooperative(ctx_, operation, solve_system<Sum, Value, Column>, v_.tiles, solver_threads, 0, v_, m_, terms,
-                       has_row_ends_);
+    if (begins) {
+      // The scalars lie behind the slots.
+      auto* const begin = reinterpret_cast<std::byte*>(slots_.slots);
+      auto* const end = reinterpret_cast<std::byte*>(v_.memory + 1);
+      require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), operation);
+    }
+    constexpr auto kernel = solve_system<Sum, Value, Column>;
+    const std::uint64_t shared_bytes = shared_bytes_of(ctx_, reinterpret_cast<const void*>(kernel));
+    const launch_terms terms{iterations, shared_bytes, begins, stops, has_row_ends_};
+    launch_cooperative(ctx_, operation, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_, terms);
   }
 
   const context& ctx_;
   const conjugate_gradient_buffers& b_;
   system_vectors<Value> v_;
   system_matrix<Value, Column> m_;
+  exchange_slots slots_;
   bool has_row_ends_;
-  bool joins_steps_;
 };
 
 void run_persistent(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,

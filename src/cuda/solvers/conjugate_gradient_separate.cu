@@ -30,7 +30,7 @@ plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::sco
   separate_decision d;
   constexpr std::uint64_t rows_of_a_warp = 256;
   constexpr std::uint64_t most_tiles = 1 << 15;
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles), false, place);
+  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles), place);
   d.product_at = place.bytes();
   plan::planned plan;
   if (!p.is_operator) {
@@ -55,7 +55,7 @@ template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads)
     sum_residual(const __grid_constant__ system_vectors<Value> v, const Value* residual, residual_use use) {
   sum_all_tiles<2>(v, 0, [&](std::uint64_t i) {
-    if (use == residual_use::start) v.p[0][i] = static_cast<Value>(z_at<Sum>(v, i));
+    if (use == residual_use::start) v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
     return sums_of_residual<Sum>(v, residual[i], i);
   });
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
@@ -151,7 +151,7 @@ class separate_solver {
 
   /// False if the product reported a fault.
   bool step(solver_state& s) {
-    multiply(v_.p[0], v_.q, 1, false);
+    multiply(v_.p, v_.q, 1, false);
     queue(sum_curvature<Value>);
     queue(step_residual<Sum, Value>);
     const conjugate_gradient_steps before = s.steps;
@@ -207,7 +207,7 @@ class separate_solver {
              static_cast<const Value*>(b_.diagonal));
     } else {
       launch(ctx_, operation, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
-             matrix_of<Value, Column>(p_, d_.rows, b_, guard_));
+             matrix_of<Value, Column>(p_, b_, guard_));
     }
   }
 

@@ -4,8 +4,9 @@
 #include "cuda/solvers/system_rows.cuh"
 #include "cuda/solvers/variants.hpp"
 
-// The variant cuda.streamed: three kernels an iteration, all scalars on the device. The host queues iterations in
-// batches and reads the scalars one batch behind; kernels that find the iteration at its end return at once.
+// The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
+// device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration
+// at its end return at once.
 namespace sheaf::cuda {
 namespace {
 
@@ -16,34 +17,34 @@ constexpr const char* operation = "cuda.streamed";
 
 struct streamed_decision {
   system_scratch at;
-  std::uint32_t lanes = 1;
-  std::uint64_t long_entries = 0;
+  rows_decision rows;
+  std::uint64_t product_at = 0;  ///< scratch of the product
 };
 
-//   multiply_direction: q = A p by rows, and p.q of a tile while its q is in cache; the last block makes alpha.
+//   multiply_rows: q = A p.
+//   sum_curvature: p.q; the last block makes alpha.
 //   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
 //   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
-// Vectors are read and written 10 times an iteration, as by cpu.fused. Reading z + beta p in the product would save the
-// third kernel, but no traffic, and gather twice.
+// Vectors are read and written 12 times an iteration. Sums of p.q in the product would save two of them, but not the
+// time: the product is faster where its warps do nothing else.
 plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const machine& m = scope.machine;
-  core::scratch_offsets nowhere;
-  const rows_decision rows = decide_rows(p.product, nowhere);
   core::scratch_offsets place;
   streamed_decision d;
   constexpr std::uint64_t most_tiles = 1 << 15;
-  const std::uint64_t rows_at_once = std::max<std::uint64_t>(least_tile_rows, block_threads / rows.lanes);
-  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_at_once, most_tiles), false, place);
-  d.lanes = rows.lanes;
-  d.long_entries = rows.long_entries;
+  d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
+  d.product_at = place.bytes();
+  core::scratch_offsets of_product;
+  d.rows = decide_rows(p.product, of_product);
+  place.take(of_product.bytes());
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
-  constexpr double kernels = 3;
+  constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
   plan.add("latency", kernels * m.step_seconds);
-  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
+  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p) + 2 * p.vector_bytes();
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
   if (p.product.entries == 0) return plan.add("streamed", m.streamed(streamed, footprint));
   const memory_cost x = gather_cost(gather_of_columns(p.product), m);
@@ -60,6 +61,7 @@ __global__ void __launch_bounds__(block_threads) start_system(const __grid_const
   if (s.is_faulty[solver_state::diagonal] != 0) return;
   const bool b_is_zero = s.b_is_zero != 0;
   const bool x_is_zero = s.x_is_zero != 0;
+  const matrix_rows<Value, Column> rows(m.a);
   for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
     const std::uint64_t first = tile * v.tile_rows;
     const std::uint64_t last = min(v.rows, first + v.tile_rows);
@@ -68,41 +70,21 @@ __global__ void __launch_bounds__(block_threads) start_system(const __grid_const
       continue;
     }
     if (!x_is_zero) {
-      make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
+      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
       __syncthreads();
     }
-    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1, [&](std::uint64_t i) {
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, [&](std::uint64_t i) {
       const Value r = x_is_zero ? v.b[i] : v.r[i];
       v.r[i] = r;
-      v.p[0][i] = static_cast<Value>(z_at<Sum>(v, i));
+      v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
       return sums_of_residual<Sum>(v, r, i);
     });
   }
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
     take_start_residual(s, sums);
+    note_products(s);
     keep_history(v, s);
   });
-}
-
-template <class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads)
-    multiply_direction(const __grid_constant__ system_vectors<Value> v,
-                       const __grid_constant__ system_matrix<Value, Column> m) {
-  if (block_ends(v)) return;
-  solver_state& s = v.state();
-  const Value* const p = v.p[0];
-  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
-    const std::uint64_t first = tile * v.tile_rows;
-    for_row_sums<block_threads, false, Sum>(
-        m, s.is_faulty[solver_state::iterations], first, min(v.rows, first + v.tile_rows),
-        [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(p[column]); },
-        [&](std::uint64_t row, Sum sum) { v.q[row] = static_cast<Value>(sum); });
-    __syncthreads();
-    sum_tiles_of<block_threads, 1>(v, 0, tile, tile + 1, 1, [&](std::uint64_t i) {
-      return row_sums<1>{{static_cast<double>(p[i]) * static_cast<double>(v.q[i])}};
-    });
-  }
-  finish_sums<1>(v, 0, [&](const row_sums<1>& sums) { s.steps.take_curvature(sums.sum[0]); });
 }
 
 /// r = b - A x of the x that the last step made, where it is to be confirmed.
@@ -113,12 +95,13 @@ __global__ void __launch_bounds__(block_threads)
   solver_state& s = v.state();
   if (!s.steps.wants_confirmation() || block_ends(v, false)) return;
   const Value* const x = v.x[s.steps.next()];
+  const matrix_rows<Value, Column> rows(m.a);
   for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
     const std::uint64_t first = tile * v.tile_rows;
-    make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::iterations], x, v.r, first,
-                                             min(v.rows, first + v.tile_rows));
+    make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.r, first,
+                                      min(v.rows, first + v.tile_rows));
     __syncthreads();
-    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1,
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
                                    [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.r[i], i); });
   }
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { take_confirmation(s, sums); });
@@ -133,13 +116,14 @@ __global__ void __launch_bounds__(block_threads) finish_system(const __grid_cons
   const bool copies = s.steps.result() != 0;
   const bool is_known = s.steps.is_confirmed();
   const Value* const x = v.x[s.steps.result()];
+  const matrix_rows<Value, Column> rows(m.a);
   for (std::uint64_t tile = blockIdx.x; tile < v.tiles && (copies || !is_known); tile += gridDim.x) {
     const std::uint64_t first = tile * v.tile_rows;
     const std::uint64_t last = min(v.rows, first + v.tile_rows);
     if (!is_known) {
-      make_residual<block_threads, false, Sum>(m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
+      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
       __syncthreads();
-      sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, 1,
+      sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
                                      [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.q[i], i); });
     }
     for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) v.x[0][i] = x[i];
@@ -152,12 +136,16 @@ class streamed_solver {
  public:
   streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
-      : ctx_(ctx), b_(b), v_(vectors_of<Value>(p, d.at, b, scratch)) {
-    rows_decision rows;
-    rows.lanes = d.lanes;
-    rows.long_entries = d.long_entries;
-    const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
-    m_ = matrix_of<Value, Column>(p, rows, b, guard);
+      : ctx_(ctx),
+        b_(b),
+        product_(p.product),
+        rows_(d.rows),
+        product_scratch_(scratch + d.product_at),
+        v_(vectors_of<Value>(p, d.at, b, scratch)),
+        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
+        m_(matrix_of<Value, Column>(p, b, guard_)) {
+    product_.reads_y = false;
+    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
   }
 
   void run() {
@@ -236,7 +224,9 @@ class streamed_solver {
 
   void queue_iteration() const {
     constexpr std::uint64_t warps = block_threads / 32;
-    launch_rows(multiply_direction<Sum, Value, Column>);
+    multiply_rows(ctx_, operation, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
+                  &v_.memory->state.skips_products);
+    launch(ctx_, operation, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
     launch(ctx_, operation, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
     queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
   }
@@ -254,7 +244,11 @@ class streamed_solver {
 
   const context& ctx_;
   const conjugate_gradient_buffers& b_;
+  primitives::spmv_problem product_;
+  const rows_decision& rows_;
+  std::byte* product_scratch_;
   system_vectors<Value> v_;
+  csr_guard guard_;
   system_matrix<Value, Column> m_;
 };
 

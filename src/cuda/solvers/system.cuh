@@ -12,7 +12,7 @@ struct system_vectors {
   const Value* b;
   Value* x[2];  ///< the caller's, and another for an x that is not the best
   Value* r;
-  Value* p[2];
+  Value* p;
   Value* q;
   Value* inverse;  ///< of the diagonal; null without a preconditioner
   double* sums;    ///< system_scratch::most_sums arrays, one number for each tile
@@ -33,7 +33,7 @@ system_vectors<Value> vectors_of(const primitives::conjugate_gradient_problem& p
   return {.b = static_cast<const Value*>(b.b),
           .x = {static_cast<Value*>(b.x), p.keeps_last ? nullptr : array(at.x)},
           .r = array(at.r),
-          .p = {array(at.p[0]), array(at.p[1])},
+          .p = array(at.p),
           .q = array(at.q),
           .inverse = p.has_jacobi ? array(at.inverse) : nullptr,
           .sums = reinterpret_cast<double*>(scratch + at.sums),
@@ -52,6 +52,11 @@ __device__ inline bool is_faulty(const solver_state& s) {
 
 /// Whether kernels have nothing more to do.
 __device__ inline bool is_over(const solver_state& s) { return is_faulty(s) || s.steps.is_done(); }
+
+/// Notes whether the next product is wanted.
+__device__ inline void note_products(solver_state& s) {
+  s.skips_products = is_over(s) || s.steps.wants_confirmation() ? 1 : 0;
+}
 
 /// fma in the type of the sums, spelt out, because a value that two threads compute must have the same bits.
 template <class Sum, class Value>
@@ -81,12 +86,12 @@ struct row_sums {
 };
 
 /// Sums of the tiles [first, last), which are a block's: a warp for each tile. of_row(row) does a row's work and
-/// returns what is to be summed; the sums of a tile go to the arrays `into`, `into` + 1, ...
-template <unsigned Threads, unsigned Count, class Value, class OfRow>
-__device__ __forceinline__ void sum_tiles_of(const system_vectors<Value>& v, int into, std::uint64_t first,
-                                             std::uint64_t last, std::uint64_t step, OfRow of_row) {
+/// returns what is to be summed; one lane has take(tile, sums).
+template <unsigned Threads, unsigned Count, class Value, class OfRow, class Take>
+__device__ __forceinline__ void for_tile_sums(const system_vectors<Value>& v, std::uint64_t first, std::uint64_t last,
+                                              OfRow of_row, Take take) {
   const unsigned lane = threadIdx.x % 32;
-  for (std::uint64_t tile = first + threadIdx.x / 32 * step; tile < last; tile += Threads / 32 * step) {
+  for (std::uint64_t tile = first + threadIdx.x / 32; tile < last; tile += Threads / 32) {
     const std::uint64_t begin = tile * v.tile_rows;
     const std::uint64_t end = min(v.rows, begin + v.tile_rows);
     row_sums<Count> sums{};
@@ -101,9 +106,19 @@ __device__ __forceinline__ void sum_tiles_of(const system_vectors<Value>& v, int
     for (unsigned k = 0; k < Count; ++k) {
 #pragma unroll
       for (int d = 16; d > 0; d /= 2) sums.sum[k] += __shfl_down_sync(~0U, sums.sum[k], d);
-      if (lane == 0) v.sum(into + static_cast<int>(k))[tile] = sums.sum[k];
     }
+    if (lane == 0) take(tile, sums);
   }
+}
+
+/// The same, where the sums of a tile go to the arrays `into`, `into` + 1, ...
+template <unsigned Threads, unsigned Count, class Value, class OfRow>
+__device__ __forceinline__ void sum_tiles_of(const system_vectors<Value>& v, int into, std::uint64_t first,
+                                             std::uint64_t last, OfRow of_row) {
+  for_tile_sums<Threads, Count>(v, first, last, of_row, [&](std::uint64_t tile, const row_sums<Count>& sums) {
+#pragma unroll
+    for (unsigned k = 0; k < Count; ++k) v.sum(into + static_cast<int>(k))[tile] = sums.sum[k];
+  });
 }
 
 /// The sums of all tiles of the arrays `from`, `from` + 1, ..., in every block in one order. Thread 0 has them.
@@ -144,10 +159,11 @@ __device__ __forceinline__ row_sums<2> sums_of_residual(const system_vectors<Val
   return {{squared, v.inverse == nullptr ? squared : squared * static_cast<double>(v.inverse[i])}};
 }
 
-/// r -= alpha q, and its sums.
+/// r -= alpha q of row i, and its sums.
 template <class Sum, class Value>
-__device__ __forceinline__ row_sums<2> step_residual_at(const system_vectors<Value>& v, double alpha, std::uint64_t i) {
-  const Value r = added<Sum>(-alpha, v.q[i], static_cast<Sum>(v.r[i]));
+__device__ __forceinline__ row_sums<2> step_residual_at(const system_vectors<Value>& v, double alpha, Value q,
+                                                        std::uint64_t i) {
+  const Value r = added<Sum>(-alpha, q, static_cast<Sum>(v.r[i]));
   v.r[i] = r;
   return sums_of_residual<Sum>(v, r, i);
 }

@@ -16,13 +16,14 @@ struct solver_state {
 
   primitives::conjugate_gradient_steps steps{{}, 0};
   double b_squared = 0;
-  double residual = 0;  ///< of the x that is the result, once the iteration is done
+  double residual = 0;          ///< of the x that is the result, once the iteration is done
+  std::uint64_t exchanges = 0;  ///< of sums between the blocks of cuda.persistent
   std::uint32_t b_is_zero = 0;
   std::uint32_t x_is_zero = 0;
-  std::uint32_t has_step = 0;   ///< x and p have yet to follow the residual
-  std::uint32_t direction = 0;  ///< which of two arrays holds p
+  std::uint32_t has_step = 0;  ///< x and p have yet to follow the residual
   std::uint32_t ended_blocks = 0;
   std::uint32_t has_bad_diagonal = 0;
+  std::uint32_t skips_products = 0;   ///< the next product of cuda.streamed is not wanted
   std::uint32_t is_faulty[phases]{};  ///< what is wrong was reported; one word for each phase of the kernels
 };
 
@@ -51,21 +52,20 @@ struct system_scratch {
   std::uint64_t tiles = 0;
   std::uint64_t memory = 0;
   std::uint64_t r = 0;
-  std::uint64_t p[2]{};
+  std::uint64_t p = 0;
   std::uint64_t q = 0;
   std::uint64_t x = 0;
   std::uint64_t inverse = 0;
   std::uint64_t sums = 0;
 
   system_scratch() = default;
-  system_scratch(const primitives::conjugate_gradient_problem& problem, std::uint64_t rows_of_a_tile, bool has_two_p,
+  system_scratch(const primitives::conjugate_gradient_problem& problem, std::uint64_t rows_of_a_tile,
                  core::scratch_offsets& place)
       : tile_rows(rows_of_a_tile), tiles((problem.product.rows + rows_of_a_tile - 1) / rows_of_a_tile) {
     const std::uint64_t vector_bytes = problem.vector_bytes();
     memory = place.take(sizeof(solver_memory));
     r = place.take(vector_bytes);
-    p[0] = p[1] = place.take(vector_bytes);
-    if (has_two_p) p[1] = place.take(vector_bytes);
+    p = place.take(vector_bytes);
     q = place.take(vector_bytes);
     if (!problem.keeps_last) x = place.take(vector_bytes);
     if (problem.has_jacobi) inverse = place.take(vector_bytes);

@@ -45,7 +45,7 @@ __device__ __forceinline__ void sum_all_tiles(const system_vectors<Value>& v, in
   constexpr unsigned warps = block_threads / 32;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * warps;
   for (std::uint64_t tile = first; tile < v.tiles; tile += std::uint64_t{gridDim.x} * warps) {
-    sum_tiles_of<block_threads, Count>(v, into, tile, min(v.tiles, tile + warps), 1, of_row);
+    sum_tiles_of<block_threads, Count>(v, into, tile, min(v.tiles, tile + warps), of_row);
   }
 }
 
@@ -67,10 +67,12 @@ __global__ void __launch_bounds__(block_threads) begin_system(const __grid_const
 template <class Value>
 __global__ void __launch_bounds__(block_threads) sum_curvature(const __grid_constant__ system_vectors<Value> v) {
   if (block_ends(v)) return;
-  sum_all_tiles<1>(v, 0, [&](std::uint64_t i) {
-    return row_sums<1>{{static_cast<double>(v.p[0][i]) * static_cast<double>(v.q[i])}};
+  sum_all_tiles<1>(
+      v, 0, [&](std::uint64_t i) { return row_sums<1>{{static_cast<double>(v.p[i]) * static_cast<double>(v.q[i])}}; });
+  finish_sums<1>(v, 0, [&](const row_sums<1>& sums) {
+    v.state().steps.take_curvature(sums.sum[0]);
+    note_products(v.state());
   });
-  finish_sums<1>(v, 0, [&](const row_sums<1>& sums) { v.state().steps.take_curvature(sums.sum[0]); });
 }
 
 /// r -= alpha q, r.r and r.z.
@@ -78,10 +80,12 @@ template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads) step_residual(const __grid_constant__ system_vectors<Value> v) {
   if (block_ends(v)) return;
   const double alpha = v.state().steps.alpha();
-  sum_all_tiles<2>(v, 0, [&](std::uint64_t i) { return step_residual_at<Sum>(v, alpha, i); });
+  sum_all_tiles<2>(v, 0, [&](std::uint64_t i) { return step_residual_at<Sum>(v, alpha, v.q[i], i); });
   finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
     solver_state& s = v.state();
-    if (!s.steps.take_residual(sums.sum[0], sums.sum[1])) return;
+    const bool has_step = s.steps.take_residual(sums.sum[0], sums.sum[1]);
+    note_products(s);
+    if (!has_step) return;
     s.has_step = 1;
     keep_history(v, s);
   });
@@ -97,7 +101,7 @@ __global__ void __launch_bounds__(block_threads) step_vectors(const __grid_const
   const double beta = s.steps.beta();
   const Value* const from = v.x[s.steps.current()];
   Value* const to = v.x[s.steps.next()];
-  Value* const p = v.p[0];
+  Value* const p = v.p;
   for_rows(v, [&](std::uint64_t i) {
     const Value direction = p[i];
     to[i] = added<Sum>(alpha, direction, static_cast<Sum>(from[i]));
@@ -117,11 +121,12 @@ __global__ void __launch_bounds__(block_threads) restart_direction(const __grid_
   if (s.has_step != 2) return;
   const double beta = s.steps.beta();
   if (!s.steps.is_done()) {
-    for_rows(v, [&](std::uint64_t i) { v.p[0][i] = next_direction<Sum>(v, v.p[0], beta, i); });
+    for_rows(v, [&](std::uint64_t i) { v.p[i] = next_direction<Sum>(v, v.p, beta, i); });
   }
   if (!is_last_block(s) || threadIdx.x != 0) return;
   s.has_step = 0;
   s.steps.end_step();
+  note_products(s);
 }
 
 /// Takes the sums of the residual of the x that a step made.

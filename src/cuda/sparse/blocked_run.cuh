@@ -9,6 +9,8 @@
 // and phase 2 reads products as runs.
 namespace sheaf::cuda {
 
+constexpr unsigned chunk_places = 4;  ///< products that a lane reads at once, from a multiple of as many
+
 constexpr unsigned multiply_threads = 1024;
 constexpr unsigned add_threads = 512;
 

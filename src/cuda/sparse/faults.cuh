@@ -9,6 +9,7 @@ namespace sheaf::cuda {
 /// column's to a row's and never back, and the position is written before them; so whoever reads the words first and
 /// the position then, without the lock, leaves only where its fault cannot be the first.
 static __device__ __noinline__ void keep_fault(const csr_guard& guard, const core::index_report& fault) {
+  if (guard.is_faulty != nullptr) *guard.is_faulty = 1;
   if (guard.columns.slot == nullptr) return;
   volatile core::index_report& first = guard.columns.slot->first;
   const core::index_words* const of_columns = guard.columns.words;

@@ -13,6 +13,7 @@ struct csr_guard {
   const core::index_words* backwards = nullptr;
   std::uint64_t entries = 0;
   std::uint32_t has_signed_offsets = 0;
+  std::uint32_t* is_faulty = nullptr;  ///< null, or what is set to 1 where a fault is reported
 };
 
 /// Begins a call.

@@ -97,7 +97,7 @@ struct product_arguments {
   double alpha;
   double beta;
   bool reads_y;
-  bool is_aligned;  ///< four columns or values from a place that is a multiple of four are whole vectors
+  const std::uint32_t* skips;  ///< in device memory: not 0 if nothing is to be done; null: there is something to do
 };
 
 inline row_offsets offsets_of(const primitives::spmv_problem& p, const csr_view& a) {
@@ -115,8 +115,6 @@ inline row_offsets offsets_of(const primitives::spmv_problem& p, const csr_view&
 template <class Value, class Column>
 product_arguments<Value, Column> arguments_of(const primitives::spmv_problem& p, const primitives::spmv_buffers& b,
                                               const csr_guard& guard) {
-  const auto address =
-      reinterpret_cast<std::uintptr_t>(b.a.column_indices.data) | reinterpret_cast<std::uintptr_t>(b.a.values.data);
   return {.guard = guard,
           .rows = offsets_of(p, b.a),
           .columns = static_cast<const Column*>(b.a.column_indices.data),
@@ -129,7 +127,7 @@ product_arguments<Value, Column> arguments_of(const primitives::spmv_problem& p,
           .alpha = b.alpha,
           .beta = b.beta,
           .reads_y = p.reads_y,
-          .is_aligned = address % 16 == 0};
+          .skips = nullptr};
 }
 
 /// Writes y[i], which nobody else writes, of the sum of its products.

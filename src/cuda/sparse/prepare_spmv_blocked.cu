@@ -33,7 +33,7 @@ class blocked_matrix final : public primitives::prepared_product {
       : problem_(p),
         a_(a),
         shape_(shape_of(p)),
-        lanes_(decide_lanes(p)),
+        lanes_(lanes_of_row(p)),
         first_entry_(facts.first),
         entries_(facts.entries),
         columns_(prepared_memory(ctx, "columns within slices", entries_ * sizeof(std::uint16_t))),
@@ -75,11 +75,6 @@ class blocked_matrix final : public primitives::prepared_product {
   }
 
  private:
-  static std::uint32_t decide_lanes(const spmv_problem& p) {
-    core::scratch_offsets unused;
-    return decide_rows(p, unused).lanes;
-  }
-
   template <class Value, class Sum>
   void multiply(const context& ctx, const spmv_problem& p, const spmv_buffers& b, std::byte* scratch) const {
     // Shares are small beside what a multiprocessor does, and large beside the part of x that each of them loads.

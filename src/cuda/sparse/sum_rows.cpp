@@ -1,6 +1,7 @@
 #include "cuda/sparse/sum_rows.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "cuda/movement/memory_cost.hpp"
 
@@ -10,20 +11,34 @@ using primitives::spmv_problem;
 
 namespace {
 
-/// Lanes of a row of average length: each takes four places at once.
-std::uint32_t lanes_of(const spmv_problem& p) noexcept {
-  const std::uint64_t average = (p.entries + p.rows - 1) / std::max<std::uint64_t>(1, p.rows);
-  return average <= 4 ? 1 : average <= 8 ? 2 : average <= 16 ? 4 : average <= 40 ? 8 : average <= 96 ? 16 : 32;
+std::uint64_t mean_length(const spmv_problem& p) noexcept {
+  return (p.entries + p.rows - 1) / std::max<std::uint64_t>(1, p.rows);
+}
+
+/// As many rows as have 256 places together, which a warp takes at once; 0 where one has nearly as many.
+std::uint32_t rows_of_warp(std::uint64_t mean) noexcept {
+  constexpr std::uint64_t places_at_once = 256;
+  constexpr std::uint64_t longest_mean = 96;
+  if (mean > longest_mean) return 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(32, std::bit_floor(places_at_once / std::max<std::uint64_t>(1, mean))));
 }
 
 }  // namespace
 
+std::uint32_t lanes_of_row(const spmv_problem& p) noexcept {
+  const std::uint64_t mean = mean_length(p);
+  return mean <= 4 ? 1 : mean <= 8 ? 2 : mean <= 16 ? 4 : mean <= 40 ? 8 : mean <= 96 ? 16 : 32;
+}
+
 rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place) noexcept {
-  constexpr std::uint64_t most_chunks_of_a_lane = 32;
+  constexpr std::uint64_t least_long_entries = 1024;
+  constexpr std::uint64_t least_long_entries_of_warps = 4096;
   constexpr std::uint64_t log2_most_long_rows = 22;
   rows_decision d;
-  d.lanes = lanes_of(p);
-  d.long_entries = std::max(std::uint64_t{4} * d.lanes * most_chunks_of_a_lane, (p.entries >> log2_most_long_rows) + 1);
+  d.rows_of_warp = rows_of_warp(mean_length(p));
+  d.long_entries = std::max(d.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
+                            (p.entries >> log2_most_long_rows) + 1);
   if (p.has_row_ends) return d;
   // Rows that do not overlap are at most as many as their least length goes into the entries.
   d.most_long_rows = std::min(p.rows, p.entries / d.long_entries);
@@ -37,12 +52,12 @@ rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place) n
 }
 
 void multiply_rows(const context& ctx, const char* operation, const spmv_problem& p, const rows_decision& d,
-                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from,
-                   std::byte* scratch) {
+                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch,
+                   const std::uint32_t* skips) {
   const auto multiply = p.value == value_type::f64 ? multiply_rows_as<double, double>
                         : p.sums == spmv_sums::f64 ? multiply_rows_as<float, double>
                                                    : multiply_rows_as<float, float>;
-  multiply(ctx, operation, p, d, b, guard, from, scratch);
+  multiply(ctx, operation, p, d, b, guard, from, scratch, skips);
 }
 
 void price_rows(const spmv_problem& p, const machine& m, bool is_gathered, double spread, plan::planned& plan) {

@@ -3,14 +3,14 @@
 #include "cuda/sparse/matrix.cuh"
 #include "cuda/sparse/sum_rows.hpp"
 
-// Sums row by row. A row belongs to a group of lanes, each of which takes every so manieth chunk of four places; a
-// chunk begins at a multiple of four, so that its columns and its values are vectors whatever the row's begin. Long
-// rows are left to a second kernel, where warps sum their pieces. Which lane adds what, and in which order, follows
+// Sums row by row. A warp takes the places of several short rows at once, so that all lanes read neighbouring places
+// and have many reads of x under way, and brings the products to the lanes of their rows through shared memory
+// (CSR-stream; Greathouse and Daga 2014). Longer rows are a warp's, two at a time. Rows that are much longer than the
+// others are left to a second kernel, where warps sum their pieces. Which lane adds what, and in which order, follows
 // from the matrix alone.
 namespace sheaf::cuda {
 
-constexpr unsigned chunk_places = 4;
-constexpr unsigned rows_in_flight = 2;  ///< rows of a group that it loads at the same time
+constexpr unsigned warps_of_a_block = block_threads / 32;
 
 /// A row that was left to warps.
 struct long_row {
@@ -46,51 +46,6 @@ struct long_row_list {
   }
 };
 
-/// Four places and what is there.
-template <class Value, class Column>
-struct chunk {
-  Column column[chunk_places];
-  Value value[chunk_places];
-  bool is_in[chunk_places];  ///< lies in the row
-
-  /// Keeps: what is loaded is to stay in L2.
-  template <bool Keeps = false>
-  __device__ __forceinline__ void load(const product_arguments<Value, Column>& a, std::uint64_t first, row_range r) {
-#pragma unroll
-    for (unsigned k = 0; k < chunk_places; ++k) is_in[k] = first + k >= r.begin && first + k < r.end;
-    if (a.is_aligned && first + chunk_places <= a.entries) {
-      if (first < r.end) {
-        load_vectors<Keeps>(a.columns + first, column);
-        load_vectors<Keeps>(a.values + first, value);
-      }
-      return;
-    }
-#pragma unroll
-    for (unsigned k = 0; k < chunk_places; ++k) {
-      if (is_in[k]) {
-        column[k] = loaded<Keeps>(a.columns + first + k);
-        value[k] = loaded<Keeps>(a.values + first + k);
-      }
-    }
-  }
-
- private:
-  template <bool Keeps, class T>
-  static __device__ __forceinline__ T loaded(const T* from) {
-    if constexpr (Keeps) return __ldg(from);
-    return __ldcs(from);
-  }
-  template <bool Keeps, class T>
-  static __device__ __forceinline__ void load_vectors(const T* from, T (&to)[chunk_places]) {
-    using vector = std::conditional_t<sizeof to == 8, uint2, uint4>;
-    constexpr unsigned vectors = sizeof to / sizeof(vector);
-    vector bits[vectors];
-#pragma unroll
-    for (unsigned k = 0; k < vectors; ++k) bits[k] = loaded<Keeps>(reinterpret_cast<const vector*>(from) + k);
-    memcpy(to, bits, sizeof to);
-  }
-};
-
 template <class Column>
 constexpr bool is_compressed = sizeof(Column) == 2;
 
@@ -101,39 +56,50 @@ __device__ __forceinline__ const Value* x_of_row(const product_arguments<Value, 
   return a.x;
 }
 
-/// Adds the products of a chunk in the order of their places. Entries with a bad column are left out, and noted.
-template <bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ void add_chunk(const product_arguments<Value, Column>& a, const Value* x_from,
-                                          const Value* gathered, const chunk<Value, Column>& c, std::uint64_t first,
-                                          Sum& sum, bool& is_bad) {
-  Value x[chunk_places];
-  bool is_good[chunk_places];
-#pragma unroll
-  for (unsigned k = 0; k < chunk_places; ++k) {
-    const bool has_column = is_compressed<Column> || c.column[k] < a.column_limit;
-    is_good[k] = c.is_in[k] && has_column;
-    is_bad |= c.is_in[k] && !has_column;
-    if (is_good[k]) x[k] = Gathered ? __ldcs(gathered + first + k) : __ldg(x_from + c.column[k]);
-  }
-#pragma unroll
-  for (unsigned k = 0; k < chunk_places; ++k) {
-    if (is_good[k]) sum += static_cast<Sum>(c.value[k]) * static_cast<Sum>(x[k]);
-  }
-}
+/// The entries of some places, from the first one on, and where x lies that they refer to.
+template <class Value, class Column>
+struct entry_range {
+  const Column* columns;
+  const Value* values;
+  const Value* x_from;    ///< column 0 of these rows
+  const Value* gathered;  ///< x of each entry; null unless it was gathered
+  std::uint64_t column_limit;
 
-/// Sums the places of r that fall to this lane of `Lanes`.
-template <unsigned Lanes, bool Gathered, class Sum, class Value, class Column>
-__device__ __forceinline__ Sum sum_of_lane(const product_arguments<Value, Column>& a, const Value* gathered,
-                                           row_range r, std::uint64_t row, unsigned lane, bool& is_bad) {
-  const Value* const x_from = x_of_row(a, row);
-  Sum sum = 0;
-  for (std::uint64_t at = r.begin / chunk_places * chunk_places + lane * chunk_places; at < r.end;
-       at += Lanes * chunk_places) {
-    chunk<Value, Column> c;
-    c.load(a, at, r);
-    add_chunk<Gathered>(a, x_from, gathered, c, at, sum, is_bad);
+  __device__ entry_range(const product_arguments<Value, Column>& a, const Value* gathered_x, std::uint64_t first,
+                         std::uint64_t row)
+      : columns(a.columns + first),
+        values(a.values + first),
+        x_from(x_of_row(a, row)),
+        gathered(gathered_x == nullptr ? nullptr : gathered_x + first),
+        column_limit(a.column_limit) {}
+};
+
+/// The products of `Places` entries, 32 places apart; those past the end are 0, and a bad column is noted. All are read
+/// before one is multiplied.
+template <bool Gathered, unsigned Places, class Sum, class Index, class Value, class Column>
+__device__ __forceinline__ void make_products(const entry_range<Value, Column>& range, Index first, Index end,
+                                              Sum (&product)[Places], bool& is_bad) {
+  Column column[Places];
+  Value value[Places];
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    const Index at = first + k * 32;
+    column[k] = 0;
+    value[k] = 0;
+    if (at < end) {
+      column[k] = __ldcs(range.columns + at);
+      value[k] = __ldcs(range.values + at);
+    }
   }
-  return sum;
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    const Index at = first + k * 32;
+    const bool has_column = is_compressed<Column> || column[k] < range.column_limit;
+    Value x = 0;
+    if (at < end && has_column) x = Gathered ? __ldcs(range.gathered + at) : __ldg(range.x_from + column[k]);
+    is_bad |= at < end && !has_column;
+    product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
+  }
 }
 
 template <unsigned Lanes, class Sum>
@@ -143,91 +109,179 @@ __device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
   return sum;
 }
 
-template <unsigned Lanes, bool Gathered, class Sum, class Value, class Column>
-__global__ void __launch_bounds__(block_threads)
-    sum_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
-             const __grid_constant__ long_row_list list, bool leaves_long_rows) {
-  constexpr unsigned groups = block_threads / Lanes;
-  const unsigned lane = threadIdx.x % Lanes;
-  const std::uint64_t first_row = std::uint64_t{blockIdx.x} * (groups * rows_in_flight) + threadIdx.x / Lanes;
-  row_range places[rows_in_flight];
-  std::uint64_t at[rows_in_flight];
-  const Value* x_from[rows_in_flight];
-  Sum sum[rows_in_flight];
-  bool is_left[rows_in_flight];
-  bool is_bad[rows_in_flight];
+/// Sums of `Rows` rows, or pieces of rows, by the lanes of a warp, all of which call this; the first lane has them.
+template <unsigned Rows, bool Gathered, class Sum, class Value, class Column>
+__device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Column>& a, const Value* gathered,
+                                            const row_range (&places)[Rows], const std::uint64_t (&row)[Rows],
+                                            Sum (&sum)[Rows]) {
+  constexpr unsigned lane_places = 4 / Rows;
+  std::uint64_t at = threadIdx.x % 32;
+  std::uint64_t most = 0;
+  bool is_bad[Rows];
 #pragma unroll
-  for (unsigned k = 0; k < rows_in_flight; ++k) {
-    const std::uint64_t row = first_row + k * groups;
-    places[k] = row < a.rows.rows ? row_range{a.rows.begin(row), a.rows.end(row)} : row_range{0, 0};
-  }
-#pragma unroll
-  for (unsigned k = 0; k < rows_in_flight; ++k) {
-    const std::uint64_t row = first_row + k * groups;
-    if (!a.rows.is_row(places[k])) {
-      if (lane == 0) report_row(a.guard, a.rows, row);
-      places[k] = {0, 0};
-    }
-    is_left[k] = leaves_long_rows && places[k].length() >= list.long_entries;
+  for (unsigned k = 0; k < Rows; ++k) {
+    most = max(most, places[k].length());
     is_bad[k] = false;
-    x_from[k] = x_of_row(a, row);
     sum[k] = 0;
-    at[k] = places[k].begin / chunk_places * chunk_places + lane * chunk_places;
   }
-  bool any_left = false;
+  for (; at < most; at += lane_places * 32) {
+    Sum product[Rows][lane_places];
 #pragma unroll
-  for (unsigned k = 0; k < rows_in_flight; ++k) any_left |= is_left[k];
-  if (__any_sync(~0U, any_left)) {
+    for (unsigned k = 0; k < Rows; ++k) {
+      const entry_range<Value, Column> range(a, gathered, places[k].begin, row[k]);
+      make_products<Gathered>(range, at, places[k].length(), product[k], is_bad[k]);
+    }
 #pragma unroll
-    for (unsigned k = 0; k < rows_in_flight; ++k) {
-      // Without a list, the second kernel looks for the long rows itself.
-      int is_kept = is_left[k] ? 1 : 0;
-      if (is_left[k] && lane == 0 && list.count != nullptr) {
-        is_kept = list.add(first_row + k * groups, places[k]) ? 1 : 0;
-      }
-      is_left[k] = __shfl_sync(~0U, is_kept, 0, Lanes) != 0;
-      if (is_left[k]) at[k] = places[k].end;
+    for (unsigned k = 0; k < Rows; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < lane_places; ++i) sum[k] += product[k][i];
     }
   }
-  while (true) {
-    bool is_active[rows_in_flight];
-    bool any_active = false;
+  __syncwarp();
 #pragma unroll
-    for (unsigned k = 0; k < rows_in_flight; ++k) {
-      is_active[k] = at[k] < places[k].end;
-      any_active |= is_active[k];
-    }
-    if (!any_active) break;
-    chunk<Value, Column> c[rows_in_flight];
-#pragma unroll
-    for (unsigned k = 0; k < rows_in_flight; ++k) {
-      if (is_active[k]) c[k].load(a, at[k], places[k]);
-    }
-#pragma unroll
-    for (unsigned k = 0; k < rows_in_flight; ++k) {
-      if (is_active[k]) add_chunk<Gathered>(a, x_from[k], gathered, c[k], at[k], sum[k], is_bad[k]);
-      at[k] += Lanes * chunk_places;
-    }
-  }
-#pragma unroll
-  for (unsigned k = 0; k < rows_in_flight; ++k) {
-    const std::uint64_t row = first_row + k * groups;
-    if (is_bad[k]) report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row);
+  for (unsigned k = 0; k < Rows; ++k) {
+    if (is_bad[k]) report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
     __syncwarp();
-    const Sum of_row = sum_of_lanes<Lanes>(sum[k]);
-    if (lane == 0 && row < a.rows.rows && !is_left[k]) write_result(a, row, of_row);
+    sum[k] = sum_of_lanes<32>(sum[k]);
   }
 }
 
-/// The sum of a piece of a row; every lane of the warp calls this, and the first has it.
+/// The sum of a row, or of a piece of it, by a warp.
 template <bool Gathered, class Sum, class Value, class Column>
 __device__ __forceinline__ Sum sum_of_piece(const product_arguments<Value, Column>& a, const Value* gathered,
                                             row_range piece, std::uint64_t row) {
-  bool is_bad = false;
-  Sum sum = sum_of_lane<32, Gathered, Sum>(a, gathered, piece, row, threadIdx.x % 32, is_bad);
-  if (is_bad) report_column(a.guard, a.columns, a.column_limit, piece.begin, piece.end, row);
+  Sum sum[1];
+  sum_by_warp<1, Gathered>(a, gathered, {piece}, {row}, sum);
+  return sum[0];
+}
+
+/// Whether nothing is to be done; the same in all threads.
+template <class Value, class Column>
+__device__ __forceinline__ bool is_skipped(const product_arguments<Value, Column>& a) {
+  return a.skips != nullptr && *static_cast<const volatile std::uint32_t*>(a.skips) != 0;
+}
+
+/// Leaves a row to the second kernel if it is long. False if this one is to sum it. One lane of a warp calls this.
+__device__ inline bool leave_row(const long_row_list& list, std::uint64_t row, row_range r) {
+  if (r.length() < list.long_entries) return false;
+  // Without a list, the second kernel looks for the long rows itself.
+  return list.count == nullptr || list.add(row, r);
+}
+
+/// Rows of one warp each, `warp_rows` at a time.
+constexpr unsigned warp_rows = 2;
+
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    sum_rows_by_warps(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+                      const __grid_constant__ long_row_list list, bool leaves_long_rows) {
+  if (is_skipped(a)) return;
+  const unsigned lane = threadIdx.x % 32;
+  row_range places[warp_rows];
+  std::uint64_t row[warp_rows];
+  bool is_own[warp_rows];
+#pragma unroll
+  for (unsigned k = 0; k < warp_rows; ++k) {
+    row[k] = (std::uint64_t{blockIdx.x} * warp_rows + k) * warps_of_a_block + threadIdx.x / 32;
+    is_own[k] = row[k] < a.rows.rows;
+    places[k] = is_own[k] ? row_range{a.rows.begin(row[k]), a.rows.end(row[k])} : row_range{0, 0};
+  }
+#pragma unroll
+  for (unsigned k = 0; k < warp_rows; ++k) {
+    if (!a.rows.is_row(places[k])) {
+      if (lane == 0) report_row(a.guard, a.rows, row[k]);
+      places[k] = {0, 0};
+    }
+    int is_left = 0;
+    if (leaves_long_rows && lane == 0 && is_own[k]) is_left = leave_row(list, row[k], places[k]) ? 1 : 0;
+    if (leaves_long_rows && __shfl_sync(~0U, is_left, 0) != 0) {
+      is_own[k] = false;
+      places[k] = {0, 0};
+    }
+  }
+  Sum sum[warp_rows];
+  sum_by_warp<warp_rows, Gathered>(a, gathered, places, row, sum);
+#pragma unroll
+  for (unsigned k = 0; k < warp_rows; ++k) {
+    if (lane == 0 && is_own[k]) write_result(a, row[k], sum[k]);
+  }
+}
+
+/// Short rows, rows_of_warp of them for each warp, a power of two up to 32. The products of 256 places go to shared
+/// memory, where the lanes of a row, as many for each, add its own.
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads, 5)
+    sum_short_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+                   const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned rows_of_warp) {
+  constexpr unsigned lane_places = 8;
+  constexpr unsigned warp_places = lane_places * 32;
+  constexpr unsigned most_at_once = 4 * warp_places;  // rows with as many entries together are summed one by one
+  __shared__ Sum products_of_warps[warps_of_a_block][warp_places];
+  if (is_skipped(a)) return;
+  Sum* const products = products_of_warps[threadIdx.x / 32];
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t first_row = (std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32) * rows_of_warp;
+  if (first_row >= a.rows.rows) return;
+  const unsigned lanes = 32 / rows_of_warp;
+  const unsigned lane_of_row = lane % lanes;
+  const std::uint64_t row = first_row + lane / lanes;
+  const bool is_row = row < a.rows.rows;
+  row_range r{0, 0};
+  if (is_row) r = {a.rows.begin(row), a.rows.end(row)};
+  if (!a.rows.is_row(r)) {
+    if (lane_of_row == 0) report_row(a.guard, a.rows, row);
+    r = {0, 0};
+  }
   __syncwarp();
-  return sum_of_lanes<32>(sum);
+  const std::uint64_t begin = __shfl_sync(~0U, r.begin, 0);
+  const std::uint64_t end_before = __shfl_up_sync(~0U, r.end, lanes);
+  const auto last = static_cast<unsigned>(min(std::uint64_t{rows_of_warp}, a.rows.rows - first_row)) * lanes - 1;
+  const std::uint64_t length = __shfl_sync(~0U, r.end, static_cast<int>(last)) - begin;
+  // Rows that do not lie one behind the other are summed one by one too, those that were wrong among them.
+  const bool is_joined = !is_row || lane < lanes || r.begin == end_before;
+  if (__all_sync(~0U, is_joined) == 0 || length >= most_at_once) {
+    Sum own = 0;
+    bool is_own = false;
+    for (unsigned i = 0; i < rows_of_warp; ++i) {
+      const int from = static_cast<int>(i * lanes);
+      row_range places[1] = {{__shfl_sync(~0U, r.begin, from), __shfl_sync(~0U, r.end, from)}};
+      const std::uint64_t of[1] = {first_row + i};
+      int is_left = of[0] >= a.rows.rows ? 1 : 0;
+      if (is_left == 0 && leaves_long_rows && lane == 0) is_left = leave_row(list, of[0], places[0]) ? 1 : 0;
+      if (__shfl_sync(~0U, is_left, 0) != 0) continue;
+      Sum sum[1];
+      sum_by_warp<1, Gathered>(a, gathered, places, of, sum);
+      const Sum of_row = __shfl_sync(~0U, sum[0], 0);
+      if (static_cast<int>(lane) == from) {
+        own = of_row;
+        is_own = true;
+      }
+    }
+    if (is_own) write_result(a, row, own);
+    return;
+  }
+  const auto places = static_cast<unsigned>(length);
+  const auto own_begin = static_cast<unsigned>(r.begin - begin);
+  const unsigned own_end = is_row ? static_cast<unsigned>(r.end - begin) : 0;
+  const entry_range<Value, Column> range(a, gathered, begin, first_row);
+  bool is_bad = false;
+  Sum sum = 0;
+  for (unsigned at = 0; at < places; at += warp_places) {
+    Sum product[lane_places];
+    make_products<Gathered>(range, at + lane, places, product, is_bad);
+#pragma unroll
+    for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
+    __syncwarp();
+    const unsigned end = min(own_end, at + warp_places);
+    for (unsigned i = max(own_begin, at) + lane_of_row; i < end; i += lanes) sum += products[i - at];
+    __syncwarp();
+  }
+  if (__any_sync(~0U, is_bad) != 0 && lane_of_row == 0 && is_row) {
+    report_column(a.guard, a.columns, a.column_limit, a.rows.begin(row), a.rows.end(row), row);
+  }
+  __syncwarp();
+  for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
+  if (lane_of_row == 0 && is_row) write_result(a, row, sum);
 }
 
 /// Sums the rows of the list, a piece for each warp. The warp that finishes a row's last piece adds the pieces up.
@@ -278,6 +332,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ std::uint64_t found[block_threads];
   __shared__ unsigned count;
   __shared__ Sum sum_of_warp[warps];
+  if (is_skipped(a)) return;
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads; base < a.rows.rows;
        base += std::uint64_t{gridDim.x} * block_threads) {
     if (threadIdx.x == 0) count = 0;
@@ -309,18 +364,24 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <unsigned Lanes, bool Gathered, class Sum, class Value, class Column>
+template <bool Gathered, class Sum, class Value, class Column>
 void queue_rows(const context& ctx, const char* operation, const rows_decision& d,
                 const product_arguments<Value, Column>& a, const Value* gathered, const long_row_list& list) {
-  constexpr std::uint64_t rows_each = block_threads / Lanes * rows_in_flight;
   const bool leaves_long_rows = a.entries >= d.long_entries;
-  launch(ctx, operation, sum_rows<Lanes, Gathered, Sum, Value, Column>, ceil_div(a.rows.rows, rows_each), a, gathered,
-         list, leaves_long_rows);
+  if (d.rows_of_warp == 0) {
+    const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * warp_rows);
+    launch(ctx, operation, sum_rows_by_warps<Gathered, Sum, Value, Column>, blocks, a, gathered, list,
+           leaves_long_rows);
+  } else {
+    const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * d.rows_of_warp);
+    launch(ctx, operation, sum_short_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list, leaves_long_rows,
+           d.rows_of_warp);
+  }
   if (!leaves_long_rows) return;
   constexpr std::uint64_t blocks_each = 6;
   const auto resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
   if (d.has_list()) {
-    const std::uint64_t blocks = std::min(resident, ceil_div(d.most_pieces, block_threads / 32));
+    const std::uint64_t blocks = std::min(resident, ceil_div(d.most_pieces, warps_of_a_block));
     launch(ctx, operation, sum_long_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list);
   } else {
     const std::uint64_t blocks = std::min(resident, ceil_div(a.rows.rows, block_threads));
@@ -328,23 +389,10 @@ void queue_rows(const context& ctx, const char* operation, const rows_decision& 
   }
 }
 
-template <bool Gathered, class Sum, class Value, class Column>
-void queue_rows_of(const context& ctx, const char* operation, const rows_decision& d,
-                   const product_arguments<Value, Column>& a, const Value* gathered, const long_row_list& list) {
-  switch (d.lanes) {
-    case 1: return queue_rows<1, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-    case 2: return queue_rows<2, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-    case 4: return queue_rows<4, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-    case 8: return queue_rows<8, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-    case 16: return queue_rows<16, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-    default: return queue_rows<32, Gathered, Sum>(ctx, operation, d, a, gathered, list);
-  }
-}
-
 template <class Value, class Sum>
 void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
                       const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const x_source& source, std::byte* scratch) {
+                      const x_source& source, std::byte* scratch, const std::uint32_t* skips) {
   long_row_list list;
   list.long_entries = d.long_entries;
   if (d.has_list()) {
@@ -360,13 +408,14 @@ void multiply_rows_as(const context& ctx, const char* operation, const primitive
     auto a = arguments_of<Value, std::uint16_t>(p, b, guard);
     a.columns = source.compressed;
     a.bases = source.compressed_bases;
-    a.is_aligned = reinterpret_cast<std::uintptr_t>(b.a.values.data) % 16 == 0;
-    return queue_rows_of<false, Sum>(ctx, operation, d, a, from, list);
+    a.skips = skips;
+    return queue_rows<false, Sum>(ctx, operation, d, a, from, list);
   }
   const auto queue = [&]<class Column>(Column) {
-    const auto a = arguments_of<Value, Column>(p, b, guard);
-    if (from != nullptr) return queue_rows_of<true, Sum>(ctx, operation, d, a, from, list);
-    return queue_rows_of<false, Sum>(ctx, operation, d, a, from, list);
+    auto a = arguments_of<Value, Column>(p, b, guard);
+    a.skips = skips;
+    if (from != nullptr) return queue_rows<true, Sum>(ctx, operation, d, a, from, list);
+    return queue_rows<false, Sum>(ctx, operation, d, a, from, list);
   };
   if (bytes(p.column) == 8) return queue(0ULL);
   return queue(0U);

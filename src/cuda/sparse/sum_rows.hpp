@@ -14,7 +14,7 @@ constexpr std::uint64_t piece_entries = 4096;  ///< of a long row, summed by one
 
 /// How rows are summed; by the sizes of the matrix alone, because it decides the order of sums.
 struct rows_decision {
-  std::uint32_t lanes = 1;         ///< threads of a row
+  std::uint32_t rows_of_warp = 0;  ///< that a warp takes at once; 0: rows are a warp's each
   std::uint64_t long_entries = 0;  ///< rows from these entries on are left to warps, piece by piece
   std::uint64_t most_long_rows = 0;
   std::uint64_t most_pieces = 0;
@@ -24,6 +24,9 @@ struct rows_decision {
 
   bool has_list() const noexcept { return most_long_rows > 0; }
 };
+
+/// Threads that share a row, where groups of them take rows: a power of two up to 32, by the mean length of rows.
+std::uint32_t lanes_of_row(const primitives::spmv_problem& p) noexcept;
 
 rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place) noexcept;
 
@@ -36,8 +39,10 @@ struct x_source {
 constexpr std::uint64_t base_rows = 128;  ///< rows whose compressed columns have one base
 
 /// Queues y of all rows.
+/// @param skips  null, or a word in device memory: if it is not 0 when the kernels begin, they leave y as it is
 void multiply_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p, const rows_decision& d,
-                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch);
+                   const primitives::spmv_buffers& b, const csr_guard& guard, const x_source& from, std::byte* scratch,
+                   const std::uint32_t* skips = nullptr);
 
 /// Adds the cost of a product by rows with x read where the columns say, or from what was gathered. `spread` is the
 /// time of what is streamed over that of a copy.
@@ -48,15 +53,18 @@ void price_rows(const primitives::spmv_problem& p, const machine& m, bool is_gat
 template <class Value, class Sum>
 void multiply_rows_as(const context& ctx, const char* operation, const primitives::spmv_problem& p,
                       const rows_decision& d, const primitives::spmv_buffers& b, const csr_guard& guard,
-                      const x_source& from, std::byte* scratch);
+                      const x_source& from, std::byte* scratch, const std::uint32_t* skips);
 extern template void multiply_rows_as<float, float>(const context&, const char*, const primitives::spmv_problem&,
                                                     const rows_decision&, const primitives::spmv_buffers&,
-                                                    const csr_guard&, const x_source&, std::byte*);
+                                                    const csr_guard&, const x_source&, std::byte*,
+                                                    const std::uint32_t*);
 extern template void multiply_rows_as<float, double>(const context&, const char*, const primitives::spmv_problem&,
                                                      const rows_decision&, const primitives::spmv_buffers&,
-                                                     const csr_guard&, const x_source&, std::byte*);
+                                                     const csr_guard&, const x_source&, std::byte*,
+                                                     const std::uint32_t*);
 extern template void multiply_rows_as<double, double>(const context&, const char*, const primitives::spmv_problem&,
                                                       const rows_decision&, const primitives::spmv_buffers&,
-                                                      const csr_guard&, const x_source&, std::byte*);
+                                                      const csr_guard&, const x_source&, std::byte*,
+                                                      const std::uint32_t*);
 
 }  // namespace sheaf::cuda

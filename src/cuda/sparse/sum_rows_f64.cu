@@ -4,6 +4,6 @@ namespace sheaf::cuda {
 
 template void multiply_rows_as<double, double>(const context&, const char*, const primitives::spmv_problem&,
                                                const rows_decision&, const primitives::spmv_buffers&, const csr_guard&,
-                                               const x_source&, std::byte*);
+                                               const x_source&, std::byte*, const std::uint32_t*);
 
 }  // namespace sheaf::cuda
