@@ -207,6 +207,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
       ->check(number_in(0.0, 1e6))
       ->capture_default_str();
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
+  spmv->add_flag("--large", parsed.spmv.large, "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
   spmv->add_flag("--transpose", parsed.spmv.transposed, "multiply by the transposed matrices");
   spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
   spmv->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();

@@ -14,6 +14,7 @@ struct spmv_request {
   std::vector<std::string> files;  ///< MatrixMarket files; empty: matrices of its own
   double seconds = 2;              ///< no round of a matrix begins after this time, but for the first three
   bool quick = false;              ///< small matrices, which show that everything runs; their times mean nothing
+  bool large = false;              ///< matrices that no cache holds
   bool transposed = false;
   bool narrow = false;  ///< f32
 };

@@ -1,50 +1,73 @@
 #include "bench/sparse/matrices.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
 
 #include <sheaf/context.hpp>
 
 #include "inputs/pattern_function.hpp"
+#include "io/text/parallel.hpp"
 #include "jobs/nas/matrix.hpp"
 
 namespace sheaf::bench {
 namespace {
 
-/// Adds rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
+/// Places that a thread does at once.
+constexpr std::uint64_t part_size = 1 << 16;
+
+/// Calls work(begin, end) for ranges that make up [0, count), on all threads.
+template <class Work>
+void for_each_range(std::uint64_t count, Work work) {
+  io::for_each_part(context::cpu().threads(), (count + part_size - 1) / part_size, [&](std::uint64_t part, int) {
+    work(part * part_size, std::min(count, (part + 1) * part_size));
+  });
+}
+
+/// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
 template <class ColumnsOf>
 io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
   io::csr_matrix<double> m;
   m.rows = m.columns = rows;
-  std::vector<std::uint32_t> all;
-  std::vector<std::uint32_t> row_columns;
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    row_columns.clear();
-    columns_of(row, row_columns);
-    std::sort(row_columns.begin(), row_columns.end());
-    row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
-    all.insert(all.end(), row_columns.begin(), row_columns.end());
-    m.row_offsets.push_back(all.size());
-  }
+  m.row_offsets.assign(rows + 1, 0);
+  std::vector<std::vector<std::uint32_t>> parts((rows + part_size - 1) / part_size);
+  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint32_t>& all = parts[begin / part_size];
+    std::vector<std::uint32_t> row_columns;
+    for (std::uint64_t row = begin; row < end; ++row) {
+      row_columns.clear();
+      columns_of(row, row_columns);
+      std::sort(row_columns.begin(), row_columns.end());
+      row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
+      all.insert(all.end(), row_columns.begin(), row_columns.end());
+      m.row_offsets[row + 1] = row_columns.size();
+    }
+  });
+  for (std::uint64_t row = 0; row < rows; ++row) m.row_offsets[row + 1] += m.row_offsets[row];
+  std::vector<std::uint32_t> all(m.row_offsets[rows]);
   m.values.resize(all.size());
-  for (std::uint64_t i = 0; i < all.size(); ++i) {
-    m.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
-  }
+  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint32_t>& part = parts[begin / part_size];
+    std::copy(part.begin(), part.end(), all.begin() + static_cast<std::ptrdiff_t>(m.row_offsets[begin]));
+    part = {};
+    for (std::uint64_t i = m.row_offsets[begin]; i < m.row_offsets[end]; ++i) {
+      m.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
+    }
+  });
   m.column_indices = std::move(all);
   return m;
 }
 
-io::csr_matrix<double> banded(bool quick) {
-  const std::uint64_t n = quick ? 2000 : 1'000'000;
-  constexpr std::uint64_t half = 7;
-  return made(n, [n](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+io::csr_matrix<double> banded(std::uint64_t n, std::uint64_t half) {
+  return made(n, [n, half](std::uint64_t row, std::vector<std::uint32_t>& columns) {
     for (std::uint64_t c = row < half ? 0 : row - half; c <= std::min(n - 1, row + half); ++c) {
       columns.push_back(static_cast<std::uint32_t>(c));
     }
   });
 }
 
-io::csr_matrix<double> grid(bool quick) {
-  const std::uint64_t side = quick ? 12 : 100;
+io::csr_matrix<double> grid(std::uint64_t side) {
   const std::uint64_t n = side * side * side;
   return made(n, [n, side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
     columns.push_back(static_cast<std::uint32_t>(row));
@@ -55,8 +78,7 @@ io::csr_matrix<double> grid(bool quick) {
   });
 }
 
-io::csr_matrix<double> grid_27(bool quick) {
-  const std::int64_t side = quick ? 12 : 100;
+io::csr_matrix<double> grid_27(std::int64_t side) {
   return made(static_cast<std::uint64_t>(side * side * side),
               [side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
                 const auto r = static_cast<std::int64_t>(row);
@@ -97,12 +119,9 @@ io::csr_matrix<double> power_law(bool quick) {
 
 /// Edges of a graph whose adjacency matrix is cut in quarters again and again, each taken with its share (Chakrabarti
 /// et al. 2004; the shares of Graph500).
-io::csr_matrix<double> r_mat(bool quick) {
-  const std::uint32_t bits = quick ? 11 : 20;
-  constexpr std::uint64_t edges_each = 16;
+io::csr_matrix<double> r_mat(std::uint32_t bits, std::uint64_t edges_each) {
   const std::uint64_t n = std::uint64_t{1} << bits;
-  std::vector<std::vector<std::uint32_t>> edges(n);
-  for (std::uint64_t e = 0; e < n * edges_each; ++e) {
+  const auto edge = [bits](std::uint64_t e) {
     std::uint64_t row = 0;
     std::uint64_t column = 0;
     for (std::uint32_t b = 0; b < bits; ++b) {
@@ -110,9 +129,26 @@ io::csr_matrix<double> r_mat(bool quick) {
       row = 2 * row + (percent >= 76 ? 1 : 0);
       column = 2 * column + ((percent >= 57 && percent < 76) || percent >= 95 ? 1 : 0);
     }
-    edges[row].push_back(static_cast<std::uint32_t>(column));
-  }
-  return made(n, [&edges](std::uint64_t row, std::vector<std::uint32_t>& columns) { columns = edges[row]; });
+    return std::pair{row, static_cast<std::uint32_t>(column)};
+  };
+  // The edges of each row side by side, in any order: `made` sorts them.
+  std::vector<std::uint64_t> ends(n + 1);
+  const auto for_each_edge = [&](auto work) {
+    for_each_range(n * edges_each, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t e = begin; e < end; ++e) {
+        const auto [row, column] = edge(e);
+        work(std::atomic_ref(ends[row]).fetch_add(1, std::memory_order_relaxed), column);
+      }
+    });
+  };
+  for_each_edge([](std::uint64_t, std::uint32_t) {});
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::uint64_t{0});
+  std::vector<std::uint32_t> columns_of_edges(n * edges_each);
+  for_each_edge([&](std::uint64_t place, std::uint32_t column) { columns_of_edges[place] = column; });
+  const std::uint32_t* const all = columns_of_edges.data();
+  return made(n, [&ends, all](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    columns.assign(all + (row == 0 ? 0 : ends[row - 1]), all + ends[row]);
+  });
 }
 
 io::csr_matrix<double> one_dense_row(bool quick) {
@@ -188,17 +224,29 @@ const std::vector<matrix_kind>& stand_ins() {
 
 const std::vector<matrix_kind>& matrix_kinds() {
   static const std::vector<matrix_kind> kinds{
-      {"banded, 15 a row", banded},
-      {"7-point grid", grid},
-      {"27-point grid", grid_27},
+      {"banded, 15 a row", [](bool quick) { return banded(quick ? 2000 : 1'000'000, 7); }},
+      {"7-point grid", [](bool quick) { return grid(quick ? 12 : 100); }},
+      {"27-point grid", [](bool quick) { return grid_27(quick ? 12 : 100); }},
       {"uniform, 16 a row", [](bool quick) { return at_random(quick ? 2000 : 1'000'000, 16); }},
       {"uniform, 8 a row, x past the caches", [](bool quick) { return at_random(quick ? 4000 : 8'000'000, 8); }},
-      {"uniform, 16 a row, 4 million rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 22, 16); }, true},
       {"power-law rows", power_law},
-      {"R-MAT, 16 a row", r_mat},
+      {"R-MAT, 16 a row", [](bool quick) { return r_mat(quick ? 11 : 20, 16); }},
       {"one dense row", one_dense_row},
       {"NAS CG, class A",
        [](bool quick) { return jobs::nas_matrix(jobs::nas_class_named(quick ? "S" : "A"), context::cpu().threads()); }},
+  };
+  return kinds;
+}
+
+const std::vector<matrix_kind>& large_matrix_kinds() {
+  static const std::vector<matrix_kind> kinds{
+      {"banded, 31 a row, 2^22 rows", [](bool quick) { return banded(quick ? 4000 : 1 << 22, 15); }},
+      {"7-point grid of 256^3", [](bool quick) { return grid(quick ? 16 : 256); }},
+      {"27-point grid of 160^3", [](bool quick) { return grid_27(quick ? 16 : 160); }},
+      {"uniform, 32 a row, 2^22 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 22, 32); }},
+      {"uniform, 16 a row, 2^24 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 24, 16); }},
+      {"uniform, 4 a row, 2^26 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 26, 4); }},
+      {"R-MAT, 16 a row, 2^24 rows", [](bool quick) { return r_mat(quick ? 12 : 24, 16); }},
   };
   return kinds;
 }

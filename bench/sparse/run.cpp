@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -107,8 +108,8 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
     c.run();
     ctx.wait();
     if (to.data != y.data()) copy_bytes(ctx, y.data(), to.data, y.size() * sizeof(Value));
-    const auto mistake =
-        jobs::product_mistake(in_host, const_values(x), const_values(y), {1, 0, nullptr, request.transposed});
+    const auto mistake = jobs::product_mistake(in_host, const_values(x), const_values(y),
+                                               {1, 0, nullptr, request.transposed, context::cpu().threads()});
     const double entries = std::max(1.0, static_cast<double>(m.entries()));
     fmt::print("  {:<32} {:8.3f} ms {:7.3f} ns a nonzero  {}\n", c.who, c.seconds * 1e3, c.seconds * 1e9 / entries,
                mistake ? "WRONG: " + *mistake : "ok");
@@ -124,16 +125,15 @@ bool run_typed(const context& ctx, const spmv_request& request) {
     all_right = run_matrix(ctx, request, file, io::read_matrix_market<Value>(file)) && all_right;
   }
   if (!request.files.empty()) return all_right;
-  std::vector<matrix_kind> kinds = matrix_kinds();
-  kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
+  std::vector<matrix_kind> kinds = request.large ? large_matrix_kinds() : matrix_kinds();
+  if (!request.large) kinds.insert(kinds.end(), stand_ins().begin(), stand_ins().end());
   for (const matrix_kind& kind : kinds) {
-    if (kind.is_large && ctx.backend() == backend_kind::cpu) continue;
-    const io::csr_matrix<double> made = kind.make(request.quick);
+    io::csr_matrix<double> made = kind.make(request.quick);
     io::csr_matrix<Value> m;
     m.rows = made.rows;
     m.columns = made.columns;
-    m.row_offsets = made.row_offsets;
-    m.column_indices = made.column_indices;
+    m.row_offsets = std::move(made.row_offsets);
+    m.column_indices = std::move(made.column_indices);
     m.values.assign(made.values.begin(), made.values.end());
     all_right = run_matrix(ctx, request, kind.name, m) && all_right;
   }

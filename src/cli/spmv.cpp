@@ -211,7 +211,8 @@ void run_typed(const spmv_command& o) {
   const matrix_facts facts = facts_of(read);
   if (o.common.verify) {
     const std::vector<double> wide_before(before.begin(), before.end());
-    const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed};
+    const int threads = context::cpu(o.common.threads).threads();
+    const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed, threads};
     const const_values found(out.rows().data, y_count, type);
     if (const auto mistake = jobs::product_mistake(on_host, x, found, terms)) throw verification_failed(*mistake);
   }

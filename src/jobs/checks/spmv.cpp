@@ -1,11 +1,14 @@
 #include "jobs/checks/spmv.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "io/text/parallel.hpp"
 #include "reference/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -59,27 +62,45 @@ struct exact_sum {
   }
 };
 
+/// The sums of [begin, end) of y, or all sums of a transposed product.
 template <class Value>
-std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_values y, const product_terms& terms) {
+std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, const csr_view& a, const_values x,
+                                      const_values y, const product_terms& terms) {
   const reference::index_reader begins(a.row_begins, 0);
   const reference::index_reader columns(a.column_indices, a.columns);
-  std::vector<exact_sum<Value>> sums(y.count);
+  std::vector<exact_sum<Value>> sums(end - begin);
   const auto alpha = static_cast<Value>(terms.alpha);
   const auto beta = static_cast<Value>(terms.beta);
-  for (std::uint64_t row = 0; row < a.rows; ++row) {
+  for (std::uint64_t row = terms.transposed ? 0 : begin; row < (terms.transposed ? a.rows : end); ++row) {
     for (std::uint64_t place = begins.bits(row); place < begins.bits(row + 1); ++place) {
       const std::uint64_t from = terms.transposed ? row : columns.bits(place);
       const std::uint64_t to = terms.transposed ? columns.bits(place) : row;
-      sums[to].take(number_of(a.values, place), number_of(x, from));
+      sums[to - begin].take(number_of(a.values, place), number_of(x, from));
     }
   }
-  for (std::uint64_t i = 0; i < y.count; ++i) {
-    sums[i].scale(alpha);
+  for (std::uint64_t i = begin; i < end; ++i) {
+    exact_sum<Value>& sum = sums[i - begin];
+    sum.scale(alpha);
     // A beta that its type rounds to 0 multiplies like any other.
-    if (terms.beta != 0) sums[i].take(beta, terms.y_before[i]);
-    if (sums[i].explains(number_of(y, i))) continue;
-    return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, number_of(y, i), sums[i].terms,
-                       static_cast<double>(sums[i].sum));
+    if (terms.beta != 0) sum.take(beta, terms.y_before[i]);
+    if (sum.explains(number_of(y, i))) continue;
+    return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, number_of(y, i), sum.terms,
+                       static_cast<double>(sum.sum));
+  }
+  return std::nullopt;
+}
+
+template <class Value>
+std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_values y, const product_terms& terms) {
+  constexpr std::uint64_t part_size = 1 << 16;
+  if (terms.transposed) return mistake_in<Value>(0, y.count, a, x, y, terms);
+  std::vector<std::optional<std::string>> mistakes((y.count + part_size - 1) / part_size);
+  io::for_each_part(terms.threads, mistakes.size(), [&](std::uint64_t part, int) {
+    mistakes[part] =
+        mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
+  });
+  for (std::optional<std::string>& mistake : mistakes) {
+    if (mistake) return std::move(mistake);
   }
   return std::nullopt;
 }
