@@ -19,6 +19,7 @@ extern const primitives::scatter_variant scatter_multipass;
 extern const primitives::scatter_variant scatter_adaptive;
 extern const primitives::scatter_variant scatter_bucketed;
 extern const primitives::scatter_variant scatter_last_writer;
+extern const primitives::scatter_variant scatter_bucketed_last;
 
 extern const primitives::prepare_variant prepare_scheduled;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/block/rank.cuh"
 #include "cuda/block/scan.cuh"
 #include "cuda/block/tile_scheduler.cuh"
@@ -12,13 +14,71 @@ namespace sheaf::cuda {
 
 constexpr std::uint32_t write_threads = 512;  ///< block size of write_fine_buckets
 
+/// A record beside its tag, which is one more than its position in the list: of two records for one place the one with
+/// the higher tag is the last.
+template <class Record>
+struct tagged;
+template <>
+struct alignas(8) tagged<std::uint32_t> {
+  std::uint32_t record;
+  std::uint32_t tag;
+};
+template <>
+struct alignas(16) tagged<uint2> {
+  uint2 record;
+  std::uint32_t tag;
+  std::uint32_t unused;
+};
+
+template <class Word>
+constexpr bool is_tagged = false;
+template <class Record>
+constexpr bool is_tagged<tagged<Record>> = true;
+
+__device__ __forceinline__ tagged<std::uint32_t> with_tag(std::uint32_t record, std::uint32_t tag) {
+  return {record, tag};
+}
+__device__ __forceinline__ tagged<uint2> with_tag(uint2 record, std::uint32_t tag) { return {record, tag, 0}; }
+
+/// Loads and stores of words that no thread needs soon.
+template <class Word>
+__device__ __forceinline__ Word load_once(const Word* from) {
+  return __ldcs(from);
+}
+__device__ __forceinline__ tagged<std::uint32_t> load_once(const tagged<std::uint32_t>* from) {
+  const uint2 read = __ldcs(reinterpret_cast<const uint2*>(from));
+  return {read.x, read.y};
+}
+__device__ __forceinline__ tagged<uint2> load_once(const tagged<uint2>* from) {
+  const uint4 read = __ldcs(reinterpret_cast<const uint4*>(from));
+  return {make_uint2(read.x, read.y), read.z, read.w};
+}
+template <class Word>
+__device__ __forceinline__ void store_once(Word* to, Word word) {
+  __stcs(to, word);
+}
+__device__ __forceinline__ void store_once(tagged<std::uint32_t>* to, tagged<std::uint32_t> word) {
+  __stcs(reinterpret_cast<uint2*>(to), make_uint2(word.record, word.tag));
+}
+__device__ __forceinline__ void store_once(tagged<uint2>* to, tagged<uint2> word) {
+  __stcs(reinterpret_cast<uint4*>(to), make_uint4(word.record.x, word.record.y, word.tag, word.unused));
+}
+
+/// The records that found their buckets full, where they may not be written at once because the last of a place has to
+/// win: their tags, in any order.
+struct overflow_list {
+  std::uint32_t* tags;
+  std::uint32_t* count;
+};
+
 /// Arguments of one bucketing pass. Its input is the caller's list, or the coarse buckets that the first pass filled.
 template <class Index>
 struct bucket_pass_arguments {
   const Index* index;
   const std::byte* in;
   std::uint64_t in_stride;
-  std::uint64_t count;  ///< records of the caller's list
+  std::uint64_t count;           ///< records of the caller's list
+  std::uint64_t first_position;  ///< of the list's first record in the caller's list
   Index last;           ///< the highest index that names a record
   index_guard guard;
   std::uint32_t tiles;            ///< tiles of the caller's list, or of one coarse bucket's capacity
@@ -32,16 +92,18 @@ struct bucket_pass_arguments {
   void* out_index;                ///< u32 indices inside coarse buckets, or u16 indices inside fine ones
   std::byte* out_word;
   std::uint64_t out_capacity;  ///< records that an output bucket holds
-  std::byte* final_out;        ///< the call's output, for records that overflow their bucket
+  std::byte* final_out;        ///< the call's output, for untagged records that overflow their bucket
   std::uint64_t final_stride;
+  overflow_list overflow;  ///< for tagged ones
   order_sample sample;
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
 };
 
 /// A bucketing pass. A block sorts a tile by bucket in shared memory, reserves the tile's run in each bucket by one
 /// atomic, and writes whole runs: shared memory is the write-combining buffer. A record that overflows its bucket's
-/// capacity goes to its place in the output at once.
-template <class Word, class Index, class OutIndex>
+/// capacity goes to its place in the output at once, or if it is tagged to the overflow list. The input has words, or
+/// records that the pass tags.
+template <class Word, class Index, class OutIndex, class Input = Word>
 __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
     split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> a) {
   constexpr int items = bucketing_items;
@@ -81,7 +143,7 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
       for (int k = 0; k < items; ++k) {
         const std::uint32_t i = k * bucketing_threads + threadIdx.x;
         const bool good = index[k] <= a.last;
-        if (i < records && !good) report_bad_index(a.guard, first + i, index[k]);
+        if (i < records && !good) report_bad_index(a.guard, a.first_position + first + i, index[k]);
         bucket.set(k, i < records && good ? static_cast<std::uint32_t>(index[k] >> a.shift) : no_bin);
         low_bits[k] = static_cast<std::uint32_t>(index[k]);
       }
@@ -103,8 +165,13 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
       const std::uint32_t b = bucket.get(k);
       if (b == no_bin) continue;
       const std::uint32_t slot = histogram[b] + rank.get(k);
-      staged[slot] = __ldcs(
-          reinterpret_cast<const Word*>(words + std::uint64_t{k * bucketing_threads + threadIdx.x} * a.in_stride));
+      const std::uint32_t i = k * bucketing_threads + threadIdx.x;
+      const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * a.in_stride));
+      if constexpr (std::is_same_v<Word, Input>) {
+        staged[slot] = read;
+      } else {
+        staged[slot] = with_tag(read, static_cast<std::uint32_t>(a.first_position + first) + i + 1);
+      }
       staged_index[slot] = low_bits[k];
     }
     __syncthreads();
@@ -129,7 +196,9 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
       if (entry < a.out_capacity) {
         const std::uint64_t position = (std::uint64_t{in_bucket} * a.out_buckets + b) * a.out_capacity + entry;
         __stcs(static_cast<OutIndex*>(a.out_index) + position, static_cast<OutIndex>(index & in_bucket_mask));
-        __stcs(reinterpret_cast<Word*>(a.out_word) + position, word);
+        store_once(reinterpret_cast<Word*>(a.out_word) + position, word);
+      } else if constexpr (is_tagged<Word>) {
+        a.overflow.tags[atomicAdd(a.overflow.count, 1U)] = word.tag;
       } else {
         const std::uint64_t record =
             (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
@@ -183,6 +252,67 @@ __global__ void __launch_bounds__(write_threads)
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) {
       if (is_named[i] != 0) store_streamed(bucket_out + i * out_stride, ordered[i]);
+    }
+    __syncthreads();
+  }
+}
+
+/// Arguments of write_last_of_buckets.
+template <class Record>
+struct last_of_buckets_arguments {
+  const std::uint16_t* index;
+  const tagged<Record>* word;
+  const std::uint32_t* sizes;
+  std::uint64_t capacity;
+  std::uint32_t bucket_bits;
+  std::uint32_t buckets;
+  std::byte* out;
+  std::uint64_t out_stride;
+  std::uint64_t out_count;
+  const std::uint32_t* overflow_count;
+  std::uint32_t* winners;  ///< of each record of the output, written where the overflow list has records
+  order_sample sample;
+  std::uint32_t* tile_counter;
+};
+
+/// As write_fine_buckets, but of the records for one place it writes the one with the highest tag, and where other
+/// records overflowed it leaves these tags for them.
+template <class Record>
+__global__ void __launch_bounds__(write_threads)
+    write_last_of_buckets(const __grid_constant__ last_of_buckets_arguments<Record> a) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const std::uint32_t bucket_records = 1U << a.bucket_bits;
+  Record* const ordered = reinterpret_cast<Record*>(shared);
+  auto* const tags = reinterpret_cast<std::uint32_t*>(shared + bucket_records * sizeof(Record));
+  if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
+  const bool leaves_tags = *a.overflow_count != 0;
+  const tile_scheduler schedule(a.tile_counter);
+  for (std::uint64_t b = schedule.first(); b < a.buckets; b = schedule.next(b)) {
+    if (a.tile_counter != nullptr) __syncthreads();
+    const auto size = static_cast<std::uint32_t>(min(std::uint64_t{a.sizes[b]}, a.capacity));
+    if (size == 0 && !leaves_tags) continue;
+    for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) tags[i] = 0;
+    __syncthreads();
+    const std::uint16_t* const bucket_index = a.index + b * a.capacity;
+    const tagged<Record>* const bucket_word = a.word + b * a.capacity;
+#pragma unroll 8
+    for (std::uint32_t i = threadIdx.x; i < size; i += write_threads) {
+      atomicMax(tags + bucket_index[i], bucket_word[i].tag);
+    }
+    __syncthreads();
+#pragma unroll 8
+    for (std::uint32_t i = threadIdx.x; i < size; i += write_threads) {
+      const std::uint32_t place = __ldcs(bucket_index + i);
+      const tagged<Record> word = load_once(bucket_word + i);
+      if (tags[place] == word.tag) ordered[place] = word.record;
+    }
+    __syncthreads();
+    const std::uint64_t first = std::uint64_t{b} << a.bucket_bits;
+    std::byte* const bucket_out = a.out + first * a.out_stride;
+#pragma unroll 8
+    for (std::uint32_t i = threadIdx.x; i < bucket_records; i += write_threads) {
+      if (tags[i] != 0) store_streamed(bucket_out + i * a.out_stride, ordered[i]);
+      if (leaves_tags && first + i < a.out_count) a.winners[first + i] = tags[i];
     }
     __syncthreads();
   }

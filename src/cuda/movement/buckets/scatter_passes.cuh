@@ -1,0 +1,221 @@
+#pragma once
+
+#include <algorithm>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/movement/buckets/scatter.cuh"
+#include "primitives/scatter.hpp"
+
+// What the bucketed scatters share: how the output is cut into buckets, their arrays in scratch, and the passes that
+// send records there. Buckets have fixed capacity.
+namespace sheaf::cuda {
+
+/// How the output is cut into buckets.
+struct bucketing {
+  std::uint32_t index_bits;      ///< bits of an index
+  std::uint32_t position_bits;   ///< log2 of the records of a fine bucket
+  std::uint32_t passes;          ///< bucketing passes: 1 (fine buckets at once) or 2
+  std::uint32_t coarse_bits;     ///< bits of a coarse bucket's number, if there are two passes
+  std::uint32_t fine_bits;       ///< bits of a fine bucket's number in its coarse bucket
+  std::uint32_t coarse_buckets;  ///< coarse buckets of the output; 1 if there is one pass
+  std::uint32_t fine_buckets;    ///< fine buckets of the output
+};
+
+/// Cuts the output for words of so many bytes. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.
+inline bucketing bucketing_of(const primitives::scatter_problem& p, std::uint32_t word_bytes) {
+  const std::uint32_t index_bits = bits_for(p.indexed_count);
+  const std::uint32_t usual_bits = word_bytes >= 8 ? 12 : word_bytes == 4 ? 13 : 14;
+  const std::uint32_t most_bits = std::min(16U, 17 - bits_for(word_bytes));
+  const std::uint32_t pass_bits = bits_for(most_buckets);
+  std::uint32_t position_bits = std::min(usual_bits, index_bits);
+  while (position_bits < most_bits && index_bits - position_bits > 2 * pass_bits) ++position_bits;
+  // Eight bits a pass are fastest, because a tile's runs are longer than with nine.
+  if (position_bits < most_bits && index_bits - position_bits == 17) ++position_bits;
+  const std::uint32_t bucket_bits = index_bits - position_bits;
+  const std::uint32_t passes = bucket_bits <= 8 ? 1 : 2;
+  const std::uint32_t fine_bits = passes == 1 ? bucket_bits : bucket_bits / 2;
+  const auto buckets_of = [&](std::uint32_t bits) {
+    return static_cast<std::uint32_t>(ceil_div(std::max<std::uint64_t>(1, p.indexed_count), std::uint64_t{1} << bits));
+  };
+  const std::uint32_t coarse_buckets = passes == 2 ? buckets_of(position_bits + fine_bits) : 1;
+  return {index_bits,
+          position_bits,
+          passes,
+          bucket_bits - fine_bits,
+          fine_bits,
+          coarse_buckets,
+          passes == 2 ? coarse_buckets << fine_bits : buckets_of(position_bits)};
+}
+
+/// The arrays of the passes in scratch. Members other than capacities are offsets in bytes.
+struct bucket_layout {
+  std::uint64_t coarse_capacity;  ///< records that a coarse bucket holds
+  std::uint64_t fine_capacity;    ///< records that a fine bucket holds
+  std::uint64_t bucket_sizes;     ///< sizes of coarse buckets, then of fine ones
+  std::uint64_t tile_counters;
+  std::uint64_t coarse_index, coarse_word, fine_index, fine_word;
+  std::uint64_t end;
+};
+
+/// Takes the arrays of words of so many bytes.
+inline bucket_layout layout_of(const primitives::scatter_problem& p, const bucketing& c, std::uint32_t word_bytes,
+                               core::scratch_offsets& arrays) {
+  bucket_layout l{};
+  const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
+  l.coarse_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.index_bits - c.coarse_bits));
+  l.fine_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.position_bits);
+  l.bucket_sizes = arrays.take((coarse_buckets + c.fine_buckets + all_counter_words) * sizeof(std::uint32_t));
+  l.tile_counters = l.bucket_sizes + (coarse_buckets + c.fine_buckets) * sizeof(std::uint32_t);
+  l.coarse_index = arrays.take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
+  l.coarse_word = arrays.take(coarse_buckets * l.coarse_capacity * word_bytes);
+  l.fine_index = arrays.take(c.fine_buckets * l.fine_capacity * sizeof(std::uint16_t));
+  l.fine_word = arrays.take(c.fine_buckets * l.fine_capacity * word_bytes);
+  return l;
+}
+
+/// Why buckets cannot take the records, whoever may win; or null.
+inline const char* bucketing_rejection(const primitives::scatter_problem& p, const bucketing& c,
+                                       const bucket_layout& l) {
+  constexpr std::uint32_t most_bits = bits_for(most_buckets);
+  if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
+    return "the output has more buckets than two passes tell apart";
+  }
+  if (p.count >= ~std::uint32_t{0} - bucketing_tile || l.coarse_capacity >= ~std::uint32_t{0}) {
+    return "counts pass 32 bits";
+  }
+  return nullptr;
+}
+
+/// The bucketing passes of a call, which move words that are records, or records with their tags.
+template <class Word, class Record = Word>
+class bucket_passes {
+ public:
+  bucket_passes(const context& ctx, const char* operation, const primitives::scatter_problem& p,
+                const primitives::scatter_buffers& b, const bucketing& cut, const bucket_layout& layout,
+                std::byte* scratch)
+      : operation_(operation), ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
+
+  /// The kernels do nothing where the list is ordered, and leave out its first positions, which have moved.
+  void run_if_scattered(const order_sample& sample, std::uint64_t records_moved) {
+    sample_ = sample;
+    records_moved_ = records_moved;
+    tile_counters_ = tile_counters();
+  }
+  /// Counters in scratch, which run() sets to 0: some of each kernel that may have to end at once, then others.
+  std::uint32_t* tile_counters() const { return array<std::uint32_t>(layout_.tile_counters); }
+
+  /// Sends the records to fine buckets. `overflow` is for tagged ones.
+  void run(const index_guard& guard, const overflow_list& overflow = {}) {
+    overflow_ = overflow;
+    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + all_counter_words;
+    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
+            operation_);
+    bytes(p_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);
+    if (bucketing_.passes == 2) run_second_pass();
+  }
+
+  const std::uint16_t* fine_index() const { return array<const std::uint16_t>(layout_.fine_index); }
+  const Word* fine_words() const { return array<const Word>(layout_.fine_word); }
+  std::uint32_t* fine_sizes() const { return coarse_sizes() + coarse_size_words(); }
+  const order_sample& sample() const { return sample_; }
+
+  // Blocks of a kernel. If the kernel may have to end at once, its blocks are as many as are resident, and draw their
+  // tiles. Otherwise each block takes one tile.
+  std::uint64_t blocks_for(std::uint64_t tiles, std::uint32_t resident) const {
+    const auto resident_blocks = static_cast<std::uint64_t>(state_of(ctx_).multiprocessors()) * resident;
+    constexpr std::uint64_t most = (std::uint64_t{1} << 31) - 1;
+    return std::max<std::uint64_t>(1, std::min(tiles, tile_counters_ != nullptr ? resident_blocks : most));
+  }
+
+  std::uint32_t* next_tile_counter() { return tile_counters_ == nullptr ? nullptr : tile_counters_ + used_counters_++; }
+
+ private:
+  static constexpr std::size_t pass_shared_bytes = bucketing_tile * (sizeof(Word) + sizeof(std::uint32_t));
+
+  template <class T>
+  T* array(std::uint64_t offset) const {
+    return reinterpret_cast<T*>(scratch_ + offset);
+  }
+
+  std::uint32_t coarse_size_words() const { return bucketing_.passes == 2 ? bucketing_.coarse_buckets : 0; }
+  std::uint32_t* coarse_sizes() const { return array<std::uint32_t>(layout_.bucket_sizes); }
+
+  template <class Index>
+  void run_first_pass(const index_guard& guard) {
+    bucket_pass_arguments<Index> a{};
+    a.index = static_cast<const Index*>(b_.index.data) + records_moved_;
+    a.in = b_.in.data + records_moved_ * p_.sequential_stride_bytes;
+    a.in_stride = p_.sequential_stride_bytes;
+    a.count = p_.count - records_moved_;
+    a.first_position = records_moved_;
+    a.last = static_cast<Index>(
+        std::min<std::uint64_t>(std::min(p_.index_limit(), p_.indexed_count) - 1, static_cast<Index>(~Index{0})));
+    a.guard = guard;
+    a.tiles = static_cast<std::uint32_t>(ceil_div(a.count, bucketing_tile));
+    a.in_buckets = 1;
+    a.in_bucket_bits = bucketing_.index_bits;
+    if (bucketing_.passes == 2) {
+      a.shift = bucketing_.index_bits - bucketing_.coarse_bits;
+      a.out_buckets = bucketing_.coarse_buckets;
+      a.out_sizes = coarse_sizes();
+      a.out_index = scratch_ + layout_.coarse_index;
+      a.out_word = scratch_ + layout_.coarse_word;
+      a.out_capacity = layout_.coarse_capacity;
+      launch_pass<Index, std::uint32_t, Record>(a);
+    } else {
+      set_fine_output(a);
+      launch_pass<Index, std::uint16_t, Record>(a);
+    }
+  }
+
+  void run_second_pass() {
+    bucket_pass_arguments<std::uint32_t> a{};
+    a.index = array<const std::uint32_t>(layout_.coarse_index);
+    a.in = scratch_ + layout_.coarse_word;
+    a.in_stride = sizeof(Word);
+    a.last = ~std::uint32_t{0};
+    a.tiles = static_cast<std::uint32_t>(ceil_div(layout_.coarse_capacity, bucketing_tile));
+    a.in_buckets = bucketing_.coarse_buckets;
+    a.in_sizes = coarse_sizes();
+    a.in_capacity = layout_.coarse_capacity;
+    a.in_bucket_bits = bucketing_.index_bits - bucketing_.coarse_bits;
+    set_fine_output(a);
+    launch_pass<std::uint32_t, std::uint16_t, Word>(a);
+  }
+
+  template <class Index>
+  void set_fine_output(bucket_pass_arguments<Index>& a) {
+    a.shift = bucketing_.position_bits;
+    a.out_buckets = bucketing_.passes == 2 ? 1U << bucketing_.fine_bits : bucketing_.fine_buckets;
+    a.out_sizes = fine_sizes();
+    a.out_index = scratch_ + layout_.fine_index;
+    a.out_word = scratch_ + layout_.fine_word;
+    a.out_capacity = layout_.fine_capacity;
+  }
+
+  template <class Index, class OutIndex, class Input>
+  void launch_pass(bucket_pass_arguments<Index>& a) {
+    a.final_out = b_.out.data;
+    a.final_stride = p_.indexed_stride_bytes;
+    a.overflow = overflow_;
+    a.sample = sample_;
+    a.tile_counter = next_tile_counter();
+    launch_shared(ctx_, operation_, split_into_buckets<Word, Index, OutIndex, Input>,
+                  blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2), bucketing_threads, pass_shared_bytes, a);
+  }
+
+  const char* operation_;
+  const context& ctx_;
+  const primitives::scatter_problem& p_;
+  const primitives::scatter_buffers& b_;
+  bucketing bucketing_;
+  bucket_layout layout_;
+  std::byte* scratch_;
+  overflow_list overflow_{};
+  order_sample sample_{};
+  std::uint64_t records_moved_ = 0;         // first positions, which direct-if-ordered has moved
+  std::uint32_t* tile_counters_ = nullptr;  // null if the list is known to be scattered
+  std::uint32_t used_counters_ = 0;
+};
+
+}  // namespace sheaf::cuda

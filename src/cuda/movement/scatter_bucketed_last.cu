@@ -1,0 +1,203 @@
+#include <algorithm>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/device/speeds.hpp"
+#include "cuda/movement/buckets/scatter_passes.cuh"
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/movement/variants.hpp"
+#include "primitives/scatter.hpp"
+
+// duplicates::last by propagation blocking: the passes of cuda.bucketed with records that carry a tag, one more than
+// their position in the list. The kernel that puts a bucket in order keeps the highest tag of each place. Records that
+// find their buckets full, because the list is skewed, are compared with these winners afterwards, as cuda.last_writer
+// compares all of them. A list in order, which the device finds out, goes through the winner table alone.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::scatter_buffers;
+using primitives::scatter_problem;
+
+constexpr const char* operation = "cuda.bucketed_last";
+
+/// Arrays beside those of the passes, as offsets in scratch.
+struct bucketed_last_decision {
+  bucketing cut;
+  bucket_layout buckets;
+  std::uint64_t winners;         ///< tags, one for each record of the output
+  std::uint64_t overflow_tags;   ///< one for each record of the list
+  std::uint64_t overflow_count;  ///< a word, then the verdict on the list's order
+  std::uint64_t verdict;
+};
+
+constexpr std::uint32_t tagged_bytes(std::uint32_t record_bytes) { return record_bytes == 4 ? 8 : 16; }
+
+plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (p.duplicates != duplicates::last) return plan::rejected("only where the last writer has to win");
+  if (const char* reason = words_rejection(p)) return plan::rejected(reason);
+  if (p.record_bytes != 4 && p.record_bytes != 8) return plan::rejected("records have not 4 or 8 bytes");
+  if (p.count < sample_window) return plan::rejected("the list is too short for a sample of its order");
+  const std::uint32_t word_bytes = tagged_bytes(p.record_bytes);
+  const bucketing c = bucketing_of(p, word_bytes);
+  core::scratch_offsets arrays;
+  bucketed_last_decision decided{};
+  decided.cut = c;
+  decided.buckets = layout_of(p, c, word_bytes, arrays);
+  if (const char* reason = bucketing_rejection(p, c, decided.buckets)) return plan::rejected(reason);
+  decided.winners = arrays.take(p.indexed_count * sizeof(std::uint32_t));
+  decided.overflow_tags = arrays.take(p.count * sizeof(std::uint32_t));
+  decided.overflow_count = arrays.take(sizeof(std::uint32_t));
+  decided.verdict = arrays.take(order_verdict::copies * order_verdict::copy_words * sizeof(unsigned long long));
+  plan::planned plan;
+  plan.decided.set(decided);
+  plan.scratch_bytes = arrays.bytes();
+  const auto count = static_cast<double>(p.count);
+  const auto width = static_cast<double>(word_bytes);
+  const double in = count * static_cast<double>(p.sequential_stride_bytes + bytes(p.index));
+  // Rates of the passes and of the last kernel, as in cuda.bucketed; its last kernel reads buckets twice.
+  const double pass_rate = m.copy_bytes_per_second * (word_bytes == 16 ? 0.78 : 0.67);
+  const double write_rate = m.copy_bytes_per_second * 0.6;
+  plan.add("latency", m.launch_seconds + (12 + 2 * c.passes) * m.step_seconds);
+  if (c.passes == 2) {
+    plan.add("coarse buckets", (in + count * (width + 4)) / pass_rate);
+    plan.add("fine buckets", count * (2 * width + 4 + 2) / pass_rate);
+  } else {
+    plan.add("fine buckets", (in + count * (width + 2)) / pass_rate);
+  }
+  const double written = std::min(count, static_cast<double>(p.indexed_count)) * static_cast<double>(p.record_bytes);
+  plan.add("bucket writes", (count * (width + 4) + written) / write_rate);
+  if (p.pattern.shape != access_pattern::kind::unknown) {
+    plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
+  }
+  return plan;
+}
+
+/// Publishes the verdict on the list's order for the kernels that follow. One block.
+template <class Index>
+__global__ void __launch_bounds__(sample_threads)
+    judge_order(const Index* index, const __grid_constant__ order_sample sample) {
+  const bool is_scattered = sample_is_scattered(index, sample);
+  if (threadIdx.x < order_verdict::copies) {
+    sample.verdict_slot[threadIdx.x * order_verdict::copy_words] = sample.call_number << 1 | (is_scattered ? 1 : 0);
+  }
+}
+
+/// Arguments of the kernels that compare tags in device memory.
+struct winner_arguments {
+  move_arguments move;
+  std::uint32_t* winners;
+  overflow_list overflow;  ///< without tags: all records of the list
+  std::uint64_t outputs;
+  order_sample sample;
+  bool asks_for_verdict;
+};
+
+/// Whether the kernel has nothing to do: it works for overflowing records, or for lists in order.
+template <bool OfOverflow>
+__device__ __forceinline__ bool is_idle(const winner_arguments& a) {
+  if constexpr (OfOverflow) return *a.overflow.count == 0;
+  return !a.asks_for_verdict || verdict_is_scattered(a.sample);
+}
+
+__global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments a) {
+  if (is_idle<false>(a)) return;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.outputs; i += step) {
+    a.winners[i] = 0;
+  }
+}
+
+/// Calls work(tag, index) for the records that the kernel works for.
+template <bool OfOverflow, class Work>
+__device__ __forceinline__ void for_each_tag(const winner_arguments& a, Work work) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  const std::uint64_t count = OfOverflow ? std::uint64_t{*a.overflow.count} : a.move.count;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
+    const std::uint32_t tag = OfOverflow ? a.overflow.tags[i] : static_cast<std::uint32_t>(i) + 1;
+    work(tag, index_at(a.move, tag - 1, true));
+  }
+}
+
+template <bool OfOverflow>
+__global__ void __launch_bounds__(block_threads) find_winners(const __grid_constant__ winner_arguments a) {
+  if (is_idle<OfOverflow>(a)) return;
+  for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
+    // Records that overflow have good indices: their pass has looked at them.
+    if (OfOverflow || check_index(a.move, tag - 1, index)) atomicMax(a.winners + index, tag);
+  });
+}
+
+template <bool OfOverflow, class Record>
+__global__ void __launch_bounds__(block_threads) write_winners(const __grid_constant__ winner_arguments a) {
+  if (is_idle<OfOverflow>(a)) return;
+  for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
+    if (index >= a.move.limit || a.winners[index] != tag) return;
+    store_word(a.move.to + index * a.move.indexed_stride,
+               load_word<Record>(a.move.from + std::uint64_t{tag - 1} * a.move.sequential_stride));
+  });
+}
+
+template <class Record>
+void scatter_last(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
+                  const bucketed_last_decision& decided, std::byte* scratch) {
+  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+  auto* const overflow_count = reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_count);
+  const order_verdict verdict{reinterpret_cast<unsigned long long*>(scratch + decided.verdict), 1};
+  winner_arguments a{.move = arguments_of(p, b.in.data, b.out.data, b.index, guard),
+                     .winners = reinterpret_cast<std::uint32_t*>(scratch + decided.winners),
+                     .overflow = {reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_tags), overflow_count},
+                     .outputs = p.indexed_count,
+                     .sample = order_sample_of(ctx, p, true, verdict),
+                     .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown};
+  const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
+  const auto launch_all = [&](auto kernel) { launch(ctx, operation, kernel, resident, a); };
+  bucket_passes<tagged<Record>, Record> passes(ctx, operation, p, b, decided.cut, decided.buckets, scratch);
+  if (a.asks_for_verdict) {
+    const auto judge = [&](auto index) {
+      using index_value = decltype(index);
+      launch_blocks(ctx, operation, judge_order<index_value>, 1, sample_threads,
+                    static_cast<const index_value*>(b.index.data), a.sample);
+    };
+    bytes(p.index) == 8 ? judge(std::uint64_t{}) : judge(std::uint32_t{});
+    launch_all(clear_winners);
+    launch_all(find_winners<false>);
+    launch_all(write_winners<false, Record>);
+    passes.run_if_scattered(a.sample, 0);
+  }
+  require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), operation);
+  passes.run(guard, a.overflow);
+  const std::uint32_t position_bits = decided.cut.position_bits;
+  const last_of_buckets_arguments<Record> last{.index = passes.fine_index(),
+                                               .word = passes.fine_words(),
+                                               .sizes = passes.fine_sizes(),
+                                               .capacity = decided.buckets.fine_capacity,
+                                               .bucket_bits = position_bits,
+                                               .buckets = decided.cut.fine_buckets,
+                                               .out = b.out.data,
+                                               .out_stride = p.indexed_stride_bytes,
+                                               .out_count = p.indexed_count,
+                                               .overflow_count = overflow_count,
+                                               .winners = a.winners,
+                                               .sample = passes.sample(),
+                                               .tile_counter = passes.next_tile_counter()};
+  const std::size_t shared_bytes = (sizeof(Record) + sizeof(std::uint32_t)) << position_bits;
+  launch_shared(ctx, operation, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4), write_threads,
+                std::max<std::size_t>(shared_bytes, 16), last);
+  launch_all(find_winners<true>);
+  launch_all(write_winners<true, Record>);
+}
+
+void run_bucketed_last(const context& ctx, const scatter_problem& p, const plan::planned& plan,
+                       const scatter_buffers& b, std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const auto decided = plan.decided.get<bucketed_last_decision>();
+  p.record_bytes == 4 ? scatter_last<std::uint32_t>(ctx, p, b, decided, scratch)
+                      : scatter_last<uint2>(ctx, p, b, decided, scratch);
+}
+
+}  // namespace
+
+constinit const primitives::scatter_variant scatter_bucketed_last{"cuda.bucketed_last", backend_kind::cuda,
+                                                                  plan_bucketed_last, run_bucketed_last};
+
+}  // namespace sheaf::cuda
