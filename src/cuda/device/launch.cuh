@@ -32,11 +32,7 @@ template <class... Parameters, class... Arguments>
 void launch_shared(const context& ctx, const char* operation, void (*kernel)(Parameters...), std::uint64_t blocks,
                    unsigned threads, std::size_t shared_bytes, const Arguments&... arguments) {
   constexpr std::size_t dynamic_bytes_always_allowed = 16 * 1024;
-  if (shared_bytes > dynamic_bytes_always_allowed) {
-    require(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            operation);
-  }
+  if (shared_bytes > dynamic_bytes_always_allowed) state_of(ctx).allow_shared(reinterpret_cast<const void*>(kernel));
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(blocks));
   configuration.blockDim = dim3(threads);

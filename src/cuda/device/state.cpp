@@ -148,15 +148,29 @@ std::uint64_t cuda_state::resident_blocks(const void* kernel, int block_threads,
   for (const auto& [known_kernel, blocks] : resident_blocks_by_kernel_) {
     if (known_kernel == kernel) return blocks;
   }
-  constexpr const char* operation = "resident blocks";
-  require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-          operation);
+  allow_shared(kernel);
   int blocks = 0;
-  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes), operation);
+  require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_threads, shared_bytes),
+          "resident blocks");
   const std::uint64_t all_blocks =
       static_cast<std::uint64_t>(std::max(blocks, 1)) * static_cast<std::uint64_t>(multiprocessors_);
   resident_blocks_by_kernel_.emplace_back(kernel, all_blocks);
   return all_blocks;
+}
+
+std::uint64_t cuda_state::allow_shared(const void* kernel) {
+  for (const auto& [known_kernel, bytes] : shared_bytes_by_kernel_) {
+    if (known_kernel == kernel) return bytes;
+  }
+  constexpr const char* operation = "shared memory of a kernel";
+  int most = 0;
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_), operation);
+  cudaFuncAttributes attributes{};
+  require(cudaFuncGetAttributes(&attributes, kernel), operation);
+  const int bytes = most - static_cast<int>(attributes.sharedSizeBytes);
+  require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), operation);
+  shared_bytes_by_kernel_.emplace_back(kernel, static_cast<std::uint64_t>(bytes));
+  return static_cast<std::uint64_t>(bytes);
 }
 
 void cuda_state::release_unused() noexcept {

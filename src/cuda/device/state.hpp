@@ -59,6 +59,10 @@ class cuda_state final : public core::context_state {
   /// dynamic shared memory. The answer is cached by kernel, because the occupancy query takes longer than a short
   /// kernel.
   std::uint64_t resident_blocks(const void* kernel, int threads, std::size_t shared_bytes);
+  /// Lets a kernel have all dynamic shared memory that a block can have on the device, and returns how much that is.
+  /// The limit belongs to the kernel, which contexts of other threads may launch with more than one launch needs: hence
+  /// all of it, always.
+  std::uint64_t allow_shared(const void* kernel);
   /// Returns the pool's unused memory to the device.
   void release_unused() noexcept;
 
@@ -79,6 +83,7 @@ class cuda_state final : public core::context_state {
   bool own_stream_;
   int multiprocessors_ = 0;
   std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;
+  std::vector<std::pair<const void*, std::uint64_t>> shared_bytes_by_kernel_;
   cudaMemPool_t pool_ = nullptr;
   report_slot* report_slot_ = nullptr;           ///< in device memory, behind the verdicts
   unsigned long long* verdict_slots_ = nullptr;  ///< in device memory; the first slot serves calls on the stream

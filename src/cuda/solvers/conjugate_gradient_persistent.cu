@@ -47,7 +47,7 @@ plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::s
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
-  // What devices of compute capability 8.0 and later have; how much there is the kernel asks.
+  // Of a block, as most devices have at least; how much there is the kernel asks.
   constexpr std::uint64_t shared_bytes = 160 << 10;
   const bool keeps_direction = p.vector_bytes() <= shared_bytes;
   // A block per multiprocessor has fewer reads under way than a grid of many, and work of unequal length.
@@ -85,8 +85,9 @@ struct block_part {
   std::uint64_t last;
 };
 
-/// The first tile of block `block`: the blocks before it have their share of entries and rows. All searches halve the
-/// same ranges, so that cuts ascend whatever the offsets are. Rows with ends of their own are cut by their number.
+/// The first tile of block `block` if the blocks before it have their share of entries and rows. All searches halve the
+/// same ranges, so that cuts do not descend whatever the offsets are. Rows with ends of their own are cut by their
+/// number.
 template <class Value, class Column>
 __device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
                                 bool has_row_ends, std::uint64_t block) {
@@ -113,6 +114,29 @@ __device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_mat
     }
   }
   return low;
+}
+
+/// The tiles of this block, at least one: a block that nobody waits for might be an exchange behind the others. `ahead`
+/// is how far the cut of a block at or before this one, or the next, is past that block's number. All threads call it.
+template <class Value, class Column>
+__device__ void find_part(const system_vectors<Value>& v, const system_matrix<Value, Column>& m, bool has_row_ends,
+                          long long (&ahead)[2], block_part& part) {
+  if (threadIdx.x < 2) ahead[threadIdx.x] = 0;
+  __syncthreads();
+  for (std::uint64_t block = threadIdx.x; block <= std::uint64_t{blockIdx.x} + 1; block += blockDim.x) {
+    const auto of_block = static_cast<long long>(cut_at(v, m, has_row_ends, block)) - static_cast<long long>(block);
+    if (block <= blockIdx.x) atomicMax(&ahead[0], of_block);
+    atomicMax(&ahead[1], of_block);
+  }
+  __syncthreads();
+  if (threadIdx.x < 2) {
+    const std::uint64_t block = std::uint64_t{blockIdx.x} + threadIdx.x;
+    const std::uint64_t cut =
+        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, v.tiles - (gridDim.x - block));
+    (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
+    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
+  }
+  __syncthreads();
 }
 
 /// One block's part of a solver.
@@ -345,25 +369,12 @@ __global__ void __launch_bounds__(solver_threads)
   __shared__ block_part part;
   __shared__ std::uint32_t is_faulty;
   alignas(solver_state) __shared__ unsigned char state[sizeof(solver_state)];
-  if (threadIdx.x < 2) {
-    const std::uint64_t cut = cut_at(v, m, terms.has_row_ends, std::uint64_t{blockIdx.x} + threadIdx.x);
-    (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
-    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
-  }
+  __shared__ long long ahead[2];
   if (threadIdx.x == 0) is_faulty = 0;
-  __syncthreads();
+  find_part(v, m, terms.has_row_ends, ahead, part);
   block_solver<Sum, Value, Column> solver(v, m, slots, terms, part, *reinterpret_cast<solver_state*>(state), is_faulty,
                                           shared_space(shared_bytes, terms.shared_bytes));
   solver.run();
-}
-
-/// All dynamic shared memory that a block of a kernel can have.
-std::uint64_t shared_bytes_of(const context& ctx, const void* kernel) {
-  int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), operation);
-  cudaFuncAttributes attributes{};
-  require(cudaFuncGetAttributes(&attributes, kernel), operation);
-  return static_cast<std::uint64_t>(most) - attributes.sharedSizeBytes;
 }
 
 template <class Sum, class Value, class Column>
@@ -408,7 +419,7 @@ class persistent_solver {
       require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), operation);
     }
     constexpr auto kernel = solve_system<Sum, Value, Column>;
-    const std::uint64_t shared_bytes = shared_bytes_of(ctx_, reinterpret_cast<const void*>(kernel));
+    const std::uint64_t shared_bytes = state_of(ctx_).allow_shared(reinterpret_cast<const void*>(kernel));
     const launch_terms terms{iterations, shared_bytes, begins, stops, has_row_ends_};
     launch_cooperative(ctx_, operation, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_, terms);
   }

@@ -32,8 +32,9 @@ __device__ __forceinline__ tile_slot load_slot(const tile_slot* from) {
   return {__longlong_as_double(sum), exchange};
 }
 
-/// The slots of all tiles. Exchanges take turns with two sets of them: a block stores its sums of the next exchange but
-/// one when it has all sums of the next, hence when all blocks are done with those of this one.
+/// The slots of all tiles, of which every block has one or more. Exchanges take turns with two sets of them. Nobody is
+/// overtaken: a block stores its sums of exchange e + 2, over those of e, when it has all sums of e + 1; each block
+/// stored its own of e + 1 after it had read all of e.
 struct exchange_slots {
   static constexpr unsigned most_sums = 3;  ///< of an exchange
   static constexpr unsigned sets = 2;

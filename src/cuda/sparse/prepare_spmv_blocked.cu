@@ -120,6 +120,13 @@ class blocked_matrix final : public primitives::prepared_product {
   buffer edges_;
 };
 
+/// Whether a block of the device holds a slice of x. Devices of some compute capabilities have 99 KiB a block.
+bool holds_slices(const context& ctx) {
+  int most = 0;
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), operation);
+  return static_cast<std::uint64_t>(most) >= slice_bytes;
+}
+
 double run_seconds_of(const spmv_problem& p, const blocked_shape& shape, const machine& m) {
   const auto mean_run = static_cast<double>(p.entries * p.sum_bytes()) / static_cast<double>(shape.groups());
   // A run begins and ends inside sectors, and a warp copies it at once.
@@ -179,7 +186,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
   core::scratch_offsets place;
   const blocked_layout layout(p, shape, place);
   const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, layout, scratch);
-  if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0) {
+  if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0 || !holds_slices(ctx)) {
     *b.made = std::make_shared<product_by_rows>(p, b.a);
     return;
   }

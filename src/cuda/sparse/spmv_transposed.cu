@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "cuda/device/capture.hpp"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
 #include "cuda/sparse/variants.hpp"
@@ -111,6 +112,7 @@ void run_transposed(const context& ctx, const spmv_problem& p, const plan::plann
                     std::byte* scratch) {
   constexpr const char* operation = "cuda.transposed";
   const device_scope scope(ctx.device());
+  if (p.has_row_ends) refuse_capture(ctx, "spmv of rows with ends of their own");
   const auto layout = plan.decided.get<transposed_layout>();
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
   core::scratch_offsets place;

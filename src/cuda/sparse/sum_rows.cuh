@@ -96,6 +96,7 @@ __device__ __forceinline__ void make_products(const entry_range<Value, Column>& 
     const Index at = first + k * 32;
     const bool has_column = is_compressed<Column> || column[k] < range.column_limit;
     Value x = 0;
+    if (!has_column) value[k] = 0;  // absent, whatever the value is
     if (at < end && has_column) x = Gathered ? __ldcs(range.gathered + at) : __ldg(range.x_from + column[k]);
     is_bad |= at < end && !has_column;
     product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
@@ -277,7 +278,7 @@ __global__ void __launch_bounds__(block_threads, 5)
     __syncwarp();
   }
   if (__any_sync(~0U, is_bad) != 0 && lane_of_row == 0 && is_row) {
-    report_column(a.guard, a.columns, a.column_limit, a.rows.begin(row), a.rows.end(row), row);
+    report_column(a.guard, a.columns, a.column_limit, r.begin, r.end, row);
   }
   __syncwarp();
   for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);

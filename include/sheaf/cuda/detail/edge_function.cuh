@@ -68,8 +68,9 @@ struct edge_launches {
     }
     const auto kernel = a.views.weights == nullptr ? sum_tiles_of_nodes<T, ValueComponents, Components, true, false, F>
                                                    : sum_tiles_of_nodes<T, ValueComponents, Components, true, true, F>;
+    // The limit belongs to the kernel, which other threads may launch for other meshes: always all that there is.
     result = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(bytes));
+                                  most_bytes);
     if (result != cudaSuccess) return result;
     return launch_blocks(stream, tiles, bytes, kernel, a, is_aligned, function(f));
   }
