@@ -1,0 +1,47 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/device/speeds.hpp"
+#include "cuda/split/cub/radix_sort.hpp"
+
+// What CUB's radix sort costs, in multiples of profile values: one block sorts a short list, by digits of 6 bits; else
+// one kernel counts all digits of 8 bits, one adds the counts up, and one for each digit moves the list.
+namespace sheaf::cuda {
+namespace {
+
+/// Fitted to 2^12 to 2^28 uniform keys on an H200: pass and count to 2^24 and more of them, steps to fewer.
+struct cub_tuning {
+  word_cost count{0, 0.705};
+  word_cost pass_of_4{25.4, 2.03};   ///< by keys of 4 bytes
+  word_cost pass_of_8{29.6, 2.14};   ///< by keys of 8 bytes
+  double encoding_cached_bytes = 1;  ///< what encoding a key adds to a pass, as word_cost::cached_bytes
+  double count_steps = 6.27;         ///< latency of the counts
+  double pass_of_4_steps = 8.41;     ///< latency of a pass
+  double pass_of_8_steps = 6.85;
+  double tile_steps = 0.75;          ///< latency of the one block that sorts a short list
+  double tile_digit_steps = 1.15;    ///< latency of a digit in that block
+  std::uint64_t tile_bytes = 19456;  ///< longest list that one block sorts: keys, or values if these are wider
+  double tile_digit_bits = 6;
+};
+constexpr cub_tuning tuning;
+
+}  // namespace
+
+void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m) {
+  const bool is_narrow = s.key_bytes == 4;
+  if (s.count * std::max(s.key_bytes, s.value_bytes) <= tuning.tile_bytes) {
+    const double digits = std::ceil(s.bits() / tuning.tile_digit_bits);
+    plan.add("one block", (tuning.tile_steps + digits * tuning.tile_digit_steps) * m.step_seconds);
+    return;
+  }
+  const auto count = static_cast<double>(s.count);
+  const double passes = std::ceil(s.bits() / 8.0);
+  const double pass_steps = is_narrow ? tuning.pass_of_4_steps : tuning.pass_of_8_steps;
+  word_cost pass = is_narrow ? tuning.pass_of_4 : tuning.pass_of_8;
+  if (s.encodes_keys) pass.cached_bytes += tuning.encoding_cached_bytes;
+  plan.add("kernels", (tuning.count_steps + passes * pass_steps) * m.step_seconds);
+  plan.add("digits counted", count * tuning.count.seconds(s.key_bytes, m));
+  plan.add("passes", passes * count * pass.seconds(s.key_bytes + s.value_bytes, m));
+}
+
+}  // namespace sheaf::cuda
