@@ -122,8 +122,8 @@ INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
                                                           (std::uint64_t{1} << 20) + 321, (std::uint64_t{1} << 23) + 5),
                                           testing::Values("", "cuda.cub")),
                          [](const auto& tested) {
-                           const auto& [count, variant] = tested.param;
-                           return std::to_string(count) + (variant.empty() ? "" : "_by_cub");
+                           const std::string count = std::to_string(std::get<0>(tested.param));
+                           return std::get<1>(tested.param).empty() ? count : count + "_by_cub";
                          });
 
 TEST_P(CudaSortGraph, SortsTheKeysOfEachRun) {
