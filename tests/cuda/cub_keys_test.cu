@@ -52,7 +52,7 @@ void expect_the_librarys_order() {
       for (const Bits key : many_keys<Bits>()) {
         std::byte row[sizeof(Bits)];
         std::memcpy(row, &key, sizeof key);
-        EXPECT_EQ(encoder.encoded(key), primitives::number_of(row, f).word[0]) << key;
+        EXPECT_EQ(encoder.encoded(key), static_cast<Bits>(primitives::number_of(row, f).word[0])) << key;
         EXPECT_EQ(encoder.decoded(encoder.encoded(key)), key);
       }
       using traits = sheaf_cccl::cub::detail::radix::traits_t<cuda::encoded_key<Bits>, false>;
