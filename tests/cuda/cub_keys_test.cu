@@ -18,13 +18,18 @@ using cuda::cub_key_encoding;
 using cuda::key_encoder;
 
 template <class Bits>
+constexpr Bits sign_bit = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));
+
+template <class Bits>
 std::vector<Bits> many_keys() {
-  constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  constexpr Bits infinity = sizeof(Bits) == 4 ? Bits{0x7f800000} : static_cast<Bits>(0x7ff0000000000000);
+  constexpr std::uint64_t sign = sign_bit<Bits>;
+  constexpr std::uint64_t infinities[] = {0x78, 0x7c00, 0x7f800000, 0x7ff0000000000000};
+  constexpr std::uint64_t infinity = infinities[sizeof(Bits) == 8 ? 3 : sizeof(Bits) / 2];
   std::vector<Bits> keys;
-  for (const Bits magnitude : {Bits{0}, Bits{1}, Bits{2}, infinity - 1, infinity, infinity + 1, sign - 1}) {
-    keys.push_back(magnitude);
-    keys.push_back(magnitude | sign);
+  for (const std::uint64_t magnitude :
+       {std::uint64_t{0}, std::uint64_t{1}, infinity - 1, infinity, infinity + 1, sign - 1}) {
+    keys.push_back(static_cast<Bits>(magnitude));
+    keys.push_back(static_cast<Bits>(magnitude | sign));
   }
   for (std::uint64_t i = 0; i < 1000; ++i) keys.push_back(static_cast<Bits>(inputs::mix(i)));
   return keys;
@@ -33,12 +38,12 @@ std::vector<Bits> many_keys() {
 // The masks that words/encoding.cpp makes of a field.
 template <class Bits>
 cub_key_encoding encoding_of(const key_field& f) {
-  constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
-  constexpr Bits all = ~Bits{0};
-  const Bits down = f.descending ? all : Bits{0};
+  constexpr std::uint64_t sign = sign_bit<Bits>;
+  constexpr std::uint64_t all = std::numeric_limits<Bits>::max();
+  const std::uint64_t down = f.descending ? all : 0;
   switch (f.type) {
     case key_type::signed_integer: return {{sign ^ down, sign ^ down}};
-    case key_type::floating: return {{sign ^ down, static_cast<Bits>(all ^ down)}};
+    case key_type::floating: return {{sign ^ down, all ^ down}};
     default: return {{down, down}};
   }
 }
@@ -63,6 +68,8 @@ void expect_the_librarys_order() {
 }
 
 TEST(CubKeys, HaveTheLibrarysOrder) {
+  expect_the_librarys_order<std::uint8_t>();
+  expect_the_librarys_order<std::uint16_t>();
   expect_the_librarys_order<std::uint32_t>();
   expect_the_librarys_order<std::uint64_t>();
 }

@@ -73,7 +73,7 @@ TEST_P(BadCategory, IsLeftOutAndReportedWithPlaceAndValue) {
   expect_runs(GetParam(), runs, problems,
               {{"cuda.stable", 56},
                {"cuda.unordered", 0},
-               {"cuda.cub", 24},
+               {"cuda.cub", 56},
                {"cuda.by_index", 56},
                {"cuda.one_step", 0},
                {"cuda.two_step", 0}});

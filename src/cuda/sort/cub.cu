@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <memory>
 #include <utility>
 
@@ -56,14 +58,15 @@ bool has_word_values(const sort_problem& p, std::uint32_t key_bytes, bool encode
 
 key_source key_source_of(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
-  const bool is_number = p.key.field_count == 1 && f.type != key_type::bytes && is_word_of_4_or_8(f.bytes);
+  const bool is_number =
+      p.key.field_count == 1 && f.type != key_type::bytes && std::has_single_bit(f.bytes) && f.bytes <= 8;
   const bool are_words = p.rows.in_stride_bytes == f.bytes && p.rows.word_bytes >= f.bytes &&
                          (p.rows.out_stride_bytes == f.bytes || !writes_sorted_rows(p));
   if (is_number && p.rows.record_bytes == f.bytes && are_words) return key_source::rows;
   constexpr std::uint32_t limb_bytes = 4;
   const bool has_limbs =
       f.offset % limb_bytes == 0 && p.rows.record_bytes % limb_bytes == 0 && p.rows.word_bytes >= limb_bytes;
-  return is_number && has_limbs ? key_source::numbers : key_source::extracted;
+  return is_number && f.bytes >= limb_bytes && has_limbs ? key_source::numbers : key_source::extracted;
 }
 
 cub_sort cub_sort_of(const sort_problem& p) {
@@ -74,7 +77,7 @@ cub_sort cub_sort_of(const sort_problem& p) {
   s.sort.key_bytes = s.keys_from == key_source::extracted ? 4 : f.bytes;
   s.sort.first_bit = s.keys_from == key_source::extracted ? 0 : f.first_bit;
   s.sort.end_bit = s.sort.first_bit + p.key.bits;
-  const bool is_as_stored = f.type == key_type::unsigned_integer && !f.descending;
+  const bool is_as_stored = f.type == key_type::unsigned_integer && !f.descending && f.bytes >= 4;
   s.sort.encodes_keys = s.keys_from == key_source::rows && !is_as_stored;
   const bool are_keys = s.keys_from == key_source::rows;
   if (are_keys && has_word_values(p, s.sort.key_bytes, s.sort.encodes_keys)) {
@@ -109,7 +112,7 @@ plan::planned plan_cub(const sort_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const cub_sort s = cub_sort_of(p);
   if (s.keys_from == key_source::extracted && p.key.bits > 32) {
-    return plan::rejected("sorts by a number of 4 or 8 bytes, or by up to 32 bits of other keys");
+    return plan::rejected("sorts by one number of up to 8 bytes, or by up to 32 bits of other keys");
   }
   if (const char* reason = cub_rejection(s.sort)) return plan::rejected(reason);
   plan::planned plan;
@@ -132,7 +135,7 @@ plan::planned plan_cub(const sort_problem& p, const plan::scope& scope) {
   return plan;
 }
 
-/// The encoding that the kernels of words/ take for numbers of 4 or 8 bytes with row numbers beside them.
+/// The encoding that the kernels of words/ take for numbers inside of rows.
 word_encoding number_encoding(const sort_problem& p) {
   word_encoding encoding;
   encoding.limbs = p.key.fields[0].bytes / 4;
@@ -141,14 +144,13 @@ word_encoding number_encoding(const sort_problem& p) {
   return encoding;
 }
 
-cub_key_encoding encoding_of_rows(const sort_problem& p, const sort_buffers& b) {
-  const word_encoding words = number_encoding(p);
-  const key_transform transform = mapping_of(p, words, b).target.transform;
+/// The bits that the library's encoding flips: those of a key of zeros but for its highest bit say which.
+cub_key_encoding encoding_of_rows(const key_field& f) {
   cub_key_encoding encoding;
-  for (const int highest_bit : {0, 1}) {
-    for (std::uint32_t limb = 0; limb < words.limbs; ++limb) {
-      encoding.flipped_bits[highest_bit] |= std::uint64_t{transform.flipped_bits[highest_bit][limb]} << (32 * limb);
-    }
+  for (const std::uint64_t highest_bit : {0, 1}) {
+    const std::uint64_t key = highest_bit << (f.bytes * 8 - 1);
+    const auto row = std::bit_cast<std::array<std::byte, sizeof key>>(key);
+    encoding.flipped_bits[highest_bit] = primitives::number_of(row.data(), f).word[0] ^ key;
   }
   return encoding;
 }
@@ -177,7 +179,7 @@ void run_cub(const context& ctx, const sort_problem& p, const plan::planned& pla
     arrays.values = b.columns[0].in.data;
     arrays.sorted_values = b.columns[0].out.data;
   }
-  const cub_key_encoding encoding = s.sort.encodes_keys ? encoding_of_rows(p, b) : cub_key_encoding{};
+  const cub_key_encoding encoding = s.sort.encodes_keys ? encoding_of_rows(p.key.fields[0]) : cub_key_encoding{};
   run_cub_sort(ctx, operation, s.sort, encoding, arrays, scratch + s.inner);
   if (!s.sorts_row_numbers || p.product == sort_product::gather_index) return;
   plan.inner<gathers_by_order>().run(ctx, gathered_part_of(p, s), b, {scratch + s.order, p.count, index_type::u32},

@@ -11,11 +11,12 @@ namespace {
 constexpr std::uint64_t keys_per_thread = 16;
 constexpr std::uint64_t most_tail_blocks = 256;  // they end at once where no key is bad
 
+template <class Key>
 __global__ void __launch_bounds__(block_threads)
-    count_bad(const std::uint32_t* keys, std::uint64_t count, std::uint64_t categories,
-              const __grid_constant__ index_guard guard, unsigned long long* bad) {
+    count_bad(const Key* keys, std::uint64_t count, std::uint64_t categories, const __grid_constant__ index_guard guard,
+              unsigned long long* bad) {
   const std::uint64_t first = std::uint64_t{blockIdx.x} * (block_threads * keys_per_thread) + threadIdx.x;
-  std::uint32_t key[keys_per_thread];
+  Key key[keys_per_thread];
 #pragma unroll
   for (std::uint32_t k = 0; k < keys_per_thread; ++k) {
     key[k] = __ldcs(keys + min(first + k * block_threads, count - 1));
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(block_threads)
   for (std::uint32_t k = 0; k < keys_per_thread; ++k) {
     const std::uint64_t i = first + k * block_threads;
     if (i >= count || key[k] < categories) continue;
-    report_bad_index(guard, i, key[k]);
+    report_bad_index(guard, i, std::uint32_t{key[k]});
     atomicAdd(bad, 1ULL);
   }
 }
@@ -57,9 +58,17 @@ std::uint64_t tail_blocks(std::uint64_t count) { return std::min(ceil_div(count,
 void count_bad_keys(const context& ctx, const char* operation, const key_array& keys, std::uint64_t count,
                     unsigned long long* bad) {
   require(cudaMemsetAsync(bad, 0, sizeof *bad, ctx.stream()), operation);
-  launch(ctx, operation, count_bad, ceil_div(count, block_threads * keys_per_thread),
-         reinterpret_cast<const std::uint32_t*>(keys.data), count, keys.categories,
-         state_of(ctx).guard(*keys.words, keys.type, keys.categories), bad);
+  const index_guard guard = state_of(ctx).guard(*keys.words, keys.type, keys.categories);
+  const auto count_of = [&](auto key) {
+    using Key = decltype(key);
+    launch(ctx, operation, count_bad<Key>, ceil_div(count, block_threads * keys_per_thread),
+           reinterpret_cast<const Key*>(keys.data), count, keys.categories, guard, bad);
+  };
+  switch (keys.word_bytes) {
+    case 1: return count_of(std::uint8_t{});
+    case 2: return count_of(std::uint16_t{});
+    default: return count_of(std::uint32_t{});
+  }
 }
 
 void copy_tail(const context& ctx, const char* operation, const void* from, void* to, std::uint32_t word_bytes,

@@ -10,7 +10,7 @@
 // behind all others, and the end of the output, which their records come to, is put back as it was.
 namespace sheaf::cuda {
 
-/// Queues *bad = the number of keys, words of 4 bytes side by side, that are no category; reports the first.
+/// Queues *bad = the number of keys, words of 1, 2 or 4 bytes side by side, that are no category; reports the first.
 void count_bad_keys(const context& ctx, const char* operation, const key_array& keys, std::uint64_t count,
                     unsigned long long* bad);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -60,9 +61,8 @@ plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
   if (p.word_bytes != 4 && p.word_bytes != 8) return plan::rejected("moves records of 4 and 8 bytes");
-  const bool has_word_keys =
-      (p.key_bytes == 4 || p.key_bytes == 8) && p.key_word_bytes >= p.key_bytes && p.key_stride_bytes == p.key_bytes;
-  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are no words of 4 or 8 bytes side by side");
+  const bool has_word_keys = p.key_bytes <= 8 && p.key_word_bytes >= p.key_bytes && p.key_stride_bytes == p.key_bytes;
+  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are no words of up to 8 bytes side by side");
   const std::optional<std::uint32_t> lowest_bit = lowest_bit_of(p.bits);
   if (!lowest_bit) return plan::rejected("sorts by bits that lie side by side in a word");
   cub_sort_shape sort;
@@ -70,8 +70,9 @@ plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
   sort.key_bytes = p.has_separate_key() ? static_cast<std::uint32_t>(p.key_bytes) : p.word_bytes;
   sort.value_bytes = p.has_separate_key() ? p.word_bytes : 0;
   sort.first_bit = *lowest_bit;
-  sort.end_bit = *lowest_bit + (p.key_from == split_key::kind::category ? sorted_bits(p) : p.bits.count);
-  sort.encodes_keys = p.checks_category();
+  const bool is_category = p.key_from == split_key::kind::category;
+  sort.end_bit = *lowest_bit + (is_category ? std::min(sorted_bits(p), p.bits.count) : p.bits.count);
+  sort.encodes_keys = p.checks_category() || sort.key_bytes < 4;
   if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
 
   const cub_split split(p, sort);
@@ -119,7 +120,7 @@ class cub_split_call {
       arrays = {pass_.in, out};
     }
     cub_key_encoding encoding;
-    encoding.most = p_.categories - 1;  // bad keys become ones that are above all categories
+    if (p_.checks_category()) encoding.most = p_.categories - 1;  // bad keys become ones above all categories
     if (is_index) write_row_numbers(ctx_, operation, scratch_ + split_.numbers, p_.word_bytes, p_.count);
     if (p_.checks_category()) count_bad_keys(ctx_, operation, pass_.keys, p_.count, bad_keys());
     if (saves_end()) copy_tail(ctx_, operation, out, saved(), p_.word_bytes, p_.count, bad_keys());

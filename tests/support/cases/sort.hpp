@@ -229,10 +229,12 @@ inline std::vector<sort_case> sort_cases() {
   cases.add(16, {field(4, 8, unsigned_integer, false, 3, 40)});
   cases.add(12, {field(8, 4, floating, true, 5, 27)});
   // Lists that fill the tiles of CUB's sort, and lists of a key less or more, of numbers of every type.
-  const std::vector<key_field> numbers{field(0, 4, unsigned_integer), field(0, 4, signed_integer, true),
-                                       field(0, 4, floating),         field(0, 4, floating, true),
-                                       field(0, 8, unsigned_integer), field(0, 8, signed_integer),
-                                       field(0, 8, floating),         field(0, 8, floating, true)};
+  const std::vector<key_field> numbers{
+      field(0, 4, unsigned_integer), field(0, 4, signed_integer, true), field(0, 4, floating),
+      field(0, 4, floating, true),   field(0, 8, unsigned_integer),     field(0, 8, signed_integer),
+      field(0, 8, floating),         field(0, 8, floating, true),       field(0, 2, unsigned_integer),
+      field(0, 2, floating, true),   field(0, 1, signed_integer),
+  };
   rotation<key_spread> of_numbers{{key_spread::special, key_spread::zipf, key_spread::special, key_spread::uniform}};
   rotation<std::uint64_t> values{{4, 8, 8}};
   for (const std::uint64_t tile : {2304, 4608, 4864, 5760, 7296, 8832}) {

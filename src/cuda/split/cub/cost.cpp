@@ -20,7 +20,7 @@ struct tile_cost {
 /// h200-split-words.json): costs of a word to 2^24 and more, steps to fewer.
 struct cub_tuning {
   word_cost count{0, 0.705};
-  word_cost pass_of_4{25.4, 2.03};       ///< by keys of 4 bytes
+  word_cost pass_of_4{25.4, 2.03};       ///< by keys of 4 bytes and less
   word_cost pass_of_8{29.6, 2.14};       ///< by keys of 8 bytes
   double encoding_cached_bytes = 1;      ///< what encoding adds to word_cost::cached_bytes of a pass
   double wide_value_cached_bytes = 116;  ///< what values of 16 bytes add to it: tiles are short
@@ -37,8 +37,8 @@ constexpr cub_tuning tuning;
 }  // namespace
 
 void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m) {
-  const bool is_narrow = s.key_bytes == 4;
-  if (s.count * std::max(s.key_bytes, s.value_bytes) <= tuning.tile_bytes) {
+  const bool is_narrow = s.key_bytes <= 4;
+  if (s.count * std::max({s.key_bytes, s.value_bytes, 4U}) <= tuning.tile_bytes) {
     const double digits = std::ceil(s.bits() / tuning.tile_digit_bits);
     plan.add("one block", (s.value_bytes == 0 ? tuning.tile : tuning.pair_tile).seconds(digits, m));
     return;

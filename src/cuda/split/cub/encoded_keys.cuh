@@ -53,7 +53,7 @@ class key_encoder {
     return key > most_ ? static_cast<Bits>(~Bits{0}) : key;
   }
   __host__ __device__ __forceinline__ Bits decoded(Bits key) const {
-    return key ^ decoding_bits_ ^ (copies_of_highest_bit(key) & bits_that_differ_);
+    return static_cast<Bits>(key ^ decoding_bits_ ^ (copies_of_highest_bit(key) & bits_that_differ_));
   }
   /// CUB asks of every decomposer which numbers a key consists of.
   __host__ __device__ ::cuda::std::tuple<Bits&> operator()(encoded_key<Bits>& key) const { return {key.bits}; }
@@ -95,7 +95,9 @@ struct traits_t<::sheaf::cuda::encoded_key<Bits>, false> {
     }
   };
   struct bit_ordered_inversion_policy {
-    static __host__ __device__ __forceinline__ Bits inverse(const encoder&, Bits key) { return ~key; }
+    static __host__ __device__ __forceinline__ Bits inverse(const encoder&, Bits key) {
+      return static_cast<Bits>(~key);
+    }
   };
 
   template <class, class>
@@ -106,7 +108,9 @@ struct traits_t<::sheaf::cuda::encoded_key<Bits>, false> {
   }
   static __host__ __device__ __forceinline__ Bits min_raw_binary_key(const encoder& e) { return e.decoded(0); }
   /// Tiles are filled up with this key, which has to be all ones once it is encoded.
-  static __host__ __device__ __forceinline__ Bits max_raw_binary_key(const encoder& e) { return e.decoded(~Bits{0}); }
+  static __host__ __device__ __forceinline__ Bits max_raw_binary_key(const encoder& e) {
+    return e.decoded(static_cast<Bits>(~Bits{0}));
+  }
   static __host__ __device__ __forceinline__ int default_end_bit(const encoder&) { return sizeof(Bits) * 8; }
 };
 

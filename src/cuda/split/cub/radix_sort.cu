@@ -16,8 +16,12 @@ constexpr std::uint64_t most_pairs = (std::uint64_t{1} << 32) - 1;
 cudaError_t call_cub(const cub_sort_shape& s, const cub_key_encoding& encoding, const cub_sort_arrays& arrays,
                      void* scratch, std::size_t& scratch_bytes, cudaStream_t stream) {
   if (s.encodes_keys) {
-    return s.key_bytes == 4 ? cub_sort_encoded_keys_4(s, encoding, arrays, scratch, scratch_bytes, stream)
-                            : cub_sort_encoded_keys_8(s, encoding, arrays, scratch, scratch_bytes, stream);
+    switch (s.key_bytes) {
+      case 1: return cub_sort_encoded_keys_1(s, encoding, arrays, scratch, scratch_bytes, stream);
+      case 2: return cub_sort_encoded_keys_2(s, encoding, arrays, scratch, scratch_bytes, stream);
+      case 4: return cub_sort_encoded_keys_4(s, encoding, arrays, scratch, scratch_bytes, stream);
+      default: return cub_sort_encoded_keys_8(s, encoding, arrays, scratch, scratch_bytes, stream);
+    }
   }
   return s.key_bytes == 4 ? cub_sort_keys_4(s, arrays, scratch, scratch_bytes, stream)
                           : cub_sort_keys_8(s, arrays, scratch, scratch_bytes, stream);
@@ -33,7 +37,8 @@ __global__ void __launch_bounds__(block_threads) number_rows(Number* numbers, st
 
 const char* cub_rejection(const cub_sort_shape& s) {
   if (s.value_bytes != 0 && s.count > most_pairs) return "counts pairs in 32 bits";
-  if (s.encodes_keys && !cub_sorts_encoded_keys()) return "this version of CUB sorts unsigned keys in ascending order";
+  if (s.encodes_keys && !cub_sorts_encoded_keys())
+    return "this version of CUB sorts unsigned keys of 4 and 8 bytes in ascending order";
   return nullptr;
 }
 
@@ -46,15 +51,21 @@ std::uint64_t cub_scratch_bytes(const cub_sort_shape& s) {
   const std::uint64_t passes = ceil_div(s.bits(), radix_bits);
   const std::uint64_t portions = ceil_div(s.count, least_portion);
   const std::uint64_t tiles = ceil_div(std::min(s.count, std::uint64_t{1} << 28), least_tile);
+  // Before Hopper, CUB counts keys of 1 and 2 bytes anew in each pass, in a table whose size the device decides, and
+  // always copies the list. One block sorts fewer keys than these.
+  constexpr std::uint64_t most_counts_bytes = std::uint64_t{8} << 20;
+  constexpr std::uint64_t least_passes_keys = 2304;
+  const bool may_count_anew = s.key_bytes < 4 && s.count > least_passes_keys;
   core::scratch_offsets arrays;
   arrays.take(portions * passes * radix_bins * sizeof(std::uint64_t));
   arrays.take(tiles * radix_bins * sizeof(std::uint32_t));
-  if (passes > 1) {
+  if (passes > 1 || may_count_anew) {
     arrays.take(s.count * s.key_bytes);
     arrays.take(s.count * s.value_bytes);
   }
   arrays.take(portions * passes * sizeof(std::uint32_t));
   arrays.take(core::scratch_alignment);  // CUB aligns its first array by itself
+  if (may_count_anew) arrays.take(most_counts_bytes);
   return arrays.bytes();
 }
 
