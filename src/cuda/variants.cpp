@@ -25,11 +25,12 @@ constexpr const scatter_variant* scatter_list[] = {
 constexpr const prepare_variant* prepare_list[] = {&cuda::prepare_scheduled};
 constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cuda::scatter_reduce_atomic,
                                                                  &cuda::scatter_reduce_sorted};
-constexpr const split_variant* split_list[] = {&cuda::split_stable, &cuda::split_unordered, &cuda::split_by_index,
-                                               &cuda::split_one_step, &cuda::split_two_step};
+constexpr const split_variant* split_list[] = {&cuda::split_stable,   &cuda::split_unordered, &cuda::split_cub,
+                                               &cuda::split_by_index, &cuda::split_one_step,  &cuda::split_two_step};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry};
-constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,      &cuda::sort_onesweep,    &cuda::sort_lsd,
-                                             &cuda::sort_counting, &cuda::sort_msd_bitonic, &cuda::sort_bitonic};
+constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,    &cuda::sort_onesweep, &cuda::sort_cub,
+                                             &cuda::sort_lsd,    &cuda::sort_counting, &cuda::sort_msd_bitonic,
+                                             &cuda::sort_bitonic};
 
 constexpr const hash_build_variant* hash_build_list[] = {&cuda::hash_build_sorted};
 constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_partitioned, &cuda::hash_search_direct,

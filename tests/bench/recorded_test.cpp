@@ -7,6 +7,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,16 +33,20 @@ struct recorded_problem {
 struct record {
   machine profile;
   std::vector<recorded_problem> problems;
+  std::set<std::string> variants;  ///< that were measured for any problem
 };
 
 record load(const std::string& file) {
   std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
   const nlohmann::json document = nlohmann::json::parse(stream);
-  record r{parse_machine(document.at("profile").dump(), file), {}};
+  record r{parse_machine(document.at("profile").dump(), file), {}, {}};
   for (const auto& [name, variants] : document.at("seconds").items()) {
     recorded_problem p{name, primitives::parse_problem(name), {}};
     p.problem.access = hint(p.problem.pattern);
-    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
+    for (const auto& [variant, seconds] : variants.items()) {
+      p.seconds[variant] = seconds;
+      r.variants.insert(variant);
+    }
     r.problems.push_back(std::move(p));
   }
   return r;
@@ -60,10 +65,12 @@ struct verdict {
 };
 
 // Reports every problem whose choice takes more than `most_regret` of the best recorded time, or whose prediction is
-// less accurate than least_accuracy.
+// less accurate than least_accuracy. A variant younger than the record is no choice: the others have to be chosen among
+// as well as before.
 void judge(const record& r, double most_regret, double least_accuracy, verdict& all) {
   for (const recorded_problem& p : r.problems) {
-    const auto estimates = entry_of(p.problem).estimates(p.problem, r.profile.backend, r.profile);
+    auto estimates = entry_of(p.problem).estimates(p.problem, r.profile.backend, r.profile);
+    std::erase_if(estimates, [&](const variant_estimate& e) { return !r.variants.contains(e.variant); });
     const variant_estimate* const cheapest = primitives::cheapest(estimates);
     ASSERT_NE(cheapest, nullptr) << p.name;
     const variant_estimate& chosen = *cheapest;
@@ -136,6 +143,40 @@ TEST(Recorded, SortsOnAnH200) {
   EXPECT_GE(uniform.problems, 100U);
   EXPECT_GE(uniform.mean_accuracy(), 0.90);
   EXPECT_LE(uniform.mean_regret(), 1.02);
+#else
+  GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
+#endif
+}
+
+// cuda.cub calls what the peer "cub" is, so the peer's times say how well it is priced. Splits and sorts of keys and of
+// pairs are one call of the peer, with no kernels around it. Of uniform keys alone, as a plan knows no others.
+TEST(Recorded, CubOnAnH200) {
+#if SHEAF_HAS_CUDA
+  const machine profile = load("h200-sort-model.json").profile;
+  double accuracy_sum = 0;
+  std::size_t problems = 0;
+  for (const char* const file : {"h200-sort.json", "h200-split.json", "h200-split-words.json"}) {
+    std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
+    const nlohmann::json document = nlohmann::json::parse(stream);
+    for (const nlohmann::json& row : document.at("rows")) {
+      const std::string name = row.at("problem");
+      const auto of = [&](const char* primitive) { return name.starts_with(fmt::format("{}/uniform", primitive)); };
+      if (row.at("who") != "cub" || !(of("sort_keys") || of("sort_pairs") || of("split"))) continue;
+      const primitives::problem_spec problem = primitives::parse_problem(name);
+      for (const variant_estimate& e : entry_of(problem).estimates(problem, backend_kind::cuda, profile)) {
+        if (e.variant != "cuda.cub" || !e.applicable) continue;
+        const double measured = row.at("median_seconds");
+        const double accuracy = 1 - std::abs(measured - e.seconds) / measured;
+        EXPECT_GE(accuracy, 0.75) << name << " took " << measured << " s, predicted " << e.seconds;
+        accuracy_sum += accuracy;
+        ++problems;
+      }
+    }
+  }
+  EXPECT_GE(problems, 60U);
+  const double mean_accuracy = accuracy_sum / static_cast<double>(problems);
+  EXPECT_GE(mean_accuracy, 0.90);
+  fmt::print("{} problems: accuracy mean {:.3f}\n", problems, mean_accuracy);
 #else
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif

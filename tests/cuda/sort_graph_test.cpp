@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,8 +62,11 @@ struct device_array {
   buffer memory;
 };
 
-class CudaSortGraph : public testing::TestWithParam<std::uint64_t> {
+class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, std::string>> {
  protected:
+  static std::uint64_t count() { return std::get<0>(GetParam()); }
+  static sort_options options() { return {.variant = std::get<1>(GetParam())}; }
+
   void SetUp() override {
     if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
   }
@@ -70,11 +74,11 @@ class CudaSortGraph : public testing::TestWithParam<std::uint64_t> {
   template <class Key>
   void expect_keys_in_order() const {
     const context ctx = context::cuda();
-    const device_array<Key> keys(ctx, GetParam()), sorted(ctx, GetParam());
-    keys.fill(std::vector<Key>(GetParam()));
-    const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span()); });
+    const device_array<Key> keys(ctx, count()), sorted(ctx, count());
+    keys.fill(std::vector<Key>(count()));
+    const captured_graph graph(ctx, [&] { sort_keys(ctx, keys.span(), sorted.span(), false, options()); });
     for (const key_contents& of : contents) {
-      std::vector<Key> expected = keys_of<Key>(of, GetParam());
+      std::vector<Key> expected = keys_of<Key>(of, count());
       keys.fill(expected);
       graph.launch();
       ctx.wait();
@@ -87,16 +91,17 @@ class CudaSortGraph : public testing::TestWithParam<std::uint64_t> {
   template <class Key, class Value>
   void expect_pairs_in_order() const {
     const context ctx = context::cuda();
-    const device_array<Key> keys(ctx, GetParam()), sorted_keys(ctx, GetParam());
-    const device_array<Value> values(ctx, GetParam()), sorted_values(ctx, GetParam());
-    std::vector<Value> positions(GetParam());
+    const device_array<Key> keys(ctx, count()), sorted_keys(ctx, count());
+    const device_array<Value> values(ctx, count()), sorted_values(ctx, count());
+    std::vector<Value> positions(count());
     std::iota(positions.begin(), positions.end(), Value{0});
-    keys.fill(std::vector<Key>(GetParam()));
+    keys.fill(std::vector<Key>(count()));
     values.fill(positions);
-    const captured_graph graph(
-        ctx, [&] { sort_pairs(ctx, keys.span(), sorted_keys.span(), values.span(), sorted_values.span()); });
+    const captured_graph graph(ctx, [&] {
+      sort_pairs(ctx, keys.span(), sorted_keys.span(), values.span(), sorted_values.span(), false, options());
+    });
     for (const key_contents& of : contents) {
-      const std::vector<Key> given = keys_of<Key>(of, GetParam());
+      const std::vector<Key> given = keys_of<Key>(of, count());
       keys.fill(given);
       graph.launch();
       ctx.wait();
@@ -113,13 +118,18 @@ class CudaSortGraph : public testing::TestWithParam<std::uint64_t> {
 
 // Counts for one block, for several blocks, and for more than one MSD pass.
 INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
-                         testing::Values(std::uint64_t{1000}, std::uint64_t{50021}, (std::uint64_t{1} << 20) + 321,
-                                         (std::uint64_t{1} << 23) + 5),
-                         [](const auto& tested) { return std::to_string(tested.param); });
+                         testing::Combine(testing::Values(std::uint64_t{1000}, std::uint64_t{50021},
+                                                          (std::uint64_t{1} << 20) + 321, (std::uint64_t{1} << 23) + 5),
+                                          testing::Values("", "cuda.cub")),
+                         [](const auto& tested) {
+                           const std::string count = std::to_string(std::get<0>(tested.param));
+                           return std::get<1>(tested.param).empty() ? count : count + "_by_cub";
+                         });
 
 TEST_P(CudaSortGraph, SortsTheKeysOfEachRun) {
   expect_keys_in_order<std::uint32_t>();
   expect_keys_in_order<std::uint64_t>();
+  expect_keys_in_order<std::int64_t>();
 }
 
 TEST_P(CudaSortGraph, SortsThePairsOfEachRun) {

@@ -102,6 +102,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
       {"onesweep", {"words", "onesweep"}},
       {"msd", {"words", "onesweep", "msd"}},
   };
+  static const names_by_name cuda_split{{"cub", {"cub"}}};
   static const names_by_name cuda_movement{
       {"copy", {"copy"}},
       {"passes", {"copy", "passes"}},
@@ -110,7 +111,10 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
   };
   static const names_by_name none;
   if (backend != "cuda") return none;
-  return family == "movement" ? cuda_movement : family == "sort" ? cuda_sort : none;
+  return family == "movement" ? cuda_movement
+         : family == "sort"   ? cuda_sort
+         : family == "split"  ? cuda_split
+                              : none;
 }
 
 }  // namespace sheaf::tests

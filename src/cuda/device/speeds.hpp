@@ -13,4 +13,15 @@ inline double instruction_seconds(double items, double items_per_byte, const mac
   return items / (items_per_byte * m.cached_bytes_per_second);
 }
 
+/// What a phase of a radix sort takes for each word, in bytes that could be moved in that time.
+struct word_cost {
+  double cached_bytes;  ///< of the L2 cache, for the word's instructions, whatever its width
+  double copied_bytes;  ///< of memory, for each byte of the word and of its value
+
+  /// Seconds for a word and a value of `bytes` together.
+  double seconds(double bytes, const machine& m) const {
+    return cached_bytes / m.cached_bytes_per_second + copied_bytes * bytes / m.copy_bytes_per_second;
+  }
+};
+
 }  // namespace sheaf::cuda

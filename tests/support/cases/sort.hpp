@@ -103,10 +103,12 @@ class sort_case_maker {
     made.push_back(c);
   }
 
-  /// Keys and one column of values, all side by side.
+  /// Keys and one column of values, all side by side; keys alone where column_bytes is 0.
   void add_side_by_side(sort_call call, std::uint64_t count, const key_field& field, key_spread keys_are,
                         std::uint64_t column_bytes) {
-    made.push_back({call, keys_are, count, field.bytes, {field}, {}, {column_bytes}, index_type::u32});
+    std::vector<std::uint64_t> columns;
+    if (column_bytes != 0) columns.push_back(column_bytes);
+    made.push_back({call, keys_are, count, field.bytes, {field}, {}, columns, index_type::u32});
   }
 
  private:
@@ -212,6 +214,36 @@ inline std::vector<sort_case> sort_cases() {
         field(0, 8, unsigned_integer, false, 5, 9), field(0, 8, signed_integer, true), field(0, 8, floating)}) {
     for (const std::uint64_t column : {4, 8, 4, 8, 16}) {
       cases.add_side_by_side(with_and_without.next(), lengths.next(), f, any.next(), column);
+    }
+  }
+  // Some bits of numbers that are no unsigned ones, side by side and inside of rows.
+  for (const key_field& f : {field(0, 4, signed_integer, false, 4, 20), field(0, 4, floating, false, 23, 9),
+                             field(0, 4, floating, true, 0, 31), field(0, 8, signed_integer, true, 40, 24),
+                             field(0, 8, floating, true, 3, 50)}) {
+    for (const key_spread spread : {key_spread::uniform, key_spread::special, key_spread::few}) {
+      cases.add_side_by_side(sort_call::records, lengths.next(), f, spread, 0);
+      cases.add_side_by_side(with_and_without.next(), lengths.next(), f, spread, 4);
+      cases.add_side_by_side(sort_call::gather_index, lengths.next(), f, spread, 0);
+    }
+  }
+  cases.add(16, {field(4, 8, unsigned_integer, false, 3, 40)});
+  cases.add(12, {field(8, 4, floating, true, 5, 27)});
+  // Lists that fill the tiles of CUB's sort, and lists of a key less or more, of numbers of every type.
+  const std::vector<key_field> numbers{
+      field(0, 4, unsigned_integer), field(0, 4, signed_integer, true), field(0, 4, floating),
+      field(0, 4, floating, true),   field(0, 8, unsigned_integer),     field(0, 8, signed_integer),
+      field(0, 8, floating),         field(0, 8, floating, true),       field(0, 2, unsigned_integer),
+      field(0, 2, floating, true),   field(0, 1, signed_integer),
+  };
+  rotation<key_spread> of_numbers{{key_spread::special, key_spread::zipf, key_spread::special, key_spread::uniform}};
+  rotation<std::uint64_t> values{{4, 8, 8}};
+  for (const std::uint64_t tile : {2304, 4608, 4864, 5760, 7296, 8832}) {
+    for (const std::uint64_t count : {tile - 1, tile, tile + 1}) {
+      for (const key_field& f : numbers) {
+        cases.add_side_by_side(sort_call::records, count, f, of_numbers.next(), 0);
+        cases.add_side_by_side(sort_call::pairs, count, f, of_numbers.next(), values.next());
+      }
+      cases.add_side_by_side(sort_call::gather_index, count, numbers[count % numbers.size()], of_numbers.next(), 0);
     }
   }
   for (const key_field& f : {field(0, 4, unsigned_integer, false, 8, 8), field(0, 4, unsigned_integer, false, 7, 18)}) {

@@ -144,8 +144,8 @@ inline void add_split_sizes(split_case_maker& cases) {
   rotation<std::uint32_t> bits({8, 11, 5, 16});
   rotation<std::uint64_t> widths({4, 8, 1, 12, 16, 2, 3, 24});
   rotation<std::uint64_t> categories({256, 1000, 3});
-  for (const std::uint64_t count :
-       {0, 1, 2, 31, 33, 255, 257, 1023, 1025, 4095, 4096, 4097, 8191, 8193, 20011, 40009}) {
+  for (const std::uint64_t count : {0,    1,    2,     31,    33,   255,  257,  1023, 1025, 4095, 4096, 4097,
+                                    8191, 8193, 20011, 40009, 2303, 2305, 4608, 4864, 4865, 7297, 8833}) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       const std::uint64_t width = widths.next();
       const std::uint32_t field = std::min<std::uint32_t>(bits.next(), static_cast<std::uint32_t>(8 * width));

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/device/state.hpp"
+#include "cuda/split/bad_keys.hpp"
+#include "cuda/split/cub/radix_sort.hpp"
+#include "cuda/split/digit_passes.hpp"
+#include "cuda/split/find_offsets.hpp"
+#include "cuda/split/invert_order.hpp"
+#include "cuda/split/variants.hpp"
+#include "cuda/split/word_pass.hpp"
+#include "plan/choose.hpp"
+#include "primitives/split.hpp"
+
+// The variant cuda.cub: CUB's radix sort by the bits of the category. It counts the digits of all passes in one reading
+// and passes over the records with decoupled look-back, so it moves fewer bytes than cuda.stable where there are
+// several passes, and has fewer kernels where the list is short. Records that hold their key are sorted as keys, others
+// or their numbers as values.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::split_buffers;
+using primitives::split_problem;
+using primitives::split_product;
+
+/// What a plan decides for run. Arrays begin at these bytes of the scratch.
+struct cub_split {
+  cub_sort_shape sort;
+  std::uint64_t sorted_keys = 0;  ///< keys that lie outside the records
+  std::uint64_t numbers = 0;      ///< record numbers, for an index
+  std::uint64_t order = 0;        ///< sorted record numbers that are to be inverted
+  std::uint64_t bad_keys = 0;     ///< how many there are
+  std::uint64_t saved = 0;        ///< the end of the output, where records of bad keys will come to
+  std::uint64_t inner = 0;        ///< scratch of CUB, and then of the inversion
+
+  cub_split(const split_problem& p, const cub_sort_shape& shape) : sort(shape) {
+    core::scratch_offsets arrays;
+    const bool is_index = p.product != split_product::records;
+    const bool inverts = p.product == split_product::scatter_index;
+    if (p.has_separate_key()) sorted_keys = arrays.take(p.count * p.key_bytes);
+    if (is_index) numbers = arrays.take(p.count * p.word_bytes);
+    if (inverts) order = arrays.take(p.count * p.word_bytes);
+    if (p.checks_category()) bad_keys = arrays.take(sizeof(unsigned long long));
+    if (p.checks_category() && !inverts) saved = arrays.take(p.count * p.word_bytes);
+    inner = arrays.bytes();
+  }
+};
+
+/// The lowest bit of a field in the word that holds it; none if the field is no run of bits there.
+std::optional<std::uint32_t> lowest_bit_of(const bit_field& f) {
+  if (f.order == bit_order::little_endian) return static_cast<std::uint32_t>(f.first);
+  const bool is_in_one_byte = f.first / 8 == (f.first + f.count - 1) / 8;
+  if (!is_in_one_byte) return std::nullopt;
+  return static_cast<std::uint32_t>(f.first / 8 * 8 + (8 - f.first % 8 - f.count));
+}
+
+plan::planned plan_cub(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (const char* reason = word_pass_rejection(p)) return plan::rejected(reason);
+  if (p.word_bytes != 4 && p.word_bytes != 8) return plan::rejected("moves records of 4 and 8 bytes");
+  const bool has_word_keys = p.key_bytes <= 8 && p.key_word_bytes >= p.key_bytes && p.key_stride_bytes == p.key_bytes;
+  if (p.has_separate_key() && !has_word_keys) return plan::rejected("keys are no words of up to 8 bytes side by side");
+  const std::optional<std::uint32_t> lowest_bit = lowest_bit_of(p.bits);
+  if (!lowest_bit) return plan::rejected("sorts by bits that lie side by side in a word");
+  cub_sort_shape sort;
+  sort.count = p.count;
+  sort.key_bytes = p.has_separate_key() ? static_cast<std::uint32_t>(p.key_bytes) : p.word_bytes;
+  sort.value_bytes = p.has_separate_key() ? p.word_bytes : 0;
+  sort.first_bit = *lowest_bit;
+  const bool is_category = p.key_from == split_key::kind::category;
+  sort.end_bit = *lowest_bit + (is_category ? std::min(sorted_bits(p), p.bits.count) : p.bits.count);
+  sort.encodes_keys = p.checks_category() || sort.key_bytes < 4;
+  if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
+
+  const cub_split split(p, sort);
+  plan::planned plan;
+  plan.decided.set(split);
+  plan.add("latency", m.launch_seconds + m.step_seconds);
+  const auto count = static_cast<double>(p.count);
+  if (p.checks_category()) {
+    plan.add("keys checked", 3 * m.step_seconds + count * static_cast<double>(p.key_bytes) / m.copy_bytes_per_second);
+  }
+  if (p.product != split_product::records) {
+    plan.add("numbers written", m.step_seconds + count * static_cast<double>(p.word_bytes) / m.copy_bytes_per_second);
+  }
+  add_cub_cost(plan, sort, m);
+  plan.scratch_bytes = split.inner + cub_scratch_bytes(sort);
+  if (p.product == split_product::scatter_index) {
+    plan::planned inversion = plan_inversion(p, plan::inner_scope(scope, split.inner));
+    plan.add("inversion", inversion.seconds);
+    plan.scratch_bytes = std::max(plan.scratch_bytes, split.inner + inversion.scratch_bytes);
+    plan.inner_calls = std::make_shared<plan::planned>(std::move(inversion));
+  }
+  return plan;
+}
+
+/// One call.
+class cub_split_call {
+ public:
+  cub_split_call(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+                 std::byte* scratch)
+      : ctx_(ctx),
+        p_(p),
+        plan_(plan),
+        split_(plan.decided.get<cub_split>()),
+        pass_(word_pass_of(p, b)),
+        scratch_(scratch) {}
+
+  void run() const {
+    const bool inverts = p_.product == split_product::scatter_index;
+    const bool is_index = p_.product != split_product::records;
+    cub_sort_arrays arrays;
+    void* const out = inverts ? scratch_ + split_.order : pass_.out;
+    if (p_.has_separate_key()) {
+      arrays = {pass_.keys.data, scratch_ + split_.sorted_keys, is_index ? scratch_ + split_.numbers : pass_.in, out};
+    } else {
+      arrays = {pass_.in, out};
+    }
+    cub_key_encoding encoding;
+    if (p_.checks_category()) encoding.most = p_.categories - 1;  // bad keys become ones above all categories
+    if (is_index) write_row_numbers(ctx_, operation, scratch_ + split_.numbers, p_.word_bytes, p_.count);
+    if (p_.checks_category()) count_bad_keys(ctx_, operation, pass_.keys, p_.count, bad_keys());
+    if (saves_end()) copy_tail(ctx_, operation, out, saved(), p_.word_bytes, p_.count, bad_keys());
+    run_cub_sort(ctx_, operation, split_.sort, encoding, arrays, scratch_ + split_.inner);
+    if (saves_end()) copy_tail(ctx_, operation, saved(), out, p_.word_bytes, p_.count, bad_keys());
+    find_offsets(ctx_, operation, arrays.sorted_keys, split_.sort.key_bytes, p_.count,
+                 {split_.sort.first_bit, split_.sort.bits()}, p_.categories, pass_.offsets);
+    if (!inverts) return;
+    if (p_.checks_category()) clear_tail(ctx_, operation, out, p_.word_bytes, p_.count, bad_keys());
+    invert_order(ctx_, operation, p_, plan_.inner<plan::planned>(), scratch_ + split_.order, pass_.scatter_index,
+                 scratch_ + split_.inner);
+  }
+
+ private:
+  static constexpr const char* operation = "cuda.cub";
+
+  bool saves_end() const { return p_.checks_category() && p_.product != split_product::scatter_index; }
+  unsigned long long* bad_keys() const { return reinterpret_cast<unsigned long long*>(scratch_ + split_.bad_keys); }
+  void* saved() const { return scratch_ + split_.saved; }
+
+  const context& ctx_;
+  const split_problem& p_;
+  const plan::planned& plan_;
+  cub_split split_;
+  split_pass pass_;
+  std::byte* scratch_;
+};
+
+void run_cub(const context& ctx, const split_problem& p, const plan::planned& plan, const split_buffers& b,
+             std::byte* scratch) {
+  const device_scope current_device(ctx.device());
+  if (split_empty_list(ctx, "cuda.cub", p, b)) return;
+  cub_split_call(ctx, p, plan, b, scratch).run();
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
+
+}  // namespace sheaf::cuda
