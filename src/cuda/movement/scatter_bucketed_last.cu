@@ -36,7 +36,6 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
   if (p.duplicates != duplicates::last) return plan::rejected("only where the last writer has to win");
   if (const char* reason = words_rejection(p)) return plan::rejected(reason);
   if (p.record_bytes != 4 && p.record_bytes != 8) return plan::rejected("records have not 4 or 8 bytes");
-  if (p.count < sample_window) return plan::rejected("the list is too short for a sample of its order");
   const std::uint32_t word_bytes = tagged_bytes(p.record_bytes);
   const bucketing c = bucketing_of(p, word_bytes);
   core::scratch_offsets arrays;
@@ -66,9 +65,8 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
   }
   const double written = std::min(count, static_cast<double>(p.indexed_count)) * static_cast<double>(p.record_bytes);
   plan.add("bucket writes", (count * (width + 4) + written) / write_rate);
-  if (p.pattern.shape != access_pattern::kind::unknown) {
-    plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
-  }
+  plan.by_name_only = p.count < sample_window || (p.pattern.shape != access_pattern::kind::unknown &&
+                                                  p.pattern.shape != access_pattern::kind::random);
   return plan;
 }
 
@@ -148,7 +146,7 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                      .overflow = {reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_tags), overflow_count},
                      .outputs = p.indexed_count,
                      .sample = order_sample_of(ctx, p, true, verdict),
-                     .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown};
+                     .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window};
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
   const auto launch_all = [&](auto kernel) { launch(ctx, operation, kernel, resident, a); };
   bucket_passes<tagged<Record>, Record> passes(ctx, operation, p, b, decided.cut, decided.buckets, scratch);
