@@ -18,8 +18,9 @@ struct recorded_row {
   double median_seconds = 0;
   double least_seconds = 0;
   double most_seconds = 0;
-  double peer_ratio = 0;  ///< the fastest peer's median over this row's; 0 where no peer was measured
+  double peer_ratio = 0;  ///< the median of the fastest peer that promises as much over this row's; 0 without one
   bool verified = true;
+  bool promises_less = false;  ///< a peer whose answer may vary where the call's may not
 
   bool is_peer() const noexcept { return variant.empty(); }
 };

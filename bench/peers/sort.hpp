@@ -29,6 +29,9 @@ std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, co
 std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays);
+/// Pairs and indices by signed and by floating keys.
+std::vector<contender> signed_number_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> float_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> struct_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> struct_comparison_sorts(const context& ctx, const problem& p, const workspace& arrays);
