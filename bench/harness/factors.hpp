@@ -13,11 +13,11 @@ namespace sheaf::bench {
 /// A row of ours, beside the fastest of the peers that promise as much.
 struct factor_row {
   std::string backend;
-  std::string problem;      ///< "sort_keys/normal/r4/f32/n=1048576"
-  std::string_view family;  ///< of the problem's primitive: "sort"
+  std::string problem;           ///< "sort_keys/normal/r4/f32/n=1048576"
+  std::string_view family = {};  ///< of the problem's primitive: "sort"
   std::uint64_t count = 0;
   double seconds = 0;
-  std::string peer;
+  std::string peer = {};
   double peer_seconds = 0;
 
   double factor() const noexcept { return peer_seconds / seconds; }

@@ -18,6 +18,9 @@ namespace host {
 std::vector<contender> std_sorts(const context& ctx, const problem& p, const workspace& arrays);
 /// "tbb.parallel_sort" on the context's threads. Linked only where oneTBB was found.
 std::vector<contender> tbb_sorts(const context& ctx, const problem& p, const workspace& arrays);
+/// "vqsort" and "boost.spreadsort", serial, of numbers of 4 and 8 bytes. Linked only where the libraries were found.
+std::vector<contender> vectorized_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> spreading_sorts(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 
 /// "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers that

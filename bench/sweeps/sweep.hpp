@@ -42,7 +42,7 @@ struct sweep {
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
   std::vector<std::string> edge_layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
 
-  timing_limits limits;         ///< how long a row is timed unless the user says
+  timing_limits limits = {};    ///< how long a row is timed unless the user says
   bool prints_factors = false;  ///< the report ends with the means of the factors and the worst
 
   /// The counts for records of a width.
