@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "bench/harness/factors.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/record.hpp"
 #include "bench/harness/report.hpp"
@@ -39,11 +40,12 @@ bool passes(const options& o, const planned_row& row) {
 
 std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
   std::vector<planned_row> rows;
+  std::uint64_t passed = 0;
   for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
     planned_row row =
         planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
                 contenders_of(ctx, p, o.rows, arrays));
-    if (passes(o, row)) rows.push_back(std::move(row));
+    if (passes(o, row) && passed++ % o.shard.count == o.shard.index) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -155,7 +157,17 @@ int compare_files(const compare_request& request) {
   return found.slower_count() > 0 ? exit_slower : exit_done;
 }
 
+int print_factors_of_files(const std::vector<std::string>& paths) {
+  std::vector<factor_row> all;
+  for (const std::string& path : paths) {
+    for (factor_row& row : factors_of(load_results(path))) all.push_back(std::move(row));
+  }
+  fmt::print("{}", factors_text(std::move(all)));
+  return exit_done;
+}
+
 int run(const options& o) {
+  if (!o.factor_files.empty()) return print_factors_of_files(o.factor_files);
   if (o.compare) return compare_files(*o.compare);
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
@@ -175,6 +187,7 @@ int run(const options& o) {
   }
   if (o.list) return exit_done;
   print_summary(results);
+  if (o.sweep.prints_factors) print_factors(results);
   return write_and_judge(o, results, measured);
 }
 

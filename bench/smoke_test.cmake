@@ -26,6 +26,7 @@ foreach(sweep IN ITEMS
     "--set;hash;--sizes;5,3001;--tables;5003;--patterns;uniform;--repeats;1,zipf;--hits;0,100;--hash-keys;4;--primitives;build_hash_index,hash_search,hash_count,hash_contains,hash_find"
     "--set;edges;--sizes;1,4097,30011;--patterns;identity,permutation,uniform,zipf,same;--edge-layouts;r4/u32+f32,r12/i32+f32+inverse_square,r40/u64+f64+weights+pairs,r56/i64+f64,r32/u32+f32+inverse_square+weights+unordered"
     "--set;sort;--sizes;4097;--keys;uniform,equal,two,sorted,reverse,zipf,few,nested;--bit-ranges;all,5:29"
+    "--set;sort;--sizes;4097;--keys;narrowed,distinct100,distinct10007,normal,lognormal,exponential,pareto,timestamps,unit;--sorts;u32,i64+4,f32+8,f64/index,u96,bytes10/33"
     "--set;sort;--sizes;1,2,5003;--keys;uniform,few;--sorts;u8,i16,i64,bytes3,u96,u32+7,u64+8,u40/32,bytes10/33,f32/16,i64/index")
   execute_process(COMMAND ${BENCH} ${sweep} --backend cpu --variants --seconds 0 --rounds 1 --threads 2 --warm
     RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
@@ -34,11 +35,35 @@ foreach(sweep IN ITEMS
   endif()
 endforeach()
 
+# The set of usual rows at sizes of no importance, in two shards: every right answer, and the factors of both together.
+set(sorts 0)
+foreach(shard IN ITEMS 1 2)
+  execute_process(COMMAND ${BENCH} --set everyday --sizes 1,3001 --bits 8,11 --slots 100 --backend cpu --threads 2 --rounds 1
+      --warm --shard ${shard}/2 --json ${OUTPUT}.${shard}
+    RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT code EQUAL 0 OR NOT said MATCHES "[1-9][0-9][0-9]+ answers, 0 wrong" OR said MATCHES "skipped"
+      OR NOT said MATCHES "\ncpu sort: ([0-9]+) rows, peer / ours: geometric mean .*\nthe 10 worst")
+    message(FATAL_ERROR "sheaf-bench --set everyday exited with ${code}:\n${said}")
+  endif()
+  math(EXPR sorts "${sorts} + ${CMAKE_MATCH_1}")
+endforeach()
+execute_process(COMMAND ${BENCH} --factors ${OUTPUT}.1,${OUTPUT}.2 RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(NOT code EQUAL 0 OR NOT sorts EQUAL 640 OR NOT said MATCHES "cpu sort: ${sorts} rows, peer / ours: geometric mean")
+  message(FATAL_ERROR "sheaf-bench --factors exited with ${code}, sorts in shards: ${sorts}:\n${said}")
+endif()
+foreach(wrong IN ITEMS 0/2 3/2 2 1/0 x/y)
+  execute_process(COMMAND ${BENCH} --set everyday --shard ${wrong} --list RESULT_VARIABLE code OUTPUT_QUIET
+    ERROR_VARIABLE complained)
+  if(NOT code EQUAL 2 OR NOT complained MATCHES "'${wrong}' is not a shard")
+    message(FATAL_ERROR "sheaf-bench --shard ${wrong} exited with ${code}, not 2:\n${complained}")
+  endif()
+endforeach()
+
 # Rows by name, among them what no set has.
 execute_process(COMMAND ${BENCH} --rows scatter/uniform/r12/u32+last/n=5003,gather/zipf:s70/r8/i64/n=5003 --prepared --trust
     --backend cpu --threads 2 --seconds 0 --rounds 1 --warm
   RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
-if(NOT code EQUAL 0 OR NOT said MATCHES "7 answers, 0 wrong")
+if(NOT code EQUAL 0 OR NOT said MATCHES "8 answers, 0 wrong")
   message(FATAL_ERROR "sheaf-bench --rows exited with ${code}:\n${said}")
 endif()
 # Predictions for a list whose order the planner was told are not averaged with those for one that it was not. What has

@@ -26,6 +26,9 @@ struct raw_options {
   std::string filter;
   std::string backend = "all";
   std::string log2_sizes;
+  std::string shard;
+  std::optional<double> seconds;
+  std::optional<std::uint64_t> rounds;
   std::vector<std::uint64_t> sizes;
   std::vector<std::string> primitives;
   std::vector<std::string> rows;
@@ -60,6 +63,10 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!raw.sizes.empty()) parsed.sweep.counts = raw.sizes;
   if (!raw.sizes.empty() || !raw.log2_sizes.empty()) parsed.sweep.table_bytes = 0;
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
+  if (!raw.shard.empty()) parsed.shard = parse_shard(raw.shard);
+  parsed.limits = parsed.sweep.limits;
+  if (raw.seconds) parsed.limits.seconds = *raw.seconds;
+  if (raw.rounds) parsed.limits.least_rounds = *raw.rounds;
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
   }
@@ -119,8 +126,14 @@ void add_compare(CLI::App& app, raw_options& raw) {
       ->needs(compare);
 }
 
-// A comparison runs nothing, so that the options of a sweep mean nothing to it.
-void require_compare_alone(const CLI::App& app) {
+// What reads results runs nothing, so that the options of a sweep mean nothing to it.
+void require_alone(const CLI::App& app) {
+  if (app.count("--factors") > 0) {
+    for (const CLI::Option* const option : app.get_options()) {
+      if (option->count() == 0 || option->get_name() == "--factors") continue;
+      throw error(error_code::bad_argument, fmt::format("--factors goes with no option, not {}", option->get_name()));
+    }
+  }
   if (app.count("--compare") == 0) return;
   for (const CLI::Option* const option : app.get_options()) {
     const std::string name = option->get_name();
@@ -285,6 +298,16 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
 
 }  // namespace
 
+shard parse_shard(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const auto index = primitives::parse_number(text.substr(0, slash));
+    const auto count = primitives::parse_number(text.substr(slash + 1));
+    if (index && count && *index >= 1 && *index <= *count) return {*index - 1, *count};
+  }
+  throw error(error_code::bad_argument, fmt::format("'{}' is not a shard; 2/8 is the second of eight", text));
+}
+
 std::optional<int> parse(int argc, char** argv, options& parsed) {
   CLI::App app(
       "Times sheaf's primitives beside what users call today, in turn and on the same data, and checks every answer."
@@ -293,6 +316,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
       "          sheaf-bench --set reduce --values f32 --slots 1048576\n"
       "          sheaf-bench --set sort --sorts u32,u64+8,u64/128 --keys uniform,nested --log2-sizes 10:28:2\n"
       "          sheaf-bench --rows scatter/uniform/r16/u32+last/n=1048576,split/zipf:b11/r8/k32/n=1048576\n"
+      "          sheaf-bench --set everyday --shard 1/4 --json part.json\n"
       "          sheaf-bench --compare before.json after.json");
   app.footer(
       "Exit codes: 0 done, and nothing slower; 1 internal error; 2 wrong usage; 3 bad input file; 4 a wrong answer; "
@@ -309,12 +333,14 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   app.add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
-  app.add_option("--seconds", parsed.limits.seconds, "time for a row, after its least rounds (5 for calls over 20 ms)")
-      ->check(number_in(0.0, 1e6))
-      ->capture_default_str();
-  app.add_option("--rounds", parsed.limits.least_rounds, "rounds of a row at least")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  app.add_option("--shard", raw.shard, "I/N: every N-th of the rows from the I-th on, as one of N runs of a set")
+      ->type_name("I/N");
+  app.add_option("--seconds", raw.seconds,
+                 "time for a row, after its least rounds; 1 unless given, 0 for the set everyday")
+      ->check(number_in(0.0, 1e6));
+  app.add_option("--rounds", raw.rounds,
+                 "rounds of a row at least, 20 unless given, 11 for the set everyday; calls over 20 ms have 5, or 3")
+      ->check(CLI::Range(1, 1000));
   app.add_flag("--no-peer", parsed.rows.no_peer, "leave out what users call today");
   app.add_flag("--variants", parsed.rows.variants, "measure every variant, not only the planner's choice");
   app.add_flag("--hint", parsed.rows.hint, "tell the planner the access pattern");
@@ -325,6 +351,11 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--json", parsed.json_path, "write the rows to this file");
   app.add_option("--record", parsed.record_path,
                  "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  app.add_option("--factors", parsed.factor_files,
+                 "print the means of the factors and the worst rows of files of --json, as of a set's shards; runs "
+                 "nothing")
+      ->delimiter(',')
+      ->type_name("FILE");
   add_compare(app, raw);
   add_papers(app, raw, parsed);
   add_spatter(app, raw, parsed);
@@ -333,7 +364,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_edges(app, raw, parsed);
   try {
     app.parse(argc, argv);
-    require_compare_alone(app);
+    require_alone(app);
     interpret(raw, parsed);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_usage;

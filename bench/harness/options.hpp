@@ -3,6 +3,7 @@
 #include <optional>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sheaf/context.hpp>
@@ -19,10 +20,19 @@
 
 namespace sheaf::bench {
 
+/// Every count-th row of a sweep, from row number `index` on.
+struct shard {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;
+};
+/// "2/8", the second of eight. @throws error(bad_argument)
+shard parse_shard(std::string_view text);
+
 struct options {
   bench::sweep sweep;
   std::vector<problem> named_rows;  ///< rows asked for by name, in place of the sweep's
   std::optional<std::regex> filter;
+  bench::shard shard;
   row_options rows;
   timing_limits limits;
   std::vector<backend_kind> backends;
@@ -33,6 +43,7 @@ struct options {
   std::string json_path;
   std::string record_path;
   std::optional<compare_request> compare;
+  std::vector<std::string> factor_files;  ///< results whose factors are printed; nothing is run
   papers::request papers;
   spatter_request spatter;
   spmv_request spmv;

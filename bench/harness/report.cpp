@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/harness/factors.hpp"
 #include "core/backends.hpp"
 #include "io/output_file.hpp"
 #include "primitives/entries/row_name.hpp"
@@ -131,6 +132,7 @@ nlohmann::json json_of(const result& r, const platform& p) {
   if (r.he2007_seconds > 0) row["he2007_seconds"] = r.he2007_seconds;
   if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
   if (!r.figure.empty()) row["figure"] = r.figure;
+  if (r.promises_less) row["promises_less"] = true;
   return row;
 }
 
@@ -180,7 +182,7 @@ void print_result(const result& r) {
   std::string line = fmt::format("{:<60} {:>11} {:>25} {:>7.1f} GB/s", row_name(r), time_text(r.time.median_seconds),
                                  fmt::format("{}..{}", time_text(r.time.least_seconds), time_text(r.time.most_seconds)),
                                  r.bytes_per_second() * 1e-9);
-  if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x", r.peer_ratio);
+  if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x{}", r.peer_ratio, short_mark(r.time.median_seconds));
   if (r.predicted_seconds > 0) {
     line += fmt::format(" {:>12} {:>6.0f}%", time_text(r.predicted_seconds), r.accuracy() * 100);
   }
@@ -188,9 +190,23 @@ void print_result(const result& r) {
     line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(r.he2007_seconds), r.he2007_accuracy() * 100);
   }
   if (r.who != r.variant && !r.variant.empty()) line += fmt::format("  took {}", r.variant);
+  if (r.promises_less) line += "  promises less";
   if (!r.verified) line += "  WRONG ANSWER";
   fmt::print("{}\n", line);
   std::fflush(stdout);
+}
+
+void print_factors(std::span<const result> results) {
+  std::vector<recorded_row> rows;
+  for (const result& r : results) {
+    rows.push_back({.backend = std::string(name(r.backend)),
+                    .problem = name(r.problem),
+                    .who = r.who,
+                    .variant = r.variant,
+                    .median_seconds = r.time.median_seconds,
+                    .promises_less = r.promises_less});
+  }
+  fmt::print("\n{}", factors_text(factors_of(rows)));
 }
 
 void print_summary(std::span<const result> results) {

@@ -18,11 +18,13 @@ struct result {
   backend_kind backend = backend_kind::cpu;
   std::string who;
   std::string variant;
+  bool promises_less = false;  ///< a peer that is left out where the fastest is looked for
   timing time;
   double predicted_seconds = 0;
   bool order_is_unknown = false;  ///< predicted without knowing the order of the index list
   double he2007_seconds = 0;      ///< predicted by the model of the 2007 paper
-  double peer_ratio = 0;  ///< the fastest peer's median over this median; 0 for peers, and for rows without a peer
+  double peer_ratio = 0;  ///< the median of the fastest peer that promises as much over this one; 0 for peers, and for
+                          ///< rows without a peer
   bool verified = false;
   std::string figure = {};  ///< the paper's figure that the row belongs to, "he2007/9"; empty for rows of a sweep
 
@@ -52,6 +54,8 @@ struct input_result {
 
 void print_header(const platform& p);
 void print_result(const result& r);
+/// Prints the means of the factors to the best peers and the worst rows.
+void print_factors(std::span<const result> results);
 /// Prints for each primitive the worst factor to the best peer, its geometric mean and the rows below 0.97; the
 /// accuracy of both models, apart for rows whose list the planner knew nothing of; the planner's regret; and the number
 /// of wrong answers.

@@ -83,9 +83,8 @@ class row_reader {
     return number(field, least_ratio, most_ratio, "a ratio");
   }
 
-  bool verified() const {
-    constexpr const char* field = "verified";
-    if (!row_.contains(field)) return true;
+  bool flag(const char* field, bool unless_said) const {
+    if (!row_.contains(field)) return unless_said;
     if (!row_[field].is_boolean()) fail(place_, fmt::format("{} is {}, not a bool", field, shown(row_[field])));
     return row_[field].get<bool>();
   }
@@ -128,7 +127,8 @@ recorded_row read_row(const json& object, const std::string& place) {
   row.least_seconds = in.seconds("least_seconds");
   row.most_seconds = in.seconds("most_seconds");
   row.peer_ratio = in.peer_ratio();
-  row.verified = in.verified();
+  row.verified = in.flag("verified", true);
+  row.promises_less = in.flag("promises_less", false);
   in.check_order(row);
   return row;
 }

@@ -9,17 +9,18 @@ namespace sheaf::bench {
 /// One row as `sheaf-bench --json FILE` wrote it; what a comparison reads of it.
 struct recorded_row {
   std::string backend;
-  std::string problem;  ///< "gather/permutation/r8/u32/n=67108864"
-  std::string who;      ///< "sheaf", a variant's name, or a peer's
-  std::string variant;  ///< the variant that ran; empty for a peer
-  std::string figure;   ///< the paper's figure that the row belongs to; empty for rows of a sweep
-  std::string machine;
-  std::string commit;
+  std::string problem;       ///< "gather/permutation/r8/u32/n=67108864"
+  std::string who;           ///< "sheaf", a variant's name, or a peer's
+  std::string variant = {};  ///< the variant that ran; empty for a peer
+  std::string figure = {};   ///< the paper's figure that the row belongs to; empty for rows of a sweep
+  std::string machine = {};
+  std::string commit = {};
   double median_seconds = 0;
   double least_seconds = 0;
   double most_seconds = 0;
-  double peer_ratio = 0;  ///< the fastest peer's median over this row's; 0 where no peer was measured
+  double peer_ratio = 0;  ///< the median of the fastest peer that promises as much over this row's; 0 without one
   bool verified = true;
+  bool promises_less = false;  ///< a peer whose answer may vary where the call's may not
 
   bool is_peer() const noexcept { return variant.empty(); }
 };

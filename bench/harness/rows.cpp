@@ -151,7 +151,8 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
   double fastest_peer = 0;
   for (std::size_t c = 0; c < row.contenders.size(); ++c) {
     const double seconds = timings[c].median_seconds;
-    if (row.contenders[c].variant.empty() && (fastest_peer == 0 || seconds < fastest_peer)) fastest_peer = seconds;
+    const bool counts = row.contenders[c].is_peer() && !row.contenders[c].promises_less;
+    if (counts && (fastest_peer == 0 || seconds < fastest_peer)) fastest_peer = seconds;
   }
   std::vector<result> results;
   for (std::size_t c = 0; c < row.contenders.size(); ++c) {
@@ -161,11 +162,12 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
              .backend = backend,
              .who = who.who,
              .variant = who.variant,
+             .promises_less = who.promises_less,
              .time = timings[c],
              .predicted_seconds = who.predicted_seconds,
              .order_is_unknown = who.order_is_unknown,
              .he2007_seconds = who.he2007_seconds};
-    if (!who.variant.empty()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
+    if (!who.is_peer()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
     arrays.reset_outputs();
     const bool with_side_outputs = static_cast<bool>(who.queue_with_side_outputs);
     with_side_outputs ? who.queue_with_side_outputs() : who.queue(0);

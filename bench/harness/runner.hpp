@@ -15,6 +15,7 @@ struct contender {
   std::string who;                ///< "sheaf", "cuda.direct", "thrust"
   std::string variant = {};       ///< variant that runs; empty for a peer
   double predicted_seconds = 0;   ///< the plan's time; 0 where there is no prediction
+  bool promises_less = false;     ///< a peer whose answer may vary where the call's may not: no factor is over it
   bool order_is_unknown = false;  ///< the plan is for an index list of whose order the planner was told nothing
   double he2007_seconds = 0;      ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
@@ -27,6 +28,8 @@ struct contender {
   std::function<void()> release = {};
   /// Runs in place of `queue`, on copy 0, where the answer is checked: with side outputs, which peers do not write.
   std::function<void()> queue_with_side_outputs = {};
+
+  bool is_peer() const noexcept { return variant.empty(); }
 };
 
 struct timing {
@@ -43,6 +46,11 @@ struct timing_limits {
   std::uint64_t least_slow_rounds = 5;
   double slow_seconds = 20e-3;
   std::uint64_t most_calls = 1024;
+  /// A first call that takes so long loads code, too, but is not repeated before the rounds.
+  double long_seconds = 1e300;
+  /// A peer whose first call takes long_seconds, and so many times that of the fastest peer that promises as much, is
+  /// not called again.
+  double hopeless_factor = 3;
 };
 
 /// Times the contenders in turn. Every other round runs from the last to the first, so that none always follows the

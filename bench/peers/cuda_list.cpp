@@ -13,6 +13,7 @@ std::span<const peer_row> all() {
   static constexpr peer_row rows[] = {
       {"gather", cuda, gathers},
       {"scatter", cuda, scatters},
+      {"scatter", cuda, last_writer_scatters},
       {"split", cuda, split_peers},
       {"split_unstable", cuda, split_peers},
       {"split_gather_index", cuda, split_index_peers},

@@ -43,6 +43,16 @@ std::span<const peer_row> all() {
     {"sort_records", cpu, tbb_sorts},
     {"sort_gather_index", cpu, tbb_sorts},
 #endif
+#if SHEAF_BENCH_HAS_VQSORT
+    {"sort_keys", cpu, vectorized_sorts},
+    {"sort_pairs", cpu, vectorized_sorts},
+    {"sort_gather_index", cpu, vectorized_sorts},
+#endif
+#if SHEAF_BENCH_HAS_SPREADSORT
+    {"sort_keys", cpu, spreading_sorts},
+    {"sort_pairs", cpu, spreading_sorts},
+    {"sort_gather_index", cpu, spreading_sorts},
+#endif
   };
   return rows;
 }

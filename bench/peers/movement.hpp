@@ -19,7 +19,7 @@ namespace sheaf::bench::peers {
 
 using move_records = void (*)(const context& ctx, const_records from, index_span index, records to);
 
-/// An OpenMP loop over typed arrays, "plain_loop".
+/// An OpenMP loop over typed arrays, "plain_loop"; where the last writer must win "serial_loop".
 namespace host {
 /// Null where the peer is not built for the width and index type.
 move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
@@ -34,6 +34,8 @@ move_records gather(std::uint64_t record_bytes, index_type index) noexcept;
 move_records scatter(std::uint64_t record_bytes, index_type index) noexcept;
 std::vector<contender> gathers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> scatters(const context& ctx, const problem& p, const workspace& arrays);
+/// "atomic_max", for the rows of duplicates::last, which thrust has no call for.
+std::vector<contender> last_writer_scatters(const context& ctx, const problem& p, const workspace& arrays);
 /// Blocks until the peer's work is done, as its users do.
 void wait(const context& ctx);
 std::string thrust_version();

@@ -18,6 +18,9 @@ namespace host {
 std::vector<contender> std_sorts(const context& ctx, const problem& p, const workspace& arrays);
 /// "tbb.parallel_sort" on the context's threads. Linked only where oneTBB was found.
 std::vector<contender> tbb_sorts(const context& ctx, const problem& p, const workspace& arrays);
+/// "vqsort" and "boost.spreadsort", serial, of numbers of 4 and 8 bytes. Linked only where the libraries were found.
+std::vector<contender> vectorized_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> spreading_sorts(const context& ctx, const problem& p, const workspace& arrays);
 }  // namespace host
 
 /// "cub", a radix sort: of keys, of pairs, of rows by a decomposer up to 32 bytes, and of keys with row numbers that
@@ -29,6 +32,9 @@ std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, co
 std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> number_sorts(const context& ctx, const problem& p, const workspace& arrays);
+/// Pairs and indices by signed and by floating keys.
+std::vector<contender> signed_number_sorts(const context& ctx, const problem& p, const workspace& arrays);
+std::vector<contender> float_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> struct_sorts(const context& ctx, const problem& p, const workspace& arrays);
 std::vector<contender> struct_comparison_sorts(const context& ctx, const problem& p, const workspace& arrays);

@@ -52,6 +52,8 @@ std::vector<contender> with_key_type(const problem& p, Body body) {
   return {};
 }
 
+inline bool whole_key_decides(const problem& p) { return p.bits == 8 * p.key_bytes; }
+
 inline contender peer(const char* who, std::uint64_t scratch_bytes, std::function<void(std::uint64_t)> queue) {
   return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
 }
@@ -120,19 +122,48 @@ contender pair_sort(const Sorter& sorter, const problem& p, const workspace& arr
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) all[i] = {keys[i], values[i]};
     });
-    const Key mask = static_cast<Key>(static_cast<Key>(low_ones(p.bits)) << p.first_bit);
-    sort_in_order(
-        sorter, all, [mask](const pair& a, const pair& b) { return (a.key & mask) < (b.key & mask); },
-        [](const pair& a) {
-          std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t> number;
-          std::memcpy(&number, &a.value, sizeof number);
-          return number;
-        });
+    const auto sort = [&](auto less) {
+      sort_in_order(sorter, all, less, [](const pair& a) {
+        std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t> number;
+        std::memcpy(&number, &a.value, sizeof number);
+        return number;
+      });
+    };
+    if (whole_key_decides(p)) {
+      sort([](const pair& a, const pair& b) { return a.key < b.key; });
+    } else if constexpr (std::is_unsigned_v<Key>) {
+      const Key mask = static_cast<Key>(static_cast<Key>(low_ones(p.bits)) << p.first_bit);
+      sort([mask](const pair& a, const pair& b) { return (a.key & mask) < (b.key & mask); });
+    }
     sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         keys_out[i] = all[i].key;
         values_out[i] = all[i].value;
       }
+    });
+  });
+}
+
+/// Sorts keys with their numbers, and writes the numbers.
+template <class Sorter, class Key>
+contender number_sort(const Sorter& sorter, const problem& p, const workspace& arrays) {
+  struct numbered_key {
+    Key key;
+    std::uint32_t number;
+  };
+  const std::uint64_t scratch_bytes = p.count * sizeof(numbered_key);
+  return peer(Sorter::name_of_stable_sort, 2 * scratch_bytes, [sorter, p, &arrays, scratch_bytes](std::uint64_t copy) {
+    const auto* const keys = reinterpret_cast<const Key*>(arrays.keys(copy).data);
+    auto* const numbers = reinterpret_cast<std::uint32_t*>(arrays.target(copy).data);
+    const auto all = elements<numbered_key>(arrays.scratch(scratch_bytes), p.count);
+    sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) all[i] = {keys[i], static_cast<std::uint32_t>(i)};
+    });
+    sort_in_order(
+        sorter, all, [](const numbered_key& a, const numbered_key& b) { return a.key < b.key; },
+        [](const numbered_key& a) { return a.number; });
+    sorter.over_ranges(p.count, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) numbers[i] = all[i].number;
     });
   });
 }
@@ -183,7 +214,7 @@ inline row_key row_key_of(const std::byte* key, const problem& p, std::uint64_t 
   return k;
 }
 
-/// Sorts keys with row numbers, and then gathers the rows, or writes the numbers.
+/// Sorts keys of any type that row_key_of takes with row numbers, and then gathers the rows, or writes the numbers.
 template <class Sorter>
 contender index_sort(const Sorter& sorter, const problem& p, const workspace& arrays) {
   const std::uint64_t scratch_bytes = p.count * sizeof(row_key);
@@ -210,12 +241,28 @@ contender index_sort(const Sorter& sorter, const problem& p, const workspace& ar
   });
 }
 
+/// Pairs of whole keys, or of unsigned words by some of their bits, with values of 4 or 8 bytes; 16 with keys of u64.
+template <class Sorter>
+std::vector<contender> pair_sorts(const Sorter& sorter, const problem& p, const workspace& arrays) {
+  if (!whole_key_decides(p) && p.number != key_type::unsigned_integer) return {};
+  return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
+    if constexpr (sizeof(Key) <= 8) {
+      if (p.record_bytes == 4) return {pair_sort<Sorter, Key, std::uint32_t>(sorter, p, arrays)};
+      if (p.record_bytes == 8) return {pair_sort<Sorter, Key, std::uint64_t>(sorter, p, arrays)};
+    }
+    if constexpr (std::is_same_v<Key, std::uint64_t>) {
+      if (p.record_bytes == 16) return {pair_sort<Sorter, Key, short_row<16>>(sorter, p, arrays)};
+    }
+    return {};
+  });
+}
+
 /// The sorter's contender for a row; none where it is not built for the row's keys and widths.
 template <class Sorter>
 std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const workspace& arrays) {
   const bool is_word = p.number == key_type::unsigned_integer && (p.key_bytes == 4 || p.key_bytes == 8);
   if (p.primitive == "sort_keys") {
-    if (p.bits == 8 * p.key_bytes) {
+    if (whole_key_decides(p)) {
       return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
         return {key_sort<Sorter, Key>(sorter, p, arrays)};
       });
@@ -227,18 +274,15 @@ std::vector<contender> sorts_with(const Sorter& sorter, const problem& p, const 
     }
     return {};
   }
-  if (p.primitive == "sort_pairs") {
-    if (!is_word) return {};
-    if (p.key_bytes == 4 && p.record_bytes == 4) {
-      return {pair_sort<Sorter, std::uint32_t, std::uint32_t>(sorter, p, arrays)};
-    }
-    if (p.key_bytes == 4) return {};
-    if (p.record_bytes == 4) return {pair_sort<Sorter, std::uint64_t, std::uint32_t>(sorter, p, arrays)};
-    if (p.record_bytes == 8) return {pair_sort<Sorter, std::uint64_t, std::uint64_t>(sorter, p, arrays)};
-    if (p.record_bytes == 16) return {pair_sort<Sorter, std::uint64_t, short_row<16>>(sorter, p, arrays)};
-    return {};
-  }
+  if (p.primitive == "sort_pairs") return pair_sorts(sorter, p, arrays);
   if (p.count > 0xffffffffU || (p.primitive == "sort_gather_index" && p.record_bytes != 4)) return {};
+  const bool is_number = p.number != key_type::bytes && (p.key_bytes == 4 || p.key_bytes == 8);
+  if (p.primitive == "sort_gather_index" && is_number && whole_key_decides(p)) {
+    return with_key_type(p, [&]<class Key>(std::type_identity<Key>) -> std::vector<contender> {
+      if constexpr (sizeof(Key) <= 8) return {number_sort<Sorter, Key>(sorter, p, arrays)};
+      return {};
+    });
+  }
   if (p.primitive == "sort_records" && is_word && p.key_bytes == 4 && p.record_bytes == 8) {
     return {row_sort<Sorter, shortest_row>(sorter, p, arrays)};
   }

@@ -11,6 +11,7 @@ std::vector<contender> number_sorts(const context& ctx, const problem& p, const 
       return key_sorts(ctx, p, arrays);
     case key_type::signed_integer:
       if (p.key_bytes == 4) return {radix_sort_of_keys<std::int32_t>(ctx, p, arrays)};
+      if (p.key_bytes == 8) return {radix_sort_of_keys<std::int64_t>(ctx, p, arrays)};
       return {};
     case key_type::floating:
       if (p.key_bytes == 4) return {radix_sort_of_keys<float>(ctx, p, arrays)};
@@ -29,7 +30,10 @@ std::vector<contender> sort_pairs_peers(const context& ctx, const problem& p, co
 }
 
 std::vector<contender> sort_index_peers(const context& ctx, const problem& p, const workspace& arrays) {
-  return fits_in_32_bits(p) ? large_record_sorts(ctx, p, arrays) : std::vector<contender>{};
+  if (!fits_in_32_bits(p)) return {};
+  if (p.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
+  if (p.number == key_type::floating) return float_sorts(ctx, p, arrays);
+  return large_record_sorts(ctx, p, arrays);
 }
 
 std::vector<contender> sort_records_peers(const context& ctx, const problem& p, const workspace& arrays) {

@@ -2,7 +2,7 @@
 #include <thrust/sequence.h>
 #include <thrust/system/cuda/execution_policy.h>
 
-#include "bench/peers/cub/sort.cuh"
+#include "bench/peers/cub/numbers.cuh"
 #include "bench/peers/sort.hpp"
 #include "jobs/generated/split_source.hpp"
 
@@ -101,24 +101,6 @@ contender sort_of_records(const context& ctx, const problem& p, const workspace&
   return cub_contender(ctx, arrays, "cub", layout.bytes, call);
 }
 
-/// A gather index by an array of 64-bit keys.
-contender sort_of_numbers(const context& ctx, const problem& p, const workspace& arrays) {
-  scratch_layout layout;
-  layout.add(4 * p.count);
-  const std::uint64_t keys_at = layout.add(8 * p.count);
-  const auto call = [keys_at, count = static_cast<std::uint32_t>(p.count), &arrays, stream = ctx.stream()](
-                        void* temporary, std::size_t& bytes, std::byte* own_memory, std::uint64_t copy) {
-    auto* const numbers = reinterpret_cast<std::uint32_t*>(own_memory);
-    if (temporary != nullptr) {
-      thrust::sequence(thrust::cuda::par_nosync.on(stream), numbers, numbers + count);
-    }
-    return cub::DeviceRadixSort::SortPairs(
-        temporary, bytes, keys_of<std::uint64_t>(arrays, copy), reinterpret_cast<std::uint64_t*>(own_memory + keys_at),
-        static_cast<const std::uint32_t*>(numbers), target_of<std::uint32_t>(arrays, copy), count, 0, 64, stream);
-  };
-  return cub_contender(ctx, arrays, "cub", layout.bytes, call);
-}
-
 }  // namespace
 
 std::vector<contender> large_record_sorts(const context& ctx, const problem& p, const workspace& arrays) {
@@ -127,7 +109,8 @@ std::vector<contender> large_record_sorts(const context& ctx, const problem& p, 
   if (p.primitive == "sort_gather_index") {
     if (!is_number || bytes(p.index) != 4) return {};
     if (p.key_bytes == 4) return index_sorts(ctx, p, arrays);
-    return p.key_bytes == 8 ? std::vector<contender>{sort_of_numbers(ctx, p, arrays)} : std::vector<contender>{};
+    return p.key_bytes == 8 ? std::vector<contender>{radix_sort_of_numbers<std::uint64_t>(ctx, p, arrays)}
+                            : std::vector<contender>{};
   }
   const bool is_bytes = p.number == key_type::bytes && (p.key_bytes == 8 || p.key_bytes == 10);
   const move_records move = gather(p.record_bytes, index_type::u32);

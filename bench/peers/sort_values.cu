@@ -1,10 +1,12 @@
 #include "bench/peers/cub/sort.cuh"
 #include "bench/peers/sort.hpp"
 
-// Pairs with 64-bit keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.
+// Pairs with 64-bit unsigned keys. Values of 4 bytes have the same instance as row numbers, in sort_records.cu.
 namespace sheaf::bench::peers::device {
 
 std::vector<contender> value_sorts(const context& ctx, const problem& p, const workspace& arrays) {
+  if (p.number == key_type::signed_integer) return signed_number_sorts(ctx, p, arrays);
+  if (p.number == key_type::floating) return float_sorts(ctx, p, arrays);
   if (p.number != key_type::unsigned_integer) return {};
   if (p.key_bytes == 4) return pair_sorts(ctx, p, arrays);
   if (p.key_bytes != 8) return {};

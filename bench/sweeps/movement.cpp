@@ -1,5 +1,6 @@
 #include "bench/sweeps/sweep.hpp"
 #include "jobs/generated/job.hpp"
+#include "primitives/entries/words.hpp"
 
 // Movements by an index list: every width by every order of the list.
 namespace sheaf::bench {
@@ -55,8 +56,11 @@ void add(const sweep& s, std::span<const primitives::entry* const> entries, std:
       for (const index_type index : s.indices) {
         for (const primitives::input_pattern& pattern : s.patterns) {
           for (const primitives::entry* const e : entries) {
-            const problem p{e->name, pattern, record_bytes, index, count};
-            if (jobs::job_of(p).unchecked(p).empty()) problems.push_back(p);
+            problem p{e->name, pattern, record_bytes, index, count};
+            for (const duplicates rule : s.duplicate_rules) {
+              p.duplicates = rule;
+              if (jobs::job_of(p).unchecked(p).empty()) problems.push_back(p);
+            }
           }
         }
       }
@@ -70,8 +74,17 @@ constexpr named_sweep sets[] = {{"quick", quick},
                                 {"model", model},
                                 {"cpu", on_the_cpu}};
 
+constexpr list_option lists[] = {
+    {"--duplicates", "of scatters: any, last",
+     [](sweep& s, std::span<const std::string> texts) {
+       s.duplicate_rules = parsed_list(texts, [](std::string_view text) {
+         return primitives::value_of(text, primitives::duplicates_words, "a rule for duplicates");
+       });
+     }},
+};
+
 }  // namespace
 
-extern const family_sweeps movement_sweeps{family, sets, {}, add};
+extern const family_sweeps movement_sweeps{family, sets, lists, add};
 
 }  // namespace sheaf::bench

@@ -31,6 +31,7 @@ void add_ranges(const sweep& s, problem p, std::vector<problem>& problems) {
     p.first_bit = range.first;
     p.bits = range.count == 0 ? all_bits : range.count;
     for (const key_distribution keys : s.keys) {
+      if (keys == key_distribution::unit && p.number != key_type::floating) continue;
       p.keys = keys;
       problems.push_back(p);
     }

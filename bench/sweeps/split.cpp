@@ -24,6 +24,7 @@ sweep all_splits() {
 void add_keys(const sweep& s, problem p, std::vector<problem>& problems) {
   for (const std::uint32_t bits : s.bits) {
     for (const key_distribution keys : s.keys) {
+      if (keys == key_distribution::unit) continue;
       p.bits = bits;
       p.keys = keys;
       const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;

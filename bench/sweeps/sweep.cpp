@@ -38,7 +38,9 @@ constexpr list_option lists[] = {
      [](sweep& s, std::span<const std::string> texts) {
        s.indices = parsed_list(texts, primitives::parse_index_type);
      }},
-    {"--keys", "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested",
+    {"--keys",
+     "of splits and sorts: uniform, equal, two, sorted, reverse, zipf, few, nested, narrowed, distinct100, "
+     "distinct10007, normal, lognormal, exponential, pareto, timestamps, unit",
      [](sweep& s, std::span<const std::string> texts) {
        s.keys = parsed_list(texts, primitives::parse_key_distribution);
      }},
@@ -69,7 +71,7 @@ sweep planner() {
   return s;
 }
 
-constexpr named_sweep sets_of_all_families[] = {{"planner", planner}};
+constexpr named_sweep sets_of_all_families[] = {{"planner", planner}, {"everyday", everyday}};
 
 }  // namespace
 

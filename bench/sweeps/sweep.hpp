@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/harness/problem.hpp"
+#include "bench/harness/runner.hpp"
 #include "bench/sweeps/sort_layout.hpp"
 
 namespace sheaf::bench {
@@ -24,6 +25,7 @@ struct sweep {
   std::uint64_t table_bytes =
       0;  ///< if not 0, counts is ignored and each width gets one count that fills about these bytes
 
+  std::vector<duplicates> duplicate_rules{duplicates::any};  ///< of scatters
   std::vector<primitives::key_distribution> keys{primitives::key_distribution::uniform};
   std::vector<std::uint64_t> key_bytes{0};
   std::vector<std::uint32_t> bits{8};
@@ -39,6 +41,9 @@ struct sweep {
   std::vector<std::uint64_t> loads{0};  ///< of its hash table, in per cent; 0: what the backend finds best
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
   std::vector<std::string> edge_layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
+
+  timing_limits limits = {};    ///< how long a row is timed unless the user says
+  bool prints_factors = false;  ///< the report ends with the means of the factors and the worst
 
   /// The counts for records of a width.
   std::vector<std::uint64_t> counts_of(std::uint64_t width) const;
@@ -74,9 +79,12 @@ std::span<const list_option> common_lists();
 std::string sweep_names();
 /// @throws error(bad_argument)
 sweep sweep_named(std::string_view set);
-/// The problems of a sweep, family by family. Left out are: scatters by patterns with repeats, which have no single
-/// right answer; records too narrow for their key; a second reduction order of integers; ranges of bits of all but u32
-/// and u64 keys; a second problem of the same name.
+/// What users try first: the usual keys and forms of sorts, splits, sums by index and scatters.
+sweep everyday();
+/// The problems of a sweep, family by family. Left out are: scatters by patterns with repeats of which any writer may
+/// win, which have no single right answer; whole numbers from the unit interval, which are uniform; records too narrow
+/// for their key; a second reduction order of integers; ranges of bits of all but u32 and u64 keys; a second problem of
+/// the same name.
 std::vector<problem> problems_of(const sweep& s);
 
 /// What is computed of a linked list, without its order and count: the type part of a row's name. "u32" is ranks of 4

@@ -127,7 +127,8 @@ TEST(GeneratedJob, IsAnsweredRightByItsPlainLoop) {
 // Samples have the usual widths and keys; these rows have all that a name can say.
 std::vector<std::string> rows_of_every_kind() {
   std::vector<std::string> rows;
-  for (const char* keys : {"uniform", "equal", "two", "sorted", "reverse", "zipf", "few", "nested"}) {
+  for (const primitives::key_distribution distribution : primitives::all_key_distributions()) {
+    const std::string_view keys = primitives::name(distribution);
     for (const char* type : {"r4/u32", "r4/i32", "r4/f32", "r8/u64", "r8/i64", "r8/f64", "r16/u128", "r10/bytes10"}) {
       rows.push_back(fmt::format("sort_keys/{}/{}", keys, type));
     }

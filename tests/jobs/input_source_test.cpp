@@ -82,7 +82,7 @@ TEST(SortSource, RanksAreSpreadAsTheDistributionSays) {
   }
   for (const sort_source& s : types_of(few)) {
     const std::vector<key_word128> all = ranks(s);
-    EXPECT_LE(std::set<key_word128>(all.begin(), all.end()).size(), jobs::few_distinct);
+    EXPECT_LE(std::set<key_word128>(all.begin(), all.end()).size(), primitives::distinct_keys(few));
   }
   // Half of a nested distribution's keys are, on average, in each smaller power of two.
   for (const sort_source& s : types_of(nested)) {

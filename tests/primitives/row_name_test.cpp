@@ -44,6 +44,20 @@ TEST(RowName, OfEveryRecordedRowIsReadAndWrittenAgain) {
   for (const std::string& name : names) EXPECT_EQ(primitives::name(parse_problem(name)), name);
 }
 
+TEST(RowName, OfEveryDistributionOfKeysIsReadAndWrittenAgain) {
+  std::set<std::string> names;
+  for (const primitives::key_distribution d : primitives::all_key_distributions()) {
+    EXPECT_EQ(primitives::parse_key_distribution(primitives::name(d)), d);
+    for (const char* form : {"sort_keys/{}/r4/f32/n=9", "sort_pairs/{}:b8-15/r8/u64/n=9", "split/{}:b11/r8/own/n=9"}) {
+      const std::string name = fmt::format(fmt::runtime(form), primitives::name(d));
+      EXPECT_EQ(parse_problem(name).keys, d) << name;
+      EXPECT_EQ(primitives::name(parse_problem(name)), name);
+      names.insert(name);
+    }
+  }
+  EXPECT_EQ(names.size(), 3 * 17U);
+}
+
 TEST(RowName, SaysWhatIsMoved) {
   const problem_spec p = parse_problem("gather/partitioned:8/r100/i64/n=4096");
   EXPECT_EQ(p.primitive, "gather");

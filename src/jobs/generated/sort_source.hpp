@@ -4,6 +4,7 @@
 
 #include <sheaf/sort.hpp>
 
+#include "inputs/variate.hpp"
 #include "jobs/generated/split_source.hpp"
 
 // Keys and rows of sorts are functions of their position, so that an answer is checked without a second sort. The rank
@@ -63,30 +64,6 @@ SHEAF_HOST_DEVICE inline key_word128 evenly_spaced_rank(key_word128 last, std::u
   return last >= count ? last / count * i : (last + 1) * i / count;
 }
 
-constexpr std::uint64_t few_distinct = 1000;
-
-/// The rank of key i.
-SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& s, std::uint64_t i) {
-  const key_word128 last = last_rank(s);
-  const std::uint64_t draw = inputs::mix(s.seed * 0x2545f4914f6cdd1dU + i);
-  switch (s.distribution) {
-    case key_distribution::uniform: return random_rank(last, draw);
-    case key_distribution::equal: return last / 2;
-    case key_distribution::two: return draw >> 63 != 0 ? last : 0;
-    case key_distribution::sorted: return evenly_spaced_rank(last, i, s.count);
-    case key_distribution::reverse: return evenly_spaced_rank(last, s.count - 1 - i, s.count);
-    case key_distribution::zipf: {
-      const key_word128 most = low_ones(40);
-      const auto categories = static_cast<std::uint64_t>(last < most ? last : most) + 1;
-      const inputs::pattern wanted{inputs::pattern_kind::zipf, 0, s.seed};
-      return last / (categories - 1) * inputs::pattern_entry(wanted, i, categories);
-    }
-    case key_distribution::few: return random_rank(last, inputs::mix(draw % few_distinct));
-    case key_distribution::nested: return random_rank(last, draw) >> static_cast<int>(inputs::mix(draw) % s.bits);
-  }
-  return 0;
-}
-
 SHEAF_HOST_DEVICE inline key_word128 reversed_bytes(key_word128 word, std::uint32_t bytes) {
   key_word128 out = 0;
   for (std::uint32_t b = 0; b < bytes; ++b) {
@@ -125,6 +102,51 @@ SHEAF_HOST_DEVICE inline key_word128 rank_of_key(const sort_source& s, key_word1
       return (key & sign) == 0 ? zero + key : zero - (key ^ sign);
     }
     case key_type::bytes: return reversed_bytes(key, s.key_bytes);
+  }
+  return 0;
+}
+
+/// The rank of key i of a distribution of numbers.
+SHEAF_HOST_DEVICE inline key_word128 rank_of_number(const sort_source& s, std::uint64_t i) {
+  const inputs::variate_source variates{s.distribution, s.count, s.seed};
+  if (s.type == key_type::floating) return rank_of_key(s, inputs::float_variate(variates, i, s.key_bytes));
+  const bool is_half = s.type == key_type::signed_integer && !inputs::has_negative(s.distribution);
+  const std::uint32_t bits = is_half ? s.bits - 1 : s.bits;
+  const key_word128 first = is_half ? key_word128{1} << bits : 0;
+  if (bits <= 64) return first + inputs::whole_variate(variates, i, bits);
+  const key_word128 low = inputs::mix(s.seed + inputs::mix(i));
+  return first + (key_word128{inputs::whole_variate(variates, i, 64)} << (bits - 64) | (low & low_ones(bits - 64)));
+}
+
+/// The rank of key i.
+SHEAF_HOST_DEVICE inline key_word128 rank_of(const sort_source& s, std::uint64_t i) {
+  const key_word128 last = last_rank(s);
+  const std::uint64_t draw = inputs::mix(s.seed * 0x2545f4914f6cdd1dU + i);
+  switch (s.distribution) {
+    case key_distribution::uniform: return random_rank(last, draw);
+    case key_distribution::equal: return last / 2;
+    case key_distribution::two: return draw >> 63 != 0 ? last : 0;
+    case key_distribution::sorted: return evenly_spaced_rank(last, i, s.count);
+    case key_distribution::reverse: return evenly_spaced_rank(last, s.count - 1 - i, s.count);
+    case key_distribution::zipf: {
+      const key_word128 most = low_ones(40);
+      const auto categories = static_cast<std::uint64_t>(last < most ? last : most) + 1;
+      const inputs::pattern wanted{inputs::pattern_kind::zipf, 0, s.seed};
+      return last / (categories - 1) * inputs::pattern_entry(wanted, i, categories);
+    }
+    case key_distribution::few:
+    case key_distribution::distinct100:
+    case key_distribution::distinct10007:
+      return random_rank(last, inputs::mix(draw % primitives::distinct_keys(s.distribution)));
+    case key_distribution::nested: return random_rank(last, draw) >> static_cast<int>(inputs::mix(draw) % s.bits);
+    case key_distribution::narrowed:
+      return random_rank(last, draw) & random_rank(last, inputs::mix(draw)) & random_rank(last, inputs::mix(draw + 1));
+    case key_distribution::normal:
+    case key_distribution::lognormal:
+    case key_distribution::exponential:
+    case key_distribution::pareto:
+    case key_distribution::timestamps:
+    case key_distribution::unit: return rank_of_number(s, i);
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "inputs/pattern_function.hpp"
+#include "inputs/variate.hpp"
 
 // Keys and records of splits are functions of their position, so that an answer is checked without a second copy, on
 // host and device. A record holds its key in its lowest bits, unless keys are in an array of their own. The rest of
@@ -63,8 +64,17 @@ SHEAF_HOST_DEVICE inline std::uint64_t key_word(const split_source& s, std::uint
       const std::uint64_t categories = bits < 40 ? last + 1 : std::uint64_t{1} << 40;
       return inputs::pattern_entry({inputs::pattern_kind::zipf, 0, s.seed}, i, categories);
     }
-    case key_distribution::few: return inputs::mix(draw % 1000) & last;
+    case key_distribution::few:
+    case key_distribution::distinct100:
+    case key_distribution::distinct10007: return inputs::mix(draw % primitives::distinct_keys(s.distribution)) & last;
     case key_distribution::nested: return (draw & last) >> inputs::mix(draw) % bits;
+    case key_distribution::narrowed: return draw & inputs::mix(draw) & inputs::mix(draw + 1) & last;
+    case key_distribution::normal:
+    case key_distribution::lognormal:
+    case key_distribution::exponential:
+    case key_distribution::pareto:
+    case key_distribution::timestamps:
+    case key_distribution::unit: return inputs::whole_variate({s.distribution, s.count, s.seed + word}, i, bits);
   }
   return 0;
 }

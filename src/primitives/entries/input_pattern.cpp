@@ -32,10 +32,23 @@ const kind_row& row(pattern_kind kind) {
 }
 
 constexpr word<key_distribution> distributions[] = {
-    {"uniform", key_distribution::uniform}, {"equal", key_distribution::equal},
-    {"two", key_distribution::two},         {"sorted", key_distribution::sorted},
-    {"zipf", key_distribution::zipf},       {"reverse", key_distribution::reverse},
-    {"few", key_distribution::few},         {"nested", key_distribution::nested},
+    {"uniform", key_distribution::uniform},
+    {"equal", key_distribution::equal},
+    {"two", key_distribution::two},
+    {"sorted", key_distribution::sorted},
+    {"zipf", key_distribution::zipf},
+    {"reverse", key_distribution::reverse},
+    {"few", key_distribution::few},
+    {"nested", key_distribution::nested},
+    {"narrowed", key_distribution::narrowed},
+    {"distinct100", key_distribution::distinct100},
+    {"distinct10007", key_distribution::distinct10007},
+    {"normal", key_distribution::normal},
+    {"lognormal", key_distribution::lognormal},
+    {"exponential", key_distribution::exponential},
+    {"pareto", key_distribution::pareto},
+    {"timestamps", key_distribution::timestamps},
+    {"unit", key_distribution::unit},
 };
 
 }  // namespace
@@ -86,6 +99,12 @@ std::vector<input_pattern> all_patterns() {
 }
 
 std::string_view name(key_distribution distribution) noexcept { return text_of(distribution, distributions); }
+
+std::vector<key_distribution> all_key_distributions() {
+  std::vector<key_distribution> all;
+  for (const word<key_distribution>& w : distributions) all.push_back(w.value);
+  return all;
+}
 
 key_distribution parse_key_distribution(std::string_view text) {
   return value_of(text, distributions, "a distribution of keys");

@@ -43,18 +43,38 @@ std::vector<input_pattern> all_patterns();
 
 enum class key_distribution : std::uint8_t {
   uniform,
-  equal,    ///< one category for all
-  two,      ///< the first or the last category, at random
-  sorted,   ///< ascending
-  zipf,     ///< few categories often, many rarely
-  reverse,  ///< descending
-  few,      ///< 1000 different keys
-  nested,   ///< the number of leading zero bits is uniform: one bucket stays large in every MSD pass
+  equal,          ///< one category for all
+  two,            ///< the first or the last category, at random
+  sorted,         ///< ascending
+  zipf,           ///< few categories often, many rarely
+  reverse,        ///< descending
+  few,            ///< 1000 different keys
+  nested,         ///< the number of leading zero bits is uniform: one bucket stays large in every MSD pass
+  narrowed,       ///< the bitwise and of three uniform keys: a few digits have most of every bucket in every MSD pass
+  distinct100,    ///< 100 different keys
+  distinct10007,  ///< 10,007 different keys
+  normal,
+  lognormal,
+  exponential,
+  pareto,      ///< over t with probability t^-1.25
+  timestamps,  ///< ascending, but for events that are up to 64 places late
+  unit,        ///< uniform from 0 to 1, where floats that are `uniform` are any with equal probability
 };
+
+/// How many different keys a distribution of few draws from; 0 for the others.
+constexpr std::uint64_t distinct_keys(key_distribution distribution) noexcept {
+  switch (distribution) {
+    case key_distribution::distinct100: return 100;
+    case key_distribution::few: return 1000;
+    case key_distribution::distinct10007: return 10007;
+    default: return 0;
+  }
+}
 
 /// "uniform", "zipf", ...
 std::string_view name(key_distribution distribution) noexcept;
 /// @throws error(bad_argument)
 key_distribution parse_key_distribution(std::string_view text);
+std::vector<key_distribution> all_key_distributions();
 
 }  // namespace sheaf::primitives
