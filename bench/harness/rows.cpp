@@ -80,7 +80,7 @@ std::vector<contender> contenders_of(const context& ctx, const problem& p, const
                                      const workspace& arrays) {
   const primitives::entry& entry = entry_of(p);
   problem call = p;
-  if (options.hint) call.access = hint(p.pattern);
+  if (options.hint) call.access = hint(p);
   std::vector<contender> all;
   const auto add_choice = [&](const explanation& why, const char* who) {
     if (why.choice() == nullptr) return;
