@@ -39,6 +39,8 @@ struct sweep {
   std::vector<std::uint64_t> loads{0};  ///< of its hash table, in per cent; 0: what the backend finds best
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
   std::vector<std::string> edge_layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
+  std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
+  std::vector<std::string> matrix_layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
 
   /// The counts for records of a width.
   std::vector<std::uint64_t> counts_of(std::uint64_t width) const;

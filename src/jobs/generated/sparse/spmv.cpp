@@ -149,9 +149,9 @@ constexpr sample samples[] = {{"spmv/banded:x16/r4/u32+f32"},
                               {"spmv/uniform:x16/r4/u32+f32"},
                               {"spmv/grid:x7/r8/u32+f64"},
                               {"spmv/uniform:xzipf/r8/u32+u64+f64"},
-                              {"spmv/zipf:x8/r4/i32+f32+f64_sums"},
+                              {"spmv/zipf:x8/r4/i32+f32+f64_sums+row_ends"},
                               {"spmv/uniform:x16/r8/u64+f64+transposed"},
-                              {"spmv/banded:x5/r4/u32+f32+transposed+row_ends"}};
+                              {"spmv/banded:x5/r4/u32+f32+transposed"}};
 
 constexpr std::string_view calibrated[] = {"spmv/banded:x16/r4/u32+f32", "spmv/banded:x16/r8/u32+f64",
                                            "spmv/uniform:x16/r4/u32+f32", "spmv/uniform:x16/r8/u32+f64",

@@ -26,9 +26,10 @@ struct row_lengths {
   std::uint64_t longer = 0;
   bool is_uneven = false;
 
-  /// Entries of the first 2^k uneven rows.
+  /// Entries of the first 2^k uneven rows, which 64 bits hold up to this k.
+  static constexpr std::uint64_t most_log2_rows = 59;
   SHEAF_HOST_DEVICE static constexpr std::uint64_t uneven_entries(std::uint64_t k) noexcept {
-    return (k + 2) << k >> 1;
+    return k == 0 ? 1 : (k + 2) << (k - 1);
   }
 
   /// The entry with which a row begins; for row `rows` their number. Lowest bits repeat after 2^k rows but for the last
@@ -49,10 +50,12 @@ struct row_lengths {
   SHEAF_HOST_DEVICE constexpr std::uint64_t row_of_entry(std::uint64_t entry) const noexcept {
     if (is_uneven) {
       std::uint64_t row = 0;
-      for (std::uint64_t k = floor_log2(entry + 1) + 1; k > 0; --k) {
-        if (entry < uneven_entries(k - 1)) continue;
-        entry -= uneven_entries(k - 1);
-        row += std::uint64_t{1} << (k - 1);
+      std::uint64_t k = floor_log2(entry + 1);
+      if (k > most_log2_rows) k = most_log2_rows;
+      for (std::uint64_t bit = std::uint64_t{1} << k; bit != 0; bit >>= 1, --k) {
+        if (entry < uneven_entries(k)) continue;
+        entry -= uneven_entries(k);
+        row += bit;
       }
       return row;
     }

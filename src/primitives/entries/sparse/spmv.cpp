@@ -190,7 +190,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
     p.offset = offset.read(parse_index_type);
     rest = behind_offset;
   }
-  if (!rest) type.refuse("types of columns and values, such as u32+f32, or of offsets, too, u32+u64+f32");
+  if (!rest) type.refuse("an index type, or two, and a value type, such as u32+f32 or u32+u64+f32");
   const auto [value, words] = rest->cut_at("+");
   p.value =
       value.read([](std::string_view text) { return value_of(text, float_types, "a type of a matrix's values"); });
