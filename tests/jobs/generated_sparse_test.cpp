@@ -204,7 +204,7 @@ TEST(GeneratedProduct, SaysWhatItCannotCheck) {
   EXPECT_EQ(why("spmv/uniform:xzipf/r4/u32+f32/n=268435456"), "");
 }
 
-// What a product of a full cache line has to bring: entries, offsets and both vectors, each once.
+// Entries, offsets and both vectors count once each.
 TEST(GeneratedProduct, CountsTheBytesOfMatrixAndVectors) {
   const auto moved = [](const char* name) {
     const problem_spec p = primitives::parse_problem(name);
