@@ -80,7 +80,7 @@ std::vector<contender> contenders_of(const context& ctx, const problem& p, const
                                      const workspace& arrays) {
   const primitives::entry& entry = entry_of(p);
   problem call = p;
-  if (options.hint) call.access = hint(p.pattern);
+  if (options.hint) call.access = hint(p);
   std::vector<contender> all;
   const auto add_choice = [&](const explanation& why, const char* who) {
     if (why.choice() == nullptr) return;
@@ -102,7 +102,8 @@ std::vector<contender> contenders_of(const context& ctx, const problem& p, const
       add_choice(entry.explain(ctx, call, {}), "sheaf.trust");
       std::swap(call, trusting);
     }
-    if (options.prepared && jobs::job_of(p).prepare != nullptr) all.push_back(prepared(ctx, call, arrays));
+    const bool can_run = why.choice() != nullptr;
+    if (options.prepared && can_run && jobs::job_of(p).prepare != nullptr) all.push_back(prepared(ctx, call, arrays));
   }
   if (options.no_peer) return all;
   for (contender& peer : peers::peers_of(ctx, p, arrays)) all.push_back(std::move(peer));

@@ -4,6 +4,7 @@
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
 #include "bench/peers/sort.hpp"
+#include "bench/peers/sparse/rows.hpp"
 #include "bench/peers/split.hpp"
 
 namespace sheaf::bench::peers::device {
@@ -30,6 +31,7 @@ std::span<const peer_row> all() {
       {"hash_search", cuda, open_addressing},
       {"hash_contains", cuda, open_addressing},
       {"hash_find", cuda, open_addressing},
+      {"spmv", cuda, cusparse_rows},
       {"edge_sum", cuda, edge_atomics},
   };
   return rows;

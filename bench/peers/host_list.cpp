@@ -4,6 +4,7 @@
 #include "bench/peers/list.hpp"
 #include "bench/peers/movement.hpp"
 #include "bench/peers/sort.hpp"
+#include "bench/peers/sparse/rows.hpp"
 #include "bench/peers/split.hpp"
 
 namespace sheaf::bench::peers::host {
@@ -36,6 +37,8 @@ std::span<const peer_row> all() {
     {"hash_find", cpu, unordered_maps},
     {"hash_find", cpu, binary_searches},
     {"hash_find", cpu, open_addressing},
+    {"spmv", cpu, product_loops},
+    {"spmv", cpu, eigen_rows},
     {"edge_sum", cpu, edge_loops},
 #if SHEAF_BENCH_HAS_TBB
     {"sort_keys", cpu, tbb_sorts},

@@ -66,6 +66,8 @@ sweep planner() {
   }
   s.list_layouts = {"i32", "u64+f32", "i32+u32+packed", "u32+f64"};
   s.edge_layouts = {"r20/i32+f32", "r24/u32+f64+inverse_square+weights", "r8/u64+f64+pairs"};
+  s.matrices = {"banded:x11", "grid:x27", "uniform:x3", "uniform:c70000:x40", "zipf:xzipf"};
+  s.matrix_layouts = {"r4/i32+f32", "r8/u32+u64+f64", "r4/u32+f32+transposed"};
   s.tables = {30000, 5000000};
   s.hits = {50};
   return s;

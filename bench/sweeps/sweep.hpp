@@ -41,6 +41,8 @@ struct sweep {
   std::vector<std::uint64_t> loads{0};  ///< of its hash table, in per cent; 0: what the backend finds best
   std::vector<std::string> list_layouts{"u32", "u32+u32+packed", "u32+u64"};
   std::vector<std::string> edge_layouts{"r12/u32+f32", "r12/u32+f32+inverse_square+weights", "r40/u32+f64+weights"};
+  std::vector<std::string> matrices{"banded:x16", "grid:x7", "uniform:x16", "uniform:xzipf", "zipf:x16"};
+  std::vector<std::string> matrix_layouts{"r4/u32+f32", "r8/u32+f64", "r8/u32+f64+transposed"};
 
   timing_limits limits = {};    ///< how long a row is timed unless the user says
   bool prints_factors = false;  ///< the report ends with the means of the factors and the worst

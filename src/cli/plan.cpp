@@ -57,7 +57,7 @@ problem_spec plan_command::problem() const {
   return usage([&] {
     if (primitive.find('/') == std::string::npos) return problem_of_options(primitives::entry_named(primitive), given);
     problem_spec p = primitives::parse_problem(primitive);
-    p.access = hint(p.pattern);  // whoever names the order of the list knows it
+    p.access = hint(p);  // whoever names the order of the list knows it
     for (const given_option& g : given) {
       if (!g.texts.empty()) {
         throw error(error_code::bad_argument, fmt::format("{} is for a primitive, not for a whole problem", g.option));

@@ -42,7 +42,7 @@ record load(const std::string& file) {
   record r{parse_machine(document.at("profile").dump(), file), {}, {}};
   for (const auto& [name, variants] : document.at("seconds").items()) {
     recorded_problem p{name, primitives::parse_problem(name), {}};
-    p.problem.access = hint(p.problem.pattern);
+    p.problem.access = hint(p.problem);
     for (const auto& [variant, seconds] : variants.items()) {
       p.seconds[variant] = seconds;
       r.variants.insert(variant);

@@ -150,6 +150,29 @@ class Tables(Folder):
             peer = "`std::lower_bound` by all threads"
             self.assertEqual(lines, [f"| `{call}` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
 
+    def test_products_say_what_the_matrix_is(self):
+        for name, what in (
+                ("spmv/banded:x16/r4/u32+f32/n=4096", "banded, 16 a row, u32+f32"),
+                ("spmv/grid:x7/r8/u32+u64+f64/n=4096", "grid, 7 a row, u32+u64+f64"),
+                ("spmv/uniform:c900:xzipf/r4/i32+f32+transposed+f64_sums/n=4096",
+                 "random columns, uneven rows, 900 columns, i32+f32, transposed, sums f64"),
+                ("spmv/zipf:s70:c900/r8/u64+f64+row_ends/n=4096",
+                 "Zipf columns, 70 rows, 900 columns, u64+f64, rows with ends of their own")):
+            lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "cusparse", 6e-4),
+                                   row(name, "cusparse.alg2.preprocessed", 5e-4)])
+            peer = "cuSPARSE ALG2, preprocessed"
+            self.assertEqual(lines, [f"| `spmv` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
+
+    def test_products_may_be_headlines(self):
+        rows = [row("spmv/banded:x16/r4/u32+f32/n=1048576", "sheaf", 1e-3, "cpu"),
+                row("spmv/banded:x16/r4/u32+f32/n=1048576", "eigen", 2e-3, "cpu")]
+        problem = TABLES.Problem(rows[0], "2026-01-01T00:00:00Z", "a.json", "row 0")
+        for each in rows:
+            problem.add(each, "row")
+        self.assertEqual(TABLES.headline_text(problem),
+                         "multiply by a matrix of 2^20 entries, banded, 16 a row, u32+f32")
+        self.assertEqual(problem.peer_text, "Eigen")
+
     def test_factor_is_over_the_best_peer(self):
         name = "scatter_reduce/zipf:s1024/r4/u32+f32+unordered/n=4096"
         lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 9e-3), row(name, "cub.sort_reduce", 8e-4),
@@ -235,6 +258,11 @@ class Errors(Folder):
                               ("hash_find/uniform:x1:h101/r4/k64/n=64", "is no pattern of hash_find"),
                               ("build_hash_index/x0/r4/k64/n=64", "'x0' is no pattern of build_hash_index"),
                               ("hash_count/uniform:x1:h5/r4/k64+99/n=64", "'k64+99' is no type of hash_count"),
+                              ("spmv/banded/r4/u32+f32/n=64", "'banded' is no pattern of spmv"),
+                              ("spmv/banded:s9:x3/r4/u32+f32/n=64", "'banded:s9:x3' is no pattern of spmv"),
+                              ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is no pattern of spmv"),
+                              ("spmv/banded:x3/r4/u32/n=64", "'u32' is no type of spmv"),
+                              ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is no type of spmv"),
                               ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is no pattern of list_scan"),
                               ("sort_keys/uniform/r4/own/n=64", "'own' is no type of sort_keys"),
                               ("sort_keys/uniform:b9-3/r4/u32/n=64", "the first bit is past the last"),

@@ -52,6 +52,12 @@ TEST_F(CliPlan, TakesTheNameOfAProblem) {
   EXPECT_EQ(named["pattern"], "random");
   EXPECT_EQ(named, plan("gather --count 1048576 --table 1048576 --bytes 8 --pattern random"));
   EXPECT_EQ(plan("sort_pairs/uniform/r16/u64/n=4096"), plan("sort_pairs --count 4096 --key-bytes 8 --bytes 16"));
+  EXPECT_EQ(
+      plan("spmv/uniform:c70000:x16/r8/u32+u64+f64+transposed+row_ends/n=1600000"),
+      plan("spmv --count 1600000 --rows 100000 --columns 70000 --type f64 --offset-type u64 --transposed --row-ends "
+           "--pattern random"));
+  EXPECT_EQ(plan("spmv/zipf:s1000/r4/u32+f32+f64_sums/n=9"),
+            plan("spmv --count 9 --rows 1000 --sums f64 --pattern skewed"));
   expect_failure("plan gather/permutation/r8/u32/n=9 --count 9", 2,
                  "sheaf plan: --count is for a primitive, not for a whole problem\nTry: sheaf plan --help");
   expect_failure("plan gather/permutation/r8/f32/n=9", 2,

@@ -29,14 +29,18 @@ TEST(Corrections, AreMeasuredOfEveryVariantThatCompetesAndComeBackFromAFile) {
     jobs::measure_corrections(ctx, m, {.seconds = 1e6, .most_bytes = 64 * 1024, .progress = progress});
     EXPECT_TRUE(announced.contains("gather"));
     EXPECT_TRUE(announced.contains("sort_pairs"));
+    EXPECT_TRUE(announced.contains("spmv"));
     ASSERT_FALSE(m.corrections.empty());
     EXPECT_EQ(ctx.profile().corrections.size(), m.corrections.size());
     std::set<std::string> of_gathers;
+    std::set<std::string> of_products;
     for (const variant_correction& c : m.corrections) {
       EXPECT_GT(c.factor, 0);
       if (c.primitive == "gather") of_gathers.insert(c.variant);
+      if (c.primitive == "spmv") of_products.insert(c.variant);
     }
     EXPECT_GE(of_gathers.size(), 2U);
+    EXPECT_GE(of_products.size(), 2U);
     const machine back = parse_machine(format_machine(m), "m.json");
     ASSERT_EQ(back.corrections.size(), m.corrections.size());
     EXPECT_EQ(format_machine(back), format_machine(m));

@@ -29,6 +29,15 @@ INSTANTIATE_TEST_SUITE_P(HashOn, GeneratedJobLarge,
                              "hash_search/identity:s700000000:x1:h50/r4/k32/n=100000007"),
                          [](const auto& tested) { return fmt::format("case_{}", tested.index); });
 
+INSTANTIATE_TEST_SUITE_P(SparseOn, GeneratedJobLarge,
+                         testing::Values(
+                             // entries, rows and columns past 2^32
+                             "spmv/uniform:x16/r4/u32+u64+f32/n=4400000000",
+                             "spmv/uniform:x16/r4/u32+u64+f32+transposed/n=4400000000",
+                             "spmv/banded:s4400000000:c1000/r4/u32+f32/n=100000007",
+                             "spmv/uniform:c4400000000:x16/r4/u64+u32+f32/n=100000007"),
+                         [](const auto& tested) { return fmt::format("case_{}", tested.index); });
+
 TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
   if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1, taking much memory";
   const auto ctx = cuda_context();

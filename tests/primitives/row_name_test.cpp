@@ -267,6 +267,8 @@ TEST(RowName, OfHostileTextsIsReadOrRefusedInPrintableWords) {
                                 "-",         "4",
                                 "u32",       "f32",
                                 "own",       "uniform",
+                                "spmv",      "banded",
+                                ":x4",       ":c",
                                 "\xff",      ""};
   std::uint64_t state = 20070715;
   for (int round = 0; round < 20000; ++round) {

@@ -1,6 +1,7 @@
 #include "bench/peers/sparse/eigen.hpp"
 
 #if SHEAF_BENCH_HAS_EIGEN
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,35 +15,40 @@ namespace sheaf::bench::peers {
 #if SHEAF_BENCH_HAS_EIGEN
 namespace {
 
-using eigen_matrix = Eigen::Map<const Eigen::SparseMatrix<double, Eigen::RowMajor>>;
+/// A list as ints, which Eigen wants: where it lies if it is as wide.
+struct int_list {
+  std::vector<int> copied;
+  const int* first;
 
-/// Eigen wants offsets and columns as int, which are as wide as the columns that it is compared with.
-struct eigen_arrays {
-  std::vector<int> offsets;
-  std::vector<int> columns;
+  explicit int_list(index_span list) : first(static_cast<const int*>(list.data)) {
+    if (bytes(list.type) == sizeof(int)) return;
+    const auto* const wide = static_cast<const std::uint64_t*>(list.data);
+    copied.resize(list.count);
+    std::transform(wide, wide + list.count, copied.begin(),
+                   [](std::uint64_t number) { return static_cast<int>(number); });
+    first = copied.data();
+  }
+  int_list(const int_list&) = delete;  // it may point into itself
+  int_list& operator=(const int_list&) = delete;
 };
 
-}  // namespace
+struct matrix_lists {
+  int_list offsets;
+  int_list columns;
+};
 
-std::function<void()> eigen_product(const csr_view& a, const_values x, values y, bool transposed, int threads) {
-  constexpr std::uint64_t most = std::numeric_limits<int>::max();
-  const bool fits = a.values.type == value_type::f64 && a.row_begins.type == index_type::u64 && !a.has_row_ends &&
-                    a.column_indices.type == index_type::u32 && a.rows < most && a.columns < most &&
-                    a.values.count < most;
-  if (!fits) return nullptr;
-  const auto arrays = std::make_shared<eigen_arrays>();
-  const auto* const offset = static_cast<const std::uint64_t*>(a.row_begins.data);
-  const auto* const column = static_cast<const std::uint32_t*>(a.column_indices.data);
-  for (std::uint64_t r = 0; r <= a.rows; ++r) arrays->offsets.push_back(static_cast<int>(offset[r]));
-  for (std::uint64_t p = 0; p < a.values.count; ++p) arrays->columns.push_back(static_cast<int>(column[p]));
+template <class Value>
+std::function<void()> product(const csr_view& a, const_values x, values y, bool transposed, int threads) {
+  using eigen_matrix = Eigen::Map<const Eigen::SparseMatrix<Value, Eigen::RowMajor>>;
+  using eigen_vector = Eigen::Matrix<Value, Eigen::Dynamic, 1>;
+  const std::shared_ptr<const matrix_lists> lists(new matrix_lists{int_list(a.row_begins), int_list(a.column_indices)});
   return [=] {
     Eigen::setNbThreads(threads);
     const eigen_matrix matrix(static_cast<Eigen::Index>(a.rows), static_cast<Eigen::Index>(a.columns),
-                              static_cast<Eigen::Index>(a.values.count), arrays->offsets.data(), arrays->columns.data(),
-                              static_cast<const double*>(a.values.data));
-    const Eigen::Map<const Eigen::VectorXd> from(static_cast<const double*>(x.data),
-                                                 static_cast<Eigen::Index>(x.count));
-    Eigen::Map<Eigen::VectorXd> to(static_cast<double*>(y.data), static_cast<Eigen::Index>(y.count));
+                              static_cast<Eigen::Index>(a.values.count), lists->offsets.first, lists->columns.first,
+                              static_cast<const Value*>(a.values.data));
+    const Eigen::Map<const eigen_vector> from(static_cast<const Value*>(x.data), static_cast<Eigen::Index>(x.count));
+    Eigen::Map<eigen_vector> to(static_cast<Value*>(y.data), static_cast<Eigen::Index>(y.count));
     if (transposed) {
       to.noalias() = matrix.transpose() * from;
     } else {
@@ -50,7 +56,21 @@ std::function<void()> eigen_product(const csr_view& a, const_values x, values y,
     }
   };
 }
+
+}  // namespace
+
+bool has_eigen_product(const csr_view& a) {
+  constexpr std::uint64_t most = std::numeric_limits<int>::max();
+  return !a.has_row_ends && a.rows < most && a.columns < most && a.values.count < most;
+}
+
+std::function<void()> eigen_product(const csr_view& a, const_values x, values y, bool transposed, int threads) {
+  if (!has_eigen_product(a)) return nullptr;
+  return a.values.type == value_type::f64 ? product<double>(a, x, y, transposed, threads)
+                                          : product<float>(a, x, y, transposed, threads);
+}
 #else
+bool has_eigen_product(const csr_view&) { return false; }
 std::function<void()> eigen_product(const csr_view&, const_values, values, bool, int) { return nullptr; }
 #endif
 

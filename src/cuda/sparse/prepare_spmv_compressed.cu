@@ -65,7 +65,7 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   if (p.columns >> 32 != 0) return plan::rejected("columns pass 32 bits");
   const machine& m = scope.machine;
   // As cuda.rows for a matrix of as many entries, but for what is streamed.
-  const double all_seconds = spmv_rows.plan(p, scope).seconds;
+  const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
   const auto matrix_bytes = static_cast<double>(p.matrix_bytes() + p.y_bytes());
   const auto saved = static_cast<double>(p.entries * (bytes(p.column) - sizeof(std::uint16_t)));
   const double run_seconds = all_seconds * (1 - saved / matrix_bytes);

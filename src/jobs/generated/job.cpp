@@ -22,7 +22,7 @@ const job& job_of(const problem_spec& p) {
 
 problem_spec problem_of(const sample& s, std::uint64_t count) {
   problem_spec p = primitives::parse_problem(fmt::format("{}/n={}", s.name, count));
-  p.access = hint(p.pattern);
+  p.access = hint(p);
   return p;
 }
 

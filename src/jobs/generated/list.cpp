@@ -22,6 +22,7 @@ extern const job hash_search_job;
 extern const job hash_count_job;
 extern const job hash_contains_job;
 extern const job hash_find_job;
+extern const job spmv_job;
 extern const job edge_sum_job;
 
 std::span<const job* const> jobs() {
@@ -45,6 +46,7 @@ std::span<const job* const> jobs() {
       &hash_count_job,
       &hash_contains_job,
       &hash_find_job,
+      &spmv_job,
       &edge_sum_job,
   };
   return all;

@@ -50,6 +50,11 @@ const entry& entry_named(std::string_view name) {
 
 const entry& entry_of(const problem_spec& p) { return entry_named(p.primitive); }
 
+access_pattern hint(const problem_spec& p) {
+  const entry& e = entry_of(p);
+  return e.hint != nullptr ? e.hint(p) : hint(p.pattern);
+}
+
 std::vector<std::string_view> families() {
   std::vector<std::string_view> all;
   for (const entry* const e : entries()) {

@@ -55,6 +55,8 @@ struct entry {
   bool (*has_variants)(backend_kind backend) = nullptr;
   /// Where the problem lies among those that calibration runs; null for a call that is several of other primitives'.
   plan::measured_place (*place)(const problem_spec& p, backend_kind backend) = nullptr;
+  /// What a caller who knows the generated inputs tells the planner of the index list; null where `pattern` says it.
+  access_pattern (*hint)(const problem_spec& p) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
   double (*he2007_seconds)(const problem_spec& p, const machine& profile) = nullptr;
 
@@ -67,6 +69,8 @@ std::span<const entry* const> entries();
 /// @throws error(bad_argument) listing the names that there are
 const entry& entry_named(std::string_view name);
 const entry& entry_of(const problem_spec& p);
+/// What a caller who knows the problem's generated inputs tells the planner of its index list.
+access_pattern hint(const problem_spec& p);
 /// The families of all entries, each once, in the order of the entries.
 std::vector<std::string_view> families();
 std::vector<const entry*> entries_of(std::string_view family);

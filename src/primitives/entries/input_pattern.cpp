@@ -51,6 +51,11 @@ constexpr word<key_distribution> distributions[] = {
     {"unit", key_distribution::unit},
 };
 
+constexpr word<nonzero_pattern> nonzero_patterns[] = {{"banded", nonzero_pattern::banded},
+                                                      {"grid", nonzero_pattern::grid},
+                                                      {"uniform", nonzero_pattern::uniform},
+                                                      {"zipf", nonzero_pattern::zipf}};
+
 }  // namespace
 
 input_pattern parse_pattern(std::string_view text) {
@@ -96,6 +101,12 @@ std::vector<input_pattern> all_patterns() {
   all.reserve(std::size(kinds));
   for (const kind_row& r : kinds) all.push_back({r.kind, r.example, 1});
   return all;
+}
+
+std::string_view name(nonzero_pattern pattern) noexcept { return text_of(pattern, nonzero_patterns); }
+
+nonzero_pattern parse_nonzero_pattern(std::string_view text) {
+  return value_of(text, nonzero_patterns, "a pattern of nonzeros");
 }
 
 std::string_view name(key_distribution distribution) noexcept { return text_of(distribution, distributions); }

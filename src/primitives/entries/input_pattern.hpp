@@ -71,6 +71,19 @@ constexpr std::uint64_t distinct_keys(key_distribution distribution) noexcept {
   }
 }
 
+/// Where the entries of a generated sparse matrix lie.
+enum class nonzero_pattern : std::uint8_t {
+  banded,   ///< side by side around the diagonal
+  grid,     ///< a point of a grid and its neighbours, whose sides are joined
+  uniform,  ///< columns at random, with repeats
+  zipf,     ///< few columns often, many rarely
+};
+
+/// "banded", "grid", ...
+std::string_view name(nonzero_pattern pattern) noexcept;
+/// @throws error(bad_argument)
+nonzero_pattern parse_nonzero_pattern(std::string_view text);
+
 /// "uniform", "zipf", ...
 std::string_view name(key_distribution distribution) noexcept;
 /// @throws error(bad_argument)

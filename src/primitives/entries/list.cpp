@@ -22,6 +22,7 @@ extern const entry hash_search_entry;
 extern const entry hash_count_entry;
 extern const entry hash_contains_entry;
 extern const entry hash_find_entry;
+extern const entry spmv_entry;
 extern const entry edge_sum_entry;
 
 std::span<const entry* const> entries() {
@@ -45,6 +46,7 @@ std::span<const entry* const> entries() {
       &hash_count_entry,
       &hash_contains_entry,
       &hash_find_entry,
+      &spmv_entry,
       &edge_sum_entry,
   };
   return all;

@@ -13,6 +13,7 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/sort.hpp>
 #include <sheaf/split.hpp>
+#include <sheaf/spmv.hpp>
 
 #include "primitives/entries/input_pattern.hpp"
 
@@ -54,6 +55,15 @@ struct problem_spec {
   // Sums over the edges of a graph of `table` nodes, which lie in the order of `pattern`
   edge_function of_edges = edge_function::weighted_difference;
   bool has_weights = false;
+
+  // Sparse matrices of `count` entries whose columns have type `index`, with a row for every `repeats` entries, or
+  // power_law_repeats, unless `table` says how many rows there are
+  nonzero_pattern nonzeros = nonzero_pattern::banded;
+  std::optional<std::uint64_t> columns = {};  ///< as many as rows unless given
+  index_type offset = index_type::u32;        ///< type of the row offsets
+  bool is_transposed = false;
+  spmv_sums sums = spmv_sums::as_values;
+  bool has_row_ends = false;  ///< rows have ends of their own
 
   // What a caller can say beyond a generated problem
   sheaf::duplicates duplicates = sheaf::duplicates::any;

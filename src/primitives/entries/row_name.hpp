@@ -25,6 +25,10 @@
 //   build_hash_index/x16/r4/k64/n=65536              keys of 64 bits, of which 16 records each have the same
 //   hash_search/uniform:s1024:x16:h50/r4/k64/n=65536 65536 probes of such a table, half of which find something;
 //                                                    "xzipf" where keys repeat by a power law, "k64+load99"
+//   spmv/banded:x16/r8/u32+f64/n=65536               rows of 16 entries around the diagonal, columns and offsets u32;
+//                                                    "uniform:xzipf" columns at random in rows of uneven length,
+//                                                    "grid:x7", "zipf:s1000:c900" 1000 rows and 900 columns;
+//                                                    "u32+u64+f32" offsets u64, "+transposed+f64_sums+row_ends"
 //   edge_sum/permutation/r12/u32+f32/n=7340032       3 components f32, a box of tetrahedra whose nodes lie at random;
 //                                                    uniform, zipf and same are graphs; "+inverse_square+weights+pairs"
 namespace sheaf::primitives {

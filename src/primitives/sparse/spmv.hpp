@@ -43,6 +43,10 @@ struct spmv_problem {
   friend bool operator==(const spmv_problem&, const spmv_problem&) = default;
 };
 
+inline plan::measured_place place_of(const spmv_problem& p) noexcept {
+  return {"spmv", p.pattern.shape, p.value_bytes(), p.entries, p.columns};
+}
+
 /// x[column_indices[p]] for each place p, as a gather.
 movement gather_of_columns(const spmv_problem& p) noexcept;
 

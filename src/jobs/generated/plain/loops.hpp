@@ -25,6 +25,13 @@ namespace edge_places {
 constexpr std::size_t weights = 3;  ///< of the edges, where they have any
 }  // namespace edge_places
 
+/// Places of the arrays that only an spmv has. Row offsets, or the begins of rows, are at places::offsets, columns at
+/// places::index, x at places::source and y at places::target.
+namespace sparse_places {
+constexpr std::size_t values = 3;    ///< of the entries
+constexpr std::size_t row_ends = 6;  ///< of rows that have ends of their own
+}  // namespace sparse_places
+
 plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays);
 /// Serial where the last writer must win.
 plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays);
@@ -49,6 +56,9 @@ plain_call plain_hash_search(const context& ctx, const problem_spec& p, const ar
 plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
 plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// Row after row; the rows of a transposed matrix in one thread.
+plain_call plain_spmv(const context& ctx, const problem_spec& p, const array_set& arrays);
 
 /// Edge after edge, added at one end and subtracted at the other, in one thread.
 plain_call plain_edge_sum(const context& ctx, const problem_spec& p, const array_set& arrays);
