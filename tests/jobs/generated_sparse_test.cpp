@@ -47,8 +47,8 @@ std::vector<std::string> names_of_products() {
 
 // The check goes over entries by their places; the reference reads the arrays that were filled by these.
 TEST(GeneratedProduct, IsAnsweredRightByEveryVariantAndNotBefore) {
-  std::size_t answers = 0;
   for (const context& ctx : contexts()) {
+    std::size_t answers = 0;
     jobs::problem_arrays arrays(ctx);
     for (const std::string& product : names_of_products()) {
       for (const std::uint64_t count : {1, 2, 33, 2500}) {
@@ -72,8 +72,8 @@ TEST(GeneratedProduct, IsAnsweredRightByEveryVariantAndNotBefore) {
         }
       }
     }
+    EXPECT_GT(answers, ctx.backend() == backend_kind::opengl ? 300U : 1000U) << sheaf::name(ctx.backend());
   }
-  EXPECT_GT(answers, 1000U);
 }
 
 TEST(GeneratedProduct, IsAnsweredRightByItsPlainLoopWhereOneIsWritten) {
