@@ -31,7 +31,7 @@ std::vector<context> contexts() {
 std::vector<std::string> names_of_products() {
   std::vector<std::string> names;
   for (const char* matrix : {"banded:x1", "banded:x16", "banded:s90", "banded:xzipf", "banded:s40:c70", "grid:x5",
-                             "grid:x7", "grid:x9", "grid:x27", "uniform:x16", "uniform:s5000", "uniform:c1:x3",
+                             "grid:x7", "grid:x9", "grid:x27", "uniform:x16", "uniform:s5000", "uniform:c7:x3",
                              "uniform:c900:xzipf", "zipf:x16", "zipf:s3:c900"}) {
     for (const char* type :
          {"r4/u32+f32", "r4/i32+u64+f32", "r4/u64+i32+f32+f64_sums", "r8/i64+f64", "r8/u32+f64+row_ends"}) {
@@ -47,8 +47,8 @@ std::vector<std::string> names_of_products() {
 
 // The check goes over entries by their places; the reference reads the arrays that were filled by these.
 TEST(GeneratedProduct, IsAnsweredRightByEveryVariantAndNotBefore) {
-  std::size_t answers = 0;
   for (const context& ctx : contexts()) {
+    std::size_t answers = 0;
     jobs::problem_arrays arrays(ctx);
     for (const std::string& product : names_of_products()) {
       for (const std::uint64_t count : {1, 2, 33, 2500}) {
@@ -72,8 +72,8 @@ TEST(GeneratedProduct, IsAnsweredRightByEveryVariantAndNotBefore) {
         }
       }
     }
+    EXPECT_GT(answers, ctx.backend() == backend_kind::opengl ? 300U : 1000U) << sheaf::name(ctx.backend());
   }
-  EXPECT_GT(answers, 1000U);
 }
 
 TEST(GeneratedProduct, IsAnsweredRightByItsPlainLoopWhereOneIsWritten) {

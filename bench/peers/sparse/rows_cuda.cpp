@@ -21,8 +21,10 @@ contender by_algorithm(const context& ctx, const problem& p, const workspace& ar
       products->push_back(cusparse_product(ctx, handle, v.a, v.x, v.y, p.is_transposed, algorithm));
     }
   };
+  // An allowance: what it asks for is known once it has the matrix.
+  const std::uint64_t kept_bytes = 16 * primitives::rows_of_matrix(p) + p.count;
   return {.who = std::string(algorithm.row_name),
-          .kept_bytes_of_copy = 16 * primitives::rows_of_matrix(p) + p.count,  // more than it was seen to ask for
+          .kept_bytes_of_copy = kept_bytes,
           .queue = [products](std::uint64_t copy) { (*products)[copy](); },
           .wait = [ctx] { wait(ctx); },
           .prepare = prepare,

@@ -161,7 +161,7 @@ TEST(SpmvEntry, TellsThePlannerWhereColumnsLie) {
   const auto told = [](const char* name) { return hint(parse_problem(name)); };
   EXPECT_EQ(told("spmv/banded:x16/r4/u32+f32/n=9999"), access_pattern::clustered(16));
   EXPECT_EQ(told("spmv/banded:s100/r4/u32+f32/n=101"), access_pattern::clustered(2));
-  EXPECT_EQ(told("spmv/banded:x16/r4/u32+f32/n=0"), access_pattern::clustered(16));
+  EXPECT_EQ(told("spmv/banded:x16/r4/u32+f32/n=0"), access_pattern::clustered(1));
   EXPECT_EQ(told("spmv/banded:s9/r4/u32+f32/n=0"), access_pattern::clustered(1));
   EXPECT_EQ(told("spmv/grid:x7/r4/u32+f32/n=7000"), access_pattern::clustered(200));
   EXPECT_EQ(told("spmv/grid:x9/r4/u32+f32/n=900"), access_pattern::clustered(20));

@@ -59,8 +59,9 @@ array_shapes shapes(const problem_spec& p) {
   all[places::target] = {p.is_transposed ? columns : rows, p.record_bytes, array_role::output};
   all[sparse_places::values] = {p.count, p.record_bytes, array_role::input,
                                 fmt::format("entries {} of {}", primitives::name(p.value), p.count)};
-  all[places::offsets] = {p.has_row_ends ? rows : rows + 1, bytes(p.offset), array_role::input,
-                          fmt::format("row begins {} of {}", primitives::name(p.offset), of_rows)};
+  const std::uint64_t begins = p.has_row_ends ? rows : rows + 1;
+  all[places::offsets] = {begins, bytes(p.offset), array_role::input,
+                          fmt::format("{} row begins {} of {}", begins, primitives::name(p.offset), of_rows)};
   if (p.has_row_ends) {
     all[sparse_places::row_ends] = {rows, bytes(p.offset), array_role::input,
                                     fmt::format("row ends {} of {}", primitives::name(p.offset), of_rows)};
