@@ -65,8 +65,8 @@ class transposed_matrix final : public primitives::prepared_product {
                      index_span{columns_.data(), p.entries, p.column},
                      const_values{values_.data(), p.entries, p.value});
     const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
+    const core::scratch scratch =
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, "cpu.transposed", plan.scratch_bytes);
     spmv_rows.run(ctx, p, plan, {a, x.data, y.data, alpha, beta}, scratch.data());
   }
   std::uint64_t kept_bytes() const override { return offsets_.size() + columns_.size() + values_.size(); }
@@ -86,6 +86,10 @@ plan::planned plan_transposed(const prepare_spmv_problem& p, const plan::scope& 
   const machine& m = scope.machine;
   const spmv_problem t = by_rows(p.product);
   const std::uint64_t chunks = parts_worth(p.product.matrix_bytes(), m.parallelism);
+  constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;  // whose bytes are far from 2^64
+  if (p.product.columns > most_counters / chunks) {
+    return plan::rejected("no memory holds a counter for each column and thread");
+  }
   const double run_seconds = spmv_rows.plan(t, scope).seconds;
   const std::uint64_t counters = chunks * p.product.columns * 8;
   plan::planned plan;
