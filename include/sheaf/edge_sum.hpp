@@ -50,8 +50,7 @@ enum class edge_function : std::uint8_t {
   /// w (u_j - u_i), component by component. The result is minus the graph's Laplacian times u.
   weighted_difference,
   /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node: the paper's force has 3 components. It is 0
-  /// where
-  /// the square of the distance is 0 in the type of the values, as between nodes at one place.
+  /// where the square of the distance is 0 in the type of the values, as between nodes at one place.
   inverse_square,
 };
 
