@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "core/cpu_state.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -203,7 +204,7 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
   row_faults faults;
   *b.made = p.value == value_type::f64 ? transpose_values<double>(ctx, p, b.a, chunks, counts, faults)
                                        : transpose_values<float>(ctx, p, b.a, chunks, counts, faults);
-  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
 }
 
 }  // namespace

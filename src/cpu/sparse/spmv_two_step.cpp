@@ -1,12 +1,12 @@
 #include <memory>
 
 #include "core/cpu_state.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "plan/choose.hpp"
 #include "primitives/gather.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -79,7 +79,7 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
   }
   const row_faults faults = multiply_rows(p, d.rows, b, gathered, scratch);
   // Bad columns are reported by this call, which began before the gather's.
-  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 
 }  // namespace
