@@ -50,8 +50,7 @@ enum class edge_function : std::uint8_t {
   /// w (u_j - u_i), component by component. The result is minus the graph's Laplacian times u.
   weighted_difference,
   /// w (u_j - u_i) / |u_j - u_i|^3, where u is the position of a node: the paper's force has 3 components. It is 0
-  /// where
-  /// the square of the distance is 0 in the type of the values, as between nodes at one place.
+  /// where the square of the distance is 0 in the type of the values, as between nodes at one place.
   inverse_square,
 };
 
@@ -281,7 +280,8 @@ class SHEAF_API prepared_edge_sum {
   /// every run and for every number of threads, unless the preparation's order was unordered. Queued on the context of
   /// the preparation.
   /// @param node_values  as many components for each node as prepared for.
-  /// @throws error(bad_argument) as edge_sum does, or if this object was moved from.
+  /// @throws error(bad_argument) as edge_sum does, or if this object was moved from; error(out_of_memory) where the
+  /// context has less scratch than a run takes, or is limited to less.
   void run(const_values node_values, const_values weights, values result, edge_function function) const;
 
   /// The same with a function of the caller's on the CPU; see edge_sum. Its components need not be those prepared for.

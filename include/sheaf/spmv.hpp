@@ -77,7 +77,8 @@ class SHEAF_API prepared_spmv {
 
   /// y = alpha A x + beta y as spmv makes it, with the matrix that was prepared. The bits are the same in every run and
   /// for every number of threads; they may be others than spmv's. Queued on the context of the preparation.
-  /// @throws error(bad_argument) as spmv does, or if this object was moved from.
+  /// @throws error(bad_argument) as spmv does, or if this object was moved from; error(out_of_memory) where the context
+  /// has less scratch than a run takes, or is limited to less.
   void run(const_values x, values y, double alpha = 1, double beta = 0) const;
   const spmv_preparation& report() const noexcept { return report_; }
 

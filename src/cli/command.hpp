@@ -48,7 +48,7 @@ class not_converged : public std::runtime_error {
 
 /// Options that several subcommands take. A subcommand adds those that make a difference to it.
 struct common_options {
-  std::string backend = "auto";  ///< auto, reference, cpu, cuda
+  std::string backend = "auto";  ///< auto, reference, or a backend's name: cpu, cuda, opengl
   int threads = 0;               ///< threads to use; 0: all
   bool json = false;             ///< print one JSON document on stdout
   bool verify = false;
@@ -74,6 +74,8 @@ struct common_options {
   /// The variant to force: reference.serial for the reference backend, else empty.
   std::string_view variant() const;
   bool is_reference() const { return backend == "reference"; }
+  /// Threads for work on the host, as reading files, wherever the context works.
+  int host_threads() const { return context::cpu(threads).threads(); }
 };
 
 /// Whether --json stands on a command line, which need not be one that can be read.

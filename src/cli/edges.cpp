@@ -180,7 +180,7 @@ template <class Value>
 void run_typed(const edges_command& o) {
   const context ctx = o.common.make_context();
   if (!o.output.empty()) require_not_an_input(o.output, {o.mesh, o.values, o.weights});
-  const graph g = read_graph(o, ctx.threads());
+  const graph g = read_graph(o, o.common.host_threads());
   const node_numbers<Value> n = read_nodes<Value>(o, g);
   const index_span ends = g.ends();
   const std::uint64_t edges = ends.count / 2;

@@ -117,10 +117,13 @@ record_output::record_output(const std::string& path, std::string header, std::u
       file_(path, output_bytes(path, count, record_bytes, header_.size())),
       rows_(context::cpu(1), count * record_bytes) {}
 
-void record_output::commit() {
+void record_output::commit() { finish().commit(); }
+
+io::output_file& record_output::finish() {
   file_.write(header_.data(), header_.size());
   file_.write(rows_.data(), rows_.size());
-  file_.commit();
+  file_.finish();
+  return file_;
 }
 
 context_output::context_output(const context& ctx, const record_output& out) : ctx_(ctx), out_(out) {

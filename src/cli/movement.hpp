@@ -74,6 +74,8 @@ class record_output {
   records rows() const noexcept { return {rows_.data(), count_, record_bytes_}; }
   std::uint64_t bytes() const noexcept { return rows_.size(); }
   void commit();
+  /// Ends the writing. The file appears once it is committed, maybe together with others.
+  io::output_file& finish();
 
  private:
   std::string header_;

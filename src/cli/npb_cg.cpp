@@ -31,7 +31,7 @@ struct npb_command {
 void run(const npb_command& o) {
   const context ctx = system_context(o.common);
   const jobs::nas_class& of = jobs::nas_class_named(o.name);
-  const io::csr_matrix<double> matrix = jobs::nas_matrix(of, ctx.threads());
+  const io::csr_matrix<double> matrix = jobs::nas_matrix(of, o.common.host_threads());
   jobs::nas_options options{.variant = o.common.variant()};
   jobs::nas_answer answer;
   {

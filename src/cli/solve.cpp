@@ -121,7 +121,7 @@ void run_typed(const solve_command& o) {
       throw error(error_code::bad_argument, fmt::format("--history {} is the output {}", o.history, o.output));
     }
   }
-  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = ctx.threads()});
+  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
   const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
   if (read.rows != read.columns) {
     throw error(error_code::bad_input, fmt::format("{}: the matrix has {} rows and {} columns, not as many", o.matrix,
@@ -183,13 +183,14 @@ void run_typed(const solve_command& o) {
       throw verification_failed(*mistake);
     }
   }
+  std::vector<io::output_file*> files{&out.finish()};
   if (history_file) {
     const std::string text = csv_of(history, solved.b_norm);
     history_file->write(text.data(), text.size());
     history_file->finish();
+    files.push_back(&*history_file);
   }
-  out.commit();
-  if (history_file) history_file->commit();
+  io::output_file::commit_all(files);
   nlohmann::json report = report_of(o, ctx, a, solved, seconds);
   if (!o.common.quiet && !o.common.json) print_lines(o, a, solved, seconds);
   if (!solved.converged()) throw not_converged(complaint_of(o, solved), std::move(report));
@@ -202,7 +203,9 @@ void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
   subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")->type_name("");
+  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")
+      ->type_name("")
+      ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
   subcommand->add_option("--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->type_name("NUMBER")
@@ -213,7 +216,9 @@ void add_solve(CLI::App& app) {
       [o](std::uint64_t n) { o->limit = n; }, "Most iterations; ten times the rows, and 100 at least, unless given");
   subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
-  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
+  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")
+      ->type_name("FILE.csv")
+      ->check(file_name());
   o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
   o->common.add_verify_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");

@@ -146,7 +146,7 @@ template <class Value>
 void run_typed(const spmv_command& o) {
   const context ctx = o.common.make_context();
   require_not_an_input(o.output, {o.matrix, o.x, o.y});
-  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = ctx.threads()});
+  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
   const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
   const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
   const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
@@ -211,7 +211,7 @@ void run_typed(const spmv_command& o) {
   const matrix_facts facts = facts_of(read);
   if (o.common.verify) {
     const std::vector<double> wide_before(before.begin(), before.end());
-    const int threads = context::cpu(o.common.threads).threads();
+    const int threads = o.common.host_threads();
     const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed, threads};
     const const_values found(out.rows().data, y_count, type);
     if (const auto mistake = jobs::product_mistake(on_host, x, found, terms)) throw verification_failed(*mistake);

@@ -88,6 +88,7 @@ class scratch {
  public:
   /// Takes nothing if the resource does not have so many bytes.
   scratch(context_state& state, std::uint64_t bytes);
+  scratch(scratch&& other) noexcept;
   scratch& operator=(scratch&& other) noexcept;
   ~scratch();
 

@@ -62,6 +62,12 @@ scratch::scratch(context_state& state, std::uint64_t bytes) : state_(&state), me
   if (bytes > 0) block_ = memory_.allocate(memory_.state, bytes, state.stream());
 }
 
+scratch::scratch(scratch&& other) noexcept
+    : state_(other.state_),
+      memory_(other.memory_),
+      block_(std::exchange(other.block_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
 scratch& scratch::operator=(scratch&& other) noexcept {
   std::swap(state_, other.state_);
   std::swap(memory_, other.memory_);

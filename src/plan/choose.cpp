@@ -38,6 +38,13 @@ void throw_out_of_scratch(std::string_view primitive, std::string_view variant, 
                                                      primitive, variant, bytes, limit));
 }
 
+core::scratch take_scratch(const context& ctx, std::string_view call, std::string_view variant, std::uint64_t bytes) {
+  if (bytes > ctx.scratch_limit()) throw_out_of_scratch(call, variant, bytes, ctx.scratch_limit());
+  core::scratch taken(ctx.state(), bytes);
+  if (!taken.is_taken()) taken.throw_not_taken(call);
+  return taken;
+}
+
 variant_estimate describe(std::string_view name, const planned& plan, std::uint64_t scratch_limit) {
   variant_estimate estimate;
   estimate.variant = name;

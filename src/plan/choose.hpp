@@ -37,6 +37,10 @@ void explain_losers(explanation& why, bool forced);
 [[noreturn]] void throw_out_of_scratch(std::string_view primitive, std::string_view variant, std::uint64_t bytes,
                                        std::uint64_t limit);
 
+/// Scratch of a prepared run, which goes by no plan that execute() has made. `variant` is what runs.
+/// @throws error(out_of_memory), naming the call, where the context's limit or its memory is less
+core::scratch take_scratch(const context& ctx, std::string_view call, std::string_view variant, std::uint64_t bytes);
+
 /// The name of the variant that must run: the caller's, else the environment's, else empty.
 inline std::string_view forced_name(std::string_view primitive, std::string_view asked,
                                     const core::context_state* state) {

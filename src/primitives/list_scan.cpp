@@ -7,6 +7,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/entries/words.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/views.hpp"
 
@@ -74,21 +75,18 @@ void require_list_views(std::string_view call, const context& ctx, index_span su
 }
 
 void require_operator(value_type in, value_type out, scan_operator op, const std::optional<scalar>& from) {
-  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
   require_enumerator(scan_call, "the type of in", in, value_type::f64);
   require_enumerator(scan_call, "the type of out", out, value_type::f64);
   require_enumerator(scan_call, "the operator", op, scan_operator::bit_xor);
   if (in != out) {
-    refuse("{}: in has values of type {}, out of {}", scan_call, names[static_cast<int>(in)],
-           names[static_cast<int>(out)]);
+    refuse("{}: in has values of type {}, out of {}", scan_call, name(in), name(out));
   }
   if (!takes(op, in)) {
-    refuse("{}: the bitwise operators take integers, not {}", scan_call, names[static_cast<int>(in)]);
+    refuse("{}: the bitwise operators take integers, not {}", scan_call, name(in));
   }
   if (from && from->type != in) {
     require_enumerator(scan_call, "the type of exclusive_from", from->type, value_type::f64);
-    refuse("{}: exclusive_from has type {}, the values {}", scan_call, names[static_cast<int>(from->type)],
-           names[static_cast<int>(in)]);
+    refuse("{}: exclusive_from has type {}, the values {}", scan_call, name(from->type), name(in));
   }
 }
 

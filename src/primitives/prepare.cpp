@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "plan/list_order.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/prepare_kept.hpp"
+#include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -69,17 +69,14 @@ struct timed_pair {
   double of_second;
 };
 
-/// The least times of runs of two movements in turn, which wait for each.
+/// The least times of runs of two movements in turn.
 timed_pair time_both(const context& ctx, prepared_movement& first, prepared_movement& second, const_records from,
                      records to) {
   constexpr int most_runs = 20;
   constexpr int least_runs = 3;
   constexpr double enough_seconds = 0.01;
   const auto seconds_of = [&](prepared_movement& work) {
-    const auto begin = std::chrono::steady_clock::now();
-    work.run(ctx, from, to);
-    ctx.wait();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return seconds_of_run(ctx, [&] { work.run(ctx, from, to); });
   };
   timed_pair least{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   double spent = 0;
@@ -89,15 +86,6 @@ timed_pair time_both(const context& ctx, prepared_movement& first, prepared_move
     spent += now.of_first + now.of_second;
   }
   return least;
-}
-
-/// Whether runs may be timed on arrays of their own: where they are few beside the runs to come, and the arrays are
-/// small beside memory.
-bool may_time_runs(const context& ctx, const prepare_problem& p) {
-  constexpr std::uint64_t least_runs_to_come = 16;
-  const std::uint64_t array_bytes = (p.count + p.indexed_count) * p.record_bytes;
-  return p.expected_runs >= least_runs_to_come && array_bytes <= ctx.profile().memory_bytes / 8 &&
-         array_bytes <= ctx.scratch_limit();
 }
 
 /// Where the order of the list suggests other work than an unprepared call would do, both are timed, and the faster is
@@ -116,9 +104,7 @@ void keep_the_faster(const context& ctx, const prepare_problem& as_told, index_s
   ctx.state().fill(to.data(), 0, to.size());
   const timed_pair seconds =
       time_both(ctx, *told.work, *made.work, {from.data(), from_count, width}, {to.data(), to_count, width});
-  made.report.unprepared_seconds = seconds.of_first;
-  made.report.run_seconds = std::min(seconds.of_first, seconds.of_second);
-  if (seconds.of_second <= seconds.of_first) return;
+  if (!is_unprepared_faster(seconds.of_first, seconds.of_second, made.report)) return;
   made.work = std::move(told.work);
   made.report.variant = prepare_kept.name;
 }
@@ -141,17 +127,16 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
   r.unprepared_seconds = plan_unprepared(p, plan::scope_of(ctx)).plan().seconds;
   const bool is_forced = !plan::forced_name(call, asked, &ctx.state()).empty();
   const bool is_unprepared = variant->name == prepare_kept.name && plan.inner<movement_plan>().runs_as(unprepared);
-  if (!is_forced && !is_unprepared && may_time_runs(ctx, p)) {
+  const std::uint64_t array_bytes = (p.count + p.indexed_count) * p.record_bytes;
+  if (!is_forced && !is_unprepared && may_time_runs(ctx, p.expected_runs, array_bytes)) {
     try {
       keep_the_faster(ctx, as_told, index, made);
     } catch (const error& e) {
       if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
     }
   }
-  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   r.kept_bytes = made.work->kept_bytes();
-  const double saved = r.unprepared_seconds - r.run_seconds;
-  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  report_preparation(begin, r);
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -21,13 +22,11 @@ constexpr std::string_view call = "scatter_reduce";
 const_records as_records(const_values v) { return {v.data, v.count, bytes(v.type)}; }
 
 void require_values(const_values in, values out, reduction op) {
-  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
   require_enumerator(call, "the type of in", in.type, value_type::f64);
   require_enumerator(call, "the type of out", out.type, value_type::f64);
   require_enumerator(call, "the reduction", op, reduction::max);
   if (in.type != out.type) {
-    refuse("{}: in has values of type {}, out of {}", call, names[static_cast<int>(in.type)],
-           names[static_cast<int>(out.type)]);
+    refuse("{}: in has values of type {}, out of {}", call, name(in.type), name(out.type));
   }
   require_aligned(call, in.data, bytes(in.type), "in");
   require_aligned(call, out.data, bytes(out.type), "out");

@@ -126,6 +126,15 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   }
 }
 
+TEST_F(CliSolve, EmptyNamesAreNoOptionsThatWereLeftOut) {
+  for (const char* wrong : {"solve a.mtx '' -o out.npy", "solve a.mtx -o out.npy --history ''"}) {
+    const program_result result = run_sheaf(folder, wrong);
+    EXPECT_EQ(result.code, 2) << wrong;
+    EXPECT_NE(result.err.find("an empty name names no file"), std::string::npos) << result.err;
+  }
+  EXPECT_FALSE(folder.has("out.npy"));
+}
+
 TEST_F(CliSolve, NpbCgHasItsOfficialZeta) {
   for (const std::string rest : {" --backend cpu --threads 2", " --backend cpu --threads 1", " --backend reference"}) {
     const program_result text = run_sheaf(folder, "npb-cg S" + rest);

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sheaf/machine.hpp>
@@ -29,6 +30,14 @@ class OpenglProbe : public opengl_test {
  private:
   std::unique_ptr<plan::probe> probe_;
 };
+
+TEST_F(OpenglProbe, MayEndWhileItsContextIsCurrentElsewhere) {
+  auto ending = core::backend_of(backend_kind::opengl).make_probe(ctx());
+  expect_work(ending->stream(footprint, footprint), footprint);
+  const opengl::current_scope current(state().handle(), "test");
+  std::thread([&] { ending.reset(); }).join();
+  EXPECT_EQ(glGetError(), GLenum{GL_NO_ERROR});
+}
 
 TEST_F(OpenglProbe, DescribesTheDevice) {
   const machine m = probe().describe();

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -112,6 +113,23 @@ TEST_F(OpenglContext, WorksWhateverSwitchesTheCallerHasLeftOn) {
     glBindTexture(GL_TEXTURE_2D, 12345);  // an error that nobody has read
   }
   EXPECT_EQ(reversed_wrongly(ctx(), 1000), 0U);
+}
+
+// Points go to the pixels that their places name, which another origin of the window would turn upside down.
+TEST_F(OpenglContext, WorksWhateverClipControlTheCallerHasLeft) {
+  {
+    const opengl::current_scope current(state().handle(), "test");
+    if (epoxy_gl_version() < 45) GTEST_SKIP() << "this device has no glClipControl";
+    glClipControl(GL_UPPER_LEFT, GL_ZERO_TO_ONE);
+  }
+  constexpr std::uint32_t count = 1000;
+  std::vector<std::uint32_t> in(count);
+  std::vector<std::uint32_t> out(count);
+  std::iota(in.begin(), in.end(), 0U);
+  const std::vector<std::uint32_t> index(in.rbegin(), in.rend());
+  scatter(ctx(), std::span(std::as_const(in)), std::span(index), std::span(out));
+  ctx().wait();
+  EXPECT_EQ(out, index);
 }
 
 TEST_F(OpenglContext, MovesBetweenThreadsThatTakeTurns) {

@@ -51,6 +51,20 @@ TEST_F(OpenglDevice, LinksAProgramOnce) {
   EXPECT_EQ(first, second);
 }
 
+TEST_F(OpenglDevice, KeepsProgramsWhereTheyAreAsMoreAreLinked) {
+  const opengl::current_scope current(state().handle(), "test");
+  const opengl::program& first = state().program_of({"pixels.vert", "", "probe_fetch.frag"});
+  for (const char* const vertex : {"pixels.vert", "points.vert", "probe_points.vert", "values.vert"}) {
+    for (const char* const fragment : {"record.frag", "value.frag"}) {
+      try {
+        state().program_of({vertex, "", fragment});
+      } catch (const error&) {  // stages that do not fit together
+      }
+    }
+  }
+  EXPECT_EQ(&state().program_of({"pixels.vert", "", "probe_fetch.frag"}), &first);
+}
+
 TEST(OpenglTiles, HoldEveryRecordOnceInsideTheLimit) {
   for (const std::uint32_t edge : {1U, 2U, 7U, 8U, 100U, 16384U}) {
     for (const std::uint64_t count :

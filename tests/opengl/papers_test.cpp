@@ -109,6 +109,41 @@ TEST_F(Ujaldon2005, RefusesSchemesWhereTheyCannotStand) {
   EXPECT_EQ(message(1, {colors}), "gather_nested: the color table holds 1024 records, the table has 1025");
 }
 
+TEST_F(Ujaldon2005, ChecksEveryListOfSeveral) {
+  const std::vector<std::uint32_t> good{0, 1, 0, 1};
+  const std::vector<std::uint32_t> table{7, 8};
+  std::vector<std::uint32_t> out(4);
+  const std::vector<lookup_scheme> schemes(3, lookup_scheme::texels);
+  for (std::size_t k = 1; k < 3; ++k) {
+    const auto message = [&](index_span bad) {
+      std::vector<index_span> lists(3, index_span(good));
+      lists[k] = bad;
+      return message_of(error_code::bad_argument, [&] { opengl::gather_nested(ctx(), table, lists, schemes, out); });
+    };
+    const std::string list = fmt::format("gather_nested: list {}", k);
+    const auto* const unaligned = reinterpret_cast<const std::byte*>(good.data()) + 1;
+    EXPECT_EQ(message({nullptr, 4, index_type::u32}), list + " is null");
+    EXPECT_EQ(message({unaligned, 2, index_type::u32}), list + " is not aligned to its 4 bytes");
+    EXPECT_EQ(message({out.data(), 4, index_type::u32}), fmt::format("gather_nested: out overlaps list {}", k));
+    EXPECT_EQ(message({good.data(), 4, static_cast<index_type>(9)}),
+              fmt::format("gather_nested: the type of list {} is 9, not 0 to 3", k));
+    EXPECT_EQ(message({good.data(), ~std::uint64_t{0}, index_type::u64}),
+              list + " has 18446744073709551615 entries, more than memory can hold");
+  }
+}
+
+// The table begins where a longer output would end.
+TEST_F(Ujaldon2005, ListsMayBeLongerThanTheOutput) {
+  std::vector<std::uint32_t> both{0, 0, 7, 8, 9};
+  const std::vector<std::uint32_t> first{2, 0};
+  const std::vector<std::uint32_t> second{0, 1, 2, 0, 1};
+  const std::vector<index_span> lists{first, second};
+  opengl::gather_nested(ctx(), const_records(both.data() + 2, 3, 4), lists,
+                        std::vector<lookup_scheme>(2, lookup_scheme::texels), records(both.data(), 2, 4));
+  ctx().wait();
+  EXPECT_EQ(both, (std::vector<std::uint32_t>{9, 7, 7, 8, 9}));
+}
+
 TEST_F(Ujaldon2005, WritesWhereTheConditionHolds) {
   constexpr std::uint64_t count = 1003;
   constexpr std::uint64_t table_count = 321;

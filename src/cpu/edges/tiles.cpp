@@ -110,12 +110,8 @@ class tiled_edges final : public primitives::prepared_edges {
     const std::uint64_t threads =
         std::min(parts_worth(p.edges * (p.edge_bytes() + p.node_bytes()), static_cast<std::uint64_t>(state.threads)),
                  tiles_.tiles);
-    const std::uint64_t scratch_bytes = threads * memory.bytes;
-    if (scratch_bytes > ctx.scratch_limit()) {
-      plan::throw_out_of_scratch(primitives::prepared_edge_sum_call, "cpu.tiles", scratch_bytes, ctx.scratch_limit());
-    }
-    const core::scratch scratch(state, scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken(primitives::prepared_edge_sum_call);
+    const core::scratch scratch =
+        plan::take_scratch(ctx, primitives::prepared_edge_sum_call, "cpu.tiles", threads * memory.bytes);
     const detail::host_edge_function function = function_of(p, b);
     for_each_task(tiles_.tiles, threads, [&](std::uint64_t tile) {
       const std::uint64_t thread = threads == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());

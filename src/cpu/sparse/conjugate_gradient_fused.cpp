@@ -8,13 +8,14 @@
 #include "core/scratch_offsets.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/order_sample.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/system_scratch.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -293,7 +294,8 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
   }
   // Where the diagonal is not positive, the matrix was not read yet.
   if (solver.found_fault() || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    const core::index_report fault =
+        primitives::find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
     if (fault.found()) state.keep_first(fault);
   }
 }

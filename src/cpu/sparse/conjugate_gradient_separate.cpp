@@ -5,12 +5,12 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/system_scratch.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -249,7 +249,8 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
   // What the product reported is reported by this call, which began before it. Where the diagonal is not positive, the
   // matrix was not read yet.
   if (state.status() == work_status::failed || b.result->reason == stop_reason::not_positive_definite) {
-    const core::index_report fault = find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
+    const core::index_report fault =
+        primitives::find_fault(p.product, b.a, primitives::csr_call::conjugate_gradient, call);
     if (fault.found()) state.keep_first(fault);
   }
 }

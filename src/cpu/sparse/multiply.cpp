@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "cpu/movement/order_sample.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/row_reader.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 

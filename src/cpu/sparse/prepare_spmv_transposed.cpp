@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "core/cpu_state.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -65,8 +66,8 @@ class transposed_matrix final : public primitives::prepared_product {
                      index_span{columns_.data(), p.entries, p.column},
                      const_values{values_.data(), p.entries, p.value});
     const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
+    const core::scratch scratch =
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, "cpu.transposed", plan.scratch_bytes);
     spmv_rows.run(ctx, p, plan, {a, x.data, y.data, alpha, beta}, scratch.data());
   }
   std::uint64_t kept_bytes() const override { return offsets_.size() + columns_.size() + values_.size(); }
@@ -86,6 +87,10 @@ plan::planned plan_transposed(const prepare_spmv_problem& p, const plan::scope& 
   const machine& m = scope.machine;
   const spmv_problem t = by_rows(p.product);
   const std::uint64_t chunks = parts_worth(p.product.matrix_bytes(), m.parallelism);
+  constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;  // whose bytes are far from 2^64
+  if (p.product.columns > most_counters / chunks) {
+    return plan::rejected("no memory holds a counter for each column and thread");
+  }
   const double run_seconds = spmv_rows.plan(t, scope).seconds;
   const std::uint64_t counters = chunks * p.product.columns * 8;
   plan::planned plan;
@@ -199,7 +204,7 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
   row_faults faults;
   *b.made = p.value == value_type::f64 ? transpose_values<double>(ctx, p, b.a, chunks, counts, faults)
                                        : transpose_values<float>(ctx, p, b.a, chunks, counts, faults);
-  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
 }
 
 }  // namespace

@@ -3,14 +3,15 @@
 
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
+#include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -155,7 +156,7 @@ void run_private(const context& ctx, const spmv_problem& p, const plan::planned&
   const row_faults faults = p.value == value_type::f64 ? multiply_with_columns<double, double>(p, d, b, scratch)
                             : p.sums == spmv_sums::f64 ? multiply_with_columns<float, double>(p, d, b, scratch)
                                                        : multiply_with_columns<float, float>(p, d, b, scratch);
-  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/variants.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -35,7 +35,7 @@ void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& pl
   core::cpu_state& state = core::cpu(ctx);
   const std::uint64_t call = state.begin_call();
   const row_faults faults = multiply_rows(p, plan.decided.get<rows_decision>(), b, nullptr, scratch);
-  if (faults.found()) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include <memory>
 
 #include "core/cpu_state.hpp"
-#include "cpu/sparse/faults.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
 #include "plan/choose.hpp"
 #include "primitives/gather.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -64,21 +64,22 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
   core::cpu_state& state = core::cpu(ctx);
   const auto d = plan.decided.get<two_step_decision>();
   const std::uint64_t call = state.begin_call();
-  const bool gathers = p.entries > 0 && has_all_places(p, b.a);
-  std::byte* const gathered = scratch + d.gathered_at;
-  row_faults faults;
-  if (gathers) {
+  // The gather writes 0 for a bad column, and 0 times the entry's value is NaN where that is infinite. So a matrix with
+  // a bad column is multiplied by its columns, as cpu.rows does, and any is while wait() has a fault to report, because
+  // nothing then tells whether this gather meets one more.
+  std::byte* gathered = nullptr;
+  if (p.entries > 0 && state.status() != work_status::failed && has_all_places(p, b.a)) {
+    gathered = scratch + d.gathered_at;
     const auto& inner = plan.inner<gather_choice>();
     const std::uint64_t width = p.value_bytes();
     const primitives::gather_buffers buffers{{b.x, p.columns, width}, b.a.column_indices, {gathered, p.entries, width}};
-    const work_status before = state.status();
     inner.variant->run(ctx, primitives::gather_problem{gather_of_columns(p)}, inner.plan, buffers,
                        scratch + d.gather_at);
-    // Bad columns are reported by this call, which began before the gather's.
-    faults.in_columns = before != work_status::failed && state.status() == work_status::failed;
+    if (state.status() == work_status::failed) gathered = nullptr;
   }
-  const row_faults of_rows = multiply_rows(p, d.rows, b, gathers ? gathered : nullptr, scratch);
-  if (of_rows.found() || faults.in_columns) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, call));
+  const row_faults faults = multiply_rows(p, d.rows, b, gathered, scratch);
+  // Bad columns are reported by this call, which began before the gather's.
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, call));
 }
 
 }  // namespace

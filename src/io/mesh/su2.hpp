@@ -28,8 +28,7 @@ struct su2_options {
 /// - AOA, AOS, NCHUNK, NZONE and IZONE of 1, periodic boundaries and FFD boxes are ignored. Other keywords are if no
 ///   lines of numbers follow them. SEND_RECV and several zones are refused.
 /// - A node that no element names is kept, and an element that names one twice is refused. Elements keep the
-/// orientation
-///   that they have in the file.
+///   orientation that they have in the file.
 /// The result does not depend on the number of threads, and neither does the error where a file has several.
 /// @throws error(bad_input) naming file, line and value; error(out_of_memory) if less is available than the mesh takes
 unstructured_mesh read_su2(const std::string& path, const su2_options& options = {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -93,17 +94,18 @@ struct vectors_of_places {
   }
 };
 
-/// Adds up one row after another. A thread has one of its own.
+/// Adds up one row after another. A thread has one of its own. make() takes no memory, because what fails in a parallel
+/// region cannot leave it.
 class row_maker {
  public:
   row_maker(const nas_class& of, const sparse_vectors& v, const vectors_of_places& places,
             const std::vector<double>& weights)
-      : of_(of), v_(v), places_(places), weights_(weights), sums_(of.rows), is_in_row_(of.rows) {}
+      : of_(of), v_(v), places_(places), weights_(weights), sums_(of.rows), is_in_row_(of.rows), columns_(of.rows) {}
 
   /// The columns of a row, ascending. numbers() has their values until the next call.
-  const std::vector<std::uint32_t>& make(std::uint64_t row) {
-    for (const std::uint32_t column : columns_) is_in_row_[column] = 0;
-    columns_.clear();
+  std::span<const std::uint32_t> make(std::uint64_t row) {
+    for (std::uint64_t k = 0; k < count_; ++k) is_in_row_[columns_[k]] = 0;
+    count_ = 0;
     for (std::uint64_t k = places_.begins[row]; k < places_.begins[row + 1]; ++k) {
       const std::uint64_t i = places_.at[k] / v_.stride;
       const double scale = weights_[i] * v_.numbers[places_.at[k]];
@@ -114,13 +116,14 @@ class row_maker {
         if (is_in_row_[column] == 0) {
           is_in_row_[column] = 1;
           sums_[column] = 0;
-          columns_.push_back(column);
+          columns_[count_++] = column;
         }
         sums_[column] += term;
       }
     }
-    std::sort(columns_.begin(), columns_.end());
-    return columns_;
+    const std::span<std::uint32_t> made(columns_.data(), count_);
+    std::sort(made.begin(), made.end());
+    return made;
   }
   double number(std::uint32_t column) const { return sums_[column]; }
 
@@ -132,6 +135,7 @@ class row_maker {
   std::vector<double> sums_;
   std::vector<char> is_in_row_;
   std::vector<std::uint32_t> columns_;
+  std::uint64_t count_ = 0;  ///< columns of the row
 };
 
 }  // namespace
@@ -167,13 +171,13 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
       }
     }
   };
-  for_rows([&](std::uint64_t row, const std::vector<std::uint32_t>& of_row, const row_maker&) {
+  for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker&) {
     m.row_offsets[row + 1] = of_row.size();
   });
   std::partial_sum(m.row_offsets.begin(), m.row_offsets.end(), m.row_offsets.begin());
   columns.resize(m.row_offsets.back());
   m.values.resize(m.row_offsets.back());
-  for_rows([&](std::uint64_t row, const std::vector<std::uint32_t>& of_row, const row_maker& made) {
+  for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker& made) {
     std::uint64_t place = m.row_offsets[row];
     for (const std::uint32_t column : of_row) {
       columns[place] = column;

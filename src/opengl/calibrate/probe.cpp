@@ -13,6 +13,7 @@
 #include "core/backends.hpp"
 #include "core/host.hpp"
 #include "opengl/device/errors.hpp"
+#include "opengl/device/kept_objects.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_points.hpp"
@@ -61,14 +62,15 @@ struct probed_array {
   }
 };
 
+/// What one measurement leaves for the next.
+struct probed_arrays {
+  std::optional<probed_array> table;
+  std::optional<probed_array> cycle;
+};
+
 class pipeline_probe final : public plan::probe {
  public:
-  explicit pipeline_probe(const context& ctx) : ctx_(ctx) {}
-  ~pipeline_probe() override {
-    const current_scope current(state_of(ctx_).handle(), "calibrate");
-    table_.reset();
-    cycle_.reset();
-  }
+  explicit pipeline_probe(const context& ctx) : ctx_(ctx), arrays_(ctx, {}) {}
 
   machine describe() override {
     pipeline_call call(state_of(ctx_), "calibrate");
@@ -102,7 +104,7 @@ class pipeline_probe final : public plan::probe {
     pipeline_call call(state_of(ctx_), "calibrate: copies");
     const texel_format texels = texels_for(16);
     const tile half = tiles_of(footprint / 2 / texels.bytes, ~std::uint32_t{0} >> 1).front();
-    const probed_array& from = array_of(table_, footprint / 2, texels);
+    const probed_array& from = array_of(arrays_->table, footprint / 2, texels);
     const draw_target to(texels, half);
     const program& fetch = used(fetch_files, from);
     fetch.set("mask", std::uint32_t{0});
@@ -119,15 +121,15 @@ class pipeline_probe final : public plan::probe {
   plan::timing chase(std::uint64_t footprint, std::uint64_t count) override {
     pipeline_call call(state_of(ctx_), "calibrate: dependent reads");
     const texel_format texels;
-    if (!cycle_ || cycle_->footprint != footprint) write_cycle(footprint);
+    if (!arrays_->cycle || arrays_->cycle->footprint != footprint) write_cycle(footprint);
     const draw_target to(texels, tiles_of(1, 1).front());
-    const program& follow = used(chase_files, *cycle_);
+    const program& follow = used(chase_files, *arrays_->cycle);
     to.bind();
     const double seconds = seconds_of([&] {
       for (std::uint64_t done = 0; done < count; done += most_steps_per_draw) {
         follow.set("steps", static_cast<std::uint32_t>(std::min(count - done, most_steps_per_draw)));
         // Somewhere else on the cycle: what the draw before has read is in the caches.
-        follow.set("start", (++runs_ * 0x9e3779b1U) & static_cast<std::uint32_t>(cycle_->where.count - 1));
+        follow.set("start", (++runs_ * 0x9e3779b1U) & static_cast<std::uint32_t>(arrays_->cycle->where.count - 1));
         draw_all_pixels();
       }
     });
@@ -140,7 +142,7 @@ class pipeline_probe final : public plan::probe {
     pipeline_call call(state_of(ctx_), "calibrate: accesses");
     const bool blends = kind == plan::access_kind::atomic_add;
     const texel_format texels = blends ? blended_texels(record_bytes) : texels_for(record_bytes);
-    const probed_array& array = array_of(table_, footprint, texels);
+    const probed_array& array = array_of(arrays_->table, footprint, texels);
     const plan::timing found = kind == plan::access_kind::read ? fetches(array, count) : points(array, count, blends);
     call.finish();
     return found;
@@ -176,7 +178,7 @@ class pipeline_probe final : public plan::probe {
   }
   plan::timing read_back(std::uint64_t bytes) override {
     pipeline_call call(state_of(ctx_), "calibrate: readbacks");
-    const probed_array& from = array_of(table_, transfer_bytes, texels_for(16));
+    const probed_array& from = array_of(arrays_->table, transfer_bytes, texels_for(16));
     return transfers("calibrate: readbacks", bytes,
                      [&](const texel_format&, const tile&, records array) { from.pixels.read_back(array); });
   }
@@ -209,11 +211,11 @@ class pipeline_probe final : public plan::probe {
     for (std::uint64_t i = 0; i < nodes; ++i) {
       next[plan::shuffled(i, bits)] = static_cast<std::uint32_t>(plan::shuffled((i + 1) % nodes, bits));
     }
-    cycle_.reset();
-    cycle_.emplace(footprint, texels, tiles_of(nodes, ~std::uint32_t{0} >> 1).front());
-    bind_texture(0, cycle_->pixels.color());
-    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, static_cast<GLsizei>(cycle_->where.width()),
-                    static_cast<GLsizei>(cycle_->where.height), texels.format, texels.type, next.data());
+    arrays_->cycle.reset();
+    arrays_->cycle.emplace(footprint, texels, tiles_of(nodes, ~std::uint32_t{0} >> 1).front());
+    bind_texture(0, arrays_->cycle->pixels.color());
+    glTexSubImage2D(GL_TEXTURE_2D, 0, 0, 0, static_cast<GLsizei>(arrays_->cycle->where.width()),
+                    static_cast<GLsizei>(arrays_->cycle->where.height), texels.format, texels.type, next.data());
     require_no_error("glTexSubImage2D");
   }
 
@@ -294,8 +296,7 @@ class pipeline_probe final : public plan::probe {
   }
 
   context ctx_;
-  std::optional<probed_array> table_;
-  std::optional<probed_array> cycle_;
+  kept_objects<probed_arrays> arrays_;
   std::vector<std::byte> host_;
   std::uint32_t runs_ = 0;
 };

@@ -39,13 +39,14 @@ constexpr GLenum most_clip_planes = 8;
 constexpr GLuint texture_units = 16;
 
 // What a user of the context may have left switched on changes what a draw writes, and where a transfer reads.
-void set_known_state() {
+void set_known_state(const opengl_state& state) {
   for (const GLenum capability :
        {GL_BLEND, GL_CULL_FACE, GL_DEPTH_TEST, GL_DITHER, GL_RASTERIZER_DISCARD, GL_SCISSOR_TEST, GL_STENCIL_TEST,
         GL_COLOR_LOGIC_OP, GL_PRIMITIVE_RESTART, GL_PROGRAM_POINT_SIZE, GL_FRAMEBUFFER_SRGB, GL_MULTISAMPLE}) {
     glDisable(capability);
   }
   glColorMask(GL_TRUE, GL_TRUE, GL_TRUE, GL_TRUE);
+  if (state.has_clip_control()) glClipControl(GL_LOWER_LEFT, GL_NEGATIVE_ONE_TO_ONE);
   glPointSize(1);
   glPolygonMode(GL_FRONT_AND_BACK, GL_FILL);
   glClampColor(GL_CLAMP_READ_COLOR, GL_FIXED_ONLY);
@@ -71,6 +72,7 @@ opengl_state::opengl_state(const egl_device& device, int number, egl_context own
   limits_.texture_edge = texture_edge_of_device();
   if (is_software_) limits_.points_per_draw = points_per_software_draw;
   if (epoxy_gl_version() >= 45 || epoxy_has_gl_extension("GL_KHR_robustness")) reset_status_ = status_of_driver;
+  has_clip_control_ = epoxy_gl_version() >= 45 || epoxy_has_gl_extension("GL_ARB_clip_control");
   require_no_error("context::opengl");
 }
 
@@ -103,7 +105,7 @@ pipeline_call::pipeline_call(opengl_state& state, std::string_view call)
     : state_(state), call_(call), current_(state.handle(), call) {
   state.require_not_lost(call);
   forget_errors();
-  set_known_state();
+  set_known_state(state);
   require_no_error(call);
 }
 

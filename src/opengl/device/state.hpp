@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/host_state.hpp"
 #include "opengl/device/current.hpp"
@@ -33,12 +33,15 @@ class opengl_state final : public core::host_state {
   /// Cuts arrays at these sizes, or at the device's own where they are smaller.
   void lower_limits(const size_limits& most);
 
+  /// Whether the device can count rows of pixels from the top (glClipControl), which no call here does.
+  bool has_clip_control() const noexcept { return has_clip_control_; }
+
   /// Lets a renderer in software draw what it has been given so far, where more draws of points follow.
   void end_draw_of_points() const noexcept {
     if (is_software_) glFlush();
   }
 
-  /// Linked at the first call. The context is current.
+  /// Linked at the first call, and there as long as this object. The context is current.
   const program& program_of(const program_files& files);
 
   /// Asks this function, in place of the driver, what became of the context; for tests of its loss.
@@ -53,11 +56,12 @@ class opengl_state final : public core::host_state {
 
   int number_;
   bool is_software_;
+  bool has_clip_control_ = false;
   egl_context context_;
   size_limits limits_;
-  GLenum (*reset_status_)() = nullptr;  ///< null where the driver does not tell
-  std::string loss_;                    ///< empty while the context works
-  std::vector<std::pair<program_files, program>> programs_;
+  GLenum (*reset_status_)() = nullptr;                      ///< null where the driver does not tell
+  std::string loss_;                                        ///< empty while the context works
+  std::deque<std::pair<program_files, program>> programs_;  ///< which stay where they are as more are linked
 };
 
 /// The state of a context whose backend is known to be OpenGL.

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -8,6 +11,7 @@
 #include "opengl/movement/draw_vertices.hpp"
 #include "opengl/papers/ujaldon2005.hpp"
 #include "opengl/papers/ujaldon2005_arguments.hpp"
+#include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -35,6 +39,19 @@ void require_schemes(const_records table, std::span<const index_span> lists, std
   }
 }
 
+/// What require_one_texture_each() says of the first list holds for list k, which may be of any length.
+void require_list(const context& ctx, index_span list, std::size_t k, const_records out) {
+  const std::string what = fmt::format("list {}", k);
+  primitives::require_index_type(call_name, list.type, what);
+  if (list.count > std::numeric_limits<std::uint64_t>::max() / 16) {
+    primitives::refuse("{}: {} has {} entries, more than memory can hold", call_name, what, list.count);
+  }
+  const std::uint64_t list_bytes = list.count * bytes(list.type);
+  primitives::require_aligned(call_name, list.data, bytes(list.type), what);
+  primitives::require_memory(call_name, ctx, list.data, list_bytes, what);
+  primitives::require_no_overlap(call_name, out.data, primitives::extent(out), "out", list.data, list_bytes, what);
+}
+
 /// The table as constants of the fragment stage, while it lives.
 class color_table {
  public:
@@ -59,8 +76,8 @@ class color_table {
 void gather_nested(const context& ctx, const_records table, std::span<const index_span> lists,
                    std::span<const lookup_scheme> schemes, records out) {
   require_schemes(table, lists, schemes);
-  require_one_texture_each(call_name, ctx, table, lists.back(), {out.data, lists.back().count, out.record_bytes});
   require_one_texture_each(call_name, ctx, table, lists.front(), out);
+  for (std::size_t k = 1; k < lists.size(); ++k) require_list(ctx, lists[k], k, out);
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);
   const tile shape = only_tile(call_name, "out", state, out.count);

@@ -13,8 +13,8 @@
 #include "opengl/device/layered_texture.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/faults.hpp"
 #include "opengl/sparse/point_matrix.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -239,7 +239,7 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
     });
     call.finish();
   }
-  if (has_faults) state.keep_first(find_fault(p, a, primitives::csr_call::spmv, number));
+  if (has_faults) state.keep_first(primitives::find_fault(p, a, primitives::csr_call::spmv, number));
   return exact.compared(out, seconds);
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "opengl/sparse/faults.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
 
@@ -28,7 +28,7 @@ class entry_cursor {
   /// often.
   template <unsigned Most, class Emit>
   std::uint64_t visit(std::uint64_t room, Emit emit) {
-    return with_columns(a_, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
+    return primitives::with_columns(a_, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
   }
 
  private:
@@ -66,7 +66,7 @@ class entry_cursor {
     return emitted;
   }
 
-  row_places rows_;
+  primitives::host_rows rows_;
   csr_view a_;
   std::uint64_t limit_;
   std::uint64_t row_ = 0;

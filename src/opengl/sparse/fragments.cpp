@@ -7,10 +7,10 @@
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "opengl/sparse/cost.hpp"
-#include "opengl/sparse/faults.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"
 #include "opengl/sparse/variants.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -64,7 +64,7 @@ void run_fragments(const context& ctx, const spmv_problem& p, const plan::planne
     multiply(state, p, matrix, {b.x, b.y, b.alpha, b.beta});
     call.finish();
   }
-  if (has_faults) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, number));
+  if (has_faults) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, number));
 }
 
 class kept_rows final : public primitives::prepared_product {
@@ -104,7 +104,8 @@ void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, con
     if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));
     call.finish();
   }
-  if (made == nullptr) return state.keep_first(find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
+  if (made == nullptr)
+    return state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
   *b.made = std::move(made);
 }
 

@@ -6,8 +6,8 @@
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/faults.hpp"
 #include "opengl/sparse/result_pixels.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -71,7 +71,7 @@ void run_points(const context& ctx, const spmv_problem& p, const spmv_buffers& b
     write_result(state, sums, p.y_count(), {b.x, b.y, b.alpha, b.beta});
     call.finish();
   }
-  if (cursor.has_met_faults()) state.keep_first(find_fault(p, b.a, primitives::csr_call::spmv, number));
+  if (cursor.has_met_faults()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, number));
 }
 
 void prepare_points(const context& ctx, const primitives::prepare_spmv_problem& problem,
@@ -88,7 +88,8 @@ void prepare_points(const context& ctx, const primitives::prepare_spmv_problem& 
     if (!cursor.has_met_faults()) made = std::make_shared<kept_points>(ctx, p, form, std::move(pieces));
     call.finish();
   }
-  if (made == nullptr) return state.keep_first(find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
+  if (made == nullptr)
+    return state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, number));
   *b.made = std::move(made);
 }
 

@@ -6,7 +6,7 @@
 #include "opengl/device/errors.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/sparse/faults.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -43,8 +43,8 @@ row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_vie
   auto* const ranges = reinterpret_cast<row_range*>(scratch);
   auto* const entries = reinterpret_cast<matrix_entry*>(scratch + range_bytes(p));
   const auto* const values = static_cast<const float*>(a.values.data);
-  const row_places rows(p, a);
-  with_columns(a, [&](const auto* column) {
+  const primitives::host_rows rows(p, a);
+  primitives::with_columns(a, [&](const auto* column) {
     const auto is_column = [&](std::uint64_t place) { return static_cast<std::uint64_t>(column[place]) < p.columns; };
     // Places that belong to no row may hold anything.
     for (std::uint64_t place = 0; place < p.entries; ++place) {

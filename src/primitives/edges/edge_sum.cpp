@@ -8,6 +8,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -29,7 +30,6 @@ std::uint64_t edge_sum_problem::end_limit() const noexcept {
 
 namespace {
 
-constexpr const char* type_names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 56;
 
 std::string bad_end(const core::index_words& words, const core::index_report& report) {
@@ -63,7 +63,7 @@ std::uint64_t bytes_of(const_values v) { return v.count * bytes(v.type); }
 void require_float(std::string_view call, std::string_view what, const_values v) {
   require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
   if (v.type != value_type::f32 && v.type != value_type::f64) {
-    refuse("{}: {} has values of type {}, not f32 or f64", call, what, type_names[static_cast<int>(v.type)]);
+    refuse("{}: {} has values of type {}, not f32 or f64", call, what, name(v.type));
   }
   if (v.count > most_numbers) refuse("{}: {} has {} values, more than memory can hold", call, what, v.count);
 }
@@ -71,8 +71,7 @@ void require_float(std::string_view call, std::string_view what, const_values v)
 void require_type_of_nodes(std::string_view call, std::string_view what, const_values v, value_type type) {
   require_float(call, what, v);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the nodes {}", call, what, type_names[static_cast<int>(v.type)],
-           type_names[static_cast<int>(type)]);
+    refuse("{}: {} has values of type {}, the nodes {}", call, what, name(v.type), name(type));
   }
 }
 
@@ -182,8 +181,7 @@ void require_device_function(std::string_view call, const context& ctx, const de
   require_enumerator(call, "the type of node_values", type, value_type::f64);
   const value_type taken = shape.value_bytes == 8 ? value_type::f64 : value_type::f32;
   if (type != taken) {
-    refuse("{}: node_values has values of type {}, the function takes {}", call, type_names[static_cast<int>(type)],
-           type_names[static_cast<int>(taken)]);
+    refuse("{}: node_values has values of type {}, the function takes {}", call, name(type), name(taken));
   }
 }
 

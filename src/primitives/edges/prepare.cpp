@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +9,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -92,33 +91,6 @@ struct made_edges {
   edge_sum_preparation report;
 };
 
-/// The least time of some runs, each waited for.
-double time_of(const context& ctx, prepared_edges& work, const edge_sum_problem& p, const edge_sum_buffers& b) {
-  constexpr int most_runs = 10;
-  constexpr int least_runs = 3;
-  constexpr double enough_seconds = 0.01;
-  double least = std::numeric_limits<double>::infinity();
-  double spent = 0;
-  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    work.run(ctx, p, b);
-    ctx.wait();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    least = std::min(least, seconds);
-    spent += seconds;
-  }
-  return least;
-}
-
-/// Whether runs may be timed on vectors of their own: where they are few beside the runs to come, and the vectors are
-/// small beside memory.
-bool may_time_runs(const context& ctx, const prepare_edge_sum_problem& p) {
-  constexpr std::uint64_t least_runs_to_come = 16;
-  const std::uint64_t vector_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes());
-  return p.expected_runs >= least_runs_to_come && p.sum.nodes > 0 && vector_bytes <= ctx.profile().memory_bytes / 8 &&
-         vector_bytes <= ctx.scratch_limit();
-}
-
 /// Times the executor that was made and the unprepared sum, and keeps the faster.
 void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
   sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
@@ -128,12 +100,13 @@ void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, cons
   const buffer result(ctx, p.sum.nodes * p.sum.result_bytes());
   ctx.state().fill(node_values.data(), 0, node_values.size());
   const edge_sum_buffers b{edges, node_values.data(), nullptr, result.data(), nullptr, nullptr};
-  made.report.unprepared_seconds = time_of(ctx, *kept, p.sum, b);
-  made.report.run_seconds = time_of(ctx, *made.work, p.sum, b);
-  if (made.report.run_seconds <= made.report.unprepared_seconds) return;
+  const auto seconds_of = [&](prepared_edges& work) {
+    return least_seconds_of_runs(ctx, [&] { work.run(ctx, p.sum, b); });
+  };
+  const double unprepared_seconds = seconds_of(*kept);
+  if (!is_unprepared_faster(unprepared_seconds, seconds_of(*made.work), made.report)) return;
   made.work = kept;
   made.report.variant = prepare_edge_sum_kept.name;
-  made.report.run_seconds = made.report.unprepared_seconds;
 }
 
 made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges,
@@ -152,7 +125,9 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
     r.unprepared_variant = unprepared.variant->name;
     r.unprepared_seconds = unprepared.plan.seconds;
     const bool is_forced = !plan::forced_name(prepare_edge_sum_call, asked, &ctx.state()).empty();
-    if (variant->name != prepare_edge_sum_kept.name && !is_forced && may_time_runs(ctx, p)) {
+    const std::uint64_t vector_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes());
+    if (variant->name != prepare_edge_sum_kept.name && !is_forced && p.sum.nodes > 0 &&
+        may_time_runs(ctx, p.expected_runs, vector_bytes)) {
       try {
         keep_the_faster(ctx, p, edges, made);
       } catch (const error& e) {
@@ -161,9 +136,7 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
     }
   }
   r.kept_bytes = made.work->kept_bytes();
-  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const double saved = r.unprepared_seconds - r.run_seconds;
-  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  report_preparation(begin, r);
   return made;
 }
 

@@ -10,6 +10,7 @@
 #include "core/stream_capture.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -38,11 +39,6 @@ namespace {
 constexpr std::string_view call = conjugate_gradient_call;
 constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
 
-const char* name_of(value_type type) {
-  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
-  return names[static_cast<int>(type)];
-}
-
 void require_options(const conjugate_gradient_options& o) {
   require_enumerator(call, "sums", o.sums, spmv_sums::f64);
   require_enumerator(call, "preconditioner", o.preconditioner, preconditioner::jacobi);
@@ -56,7 +52,7 @@ void require_options(const conjugate_gradient_options& o) {
 void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
   require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the system {}", call, what, name_of(v.type), name_of(type));
+    refuse("{}: {} has values of type {}, the system {}", call, what, name(v.type), name(type));
   }
   if (v.count != count) refuse("{}: {} has {} values for {} rows", call, what, v.count, count);
 }

@@ -1,6 +1,26 @@
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 
+#include <new>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "primitives/sparse/conjugate_gradient.hpp"
+
 namespace sheaf::primitives {
+namespace {
+
+void remember(std::vector<double>& history, double residual) {
+  try {
+    history.push_back(residual);
+  } catch (const std::bad_alloc&) {
+    throw error(error_code::out_of_memory,
+                fmt::format("{}: no memory is to be had for a history of more than {} residuals",
+                            conjugate_gradient_call, history.size()));
+  }
+}
+
+}  // namespace
 
 conjugate_gradient_result conjugate_gradient_steps::summary(double residual) const {
   conjugate_gradient_result r;
@@ -14,7 +34,7 @@ conjugate_gradient_result conjugate_gradient_steps::summary(double residual) con
 
 void conjugate_gradient_watch::report(std::uint64_t iterations, double residual, double target) noexcept {
   try {
-    if (options_.history != nullptr) options_.history->push_back(residual);
+    if (options_.history != nullptr) remember(*options_.history, residual);
     const bool is_told = options_.progress && iterations % options_.progress_interval == 0;
     if (is_told && !options_.progress({iterations, residual, target})) asks_to_stop_ = true;
   } catch (...) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/prepare.hpp"
+#include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -94,33 +93,6 @@ struct made_product {
   spmv_preparation report;
 };
 
-/// The least time of some runs, each waited for.
-double time_of(const context& ctx, prepared_product& work, const_values x, values y) {
-  constexpr int most_runs = 10;
-  constexpr int least_runs = 3;
-  constexpr double enough_seconds = 0.01;
-  double least = std::numeric_limits<double>::infinity();
-  double spent = 0;
-  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
-    const auto begin = std::chrono::steady_clock::now();
-    work.run(ctx, x, y, 1, 0);
-    ctx.wait();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    least = std::min(least, seconds);
-    spent += seconds;
-  }
-  return least;
-}
-
-/// Whether runs may be timed on vectors of their own: where they are few beside the runs to come, and the vectors are
-/// small beside memory.
-bool may_time_runs(const context& ctx, const prepare_spmv_problem& p) {
-  constexpr std::uint64_t least_runs_to_come = 16;
-  const std::uint64_t vector_bytes = (p.product.rows + p.product.columns) * p.product.value_bytes();
-  return p.expected_runs >= least_runs_to_come && p.product.y_count() > 0 &&
-         vector_bytes <= ctx.profile().memory_bytes / 8 && vector_bytes <= ctx.scratch_limit();
-}
-
 /// Times the product that was made and the unprepared one, and keeps the faster.
 void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made) {
   product_choice unprepared = plan_unprepared(p.product, plan::scope_of(ctx));
@@ -133,13 +105,14 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const cs
   ctx.state().fill(x.data(), 0, x.size());
   const const_values from(x.data(), p.product.x_count(), p.product.value);
   const values to(y.data(), p.product.y_count(), p.product.value);
-  made.report.unprepared_seconds = time_of(ctx, *kept, from, to);
-  made.report.run_seconds = time_of(ctx, *made.work, from, to);
-  if (made.report.run_seconds <= made.report.unprepared_seconds) return;
+  const auto seconds_of = [&](prepared_product& work) {
+    return least_seconds_of_runs(ctx, [&] { work.run(ctx, from, to, 1, 0); });
+  };
+  const double unprepared_seconds = seconds_of(*kept);
+  if (!is_unprepared_faster(unprepared_seconds, seconds_of(*made.work), made.report)) return;
   made.work = kept;
   made.report.variant = prepare_spmv_kept.name;
   made.report.product = product;
-  made.report.run_seconds = made.report.unprepared_seconds;
 }
 
 made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, const csr_view& a,
@@ -165,7 +138,8 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
     // Predictions of both by what the matrix was found to be.
     r.unprepared_seconds = unprepared.variant->plan(p.product, plan::scope_of(ctx)).seconds;
     const bool is_forced = !plan::forced_name(prepare_spmv_call, asked, &ctx.state()).empty();
-    if (!is_forced && may_time_runs(ctx, p)) {
+    const std::uint64_t vector_bytes = (p.product.rows + p.product.columns) * p.product.value_bytes();
+    if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
       try {
         keep_the_faster(ctx, as_told, a, made);
       } catch (const error& e) {
@@ -174,13 +148,9 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
     }
   }
   r.kept_bytes = made.work->kept_bytes();
-  r.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const double saved = r.unprepared_seconds - r.run_seconds;
-  if (saved > 1e-9) r.pays_after_runs = static_cast<std::uint64_t>(std::ceil(r.preparation_seconds / saved));
+  report_preparation(begin, r);
   return made;
 }
-
-constexpr std::string_view run_call = "prepared_spmv";
 
 /// Compares the vectors of each run with the prepared problem.
 class checked_product final : public prepared_product {
@@ -188,7 +158,7 @@ class checked_product final : public prepared_product {
   checked_product(std::shared_ptr<prepared_product> work, const spmv_problem& p, const csr_view& a)
       : work_(std::move(work)), p_(p), a_(a) {}
   void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
-    require_vectors(run_call, ctx, p_, a_, x, y);
+    require_vectors(prepared_spmv_call, ctx, p_, a_, x, y);
     if (p_.y_count() > 0) work_->run(ctx, x, y, alpha, beta);
   }
   std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
@@ -208,7 +178,7 @@ prepared_spmv::prepared_spmv(const context& ctx, std::shared_ptr<prepared_produc
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_spmv::run(const_values x, values y, double alpha, double beta) const {
-  if (work_ == nullptr) refuse("{}: it was moved from, and what it was is another object now", run_call);
+  if (work_ == nullptr) refuse("{}: it was moved from, and what it was is another object now", prepared_spmv_call);
   work_->run(ctx_, x, y, alpha, beta);
 }
 

@@ -50,6 +50,7 @@ using prepare_spmv_variant = plan::variant<prepare_spmv_problem, prepare_spmv_bu
 std::span<const prepare_spmv_variant> prepare_spmv_variants();
 
 constexpr std::string_view prepare_spmv_call = "prepare_spmv";
+constexpr std::string_view prepared_spmv_call = "prepared_spmv";  ///< what errors of runs say
 
 /// Memory that a preparation keeps. @throws error(out_of_memory): "prepare_spmv: <what> take <bytes> bytes, ..."
 buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes);

@@ -6,6 +6,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf {
@@ -79,11 +80,9 @@ void require_count(std::string_view call, std::string_view what, std::uint64_t c
 
 void require_vector_shape(std::string_view call, std::string_view what, const_values v, std::uint64_t count,
                           value_type type, std::string_view of) {
-  constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
   require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the matrix {}", call, what, names[static_cast<int>(v.type)],
-           names[static_cast<int>(type)]);
+    refuse("{}: {} has values of type {}, the matrix {}", call, what, name(v.type), name(type));
   }
   if (v.count != count) refuse("{}: {} has {} values for {} {}", call, what, v.count, count, of);
 }

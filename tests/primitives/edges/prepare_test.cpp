@@ -8,39 +8,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/context_state.hpp"
 #include "primitives/edges/prepare.hpp"
 #include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/failing_memory.hpp"
 
 namespace sheaf::tests {
 namespace {
 
-constexpr std::uint64_t never = ~std::uint64_t{0};
-
-/// Fails one allocation, and counts what is there.
-struct failing_memory {
-  memory_resource under;
-  std::uint64_t fails_at = never;
-  std::uint64_t calls = 0;
-  std::uint64_t bytes = 0;
-
-  explicit failing_memory(const context& ctx) : under(ctx.state().memory) {}
-  memory_resource resource() {
-    return {[](void* state, std::uint64_t wanted, CUstream_st* stream) -> void* {
-              auto& self = *static_cast<failing_memory*>(state);
-              if (self.calls++ == self.fails_at) return nullptr;
-              self.bytes += wanted;
-              return self.under.allocate(self.under.state, wanted, stream);
-            },
-            [](void* state, void* block, std::uint64_t given, CUstream_st* stream) {
-              auto& self = *static_cast<failing_memory*>(state);
-              self.bytes -= given;
-              self.under.deallocate(self.under.state, block, given, stream);
-            },
-            this};
-  }
-};
+constexpr std::uint64_t never = failing_memory::never;
 
 /// A run on memory of its own.
 image run_of(const context& ctx, const prepared_edge_sum& prepared, const placed_edges& e, const edge_images& images) {
@@ -168,6 +144,35 @@ TEST(EdgeSumMemory, CallsKeepToTheScratchLimit) {
               }).starts_with("prepared_edge_sum: "));
   ctx.limit_scratch(never);
   expect_bytes(run_of(ctx, prepared, e, images).bytes, whole, "the result of a prepared run");
+}
+
+// The preparation and its vectors have memory, its runs have none.
+TEST(EdgeSumMemory, APreparationWhoseRunsHaveNoMemoryIsNotTaken) {
+  const edge_images images(box_graph(20, true), {});
+  context ctx = context::cpu(2);
+  machine profile = ctx.profile();
+  for (access_rate& rate : profile.random_read) rate.records_per_second /= 100;  // so that tiles are planned
+  ctx.use(profile);
+  const placed_edges e(ctx, images);
+  const image expected = sum_of(ctx, e, images);
+  std::vector<double> result(3 * images.nodes);
+  failing_memory memory(ctx);
+  ctx.use(memory.resource());
+  {
+    const prepared_edge_sum tiles = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "cpu.tiles"});
+    tiles.run(e.values(), e.weights(), result, edge_function::weighted_difference);
+    memory.refused_bytes = memory.last_bytes;
+  }
+  {
+    const prepared_edge_sum prepared = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1'000'000'000);
+    EXPECT_GT(memory.refused, 0U) << "another preparation was planned";
+    EXPECT_EQ(prepared.report().variant, "kept");
+    EXPECT_EQ(prepared.report().kept_bytes, 0U);
+    EXPECT_EQ(prepared.report().run_seconds, prepared.report().unprepared_seconds);
+    expect_bytes(run_of(ctx, prepared, e, images).bytes, expected, "the result");
+  }
+  EXPECT_EQ(memory.bytes, 0U) << "memory was not given back";
+  ctx.use(memory.under);
 }
 
 TEST(EdgeSumMemory, AnyAllocationMayFail) {

@@ -1,8 +1,13 @@
 // What conjugate_gradient refuses, and in which words; operators; and memory that is short.
 #include <sheaf/conjugate_gradient.hpp>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -179,6 +184,35 @@ TEST(SystemOperators, MayHaveFaultsOfTheirOwn) {
             ctx, [&](const context& where, const_values in, values out) { spmv(where, a.view(), in, out); }, b, x);
       });
   EXPECT_EQ(x, std::vector<double>(512));
+}
+
+// A child has little address space, so that the history cannot grow for long.
+TEST(SystemMemory, AHistoryThatCannotGrowIsAnErrorOfTheLibrary) {
+  if (under_address_sanitizer || under_thread_sanitizer) {
+    GTEST_SKIP() << "a sanitizer takes more address space than a limit leaves";
+  }
+  std::vector<double> history;
+  const conjugate_gradient_options options{.history = &history};
+  primitives::conjugate_gradient_watch watch(options);
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    if (setrlimit(RLIMIT_AS, &none) != 0) _exit(2);
+    while (!watch.asks_to_stop()) watch.report(history.size(), 1, 0);
+    try {
+      watch.rethrow();
+    } catch (const error& e) {
+      const bool says = std::string_view(e.what()).starts_with("conjugate_gradient: no memory is to be had for a hist");
+      _exit(e.code() == error_code::out_of_memory && says ? 0 : 3);
+    } catch (...) {
+      _exit(4);
+    }
+    _exit(5);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // Scratch is taken once, before anything is written.

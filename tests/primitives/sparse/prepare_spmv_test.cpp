@@ -8,39 +8,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/context_state.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/failing_memory.hpp"
 
 namespace sheaf::tests {
 namespace {
 
-constexpr std::uint64_t never = ~std::uint64_t{0};
-
-/// Fails one allocation, and counts what is there.
-struct failing_memory {
-  memory_resource under;
-  std::uint64_t fails_at = never;
-  std::uint64_t calls = 0;
-  std::uint64_t bytes = 0;
-
-  explicit failing_memory(const context& ctx) : under(ctx.state().memory) {}
-  memory_resource resource() {
-    return {[](void* state, std::uint64_t wanted, CUstream_st* stream) -> void* {
-              auto& self = *static_cast<failing_memory*>(state);
-              if (self.calls++ == self.fails_at) return nullptr;
-              self.bytes += wanted;
-              return self.under.allocate(self.under.state, wanted, stream);
-            },
-            [](void* state, void* block, std::uint64_t given, CUstream_st* stream) {
-              auto& self = *static_cast<failing_memory*>(state);
-              self.bytes -= given;
-              self.under.deallocate(self.under.state, block, given, stream);
-            },
-            this};
-  }
-};
+constexpr std::uint64_t never = failing_memory::never;
 
 /// A run of a prepared product on memory of its own.
 image run_of(const context& ctx, const prepared_spmv& prepared, const csr_view& a, bool transposed, double alpha,
@@ -215,6 +191,62 @@ TEST(SpmvMemory, ProductsKeepToTheScratchLimit) {
       }
     }
   }
+}
+
+TEST(SpmvMemory, PreparedRunsKeepToTheScratchLimit) {
+  // The transposed matrix has one long row, whose pieces threads share.
+  const csr_images images(made_rows("one column", 200'000, 1, [](std::uint64_t) { return column_list{0}; }), {});
+  context ctx = context::cpu(4);
+  const placed_csr a(ctx, images);
+  const prepared_spmv prepared = prepare_spmv(ctx, a.view(), 1, {.transposed = true, .variant = "cpu.transposed"});
+  const image whole = run_of(ctx, prepared, a.view(), true, 1, 0);
+  ctx.limit_scratch(8);
+  const std::string words = message_of(error_code::out_of_memory, [&] { run_of(ctx, prepared, a.view(), true, 1, 0); });
+  EXPECT_TRUE(words.starts_with("prepared_spmv: cpu.transposed takes ")) << words;
+  EXPECT_TRUE(words.ends_with(" bytes of scratch, the context is limited to 8")) << words;
+  ctx.limit_scratch(never);
+  expect_bytes(run_of(ctx, prepared, a.view(), true, 1, 0).bytes, whole, "y");
+}
+
+// Counters of 2^59 columns and four threads would be 2^64 bytes.
+TEST(SpmvMemory, MoreColumnsThanMemoryHasCountersForAreRejected) {
+  const csr_images images(made_rows("one column", 200'000, 1, [](std::uint64_t) { return column_list{0}; }), {});
+  const context ctx = context::cpu(4);
+  const placed_csr placed_a(ctx, images);
+  csr_view a = placed_a.view();
+  a.columns = std::uint64_t{1} << 59;
+  const std::string words = message_of(
+      error_code::no_variant, [&] { prepare_spmv(ctx, a, 1, {.transposed = true, .variant = "cpu.transposed"}); });
+  EXPECT_NE(words.find("no memory holds a counter for each column and thread"), std::string::npos) << words;
+}
+
+// The preparation and its vectors have memory, its runs have none.
+TEST(SpmvMemory, APreparationWhoseRunsHaveNoMemoryIsNotTaken) {
+  const csr_images images(made_rows("one column", 200'000, 1, [](std::uint64_t) { return column_list{0}; }), {});
+  context ctx = context::cpu(4);
+  const placed_csr a(ctx, images);
+  const image from = numbers(200'000, value_type::f64, x_at, false);
+  const image to = numbers(1, value_type::f64, y_at, false);
+  const placed x(ctx, from);
+  const placed y(ctx, to);
+  failing_memory memory(ctx);
+  ctx.use(memory.resource());
+  const std::uint64_t run_bytes = [&] {
+    const prepared_spmv forced = prepare_spmv(ctx, a.view(), 1, {.transposed = true, .variant = "cpu.transposed"});
+    forced.run(const_values_of(x.view(), value_type::f64), values_of(y.view(), value_type::f64));
+    return memory.last_bytes;
+  }();
+  memory.refused_bytes = run_bytes;
+  {
+    const prepared_spmv prepared = prepare_spmv(ctx, a.view(), 1'000'000'000, {.transposed = true});
+    EXPECT_GT(memory.refused, 0U) << "another preparation was planned";
+    EXPECT_EQ(prepared.report().variant, "kept");
+    EXPECT_EQ(prepared.report().kept_bytes, 0U);
+    EXPECT_EQ(prepared.report().run_seconds, prepared.report().unprepared_seconds);
+    prepared.run(const_values_of(x.view(), value_type::f64), values_of(y.view(), value_type::f64));
+  }
+  EXPECT_EQ(memory.bytes, 0U);
+  ctx.use(memory.under);
 }
 
 TEST(SpmvMemory, AnyAllocationMayFail) {

@@ -5,12 +5,14 @@
 #include "core/index_report.hpp"
 #include "primitives/sparse/spmv.hpp"
 
-namespace sheaf::opengl {
+// Matrices in host memory, with offsets and columns of any type, which is looked at each time. Backends whose calls
+// take host memory share this where it is not the product itself.
+namespace sheaf::primitives {
 
-/// Where the rows of a matrix lie, for offsets of any type.
-class row_places {
+/// Where the rows of a matrix lie.
+class host_rows {
  public:
-  row_places(const primitives::spmv_problem& p, const csr_view& a) noexcept : a_(a), entries_(p.entries) {}
+  host_rows(const spmv_problem& p, const csr_view& a) noexcept : a_(a), entries_(p.entries) {}
 
   /// The bits of an offset, sign-extended where the type is signed.
   std::uint64_t begin(std::uint64_t row) const noexcept { return offset(a_.row_begins, row); }
@@ -45,8 +47,8 @@ auto with_columns(const csr_view& a, Use use) {
   }
 }
 
-/// What is wrong with a matrix, the worst first, as primitives::csr_fault says; a report of nothing if nothing is.
-core::index_report find_fault(const primitives::spmv_problem& p, const csr_view& a, primitives::csr_call by,
-                              std::uint64_t call);
+/// What is wrong with a matrix, the worst first, as csr_fault says; a report of nothing if nothing is. One thread reads
+/// offsets and columns, which only a matrix with a fault comes to.
+core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call by, std::uint64_t call);
 
-}  // namespace sheaf::opengl
+}  // namespace sheaf::primitives

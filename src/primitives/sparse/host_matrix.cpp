@@ -1,17 +1,13 @@
-#include "opengl/sparse/faults.hpp"
+#include "primitives/sparse/host_matrix.hpp"
 
 #include <algorithm>
 
-namespace sheaf::opengl {
+namespace sheaf::primitives {
 namespace {
 
-using primitives::csr_call;
-using primitives::csr_fault;
-using primitives::spmv_problem;
+bool is_signed(index_type type) noexcept { return type == index_type::i32 || type == index_type::i64; }
 
-bool is_signed(index_type type) { return type == index_type::i32 || type == index_type::i64; }
-
-core::index_report row_fault(const spmv_problem& p, const row_places& rows, std::uint64_t row, csr_call by,
+core::index_report row_fault(const spmv_problem& p, const host_rows& rows, std::uint64_t row, csr_call by,
                              std::uint64_t call) {
   core::index_report r{.call = call, .position = row, .value = rows.begin(row), .limit = p.entries};
   r.is_signed = is_signed(p.offset) ? 1 : 0;
@@ -30,7 +26,7 @@ core::index_report row_fault(const spmv_problem& p, const row_places& rows, std:
 }  // namespace
 
 core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call by, std::uint64_t call) {
-  const row_places rows(p, a);
+  const host_rows rows(p, a);
   for (std::uint64_t row = 0; row < p.rows; ++row) {
     if (!rows.is_row(row)) return row_fault(p, rows, row, by, call);
   }
@@ -57,4 +53,4 @@ core::index_report find_fault(const spmv_problem& p, const csr_view& a, csr_call
   return found;
 }
 
-}  // namespace sheaf::opengl
+}  // namespace sheaf::primitives
