@@ -171,6 +171,7 @@ TEST_P(BadIndex, IsSkippedAndReportedWithPlaceAndValue) {
                {"cuda.direct", 13},
                {"cuda.adaptive", 13},
                {"cuda.bucketed", 13},
+               {"cuda.bucketed_last", 0},
                {"opengl.texture", 38},
                {"opengl.vertex", 38},
                {"opengl.points", 38}});

@@ -99,6 +99,7 @@ TEST_P(EveryScatterVariant, MatchesReferenceBitForBit) {
                {"cuda.direct", 153},
                {"cuda.adaptive", 121},
                {"cuda.bucketed", 153},
+               {"cuda.bucketed_last", 0},
                {"opengl.points", 127}});
 }
 
@@ -118,7 +119,8 @@ TEST_P(EveryScatterVariant, TrustsGoodIndices) {
   }
   expect_runs(
       GetParam(), runs, 5 * std::size(index_types),
-      {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}, {"opengl.points", 8}});
+      {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}, {"cuda.bucketed_last", 0},
+       {"opengl.points", 8}});
 }
 
 // Index lists that repeat: onto one record, onto 100, seldom, and by a Zipf distribution.
@@ -172,6 +174,7 @@ TEST_P(EveryScatterVariant, LastWriterWinsWhereAsked) {
                {"cuda.multipass", 0},
                {"cuda.adaptive", 0},
                {"cuda.bucketed", 0},
+               {"cuda.bucketed_last", 8},
                {"opengl.points", 24}});
 }
 
@@ -226,7 +229,7 @@ TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
     }
   }
   if (!under_thread_sanitizer)
-    expect_runs(GetParam(), runs, cases.size(), {{"cuda.adaptive", 16}, {"opengl.points", 12}});
+    expect_runs(GetParam(), runs, cases.size(), {{"cuda.adaptive", 16}, {"cuda.bucketed_last", 0}, {"opengl.points", 12}});
 }
 
 TEST(Scatter, TakesTypedSpans) {

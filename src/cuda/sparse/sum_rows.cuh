@@ -96,7 +96,6 @@ __device__ __forceinline__ void make_products(const entry_range<Value, Column>& 
     const Index at = first + k * 32;
     const bool has_column = is_compressed<Column> || column[k] < range.column_limit;
     Value x = 0;
-    if (!has_column) value[k] = 0;  // absent, whatever the value is
     if (at < end && has_column) x = Gathered ? __ldcs(range.gathered + at) : __ldg(range.x_from + column[k]);
     is_bad |= at < end && !has_column;
     product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
@@ -107,6 +106,22 @@ template <unsigned Lanes, class Sum>
 __device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
 #pragma unroll
   for (unsigned step = Lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step, Lanes);
+  return sum;
+}
+
+/// The sum of a row, or of a piece of it, some of whose columns are bad: their entries are absent, whatever their values
+/// are. One thread does it, because the kernels that met them read values before they know columns.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __noinline__ Sum sum_of_present(const product_arguments<Value, Column>& a, const Value* gathered,
+                                           row_range places, std::uint64_t row) {
+  const entry_range<Value, Column> range(a, gathered, places.begin, row);
+  Sum sum = 0;
+  for (std::uint64_t i = 0; i < places.length(); ++i) {
+    const Column column = range.columns[i];
+    if (!is_compressed<Column> && column >= range.column_limit) continue;
+    const Value x = Gathered ? range.gathered[i] : range.x_from[column];
+    sum += static_cast<Sum>(range.values[i]) * static_cast<Sum>(x);
+  }
   return sum;
 }
 
@@ -142,8 +157,8 @@ __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Colum
 #pragma unroll
   for (unsigned k = 0; k < Rows; ++k) {
     if (is_bad[k]) report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
-    __syncwarp();
     sum[k] = sum_of_lanes<32>(sum[k]);
+    if (__any_sync(~0U, is_bad[k] ? 1 : 0) != 0) sum[k] = sum_of_present<Gathered, Sum>(a, gathered, places[k], row[k]);
   }
 }
 
@@ -277,12 +292,15 @@ __global__ void __launch_bounds__(block_threads, 5)
     for (unsigned i = max(own_begin, at) + lane_of_row; i < end; i += lanes) sum += products[i - at];
     __syncwarp();
   }
-  if (__any_sync(~0U, is_bad) != 0 && lane_of_row == 0 && is_row) {
+  const bool has_bad = __any_sync(~0U, is_bad) != 0;
+  if (has_bad && lane_of_row == 0 && is_row) {
     report_column(a.guard, a.columns, a.column_limit, r.begin, r.end, row);
   }
   __syncwarp();
   for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
-  if (lane_of_row == 0 && is_row) write_result(a, row, sum);
+  if (lane_of_row != 0 || !is_row) return;
+  if (has_bad) sum = sum_of_present<Gathered, Sum>(a, gathered, r, row);
+  write_result(a, row, sum);
 }
 
 /// Sums the rows of the list, a piece for each warp. The warp that finishes a row's last piece adds the pieces up.
