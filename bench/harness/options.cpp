@@ -65,7 +65,10 @@ void interpret(const raw_options& raw, options& parsed) {
   if (!raw.filter.empty()) parsed.filter = std::regex(raw.filter);
   if (!raw.shard.empty()) parsed.shard = parse_shard(raw.shard);
   parsed.limits = parsed.sweep.limits;
-  if (raw.seconds) parsed.limits.seconds = *raw.seconds;
+  if (raw.seconds) {
+    parsed.limits.seconds = *raw.seconds;
+    parsed.limits.most_calls = timing_limits{}.most_calls;  // a set with fewer would end the row before that
+  }
   if (raw.rounds) parsed.limits.least_rounds = *raw.rounds;
   if (!parsed.record_path.empty() && (raw.backend == "all" || !parsed.rows.variants)) {
     throw error(error_code::bad_argument, "--record wants one --backend, and --variants");
