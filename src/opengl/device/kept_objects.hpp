@@ -10,25 +10,26 @@
 
 namespace sheaf::opengl {
 
-/// Objects of OpenGL that outlive the call that made them. They are deleted with their context current. Where it cannot
-/// be made current, as in a child of the process, they stay until the context ends.
+/// Objects of OpenGL that outlive the call that made them. They are deleted with their context current. Where it is
+/// current on another thread, they are left to the context, which deletes them at its next call.
 template <class Objects>
 class kept_objects {
  public:
   kept_objects(const context& ctx, Objects objects)
-      : context_(ctx), objects_(std::make_unique<Objects>(std::move(objects))) {}
+      : context_(ctx), objects_(std::make_shared<Objects>(std::move(objects))) {}
   kept_objects(const kept_objects&) = delete;
   kept_objects& operator=(const kept_objects&) = delete;
   ~kept_objects() {
+    opengl_state& state = state_of(context_);
     try {
-      if (state_of(context_).made_by_this_process()) {
-        const current_scope current(state_of(context_).handle(), "the end of a prepared object");
+      if (state.made_by_this_process()) {
+        const current_scope current(state.handle(), "the end of a prepared object");
         objects_.reset();
         return;
       }
     } catch (...) {  // current on another thread
     }
-    static_cast<void>(objects_.release());
+    state.leave(std::move(objects_));
   }
 
   Objects& operator*() const noexcept { return *objects_; }
@@ -36,7 +37,7 @@ class kept_objects {
 
  private:
   context context_;
-  std::unique_ptr<Objects> objects_;
+  std::shared_ptr<Objects> objects_;
 };
 
 }  // namespace sheaf::opengl

@@ -61,6 +61,13 @@ void set_known_state(const opengl_state& state) {
   for (const GLenum target : {GL_PIXEL_UNPACK_BUFFER, GL_PIXEL_PACK_BUFFER, GL_ARRAY_BUFFER}) glBindBuffer(target, 0);
 }
 
+// For objects whose context can never be made current again: none of them may be asked to delete itself.
+void keep_for_ever(std::vector<std::shared_ptr<void>> objects) {
+  if (objects.empty()) return;
+  const auto& kept = *new std::vector<std::shared_ptr<void>>(std::move(objects));
+  static_cast<void>(kept);
+}
+
 }  // namespace
 
 opengl_state::opengl_state(const egl_device& device, int number, egl_context own)
@@ -77,7 +84,29 @@ opengl_state::opengl_state(const egl_device& device, int number, egl_context own
 }
 
 opengl_state::~opengl_state() {
-  if (!made_by_this_process()) context_.abandon();
+  if (!made_by_this_process()) {
+    keep_for_ever(std::move(left_));
+    context_.abandon();
+    return;
+  }
+  if (left_.empty()) return;
+  try {
+    const current_scope current(context_, "the end of a context");
+    left_.clear();
+  } catch (...) {  // current on another thread, where they end with the context
+    keep_for_ever(std::move(left_));
+  }
+}
+
+void opengl_state::leave(std::shared_ptr<void> objects) noexcept {
+  if (!made_by_this_process()) return keep_for_ever(std::vector(1, std::move(objects)));
+  const std::lock_guard lock(left_mutex_);
+  left_.push_back(std::move(objects));
+}
+
+void opengl_state::delete_left_objects() noexcept {
+  const std::lock_guard lock(left_mutex_);
+  left_.clear();
 }
 
 void opengl_state::lower_limits(const size_limits& most) {
@@ -103,6 +132,7 @@ void opengl_state::require_not_lost(std::string_view call) {
 
 pipeline_call::pipeline_call(opengl_state& state, std::string_view call)
     : state_(state), call_(call), current_(state.handle(), call) {
+  state.delete_left_objects();
   state.require_not_lost(call);
   forget_errors();
   set_known_state(state);

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/host_state.hpp"
 #include "opengl/device/current.hpp"
@@ -44,6 +47,11 @@ class opengl_state final : public core::host_state {
   /// Linked at the first call, and there as long as this object. The context is current.
   const program& program_of(const program_files& files);
 
+  /// Keeps objects whose owner has ended until the next call, for which the context is current, or the context's end.
+  void leave(std::shared_ptr<void> objects) noexcept;
+  /// Deletes what was left. The context is current.
+  void delete_left_objects() noexcept;
+
   /// Asks this function, in place of the driver, what became of the context; for tests of its loss.
   void ask_reset_status_of(GLenum (*ask)()) noexcept { reset_status_ = ask; }
   /// @throws error(device_failure), naming `call`, if the device has been reset since the context was made, now and at
@@ -59,8 +67,10 @@ class opengl_state final : public core::host_state {
   bool has_clip_control_ = false;
   egl_context context_;
   size_limits limits_;
-  GLenum (*reset_status_)() = nullptr;                      ///< null where the driver does not tell
-  std::string loss_;                                        ///< empty while the context works
+  GLenum (*reset_status_)() = nullptr;  ///< null where the driver does not tell
+  std::string loss_;                    ///< empty while the context works
+  std::mutex left_mutex_;
+  std::vector<std::shared_ptr<void>> left_;                 ///< objects of OpenGL whose owners have ended
   std::deque<std::pair<program_files, program>> programs_;  ///< which stay where they are as more are linked
 };
 
