@@ -13,7 +13,8 @@
 // its keys is packed: the key as an unsigned number of the same order, with the row's number below it. All such numbers
 // differ, so that any sort of them is stable; the values are collected afterwards. A Sorter has
 //   name,
-//   sort(first, last) of numbers of 4 and 8 bytes, and of wide_word, and
+//   sort(first, last) of numbers of 4 and 8 bytes, and of wide_word,
+//   sorts_floats, whether floating numbers are among them (others are sorted as unsigned ones of their order), and
 //   wide_word, a number of 16 bytes with members lo and hi, if it sorts such numbers.
 namespace sheaf::bench::peers::host {
 
@@ -89,9 +90,18 @@ template <class Sorter, class Key>
 contender plain_sort(const problem& p, const workspace& arrays) {
   return peer(Sorter::name, 0, [p, &arrays](std::uint64_t copy) {
     const auto* const keys = reinterpret_cast<const Key*>(arrays.source(copy).data);
-    auto* const out = reinterpret_cast<Key*>(arrays.target(copy).data);
-    std::copy(keys, keys + p.count, out);
-    Sorter::sort(out, out + p.count);
+    if constexpr (std::is_floating_point_v<Key> && !Sorter::sorts_floats) {
+      using order = ordered_key<Key>;
+      auto* const words = reinterpret_cast<typename order::word*>(arrays.target(copy).data);
+      std::transform(keys, keys + p.count, words, order::of);
+      Sorter::sort(words, words + p.count);
+      auto* const out = reinterpret_cast<Key*>(words);
+      for (std::uint64_t i = 0; i < p.count; ++i) out[i] = order::back(words[i]);
+    } else {
+      auto* const out = reinterpret_cast<Key*>(arrays.target(copy).data);
+      std::copy(keys, keys + p.count, out);
+      Sorter::sort(out, out + p.count);
+    }
   });
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 struct spreading {
   static constexpr const char* name = "boost.spreadsort";
+  static constexpr bool sorts_floats = true;
 
   template <class Number>
   static void sort(Number* first, Number* last) {

@@ -31,11 +31,7 @@ class listed_edges final : public primitives::prepared_edges {
     const device_scope current_device(ctx.device());
     const std::uint64_t entries = 2 * p.edges;
     const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
-    if (scratch_bytes > ctx.scratch_limit()) {
-      plan::throw_out_of_scratch(primitives::prepared_edge_sum_call, operation, scratch_bytes, ctx.scratch_limit());
-    }
-    const core::scratch scratch(ctx.state(), scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken(primitives::prepared_edge_sum_call);
+    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, operation, scratch_bytes);
     const edge_sum_kernels kernels(p, b);
     queue_list_sums(ctx, operation, kernels,
                     {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,

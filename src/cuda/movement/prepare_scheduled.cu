@@ -122,8 +122,8 @@ class scheduled_movement final : public prepared_movement {
 
   void run(const context& ctx, const_records from, records to) override {
     const device_scope scope(ctx.device());
-    const core::scratch memory(ctx.state(), std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
-    if (!memory.is_taken()) memory.throw_not_taken(scatters_ ? "prepared_scatter" : "prepared_gather");
+    const core::scratch memory = plan::take_scratch(ctx, scatters_ ? "prepared_scatter" : "prepared_gather", operation,
+                                                    std::max<std::uint64_t>(1, layout_.end - layout_.bucket_words));
     const gather_schedule s = schedule();
     with_word(gather_.word_bytes, [&](auto value) {
       using word = decltype(value);

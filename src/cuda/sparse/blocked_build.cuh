@@ -3,6 +3,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/sparse/blocked.hpp"
 #include "cuda/sparse/blocked_run.cuh"
+#include "cuda/sparse/row_facts.cuh"
 #include "cuda/split/passes.hpp"
 #include "primitives/category.hpp"
 
@@ -10,14 +11,6 @@
 
 // Groups the entries of a matrix: places are sorted by group, stably, and columns and values follow them.
 namespace sheaf::cuda {
-
-/// What the host has to know of the rows.
-struct row_facts {
-  std::uint64_t first;    ///< place where the first row begins
-  std::uint64_t entries;  ///< of all rows
-  std::uint64_t longest;
-  std::uint64_t has_faults;
-};
 
 /// Passes that sort places by group; an entry with a column that is not there belongs to one group more.
 inline pair_passes group_passes(const blocked_shape& shape, std::uint64_t entries) {
@@ -43,39 +36,6 @@ struct blocked_layout {
         group_begins(place.take((shape.groups() + 1) * sizeof(std::uint32_t))),
         passes(place.take(pair_scratch_bytes(group_passes(shape, p.entries)))) {}
 };
-
-static __global__ void __launch_bounds__(block_threads)
-    find_row_facts(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows,
-                   row_facts* facts) {
-  const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
-  unsigned long long length = 0;
-  if (row < rows.rows) {
-    const row_range r{rows.begin(row), rows.end(row)};
-    if (rows.is_row(r)) {
-      length = r.length();
-    } else {
-      report_row(guard, rows, row);
-      facts->has_faults = 1;
-    }
-    if (row == 0) facts->first = r.begin;
-    if (row + 1 == rows.rows) facts->entries = r.end;
-  }
-  for (int other = 16; other > 0; other /= 2) length = max(length, __shfl_xor_sync(~0U, length, other));
-  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<unsigned long long*>(&facts->longest), length);
-}
-
-/// Checks the rows. Waits for the device.
-inline row_facts inspect_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p,
-                              const csr_view& a, const csr_guard& guard, const blocked_layout& layout,
-                              std::byte* scratch) {
-  auto* const on_device = reinterpret_cast<row_facts*>(scratch + layout.facts);
-  require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), operation);
-  launch(ctx, operation, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a), on_device);
-  row_facts facts{};
-  ctx.state().copy(&facts, on_device, sizeof facts);
-  if (facts.has_faults == 0) facts.entries -= facts.first;  // the last row's end until here
-  return facts;
-}
 
 /// Row blocks begin at the first row that begins in their share of the entries.
 static __global__ void __launch_bounds__(block_threads)

@@ -1,21 +1,32 @@
 #pragma once
 
+#include "cuda/sparse/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "plan/choose.hpp"
 
 namespace sheaf::cuda {
 
+/// A run of a prepared product that sums row by row.
+/// @param variant  what errors name
+inline void run_by_rows(const context& ctx, const char* variant, const primitives::spmv_problem& problem,
+                        const primitives::spmv_buffers& b, std::uint64_t longest_row, const x_source& from = {}) {
+  const device_scope scope(ctx.device());
+  primitives::spmv_problem p = problem;
+  p.reads_y = b.beta != 0;
+  core::scratch_offsets place;
+  const rows_decision d = decide_rows(p, place, longest_row);
+  const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_spmv_call, variant, place.bytes());
+  const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
+  multiply_rows(ctx, variant, p, d, b, guard, from, scratch.data());
+}
+
 /// Products by cuda.rows, for a matrix that a preparation finds unfit.
 class product_by_rows final : public primitives::prepared_product {
  public:
-  product_by_rows(const primitives::spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
+  product_by_rows(const primitives::spmv_problem& p, const csr_view& a, std::uint64_t longest_row)
+      : problem_(p), a_(a), longest_row_(longest_row) {}
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    primitives::spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
-    spmv_rows.run(ctx, p, plan, {a_, x.data, y.data, alpha, beta}, scratch.data());
+    run_by_rows(ctx, "cuda.rows", problem_, {a_, x.data, y.data, alpha, beta}, longest_row_);
   }
   std::uint64_t kept_bytes() const override { return 0; }
   std::string_view product() const override { return spmv_rows.name; }
@@ -23,6 +34,7 @@ class product_by_rows final : public primitives::prepared_product {
  private:
   primitives::spmv_problem problem_;
   csr_view a_;
+  std::uint64_t longest_row_;
 };
 
 }  // namespace sheaf::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "cuda/device/launch.cuh"
 #include "cuda/sparse/faults.cuh"
@@ -20,8 +21,9 @@ struct row_offsets {
   const void* begins = nullptr;
   const void* ends = nullptr;
   std::uint64_t rows = 0;
-  std::uint64_t limit = 0;  ///< the largest offset that is right, as bits of offsets without their sign
-  bool is_wide = false;     ///< 8 bytes
+  std::uint64_t limit = 0;    ///< the largest offset that is right, as bits of offsets without their sign
+  bool is_wide = false;       ///< 8 bytes
+  bool lie_anywhere = false;  ///< a row need not begin where the one before it ends
 
   __device__ __forceinline__ std::uint64_t at(const void* offsets, std::uint64_t i) const {
     return is_wide ? __ldg(static_cast<const unsigned long long*>(offsets) + i)
@@ -89,11 +91,12 @@ struct product_arguments {
   row_offsets rows;
   const Column* columns;
   const Value* values;
-  const Value* x;
+  const Value* x;  ///< kernels read x[0] for entries whose column is bad; where there are no columns, it is values[0]
   const std::uint32_t* bases;  ///< of the columns of so many rows, where these are compressed
   Value* y;
   std::uint64_t entries;       ///< places of the arrays
   std::uint64_t column_limit;  ///< the least number that is no column
+  Column last_column;          ///< the largest that is one; 0 if there are none
   double alpha;
   double beta;
   bool reads_y;
@@ -109,21 +112,26 @@ inline row_offsets offsets_of(const primitives::spmv_problem& p, const csr_view&
   rows.rows = p.rows;
   rows.limit = p.offset == index_type::i32 ? std::min(p.entries, most_signed) : p.entries;
   rows.is_wide = bytes(p.offset) == 8;
+  rows.lie_anywhere = a.has_row_ends;
   return rows;
 }
 
 template <class Value, class Column>
 product_arguments<Value, Column> arguments_of(const primitives::spmv_problem& p, const primitives::spmv_buffers& b,
                                               const csr_guard& guard) {
+  const std::uint64_t column_limit = primitives::reachable_records(gather_of_columns(p));
+  const auto* const values = static_cast<const Value*>(b.a.values.data);
   return {.guard = guard,
           .rows = offsets_of(p, b.a),
           .columns = static_cast<const Column*>(b.a.column_indices.data),
-          .values = static_cast<const Value*>(b.a.values.data),
-          .x = static_cast<const Value*>(b.x),
+          .values = values,
+          .x = column_limit == 0 ? values : static_cast<const Value*>(b.x),
           .bases = nullptr,
           .y = static_cast<Value*>(b.y),
           .entries = p.entries,
-          .column_limit = primitives::reachable_records(gather_of_columns(p)),
+          .column_limit = column_limit,
+          .last_column = static_cast<Column>(std::min<std::uint64_t>(std::max<std::uint64_t>(column_limit, 1) - 1,
+                                                                     std::numeric_limits<Column>::max())),
           .alpha = b.alpha,
           .beta = b.beta,
           .reads_y = p.reads_y,

@@ -45,8 +45,8 @@ class blocked_matrix final : public primitives::prepared_product {
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
     const device_scope scope(ctx.device());
-    const core::scratch products(ctx.state(), entries_ * problem_.sum_bytes());
-    if (!products.is_taken()) products.throw_not_taken("prepared_spmv");
+    const core::scratch products =
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, operation, entries_ * problem_.sum_bytes());
     spmv_problem p = problem_;
     p.reads_y = beta != 0;
     const spmv_buffers b{a_, x.data, y.data, alpha, beta};
@@ -185,9 +185,10 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const blocked_layout layout(p, shape, place);
-  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, layout, scratch);
+  const row_facts facts =
+      inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   if (facts.has_faults || facts.longest > shape.longest_row || facts.entries == 0 || !holds_slices(ctx)) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a);
+    *b.made = std::make_shared<product_by_rows>(p, b.a, facts.has_faults != 0 ? unknown_length : facts.longest);
     return;
   }
   const auto made = std::make_shared<blocked_matrix>(ctx, p, b.a, facts);

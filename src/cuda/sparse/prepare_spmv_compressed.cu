@@ -6,7 +6,7 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/by_rows.hpp"
-#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/row_facts.cuh"
 #include "cuda/sparse/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 
@@ -26,23 +26,16 @@ constexpr unsigned long long most_columns = 1 << 16;  ///< that 128 rows may spa
 /// Columns of a matrix, compressed. Values and row offsets stay the caller's.
 class compressed_matrix final : public primitives::prepared_product {
  public:
-  compressed_matrix(const context& ctx, const spmv_problem& p, const csr_view& a)
+  compressed_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, std::uint64_t longest_row)
       : problem_(p),
         a_(a),
+        longest_row_(longest_row),
         columns_(prepared_memory(ctx, "compressed columns", p.entries * sizeof(std::uint16_t))),
         bases_(prepared_memory(ctx, "bases of columns", ceil_div(p.rows, base_rows) * sizeof(std::uint32_t))) {}
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
-    const device_scope scope(ctx.device());
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    core::scratch_offsets place;
-    const rows_decision d = decide_rows(p, place);
-    const core::scratch scratch(ctx.state(), place.bytes());
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
-    const csr_guard guard = guard_of(ctx, p, primitives::csr_call::spmv);
-    multiply_rows(ctx, operation, p, d, {a_, x.data, y.data, alpha, beta}, guard,
-                  {.compressed = columns(), .compressed_bases = bases()}, scratch.data());
+    run_by_rows(ctx, operation, problem_, {a_, x.data, y.data, alpha, beta}, longest_row_,
+                {.compressed = columns(), .compressed_bases = bases()});
   }
   std::uint64_t kept_bytes() const override { return columns_.size() + bases_.size(); }
 
@@ -52,6 +45,7 @@ class compressed_matrix final : public primitives::prepared_product {
  private:
   spmv_problem problem_;
   csr_view a_;
+  std::uint64_t longest_row_;
   buffer columns_;
   buffer bases_;
 };
@@ -73,9 +67,9 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   plan::planned plan;
   plan.by_name_only =
       p.columns > most_columns && is_scattered(p.pattern) && p.columns * p.value_bytes() > m.cache_bytes;
-  plan.scratch_bytes = sizeof(std::uint32_t);
+  plan.scratch_bytes = sizeof(row_facts);
   plan.decided.set(primitives::prepare_spmv_decision{run_seconds, operation});
-  plan.add("latency", 2 * m.launch_seconds);
+  plan.add("latency", 3 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
   return plan;
@@ -142,8 +136,10 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
                     const prepare_spmv_buffers& b, std::byte* scratch) {
   const device_scope scope(ctx.device());
   const spmv_problem& p = problem.product;
-  auto made = std::make_shared<compressed_matrix>(ctx, p, b.a);
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
+  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch));
+  const std::uint64_t longest_row = facts.has_faults != 0 ? unknown_length : facts.longest;
+  auto made = std::make_shared<compressed_matrix>(ctx, p, b.a, longest_row);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
   auto* const is_unfit = reinterpret_cast<unsigned*>(scratch);
   require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), operation);
@@ -159,7 +155,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   unsigned is_kept_as_it_is = 0;
   ctx.state().copy(&is_kept_as_it_is, is_unfit, sizeof is_kept_as_it_is);  // waits
   if (is_kept_as_it_is != 0) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a);
+    *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
   } else {
     *b.made = std::move(made);
   }

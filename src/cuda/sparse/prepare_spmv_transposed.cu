@@ -3,8 +3,8 @@
 
 #include <sheaf/memory.hpp>
 
+#include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/entries.cuh"
-#include "cuda/sparse/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
@@ -48,15 +48,10 @@ class transposed_matrix final : public primitives::prepared_product {
         values_(prepared_memory(ctx, "values of the transposed matrix", p.entries * p.value_bytes())) {}
 
   void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
-    spmv_problem p = problem_;
-    p.reads_y = beta != 0;
-    const csr_view a(p.rows, p.columns, index_span{offsets_.data(), p.rows + 1, p.offset},
-                     index_span{columns_.data(), p.entries, p.column},
-                     const_values{values_.data(), p.entries, p.value});
-    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
-    const core::scratch scratch(ctx.state(), plan.scratch_bytes);
-    if (!scratch.is_taken()) scratch.throw_not_taken("prepared_spmv");
-    spmv_rows.run(ctx, p, plan, {a, x.data, y.data, alpha, beta}, scratch.data());
+    const csr_view a(problem_.rows, problem_.columns, index_span{offsets_.data(), problem_.rows + 1, problem_.offset},
+                     index_span{columns_.data(), problem_.entries, problem_.column},
+                     const_values{values_.data(), problem_.entries, problem_.value});
+    run_by_rows(ctx, operation, problem_, {a, x.data, y.data, alpha, beta}, unknown_length);
   }
   std::uint64_t kept_bytes() const override { return offsets_.size() + columns_.size() + values_.size(); }
 

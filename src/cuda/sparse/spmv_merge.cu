@@ -1,7 +1,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/sum_rows.cuh"
+#include "cuda/sparse/row_products.cuh"
 #include "cuda/sparse/variants.hpp"
 
 // The variant cuda.merge (Merrill and Garland 2016, merge-based CSR SpMV). The ends of rows and the entries, merged in
@@ -129,37 +129,37 @@ struct add_open_rows {
   }
 };
 
-/// Stages the products of the places [begin, end), those with a bad column as 0.
+/// Stages the products of the places [begin, end), those with a bad column as 0. All entries are read before x is.
 template <class Sum, class Value, class Column>
 __device__ __forceinline__ void stage_products(const product_arguments<Value, Column>& a, row_range places,
                                                Sum* products) {
   Column column[items_each];
   Value value[items_each];
-  Value x[items_each];
   bool is_bad = false;
+  const int left = static_cast<int>(places.length()) - static_cast<int>(threadIdx.x);
+  const Column* const columns = a.columns + places.begin + threadIdx.x;
+  const Value* const values = a.values + places.begin + threadIdx.x;
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
-    const std::uint64_t p = places.begin + k * block_threads + threadIdx.x;
-    if (p < places.end) {
-      column[k] = __ldcs(a.columns + p);
-      value[k] = __ldcs(a.values + p);
+    column[k] = 0;
+    value[k] = 0;
+    if (static_cast<int>(k * block_threads) < left) {
+      column[k] = __ldcs(columns + k * block_threads);
+      value[k] = __ldcs(values + k * block_threads);
     }
   }
+  __syncwarp();  // the compiler puts no read of an entry below the first use of another
 #pragma unroll
   for (unsigned k = 0; k < items_each; ++k) {
-    const std::uint64_t p = places.begin + k * block_threads + threadIdx.x;
-    const bool has_column = p < places.end && column[k] < a.column_limit;
-    is_bad |= p < places.end && !has_column;
-    x[k] = Value{0};
-    if (has_column) {
-      x[k] = __ldg(a.x + column[k]);
-    } else {
-      value[k] = Value{0};
+    const bool is_place = static_cast<int>(k * block_threads) < left;
+    const Column near = min(column[k], a.last_column);
+    Value x = 0;
+    if (is_place) x = __ldg(a.x + near);
+    if (is_place && column[k] >= a.column_limit) {
+      is_bad = true;
+      value[k] = x = 0;
     }
-  }
-#pragma unroll
-  for (unsigned k = 0; k < items_each; ++k) {
-    products[k * block_threads + threadIdx.x] = static_cast<Sum>(value[k]) * static_cast<Sum>(x[k]);
+    products[k * block_threads + threadIdx.x] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
   }
   if (is_bad) {
     report_column_of_tile(a.guard, a.rows, a.columns, a.column_limit, places.begin + threadIdx.x, places.end,

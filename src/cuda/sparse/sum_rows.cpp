@@ -15,13 +15,14 @@ std::uint64_t mean_length(const spmv_problem& p) noexcept {
   return (p.entries + p.rows - 1) / std::max<std::uint64_t>(1, p.rows);
 }
 
-/// As many rows as have 256 places together, which a warp takes at once; 0 where one has nearly as many.
-std::uint32_t rows_of_warp(std::uint64_t mean) noexcept {
-  constexpr std::uint64_t places_at_once = 256;
+/// As many rows as have window_places together, which a warp takes at once; 0 where one has nearly as many, or where
+/// the matrix has fewer places.
+std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
   constexpr std::uint64_t longest_mean = 96;
-  if (mean > longest_mean) return 0;
+  const std::uint64_t mean = mean_length(p);
+  if (mean > longest_mean || p.entries < window_places) return 0;
   return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(32, std::bit_floor(places_at_once / std::max<std::uint64_t>(1, mean))));
+      std::min<std::uint64_t>(32, std::bit_floor(std::uint64_t{window_places} / std::max<std::uint64_t>(1, mean))));
 }
 
 }  // namespace
@@ -31,18 +32,18 @@ std::uint32_t lanes_of_row(const spmv_problem& p) noexcept {
   return mean <= 4 ? 1 : mean <= 8 ? 2 : mean <= 16 ? 4 : mean <= 40 ? 8 : mean <= 96 ? 16 : 32;
 }
 
-rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place) noexcept {
+rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, std::uint64_t longest_row) noexcept {
   constexpr std::uint64_t least_long_entries = 1024;
   constexpr std::uint64_t least_long_entries_of_warps = 4096;
   constexpr std::uint64_t log2_most_long_rows = 22;
   rows_decision d;
-  d.rows_of_warp = rows_of_warp(mean_length(p));
+  d.rows_of_warp = rows_of_warp(p);
   d.long_entries = std::max(d.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
                             (p.entries >> log2_most_long_rows) + 1);
-  if (p.has_row_ends) return d;
+  d.has_long_rows = std::min(p.entries, longest_row) >= d.long_entries;
+  if (p.has_row_ends || !d.has_long_rows) return d;
   // Rows that do not overlap are at most as many as their least length goes into the entries.
   d.most_long_rows = std::min(p.rows, p.entries / d.long_entries);
-  if (!d.has_list()) return d;
   constexpr std::uint64_t bytes_of_a_row = 40;
   d.most_pieces = p.entries / piece_entries + d.most_long_rows;
   d.count_at = place.take(sizeof(std::uint64_t));

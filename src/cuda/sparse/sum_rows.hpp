@@ -10,12 +10,15 @@
 // Sums row by row, which several variants share.
 namespace sheaf::cuda {
 
-constexpr std::uint64_t piece_entries = 4096;  ///< of a long row, summed by one warp
+constexpr std::uint64_t piece_entries = 1024;  ///< of a long row, summed by one warp
+
+constexpr unsigned window_places = 256;  ///< that a warp reads at once where it takes several rows
 
 /// How rows are summed; by the sizes of the matrix alone, because it decides the order of sums.
 struct rows_decision {
   std::uint32_t rows_of_warp = 0;  ///< that a warp takes at once; 0: rows are a warp's each
   std::uint64_t long_entries = 0;  ///< rows from these entries on are left to warps, piece by piece
+  bool has_long_rows = false;      ///< there may be any
   std::uint64_t most_long_rows = 0;
   std::uint64_t most_pieces = 0;
   std::uint64_t count_at = 0;  ///< in scratch: how many rows were left, and their pieces
@@ -28,7 +31,11 @@ struct rows_decision {
 /// Threads that share a row, where groups of them take rows: a power of two up to 32, by the mean length of rows.
 std::uint32_t lanes_of_row(const primitives::spmv_problem& p) noexcept;
 
-rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place) noexcept;
+constexpr std::uint64_t unknown_length = ~std::uint64_t{0};
+
+/// @param longest_row  most entries of a row, where that is known
+rows_decision decide_rows(const primitives::spmv_problem& p, core::scratch_offsets& place,
+                          std::uint64_t longest_row = unknown_length) noexcept;
 
 /// Where a product by rows finds the value of x of a place; by default where the caller's columns say.
 struct x_source {

@@ -1,0 +1,129 @@
+#pragma once
+
+#include "cuda/sparse/row_products.cuh"
+
+// Rows that are much longer than the others: kernels that meet one leave it, and another kernel sums its pieces.
+namespace sheaf::cuda {
+
+/// A row that was left to warps.
+struct long_row {
+  std::uint64_t row;
+  std::uint64_t begin;
+  std::uint64_t end;  ///< equal to begin if the row was summed at once, for want of space
+  std::uint64_t first_piece;
+  unsigned done;  ///< pieces that are summed
+};
+
+/// The rows that were left, in the order in which they took numbers of pieces.
+struct long_row_list {
+  static constexpr unsigned piece_bits = 40;
+  static constexpr unsigned long long piece_mask = (1ULL << piece_bits) - 1;
+
+  unsigned long long* count = nullptr;  ///< rows above piece_bits, pieces below; null: no row is left
+  long_row* rows = nullptr;
+  void* sums = nullptr;  ///< one for each piece
+  std::uint64_t most_rows = 0;
+  std::uint64_t most_pieces = 0;
+  std::uint64_t long_entries = ~std::uint64_t{0};
+
+  /// Leaves a row. False if there is no space, which rows that do not overlap never find.
+  __device__ bool add(std::uint64_t row, row_range r) const {
+    if ((*static_cast<volatile unsigned long long*>(count) >> piece_bits) >= most_rows) return false;
+    const unsigned long long pieces = (r.length() + piece_entries - 1) / piece_entries;
+    const unsigned long long before = atomicAdd(count, (1ULL << piece_bits) + pieces);
+    if (before >> piece_bits >= most_rows) return false;
+    const unsigned long long first = before & piece_mask;
+    const bool fits = first + pieces <= most_pieces;
+    rows[before >> piece_bits] = {row, r.begin, fits ? r.end : r.begin, first, 0};
+    return fits;
+  }
+};
+
+/// Leaves a row to the second kernel if it is long. False if this one is to sum it. One lane of a warp calls this.
+__device__ inline bool leave_row(const long_row_list& list, std::uint64_t row, row_range r) {
+  if (r.length() < list.long_entries) return false;
+  // Without a list, the second kernel looks for the long rows itself.
+  return list.count == nullptr || list.add(row, r);
+}
+
+/// Sums the rows of the list, a piece for each warp. The warp that finishes a row's last piece adds the pieces up.
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    sum_long_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+                  const __grid_constant__ long_row_list list) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned long long count = *list.count;
+  const std::uint64_t rows = min(static_cast<std::uint64_t>(count >> long_row_list::piece_bits), list.most_rows);
+  const std::uint64_t pieces = min(static_cast<std::uint64_t>(count & long_row_list::piece_mask), list.most_pieces);
+  volatile Sum* const sums = static_cast<volatile Sum*>(list.sums);
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (block_threads / 32);
+  for (std::uint64_t t = std::uint64_t{blockIdx.x} * (block_threads / 32) + threadIdx.x / 32; t < pieces; t += warps) {
+    std::uint64_t low = 0;  // the last row whose first piece is not past t
+    for (std::uint64_t high = rows; high - low > 1;) {
+      const std::uint64_t middle = (low + high) / 2;
+      (list.rows[middle].first_piece <= t ? low : high) = middle;
+    }
+    const long_row& r = list.rows[low];
+    const std::uint64_t begin = r.begin + (t - r.first_piece) * piece_entries;
+    if (begin >= r.end) continue;
+    const Sum sum =
+        sum_of_piece<Gathered, Sum>(a, gathered, row_range{begin, min(r.end, begin + piece_entries)}, r.row);
+    const auto of_row = static_cast<unsigned>((r.end - r.begin + piece_entries - 1) / piece_entries);
+    unsigned done = 0;
+    if (lane == 0) {
+      sums[t] = sum;
+      __threadfence();
+      done = atomicAdd(&list.rows[low].done, 1U);
+    }
+    if (__shfl_sync(~0U, done, 0) + 1 < of_row) continue;
+    __threadfence();
+    Sum all = 0;
+    for (unsigned i = lane; i < of_row; i += 32) all += sums[r.first_piece + i];
+    all = sum_of_lanes<32>(all);
+    if (lane == 0) write_result(a, r.row, all);
+  }
+}
+
+/// Sums the long rows of a matrix whose rows may overlap, so that nothing bounds how many are long: a block looks at
+/// one row a thread, and its warps take those that are long, piece after piece.
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    find_long_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+                   std::uint64_t long_entries) {
+  constexpr unsigned warps = block_threads / 32;
+  __shared__ std::uint64_t found[block_threads];
+  __shared__ unsigned count;
+  __shared__ Sum sum_of_warp[warps];
+  if (is_skipped(a)) return;
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * block_threads; base < a.rows.rows;
+       base += std::uint64_t{gridDim.x} * block_threads) {
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const std::uint64_t own = base + threadIdx.x;
+    if (own < a.rows.rows) {
+      const row_range r{a.rows.begin(own), a.rows.end(own)};
+      if (a.rows.is_row(r) && r.length() >= long_entries) found[atomicAdd(&count, 1U)] = own;
+    }
+    __syncthreads();
+    for (unsigned i = 0; i < count; ++i) {
+      const std::uint64_t row = found[i];
+      const row_range r{a.rows.begin(row), a.rows.end(row)};
+      Sum sum = 0;
+      for (std::uint64_t begin = r.begin + threadIdx.x / 32 * piece_entries; begin < r.end;
+           begin += warps * piece_entries) {
+        sum += sum_of_piece<Gathered, Sum>(a, gathered, row_range{begin, min(r.end, begin + piece_entries)}, row);
+      }
+      if (threadIdx.x % 32 == 0) sum_of_warp[threadIdx.x / 32] = sum;
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        Sum all = 0;
+        for (const Sum of_warp : sum_of_warp) all += of_warp;
+        write_result(a, row, all);
+      }
+      __syncthreads();
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace sheaf::cuda

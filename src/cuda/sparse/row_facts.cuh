@@ -1,0 +1,47 @@
+#pragma once
+
+#include "cuda/sparse/matrix.cuh"
+
+namespace sheaf::cuda {
+
+/// What the host may know of a matrix's rows once they were looked at.
+struct row_facts {
+  std::uint64_t first;       ///< place where the first row begins
+  std::uint64_t entries;     ///< of all rows, if none is wrong
+  std::uint64_t longest;     ///< entries of the longest row
+  std::uint64_t has_faults;  ///< not 0 if a row was wrong, which was reported
+};
+
+static __global__ void __launch_bounds__(block_threads)
+    find_row_facts(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows,
+                   row_facts* facts) {
+  const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  unsigned long long length = 0;
+  if (row < rows.rows) {
+    const row_range r{rows.begin(row), rows.end(row)};
+    if (rows.is_row(r)) {
+      length = r.length();
+    } else {
+      report_row(guard, rows, row);
+      facts->has_faults = 1;
+    }
+    if (row == 0) facts->first = r.begin;
+    if (row + 1 == rows.rows) facts->entries = r.end;
+  }
+  for (int other = 16; other > 0; other /= 2) length = max(length, __shfl_xor_sync(~0U, length, other));
+  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<unsigned long long*>(&facts->longest), length);
+}
+
+/// Looks at all rows. Waits for the device.
+/// @param on_device  memory for the kernel's answer
+inline row_facts inspect_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p,
+                              const csr_view& a, const csr_guard& guard, row_facts* on_device) {
+  require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), operation);
+  launch(ctx, operation, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a), on_device);
+  row_facts facts{};
+  ctx.state().copy(&facts, on_device, sizeof facts);
+  if (facts.has_faults == 0) facts.entries -= facts.first;  // the last row's end until here
+  return facts;
+}
+
+}  // namespace sheaf::cuda

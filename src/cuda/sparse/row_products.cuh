@@ -1,0 +1,151 @@
+#pragma once
+
+#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sum_rows.hpp"
+
+// Products of the entries of a row, and their sum by a warp.
+namespace sheaf::cuda {
+
+template <class Column>
+constexpr bool is_compressed = sizeof(Column) == 2;
+
+/// The values of x from which the columns of a row count.
+template <class Value, class Column>
+__device__ __forceinline__ const Value* x_of_row(const product_arguments<Value, Column>& a, std::uint64_t row) {
+  if constexpr (is_compressed<Column>) return row < a.rows.rows ? a.x + a.bases[row / base_rows] : a.x;
+  return a.x;
+}
+
+/// The entries of some places, from the first one on, and where x lies that they refer to.
+template <class Value, class Column>
+struct entry_range {
+  const Column* columns;
+  const Value* values;
+  const Value* x_from;    ///< column 0 of these rows
+  const Value* gathered;  ///< x of each entry; null unless it was gathered
+
+  __device__ entry_range(const product_arguments<Value, Column>& a, const Value* gathered_x, std::uint64_t first,
+                         std::uint64_t row)
+      : columns(a.columns + first),
+        values(a.values + first),
+        x_from(x_of_row(a, row)),
+        gathered(gathered_x == nullptr ? nullptr : gathered_x + first) {}
+};
+
+/// The products of `Places` entries, 32 places apart from `first` on, of which `left` places more are to be read; the
+/// others are 0. All entries are read before x is, so that all of these reads are under way at once, and their
+/// addresses are constants apart, so that they take no registers. A column past the last is read as the last, and sets
+/// bits of `bad`.
+template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
+__device__ __forceinline__ void make_products(const entry_range<Value, Column>& range, std::uint64_t first, int left,
+                                              Column last, Sum (&product)[Places], Column& bad) {
+  Column column[Places];
+  Value value[Places];
+  const Column* const columns = range.columns + first;
+  const Value* const values = range.values + first;
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    column[k] = 0;
+    value[k] = 0;
+    if (static_cast<int>(k * 32) < left) {
+      column[k] = __ldcs(columns + k * 32);
+      value[k] = __ldcs(values + k * 32);
+    }
+  }
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    Column near = column[k];
+    if constexpr (!is_compressed<Column>) {
+      near = min(near, last);
+      bad |= near ^ column[k];
+    }
+    Value x = 0;
+    if (static_cast<int>(k * 32) < left) {
+      x = Gathered ? __ldcs(range.gathered + first + k * 32) : __ldg(range.x_from + near);
+    }
+    product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
+  }
+}
+
+template <unsigned Lanes, class Sum>
+__device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
+#pragma unroll
+  for (unsigned step = Lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step, Lanes);
+  return sum;
+}
+
+/// The sum of a row, or of a piece of it, some of whose columns are bad: their entries are absent, whatever their
+/// values are. One thread does it, because the kernels that met them read values before they know columns.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __noinline__ Sum sum_of_present(const product_arguments<Value, Column>& a, const Value* gathered,
+                                           row_range places, std::uint64_t row) {
+  const entry_range<Value, Column> range(a, gathered, places.begin, row);
+  Sum sum = 0;
+  for (std::uint64_t i = 0; i < places.length(); ++i) {
+    const Column column = range.columns[i];
+    if (!is_compressed<Column> && column >= a.column_limit) continue;
+    const Value x = Gathered ? range.gathered[i] : range.x_from[column];
+    sum += static_cast<Sum>(range.values[i]) * static_cast<Sum>(x);
+  }
+  return sum;
+}
+
+/// Sums of `Rows` rows, or pieces of rows, by the lanes of a warp, all of which call this; the first lane has them.
+template <unsigned Rows, unsigned Places, bool Gathered, class Sum, class Value, class Column>
+__device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Column>& a, const Value* gathered,
+                                            const row_range (&places)[Rows], const std::uint64_t (&row)[Rows],
+                                            Sum (&sum)[Rows]) {
+  constexpr std::uint64_t most_left = 1 << 30;
+  const Column last = a.last_column;
+  std::uint64_t most = 0;
+  Column bad[Rows];
+#pragma unroll
+  for (unsigned k = 0; k < Rows; ++k) {
+    most = max(most, places[k].length());
+    bad[k] = 0;
+    sum[k] = 0;
+  }
+  const unsigned lane = threadIdx.x % 32;
+  for (std::uint64_t at = 0; at < most; at += Places * 32) {
+    Sum product[Rows][Places];
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+      const entry_range<Value, Column> range(a, gathered, places[k].begin, row[k]);
+      const std::uint64_t length = places[k].length();
+      const int left = at < length ? static_cast<int>(min(length - at, most_left)) : 0;
+      make_products<Gathered>(range, at + lane, left - static_cast<int>(lane), last, product[k], bad[k]);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) sum[k] += product[k][i];
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (unsigned k = 0; k < Rows; ++k) {
+    const bool has_no_columns = !is_compressed<Column> && a.column_limit == 0 && places[k].length() > 0;
+    sum[k] = sum_of_lanes<32>(sum[k]);
+    if (__any_sync(~0U, bad[k] != 0 ? 1 : 0) != 0 || has_no_columns) {
+      if (lane == 0) report_column(a.guard, a.columns, a.column_limit, places[k].begin, places[k].end, row[k]);
+      sum[k] = sum_of_present<Gathered, Sum>(a, gathered, places[k], row[k]);
+    }
+  }
+}
+
+/// The sum of a row, or of a piece of it, by a warp.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __forceinline__ Sum sum_of_piece(const product_arguments<Value, Column>& a, const Value* gathered,
+                                            row_range piece, std::uint64_t row) {
+  Sum sum[1];
+  sum_by_warp<1, 8, Gathered>(a, gathered, {piece}, {row}, sum);
+  return sum[0];
+}
+
+/// Whether nothing is to be done; the same in all threads.
+template <class Value, class Column>
+__device__ __forceinline__ bool is_skipped(const product_arguments<Value, Column>& a) {
+  return a.skips != nullptr && *static_cast<const volatile std::uint32_t*>(a.skips) != 0;
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,176 @@
+#pragma once
+
+#include "cuda/sparse/long_rows.cuh"
+
+// Rows of which a warp takes several at once.
+namespace sheaf::cuda {
+
+constexpr unsigned warps_of_a_block = block_threads / 32;
+
+// What few warps come to stands in functions of its own, which sum_short_rows calls when it has little left to
+// remember: registers that its own reads need are not taken by theirs.
+
+/// Sums those of a warp's rows whose lanes have bits in `lanes_of_rows`, one after another, wherever they lie.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __noinline__ void sum_rows_one_by_one(const product_arguments<Value, Column>& a, const Value* gathered,
+                                                 const long_row_list& list, bool leaves_long_rows,
+                                                 std::uint64_t first_row, unsigned log2_lanes, unsigned lanes_of_rows) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned i = 0; i < 32; i += 1U << log2_lanes) {
+    if ((lanes_of_rows >> i & 1) == 0) continue;
+    const std::uint64_t row = first_row + (i >> log2_lanes);
+    row_range r{a.rows.begin(row), a.rows.end(row)};
+    if (!a.rows.is_row(r)) {
+      if (lane == 0) report_row(a.guard, a.rows, row);
+      r = {0, 0};
+    }
+    int is_left = 0;
+    if (leaves_long_rows && lane == 0) is_left = leave_row(list, row, r) ? 1 : 0;
+    if (__shfl_sync(~0U, is_left, 0) != 0) continue;
+    const Sum sum = sum_of_piece<Gathered, Sum>(a, gathered, r, row);
+    if (lane == 0) write_result(a, row, sum);
+  }
+}
+
+/// Sums a row anew among whose neighbours, if not in itself, bad columns are.
+template <bool Gathered, class Sum, class Value, class Column>
+__device__ __noinline__ void mend_row(const product_arguments<Value, Column>& a, const Value* gathered,
+                                      std::uint64_t row) {
+  const row_range r{a.rows.begin(row), a.rows.end(row)};
+  report_column(a.guard, a.columns, a.column_limit, r.begin, r.end, row);
+  write_result(a, row, sum_of_present<Gathered, Sum>(a, gathered, r, row));
+}
+
+/// Products of 32 * Places entries side by side, of which the lane needs those of the first `left` places. All columns
+/// and values are read, whether needed or not, and then all x, with addresses that are constants apart and no
+/// conditions before them: so the reads of a warp are under way together. Sets `most` to the largest column that is
+/// needed, if it is larger.
+template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
+__device__ __forceinline__ void make_products_of_window(const Column* columns, const Value* values, const Value* x_from,
+                                                        const Value* gathered, int left, Column last,
+                                                        Sum (&product)[Places], Column& most) {
+  Column column[Places];
+  Value value[Places];
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    column[k] = __ldcs(columns + k * 32);
+    value[k] = __ldcs(values + k * 32);
+  }
+  __syncwarp();  // nor does the compiler put a read below the first use of another
+#pragma unroll
+  for (unsigned k = 0; k < Places; ++k) {
+    const Column needed = static_cast<int>(k * 32) < left ? column[k] : Column{0};
+    most = max(most, needed);
+    const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(needed, last));
+    product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
+  }
+}
+
+/// Short rows, 2^log2_rows of them for each warp, up to 32. The products of 256 places go to shared memory, where the
+/// lanes of a row, as many for each, add its own. A row that would keep its lanes busy while others wait is added by
+/// the whole warp; a long one is left to others. The matrix has at least as many places.
+template <bool Gathered, class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads, 5)
+    sum_short_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
+                   const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
+  constexpr unsigned lane_places = window_places / 32;
+  constexpr unsigned most_of_a_lane = 16;
+  constexpr std::uint64_t most_places = 1 << 30;
+  __shared__ Sum products_of_warps[warps_of_a_block][window_places];
+  if (is_skipped(a)) return;
+  Sum* const products = products_of_warps[threadIdx.x / 32];
+  const unsigned lane = threadIdx.x % 32;
+  const std::uint64_t first_row = (std::uint64_t{blockIdx.x} * warps_of_a_block + threadIdx.x / 32) << log2_rows;
+  if (first_row >= a.rows.rows) return;
+  const unsigned log2_lanes = 5 - log2_rows;
+  const unsigned lanes = 1U << log2_lanes;
+  const unsigned lane_of_row = lane & (lanes - 1);
+  const std::uint64_t row = first_row + (lane >> log2_lanes);
+  const bool is_row = row < a.rows.rows;
+  row_range r{0, 0};
+  if (is_row) r = {a.rows.begin(row), a.rows.end(row)};
+  bool is_joined = a.rows.is_row(r);
+  if (a.rows.lie_anywhere) {
+    const std::uint64_t end_before = __shfl_up_sync(~0U, r.end, lanes);
+    is_joined &= !is_row || lane < lanes || r.begin == end_before;
+  }
+  const unsigned lanes_of_rows = __ballot_sync(~0U, is_row ? 1 : 0);
+  const std::uint64_t begin = __shfl_sync(~0U, r.begin, 0);
+  const std::uint64_t length = __shfl_sync(~0U, r.end, 31 - __clz(static_cast<int>(lanes_of_rows))) - begin;
+  if (__all_sync(~0U, is_joined) == 0 || length >= most_places) {
+    return sum_rows_one_by_one<Gathered, Sum>(a, gathered, list, leaves_long_rows, first_row, log2_lanes,
+                                              lanes_of_rows);
+  }
+  const auto all_places = static_cast<unsigned>(length);
+  const unsigned own_begin = is_row ? static_cast<unsigned>(r.begin - begin) : all_places;
+  const unsigned own_end = is_row ? static_cast<unsigned>(r.end - begin) : all_places;
+  const unsigned own_places = own_end - own_begin;
+  bool is_own = is_row && lane_of_row == 0;
+  // Rows that the whole warp adds, and among these, rows that are left, by their first lanes.
+  unsigned whole = __ballot_sync(~0U, is_own && own_places > most_of_a_lane << log2_lanes ? 1 : 0);
+  unsigned left_out = 0;
+  if (leaves_long_rows && whole != 0) {
+    const bool is_left = is_own && own_places >= list.long_entries && leave_row(list, row, r);
+    if (is_left) is_own = false;
+    left_out = __ballot_sync(~0U, is_left ? 1 : 0);
+    whole &= ~left_out;
+  }
+  const bool is_lanes = is_row && own_places <= most_of_a_lane << log2_lanes;
+  const Value* const x_from = x_of_row(a, first_row);
+  Column most = 0;
+  Sum sum = 0;
+  unsigned at = 0;
+  while (true) {
+    // The rows up to the next that is left out.
+    const int next = __ffs(static_cast<int>(left_out)) - 1;
+    const unsigned limit = left_out == 0 ? all_places : __shfl_sync(~0U, own_begin, next);
+    for (; at < limit; at += window_places) {
+      Sum product[lane_places];
+      // The window of the last places of the matrix begins before them.
+      const std::uint64_t first = min(begin + at, a.entries - window_places);
+      const auto skipped = static_cast<unsigned>(begin + at - first);
+      make_products_of_window<Gathered>(a.columns + first + lane, a.values + first + lane, x_from,
+                                        gathered + first + lane, static_cast<int>(skipped + limit - at - lane),
+                                        a.last_column, product, most);
+#pragma unroll
+      for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
+      __syncwarp();
+      const unsigned end = min(at + window_places, limit);
+      const unsigned own_at = max(own_begin, at) + lane_of_row;
+      const int own_left = is_lanes ? static_cast<int>(min(own_end, end) - own_at + lanes - 1) : 0;
+      const Sum* from = products + (skipped + own_at - at);
+#pragma unroll 1
+      for (int left = own_left >> log2_lanes; left > 0; left -= static_cast<int>(lane_places)) {
+#pragma unroll
+        for (int k = 0; k < static_cast<int>(lane_places); ++k, from += lanes) {
+          if (k < left) sum += *from;
+        }
+      }
+      while (whole != 0) {
+        const int of = __ffs(static_cast<int>(whole)) - 1;
+        const unsigned whole_begin = max(__shfl_sync(~0U, own_begin, of), at);
+        const unsigned whole_end = __shfl_sync(~0U, own_end, of);
+        if (whole_begin >= end) break;
+        Sum part = 0;
+        for (unsigned i = whole_begin + lane; i < min(whole_end, end); i += 32) part += products[skipped + i - at];
+        part = __shfl_sync(~0U, sum_of_lanes<32>(part), 0);
+        if (static_cast<int>(lane) == of) sum += part;
+        if (whole_end > end) break;
+        whole &= whole - 1;
+      }
+      __syncwarp();
+    }
+    if (left_out == 0) break;
+    at = __shfl_sync(~0U, own_end, next);
+    left_out &= left_out - 1;
+  }
+  for (unsigned step = lanes / 2; step > 0; step /= 2) sum += __shfl_down_sync(~0U, sum, step);
+  const bool has_bad = !is_compressed<Column> && most >= a.column_limit;
+  if (__any_sync(~0U, has_bad ? 1 : 0) != 0) {
+    if (is_own) mend_row<Gathered, Sum>(a, gathered, row);
+  } else if (is_own) {
+    write_result(a, row, sum);
+  }
+}
+
+}  // namespace sheaf::cuda
