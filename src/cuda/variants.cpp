@@ -20,8 +20,7 @@ constexpr const gather_variant* gather_list[] = {
     &cuda::gather_multipass, &cuda::gather_adaptive,   &cuda::gather_bucketed};
 constexpr const scatter_variant* scatter_list[] = {
     &cuda::scatter_direct,   &cuda::scatter_collective, &cuda::scatter_thread_per_record, &cuda::scatter_multipass,
-    &cuda::scatter_adaptive, &cuda::scatter_bucketed,   &cuda::scatter_last_writer,
-    &cuda::scatter_bucketed_last};
+    &cuda::scatter_adaptive, &cuda::scatter_bucketed,   &cuda::scatter_last_writer,       &cuda::scatter_bucketed_last};
 constexpr const prepare_variant* prepare_list[] = {&cuda::prepare_scheduled};
 constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cuda::scatter_reduce_atomic,
                                                                  &cuda::scatter_reduce_sorted};

@@ -163,6 +163,26 @@ class Tables(Folder):
             peer = "cuSPARSE ALG2, preprocessed"
             self.assertEqual(lines, [f"| `spmv` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
 
+    def test_sums_over_edges_say_what_the_graph_is(self):
+        for name, what in (
+                ("edge_sum/identity/r12/u32+f32/n=4096", "ends as in a box, 3 components of f32, u32"),
+                ("edge_sum/permutation:s900/r40/u64+f64+inverse_square+weights+pairs+unordered/n=4096",
+                 "ends of a box at random, 900 nodes, 5 components of f64, u64, inverse-square forces, with weights, "
+                 "ends side by side, in any order"),
+                ("edge_sum/zipf/r4/i32+f32/n=4096", "ends Zipf, 1 component of f32, i32")):
+            rows = [row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)]
+            peer = "kernel of `atomicAdd`"
+            self.assertEqual(self.lines_of(rows), [f"| `edge_sum` | {what} | H200 | 2^12 | {peer} | 0.50 | 1 of 1 |"])
+            problem = TABLES.Problem(rows[0], "2026-01-01T00:00:00Z", "a.json", "row 0")
+            self.assertEqual(TABLES.headline_text(problem), f"sums over 2^12 edges, {what}")
+
+    def test_peers_that_promise_less_are_none(self):
+        name = "scatter_reduce/zipf:s1024/r4/u32+f32/n=4096"
+        lines = self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 1e-4, promises_less=True),
+                               row(name, "cub.sort_reduce", 8e-4, promises_less=False)])
+        self.assertEqual(len(lines), 1)
+        self.assertIn("| CUB sort and reduction | 0.80 |", lines[0])
+
     def test_products_may_be_headlines(self):
         rows = [row("spmv/banded:x16/r4/u32+f32/n=1048576", "sheaf", 1e-3, "cpu"),
                 row("spmv/banded:x16/r4/u32+f32/n=1048576", "eigen", 2e-3, "cpu")]
@@ -261,6 +281,8 @@ class Errors(Folder):
                               ("spmv/banded/r4/u32+f32/n=64", "'banded' is no pattern of spmv"),
                               ("spmv/banded:s9:x3/r4/u32+f32/n=64", "'banded:s9:x3' is no pattern of spmv"),
                               ("spmv/grid:x8/r4/u32+f32/n=64", "'grid:x8' is no pattern of spmv"),
+                              ("edge_sum/identity:s/r4/u32+f32/n=64", "'identity:s' is no pattern of edge_sum"),
+                              ("edge_sum/identity/r4/u32+u32/n=64", "'u32+u32' is no type of edge_sum"),
                               ("spmv/banded:x3/r4/u32/n=64", "'u32' is no type of spmv"),
                               ("spmv/banded:x3/r4/u32+f32+row_ends+transposed/n=64", "is no type of spmv"),
                               ("list_scan/identity:s9/r4/u32+f32/n=64", "'identity:s9' is no pattern of list_scan"),

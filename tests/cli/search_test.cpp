@@ -280,8 +280,7 @@ TEST_F(CliSearch, LeavesAllOldOutputsWhereOneCannotBeWritten) {
 TEST_F(CliSearch, PlansExplainBuildsAndSearches) {
   const program_result text =
       run_sheaf(folder, "plan hash_search --count 1000 --table 5000 --repeats 16 --backend cpu");
-  EXPECT_TRUE(text.out.starts_with(
-      "hash_search: 1000 keys among 5000 records, keys of 8 bytes, each of 16 records\n"))
+  EXPECT_TRUE(text.out.starts_with("hash_search: 1000 keys among 5000 records, keys of 8 bytes, each of 16 records\n"))
       << text.out << text.err;
   const program_result build =
       run_sheaf(folder, "plan build_hash_index --count 1000 --repeats zipf --load 99 --json --backend cpu");

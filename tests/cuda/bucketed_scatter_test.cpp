@@ -21,14 +21,7 @@ namespace {
 struct scatter_trial {
   scatter_trial(const context& c, const char* pattern, std::uint64_t n, std::uint64_t places, std::uint64_t w,
                 index_type t)
-      : ctx(c),
-        count(n),
-        outputs(places),
-        width(w),
-        type(t),
-        list(c, n * bytes(t)),
-        in(c, n * w),
-        out(c, places * w) {
+      : ctx(c), count(n), outputs(places), width(w), type(t), list(c, n * bytes(t)), in(c, n * w), out(c, places * w) {
     inputs::fill_index(ctx, inputs::parse_pattern(pattern), places, index());
     std::vector<std::byte> filled(n * w);
     for (std::uint64_t i = 0; i < n; ++i) std::memcpy(filled.data() + i * w, &i, std::min<std::uint64_t>(w, 8));
@@ -102,8 +95,7 @@ TEST_F(BucketedScatter, TheLastWriterWins) {
 TEST_F(BucketedScatter, TheLastWriterWinsInAGraphWhoseListChanges) {
   const scatter_trial t(*ctx, "uniform", count, count, 4, index_type::u32);
   ctx->wait();
-  const captured_graph graph(
-      *ctx, [&] { t.run({.duplicates = duplicates::last, .variant = "cuda.bucketed_last"}); });
+  const captured_graph graph(*ctx, [&] { t.run({.duplicates = duplicates::last, .variant = "cuda.bucketed_last"}); });
   for (const char* pattern : {"uniform", "identity", "zipf", "reverse", "uniform"}) {
     inputs::fill_index(*ctx, inputs::parse_pattern(pattern), count, t.index());
     t.wipe();

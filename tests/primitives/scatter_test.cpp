@@ -117,10 +117,13 @@ TEST_P(EveryScatterVariant, TrustsGoodIndices) {
       }
     }
   }
-  expect_runs(
-      GetParam(), runs, 5 * std::size(index_types),
-      {{"cpu.bucketed", 16}, {"cuda.direct", 12}, {"cuda.adaptive", 8}, {"cuda.bucketed", 12}, {"cuda.bucketed_last", 0},
-       {"opengl.points", 8}});
+  expect_runs(GetParam(), runs, 5 * std::size(index_types),
+              {{"cpu.bucketed", 16},
+               {"cuda.direct", 12},
+               {"cuda.adaptive", 8},
+               {"cuda.bucketed", 12},
+               {"cuda.bucketed_last", 0},
+               {"opengl.points", 8}});
 }
 
 // Index lists that repeat: onto one record, onto 100, seldom, and by a Zipf distribution.
@@ -229,7 +232,8 @@ TEST_P(EveryScatterVariant, AnyWriterWinsWhole) {
     }
   }
   if (!under_thread_sanitizer)
-    expect_runs(GetParam(), runs, cases.size(), {{"cuda.adaptive", 16}, {"cuda.bucketed_last", 0}, {"opengl.points", 12}});
+    expect_runs(GetParam(), runs, cases.size(),
+                {{"cuda.adaptive", 16}, {"cuda.bucketed_last", 0}, {"opengl.points", 12}});
 }
 
 TEST(Scatter, TakesTypedSpans) {

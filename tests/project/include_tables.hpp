@@ -59,7 +59,8 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     names_by_name rows;
     names seen = bottom;
     // Each entry lists families of one height, which do not see each other.
-    const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "list"}, {"sparse", "edges"}, {"solvers"}};
+    const names heights[] = {{"movement"},     {"split"},           {"reduce", "sort"},
+                             {"hash", "list"}, {"sparse", "edges"}, {"solvers"}};
     for (const names& height : heights) {
       for (const std::string& family : height) {
         rows[family] = seen;
@@ -111,10 +112,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
   };
   static const names_by_name none;
   if (backend != "cuda") return none;
-  return family == "movement" ? cuda_movement
-         : family == "sort"   ? cuda_sort
-         : family == "split"  ? cuda_split
-                              : none;
+  return family == "movement" ? cuda_movement : family == "sort" ? cuda_sort : family == "split" ? cuda_split : none;
 }
 
 }  // namespace sheaf::tests

@@ -1,8 +1,8 @@
 // Options of the sanitizers, built in so that they hold however the tests are started. A test asks for more memory than
 // there is and expects null. The OpenMP runtime is not instrumented; its own tool reports its synchronization to
-// ThreadSanitizer. LeakSanitizer is told not to look for thread-local blocks of libraries that are loaded late, as drivers
-// of OpenGL are: it takes the bytes before a block that begins 16 bytes into a page for a header of glibc 2.19, and crashes
-// on what it finds there. The sanitizers' shared libraries look these functions up, so they are visible.
+// ThreadSanitizer. LeakSanitizer is told not to look for thread-local blocks of libraries that are loaded late, as
+// drivers of OpenGL are: it takes the bytes before a block that begins 16 bytes into a page for a header of glibc 2.19,
+// and crashes on what it finds there. The sanitizers' shared libraries look these functions up, so they are visible.
 // NOLINTBEGIN(bugprone-reserved-identifier): their names, not ours
 #define SHEAF_SEEN_BY_SANITIZER extern "C" __attribute__((visibility("default"), used)) const char*
 

@@ -12,8 +12,9 @@ using primitives::list_problem;
 
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
-/// Between sqrt(n) and 2 sqrt(n) splitters, a power of two, but no more than n / 32: then the longest of all sublists, and the serial walk over sublists, are both short beside
-/// the n nodes. A power of two, so that numbers of sublists fill the bits that they take.
+/// Between sqrt(n) and 2 sqrt(n) splitters, a power of two, but no more than n / 32: then the longest of all sublists,
+/// and the serial walk over sublists, are both short beside the n nodes. A power of two, so that numbers of sublists
+/// fill the bits that they take.
 std::uint64_t splitters_for(const list_problem& p, const sublist_tuning& tuning) {
   const std::uint64_t most = p.count / tuning.least_sublist;
   if (most < 2) return 0;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "primitives/operators/reduce_value.hpp"
-#include "primitives/scatter_reduce.hpp"
 #include "primitives/operators/with_value.hpp"
+#include "primitives/scatter_reduce.hpp"
 
 namespace sheaf::cpu {
 

@@ -96,8 +96,7 @@ std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_v
   if (terms.transposed) return mistake_in<Value>(0, y.count, a, x, y, terms);
   std::vector<std::optional<std::string>> mistakes((y.count + part_size - 1) / part_size);
   io::for_each_part(terms.threads, mistakes.size(), [&](std::uint64_t part, int) {
-    mistakes[part] =
-        mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
+    mistakes[part] = mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
   });
   for (std::optional<std::string>& mistake : mistakes) {
     if (mistake) return std::move(mistake);

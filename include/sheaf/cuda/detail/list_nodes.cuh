@@ -53,8 +53,8 @@ struct list_prefix {
   /// The sublist from whose beginning on this counts; no_sublist: it counts from the head on; unreached: no list leads
   /// to the node.
   std::uint32_t sublist;
-  std::uint32_t before;   ///< nodes of level 0 before it
-  T sum;                  ///< of these; nothing if there are none
+  std::uint32_t before;  ///< nodes of level 0 before it
+  T sum;                 ///< of these; nothing if there are none
 };
 template <>
 struct list_prefix<no_value> {

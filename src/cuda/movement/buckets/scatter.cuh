@@ -79,7 +79,7 @@ struct bucket_pass_arguments {
   std::uint64_t in_stride;
   std::uint64_t count;           ///< records of the caller's list
   std::uint64_t first_position;  ///< of the list's first record in the caller's list
-  Index last;           ///< the highest index that names a record
+  Index last;                    ///< the highest index that names a record
   index_guard guard;
   std::uint32_t tiles;            ///< tiles of the caller's list, or of one coarse bucket's capacity
   std::uint32_t in_buckets;       ///< coarse buckets of the input; 1 for the caller's list
