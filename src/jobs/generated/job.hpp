@@ -69,6 +69,18 @@ struct prepared_run {
   preparation report;
 };
 
+/// What the preparation of a product, or of a sum over edges, says of itself, in the words of all preparations.
+template <class Report>
+preparation preparation_of(const Report& r, const access_pattern& order) {
+  return {.variant = r.variant,
+          .order = order,
+          .preparation_seconds = r.preparation_seconds,
+          .run_seconds = r.run_seconds,
+          .unprepared_seconds = r.unprepared_seconds,
+          .kept_bytes = r.kept_bytes,
+          .pays_after_runs = r.pays_after_runs};
+}
+
 /// A problem that shows what a primitive does, without its count: "gather/permutation/r8/u32".
 struct sample {
   std::string_view name;

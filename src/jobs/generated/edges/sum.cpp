@@ -122,15 +122,8 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
                         .value = p.value,
                         .pattern = p.access,
                         .order = p.order});
-  const edge_sum_preparation& r = prepared.report();
   return {[prepared, v, function = p.of_edges] { prepared.run(v.nodes, v.weights, v.result, function); },
-          {.variant = r.variant,
-           .order = p.access,
-           .preparation_seconds = r.preparation_seconds,
-           .run_seconds = r.run_seconds,
-           .unprepared_seconds = r.unprepared_seconds,
-           .kept_bytes = r.kept_bytes,
-           .pays_after_runs = r.pays_after_runs}};
+          preparation_of(prepared.report(), p.access)};
 }
 
 std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {

@@ -127,15 +127,7 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
   const product_views v = views_of_product(p, arrays);
   const prepared_spmv prepared =
       prepare_spmv(ctx, v.a, expected_runs, {.transposed = p.is_transposed, .sums = p.sums, .pattern = p.access});
-  const spmv_preparation& r = prepared.report();
-  return {[prepared, v] { prepared.run(v.x, v.y); },
-          {.variant = r.variant,
-           .order = r.order,
-           .preparation_seconds = r.preparation_seconds,
-           .run_seconds = r.run_seconds,
-           .unprepared_seconds = r.unprepared_seconds,
-           .kept_bytes = r.kept_bytes,
-           .pays_after_runs = r.pays_after_runs}};
+  return {[prepared, v] { prepared.run(v.x, v.y); }, preparation_of(prepared.report(), prepared.report().order)};
 }
 
 std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
