@@ -10,6 +10,9 @@ set_property(CACHE SHEAF_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(SHEAF_OPENGL AUTO CACHE STRING
   "OpenGL backend: AUTO builds it where libepoxy and EGL's headers are found, ON insists, OFF leaves it out")
 set_property(CACHE SHEAF_OPENGL PROPERTY STRINGS AUTO ON OFF)
+set(SHEAF_HIGHWAY AUTO CACHE STRING
+  "Highway's vectorized sort in CPU sorts: AUTO takes it where it is found, ON insists, OFF leaves it out")
+set_property(CACHE SHEAF_HIGHWAY PROPERTY STRINGS AUTO ON OFF)
 option(SHEAF_CUDA_LINE_INFO "Put line tables into device code, for profilers and compute-sanitizer" OFF)
 set(SHEAF_SANITIZE "" CACHE STRING "Sanitizers to build with: address, undefined, thread, or a comma-separated list")
 

@@ -20,7 +20,7 @@ constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&cpu::scatter_r
                                                                  &cpu::scatter_reduce_private};
 constexpr const split_variant* split_list[] = {&cpu::split_buffered};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cpu::row_of_entry};
-constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cpu::sort_counting};
+constexpr const sort_variant* sort_list[] = {&cpu::sort_msd, &cpu::sort_lsd, &cpu::sort_counting, &cpu::sort_vqsort};
 constexpr const list_variant* list_list[] = {&cpu::list_sublist};
 constexpr const hash_build_variant* hash_build_list[] = {&cpu::hash_build_partitioned};
 constexpr const hash_search_variant* hash_search_list[] = {&cpu::hash_search_direct, &cpu::hash_search_partitioned};

@@ -11,6 +11,7 @@
 #include <sheaf/sheaf.hpp>
 #include <sheaf/sort.hpp>
 
+#include "cpu/sort/vqsort.hpp"
 #include "support/sort_trial.hpp"
 
 // What threads, passes and rounds could get wrong, and how much memory a sort takes.
@@ -173,6 +174,43 @@ TEST(CpuSort, InputsInOrderComeBackAsTheyAre) {
     EXPECT_EQ(out.front(), descending ? static_cast<std::int32_t>(count) : 1);
     EXPECT_TRUE(descending ? std::is_sorted(out.rbegin(), out.rend()) : std::is_sorted(out.begin(), out.end()));
   }
+}
+
+// Every spread of keys: numbers of 8 bytes alone, and keys of 4 whose row numbers lie below them in a word.
+TEST(CpuSort, SortsWordsInVectorsWhereTheProcessorHasThem) {
+  for (const key_type type : {key_type::unsigned_integer, key_type::signed_integer, key_type::floating}) {
+    for (const key_spread spread : key_spreads) {
+      for (const std::uint64_t count : {1, 2, 15, 1000, 9001}) {
+        sort_case c;
+        c.count = count;
+        c.keys_are = spread;
+        c.row_bytes = 8;
+        c.fields = {field(0, 8, type, count % 2 == 0)};
+        SCOPED_TRACE(c.description());
+        EXPECT_EQ(run_and_expect(context::cpu(1), sort_trial(c), "cpu.vqsort"), cpu::sorts_in_vectors());
+        for (const sort_call call :
+             {sort_call::records, sort_call::pairs, sort_call::pairs_without_keys, sort_call::gather_index}) {
+          c.call = call;
+          c.row_bytes = 4;
+          c.fields = {field(0, 4, type, count % 2 == 0)};
+          const bool has_values = call == sort_call::pairs || call == sort_call::pairs_without_keys;
+          c.column_bytes = has_values ? std::vector<std::uint64_t>{8, 4} : std::vector<std::uint64_t>{};
+          SCOPED_TRACE(c.description());
+          EXPECT_EQ(run_and_expect(context::cpu(2), sort_trial(c), "cpu.vqsort"), cpu::sorts_in_vectors());
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CpuSort, VectorsRefuseKeysThatWordsOf8BytesDoNotHold) {
+  sort_case c;
+  c.count = 1000;
+  c.row_bytes = 8;
+  c.fields = {field(0, 8, key_type::unsigned_integer)};
+  c.call = sort_call::gather_index;
+  EXPECT_FALSE(run_and_expect(context::cpu(1), sort_trial(c), "cpu.vqsort"));
 }
 
 TEST(CpuSort, CountsRowsOfOneAndTwoBytesAtAnyStride) {

@@ -43,7 +43,14 @@ word_encoding payload_encoding(const sort_problem& p, const sorted_array& payloa
   return e;
 }
 
-word_encoding index_encoding(const sort_problem& p) noexcept {
+}  // namespace
+
+bool key_is_row(const sort_problem& p) noexcept {
+  return p.key.field_count == 1 && p.key.fields[0].bytes == p.rows.record_bytes &&
+         p.key.bits == 8 * p.rows.record_bytes;
+}
+
+word_encoding index_encoding_of(const sort_problem& p) noexcept {
   word_encoding e;
   e.content = word_content::key_and_index;
   e.lowest_key_bit = std::max(1U, static_cast<std::uint32_t>(std::bit_width(p.count - 1)));
@@ -53,23 +60,16 @@ word_encoding index_encoding(const sort_problem& p) noexcept {
   return e;
 }
 
-}  // namespace
-
-bool key_is_row(const sort_problem& p) noexcept {
-  return p.key.field_count == 1 && p.key.fields[0].bytes == p.rows.record_bytes &&
-         p.key.bits == 8 * p.rows.record_bytes;
-}
-
 word_encoding encoding_of(const sort_problem& p) noexcept {
-  if (p.product == sort_product::gather_index || p.count == 0) return index_encoding(p);
+  if (p.product == sort_product::gather_index || p.count == 0) return index_encoding_of(p);
   if (p.column_count == 0 && p.key.field_count == 1 && is_word(p.rows.record_bytes, 16)) return row_encoding(p);
-  if (p.key.bits > 64) return index_encoding(p);
+  if (p.key.bits > 64) return index_encoding_of(p);
   if (p.column_count == 0 && is_word(p.rows.record_bytes, 8)) return payload_encoding(p, p.rows);
   const bool row_is_known = !p.writes_rows || (key_is_row(p) && is_word(p.rows.record_bytes, 8));
   if (p.column_count == 1 && row_is_known && is_word(p.columns[0].record_bytes, 8)) {
     return payload_encoding(p, p.columns[0]);
   }
-  return index_encoding(p);
+  return index_encoding_of(p);
 }
 
 }  // namespace sheaf::cpu

@@ -37,6 +37,8 @@ struct word_encoding {
 };
 
 word_encoding encoding_of(const primitives::sort_problem& p) noexcept;
+/// With row numbers, whatever the rows hold.
+word_encoding index_encoding_of(const primitives::sort_problem& p) noexcept;
 
 /// Whether the key is the whole row, so that the key's number determines the row.
 bool key_is_row(const primitives::sort_problem& p) noexcept;

@@ -67,7 +67,16 @@ class index_encoder final : public word_encoder<Word> {
   }
   void gather_rows(const_records in, records out, std::uint64_t first, std::uint64_t count,
                    const Word* words) const noexcept {
-    const any_layout layout{in.record_bytes, out.stride_bytes, in.stride_bytes};
+    const auto is_dense = [&](std::uint64_t bytes) {
+      return in.record_bytes == bytes && in.stride_bytes == bytes && out.stride_bytes == bytes;
+    };
+    if (is_dense(4)) return gather_rows_by(dense_layout<4>{}, in, out, first, count, words);
+    if (is_dense(8)) return gather_rows_by(dense_layout<8>{}, in, out, first, count, words);
+    gather_rows_by(any_layout{in.record_bytes, out.stride_bytes, in.stride_bytes}, in, out, first, count, words);
+  }
+  template <class Layout>
+  void gather_rows_by(const Layout& layout, const_records in, records out, std::uint64_t first, std::uint64_t count,
+                      const Word* words) const noexcept {
     const std::uint64_t distance = prefetch_distance_of(in.record_bytes);
     std::byte* const to = out.data + layout.sequential_offset(first);
     for (std::uint64_t i = 0; i < std::min(distance, count); ++i) prefetch_row(in, words[i]);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/sort/in_cache.hpp"
+#include "cpu/sort/vqsort.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
@@ -191,6 +192,37 @@ plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {
   if (e.rounds > 1)
     plan.add("keys encoded again",
              (e.rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes));
+  add_fetches(p, decided, m, plan);
+  return plan;
+}
+
+// One thread of an EPYC with vectors of 512 bits, uniform numbers: 2^10 take 4.4 ns each, 2^14 5.9, 300,000 8.4 and
+// 2^24 10.2; numbers of which many are equal take a third of that. A digit is 2.9 ns there.
+plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
+  constexpr double digits_of_call = 300;
+  constexpr double digits_of_1024 = 1.35;
+  constexpr double digits_of_doubling = 0.15;
+  const machine& m = scope.machine;
+  sort_decision decided;
+  decided.encoding = encoding_of(p);
+  const bool is_number = decided.encoding.content == word_content::row && decided.encoding.word_bytes == 8;
+  if (!is_number || !key_is_row(p)) decided.encoding = index_encoding_of(p);
+  const word_encoding& e = decided.encoding;
+  if (p.count == 0) return plan::rejected("there is nothing to sort");
+  if (e.word_bytes != 8 || e.rounds > 1) {
+    return plan::rejected("neither are rows numbers of 8 bytes, nor do 8 bytes hold key and row number");
+  }
+  if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
+  plan::planned plan;
+  decided.layout.bytes = whole_write_buffers(p.count * e.word_bytes);
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.layout.bytes;
+  const auto count = static_cast<double>(p.count);
+  plan.add("latency", digits_of_call * digit_seconds(m));
+  const std::uint64_t once = bytes_read(p, e) + bytes_written(p);
+  add_streamed(once, once, m, decided, plan);
+  const double digits = digits_of_1024 + digits_of_doubling * std::max(0.0, std::log2(count) - 10);
+  plan.add("sorting in vectors", count * digits * digit_seconds(m));
   add_fetches(p, decided, m, plan);
   return plan;
 }

@@ -8,5 +8,6 @@ namespace sheaf::cpu {
 extern const primitives::sort_variant sort_msd;
 extern const primitives::sort_variant sort_lsd;
 extern const primitives::sort_variant sort_counting;
+extern const primitives::sort_variant sort_vqsort;
 
 }  // namespace sheaf::cpu

@@ -1,0 +1,17 @@
+# Sets SHEAF_HAS_HIGHWAY to 1 or 0, and makes sheaf_highway, the library that sorts numbers in vector registers. Sorts do
+# without it where it is not found.
+set(SHEAF_HAS_HIGHWAY 0)
+if(NOT SHEAF_HIGHWAY STREQUAL "OFF")
+  find_path(SHEAF_HIGHWAY_INCLUDE hwy/contrib/sort/vqsort.h)
+  find_library(SHEAF_HIGHWAY_LIBRARY hwy_contrib)
+  mark_as_advanced(SHEAF_HIGHWAY_INCLUDE SHEAF_HIGHWAY_LIBRARY)
+  if(SHEAF_HIGHWAY_INCLUDE AND SHEAF_HIGHWAY_LIBRARY)
+    set(SHEAF_HAS_HIGHWAY 1)
+    add_library(sheaf_highway INTERFACE)
+    target_include_directories(sheaf_highway SYSTEM INTERFACE ${SHEAF_HIGHWAY_INCLUDE})
+    target_link_libraries(sheaf_highway INTERFACE ${SHEAF_HIGHWAY_LIBRARY})
+  elseif(SHEAF_HIGHWAY STREQUAL "ON")
+    message(FATAL_ERROR "SHEAF_HIGHWAY is ON and Highway's sort was not found (Debian's package libhwy-dev)")
+  endif()
+endif()
+message(STATUS "sheaf: Highway's sort ${SHEAF_HAS_HIGHWAY}")
