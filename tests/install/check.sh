@@ -88,7 +88,7 @@ case $1 in
     [ "$1" = cuda_operator ] || source=edge_sum.cu
     # shellcheck disable=SC2086  # the flags are words
     "$NVCC" -std=c++20 -arch=sm_90 -I"$moved/include" "$here/consumer_cuda/$source" -o "$WORK/$1" \
-      "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl $EPOXY || fail "does not compile"
+      "$moved/$LIBDIR/libsheaf.a" -Xcompiler -fopenmp -lgomp -ldl $STATIC_LIBRARIES || fail "does not compile"
     "$WORK/$1"
     ;;
   exports)
