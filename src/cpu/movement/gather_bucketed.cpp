@@ -16,7 +16,7 @@ plan::planned plan_bucketed(const gather_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = why_not_bucketed(p)) return plan::rejected(reason);
   plan::planned plan;
-  const bucket_decision decided = decide_buckets(p, m, cached_bucket_records(p, m), bucketed_record_bytes(p));
+  const bucket_decision decided = decide_buckets(p, m, movement_bucket_records(p, m), bucketed_record_bytes(p));
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
   if (plan.scratch_bytes > m.memory_bytes / 4) return plan::rejected("its scratch would take a quarter of memory");
