@@ -61,9 +61,13 @@ double least_seconds(const context& ctx, const job& j, const problem_spec& p, co
   constexpr int most_runs = 30;
   constexpr int least_runs = 4;
   constexpr double enough_seconds = 0.02;
+  constexpr double long_seconds = 0.25;  // then two runs are enough: what disturbs them is short beside them
   double least = std::numeric_limits<double>::infinity();
   double spent = 0;
-  for (int run = 0; run < most_runs && (run < least_runs || spent < enough_seconds); ++run) {
+  const auto goes_on = [&](int run) {
+    return run < 2 || (spent < long_seconds && (run < least_runs || spent < enough_seconds));
+  };
+  for (int run = 0; run < most_runs && goes_on(run); ++run) {
     const double begin = now();
     j.run(ctx, p, arrays.of_copy(0), {.variant = variant});
     ctx.wait();
@@ -103,12 +107,15 @@ class correction_run {
 
   // Calls within calls are priced with the corrections of what they call, which come first in the order of the jobs.
   void run() {
-    const auto all = jobs();
-    for (std::size_t j = 0; j < all.size(); ++j) {
-      // Jobs that come later have their share of the time, too.
-      deadline_ = begin_ + settings_.seconds * static_cast<double>(j + 1) / static_cast<double>(all.size());
-      std::vector<variant_correction> found =
-          measure(*all[j], static_cast<double>(j) / static_cast<double>(all.size()));
+    std::size_t names = 0;
+    for (const job* const j : jobs()) names += j->calibrated.size();
+    std::size_t begun = 0;
+    for (const job* const j : jobs()) {
+      // Each job has time for its names, also those that come later.
+      const double share = static_cast<double>(begun) / static_cast<double>(names);
+      begun += j->calibrated.size();
+      deadline_ = begin_ + settings_.seconds * static_cast<double>(begun) / static_cast<double>(names);
+      std::vector<variant_correction> found = measure(*j, share);
       m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
       merge_corrections(m_.corrections);
       ctx_.use(m_);
@@ -118,17 +125,30 @@ class correction_run {
  private:
   std::vector<variant_correction> measure(const job& j, double share) {
     std::vector<variant_correction> found;
-    if (j.entry().place == nullptr) return found;
+    if (j.entry().place == nullptr || j.calibrated.empty()) return found;
     if (settings_.progress) settings_.progress(j.primitive, share);
     for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
-      for (const std::string_view name : j.calibrated) {
-        for (const problem_spec& p : problems_of(name, bytes)) {
-          if (now() >= deadline_) return found;
-          measure(j, p, found);
-        }
+      std::vector<variant_correction> of_size;
+      const bool is_whole = measure_size(j, bytes, of_size);
+      // Lists of all orders make one factor of plans that are told none: those of some orders alone would mislead it.
+      if (!is_whole && j.entry().takes(primitives::fields::pattern)) {
+        std::erase_if(of_size, [](const variant_correction& c) { return c.order == access_pattern::kind::unknown; });
       }
+      found.insert(found.end(), of_size.begin(), of_size.end());
+      if (!is_whole) break;
     }
     return found;
+  }
+
+  // Whether there was time for all problems of this size.
+  bool measure_size(const job& j, std::uint64_t bytes, std::vector<variant_correction>& found) {
+    for (const std::string_view name : j.calibrated) {
+      for (const problem_spec& p : problems_of(name, bytes)) {
+        if (now() >= deadline_) return false;
+        measure(j, p, found);
+      }
+    }
+    return true;
   }
 
   void measure(const job& j, const problem_spec& p, std::vector<variant_correction>& found) {

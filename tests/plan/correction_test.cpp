@@ -1,5 +1,7 @@
 #include "plan/correction.hpp"
 
+#include <string_view>
+
 #include <gtest/gtest.h>
 #include <sheaf/gather.hpp>
 #include <sheaf/machine.hpp>
@@ -29,11 +31,21 @@ machine with_corrections(std::vector<variant_correction> corrections) {
 TEST(Correction, IsOneWhereNothingWasMeasured) {
   EXPECT_EQ(plan::correction_at(with_corrections({}), "cpu.direct", place(kind::random, 4, 1000)), 1);
   const machine m = with_corrections({gather_correction("cpu.direct", kind::random, 4, 1000, 2)});
-  EXPECT_EQ(plan::correction_at(m, "cpu.bucketed", place(kind::random, 4, 1000)), 1);
   EXPECT_EQ(plan::correction_at(m, "cpu.direct", place(kind::sequential, 4, 1000)), 1);
   plan::measured_place scatter = place(kind::random, 4, 1000);
   scatter.primitive = "scatter";
   EXPECT_EQ(plan::correction_at(m, "cpu.direct", scatter), 1);
+}
+
+TEST(Correction, OfAVariantThatWasNotMeasuredIsTheMedianOfThoseThatWere) {
+  const machine m = with_corrections({gather_correction("cpu.bucketed", kind::random, 4, 1000, 0.25),
+                                      gather_correction("cpu.bucketed", kind::sequential, 4, 1000, 8),
+                                      gather_correction("cpu.by_page", kind::random, 4, 1000, 0.5),
+                                      gather_correction("cpu.direct", kind::random, 4, 1000, 4)});
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::random, 4, 1000)), 0.5);
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::sequential, 4, 1000)), 8);
+  EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.bucketed", place(kind::random, 4, 1000)), 0.25);
+  EXPECT_EQ(plan::correction_at(m, "cpu.multipass", place(kind::clustered, 4, 1000)), 1);
 }
 
 TEST(Correction, IsThatOfTheNearestProblems) {
@@ -82,7 +94,12 @@ TEST(Correction, DecidesWhatCallsTakeAndExplain) {
         ->variant;
   };
   for (const char* slow : {"cpu.bucketed", "cpu.direct"}) {
-    machine m = with_corrections({gather_correction(slow, kind::random, 8, 1 << 24, 100)});
+    std::vector<variant_correction> measured;
+    for (const char* variant : {"cpu.bucketed", "cpu.direct"}) {
+      measured.push_back(
+          gather_correction(variant, kind::random, 8, 1 << 24, variant == std::string_view(slow) ? 100 : 1));
+    }
+    machine m = with_corrections(measured);
     ctx.use(m);
     EXPECT_NE(choice(), slow);
   }
