@@ -15,6 +15,8 @@ namespace {
 
 constexpr double short_seconds = 20e-6;
 constexpr double hold_ratio = 0.97;
+constexpr double short_hold_ratio = 0.93;  // of calls of short_seconds and less
+constexpr double weaker_hold_ratio = 0.7;  // over a peer whose answer may vary where ours may not
 constexpr std::uint64_t many = std::uint64_t{1} << 24;
 constexpr std::size_t most_worst = 10;
 
@@ -23,10 +25,10 @@ struct mean_of_factors {
   std::uint64_t rows = 0;
   std::uint64_t below = 0;
 
-  void add(double factor) {
+  void add(double factor, double hold) {
     log_sum += std::log(factor);
     ++rows;
-    below += factor < hold_ratio;
+    below += factor < hold;
   }
   double mean() const { return std::exp(log_sum / static_cast<double>(rows)); }
 };
@@ -40,6 +42,10 @@ factor_row factor_of(std::span<const recorded_row> rows) {
   factor_row found{.backend = rows.front().backend, .problem = rows.front().problem};
   for (const recorded_row& row : rows) {
     if (row.who == "sheaf") found.seconds = row.median_seconds;
+    if (row.is_peer() && row.promises_less &&
+        (found.weaker_peer_seconds == 0 || row.median_seconds < found.weaker_peer_seconds)) {
+      found.weaker_peer_seconds = row.median_seconds;
+    }
     const bool counts = row.is_peer() && !row.promises_less;
     if (!counts || (!found.peer.empty() && row.median_seconds >= found.peer_seconds)) continue;
     found.peer = row.who;
@@ -62,16 +68,23 @@ void describe(factor_row& row) {
 std::string text_of_family(std::span<const factor_row> rows, const std::string& backend, std::string_view family) {
   mean_of_factors all;
   mean_of_factors large;
+  mean_of_factors over_weaker;
   for (const factor_row& row : rows) {
     if (row.backend != backend || (!family.empty() && row.family != family)) continue;
-    all.add(row.factor());
-    if (row.count >= many) large.add(row.factor());
+    const double hold = row.seconds <= short_seconds ? short_hold_ratio : hold_ratio;
+    all.add(row.factor(), hold);
+    if (row.count >= many) large.add(row.factor(), hold);
+    if (row.weaker_peer_seconds > 0) over_weaker.add(row.weaker_peer_seconds / row.seconds, weaker_hold_ratio);
   }
   if (all.rows == 0) return {};
   std::string text = fmt::format("{} {}: {} rows, peer / ours: geometric mean {:.3f}, {} below {}", backend,
                                  family.empty() ? "all" : family, all.rows, all.mean(), all.below, hold_ratio);
   if (large.rows > 0) {
     text += fmt::format("; {} of 2^24 and more records: {:.3f}, {} below", large.rows, large.mean(), large.below);
+  }
+  if (over_weaker.rows > 0) {
+    text += fmt::format("; {} over peers whose answers vary: {:.3f}, {} below {}", over_weaker.rows, over_weaker.mean(),
+                        over_weaker.below, weaker_hold_ratio);
   }
   return text + "\n";
 }

@@ -19,6 +19,7 @@ struct factor_row {
   double seconds = 0;
   std::string peer = {};
   double peer_seconds = 0;
+  double weaker_peer_seconds = 0;  ///< of the fastest peer whose answer may vary where ours may not; 0: there is none
 
   double factor() const noexcept { return peer_seconds / seconds; }
 };
@@ -28,7 +29,8 @@ struct factor_row {
 std::vector<factor_row> factors_of(std::span<const recorded_row> rows);
 
 /// For each backend and family the geometric mean of all factors and of those of 2^24 and more records, the rows below
-/// 0.97, and the ten worst rows of all.
+/// 0.97 (0.93 for calls of 20 us and less), and those below 0.7 of a peer whose answer may vary where ours may not;
+/// then the ten worst rows of all.
 std::string factors_text(std::vector<factor_row> rows);
 
 /// " *" for a call of 20 us or less, which says more of how fast a call begins than of what it does; else "".

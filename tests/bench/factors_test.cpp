@@ -62,6 +62,27 @@ TEST(Factors, HaveMeansOfAllRowsAndOfLargeOnes) {
   EXPECT_EQ(bench::factors_text({}), "no row has a peer\n");
 }
 
+TEST(Factors, OfShortCallsMayBeALittleLower) {
+  const auto below = [](double seconds, double factor) {
+    const rows two{row(sort_of(9), "sheaf", seconds), row(sort_of(9), "cub", factor * seconds)};
+    return bench::factors_text(bench::factors_of(two));
+  };
+  EXPECT_THAT(below(20e-6, 0.94), HasSubstr("0.940, 0 below"));
+  EXPECT_THAT(below(20e-6, 0.92), HasSubstr("0.920, 1 below"));
+  EXPECT_THAT(below(21e-6, 0.94), HasSubstr("0.940, 1 below"));
+}
+
+TEST(Factors, OverPeersWhoseAnswersVaryAreCountedApart) {
+  const std::string sum = "scatter_reduce/zipf:s1000/r4/u32+f32/n=1048576";
+  const std::string other = "scatter_reduce/uniform:s1000/r4/u32+f32/n=1048576";
+  const std::string text = bench::factors_text(
+      bench::factors_of(rows{row(sum, "sheaf", 1e-3), row(sum, "atomics", 0.5e-3, true), row(sum, "cub", 2e-3),
+                             row(other, "sheaf", 1e-3), row(other, "cub", 2e-3), row(other, "atomics", 2e-3, true)}));
+  EXPECT_THAT(text,
+              HasSubstr("cuda reduce: 2 rows, peer / ours: geometric mean 2.000, 0 below 0.97; 2 over peers whose "
+                        "answers vary: 1.000, 1 below 0.7\n"));
+}
+
 TEST(Factors, ListTheTenWorstRowsAndMarkShortOnes) {
   rows all;
   for (std::uint64_t i = 1; i <= 12; ++i) {
