@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "cpu/movement/record_copy.hpp"
@@ -19,7 +20,11 @@ class index_encoder final : public word_encoder<Word> {
  public:
   index_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b,
                 const word_encoding& encoding) noexcept
-      : p_(p), b_(b), lowest_key_bit_(encoding.lowest_key_bit) {
+      : p_(p),
+        b_(b),
+        lowest_key_bit_(encoding.lowest_key_bit),
+        words_hold_rows_(encoding.rounds == 1 && key_is_row(p) && std::has_single_bit(p.rows.record_bytes) &&
+                         p.rows.record_bytes <= 8) {
     for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
       const std::uint32_t from = round * encoding.key_bits;
       round_keys_[round] = key_reader(p.key, from, std::min(encoding.key_bits, p.key.bits - from));
@@ -32,7 +37,8 @@ class index_encoder final : public word_encoder<Word> {
   }
   void encode(std::uint64_t first, std::uint64_t count, std::uint32_t round, Word* to) const noexcept override {
     round_keys_[round].read(b_.in.data + first * b_.in.stride_bytes, b_.in.stride_bytes, count, to);
-    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(to[i] << lowest_key_bit_) | (first + i);
+    const std::uint32_t up = lowest_key_bit_;
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<Word>(to[i] << up) | (first + i);
   }
   void encode_round(Word* words, std::uint64_t count, std::uint32_t round) const noexcept override {
     const key_reader& key = round_keys_[round];
@@ -53,7 +59,11 @@ class index_encoder final : public word_encoder<Word> {
       });
       return;
     }
-    if (p_.writes_rows) gather_rows(b_.in, b_.out, first, count, words);
+    if (p_.writes_rows && words_hold_rows_) {
+      with_unsigned_of(p_.rows.record_bytes, [&](auto row) { decode_rows<decltype(row)>(first, count, words); });
+    } else if (p_.writes_rows) {
+      gather_rows(b_.in, b_.out, first, count, words);
+    }
     for (std::uint32_t c = 0; c < p_.column_count; ++c)
       gather_rows(b_.columns[c].in, b_.columns[c].out, first, count, words);
   }
@@ -61,6 +71,18 @@ class index_encoder final : public word_encoder<Word> {
  private:
   std::uint64_t row_number(Word word) const noexcept {
     return static_cast<std::uint64_t>(word & low_bits<Word>(lowest_key_bit_));
+  }
+  // Rows that are their own key need not be fetched: the key bits of a word are the row in another form.
+  template <class Row>
+  void decode_rows(std::uint64_t first, std::uint64_t count, const Word* words) const noexcept {
+    const ordered_word<Row> order(p_.key.fields[0], 0, sizeof(Row), true);
+    const std::uint32_t down = lowest_key_bit_;
+    std::byte* const to = b_.out.data + first * b_.out.stride_bytes;
+    with_stride<sizeof(Row)>(b_.out.stride_bytes, [&](auto stride) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        store_word(to + i * stride, order.from_number(static_cast<Row>(words[i] >> down)));
+      }
+    });
   }
   void prefetch_row(const_records in, Word word) const noexcept {
     prefetch(in.data, row_number(word) * in.stride_bytes, in.record_bytes);
@@ -89,6 +111,7 @@ class index_encoder final : public word_encoder<Word> {
   const primitives::sort_problem& p_;
   const primitives::sort_buffers& b_;
   std::uint32_t lowest_key_bit_;
+  bool words_hold_rows_;  ///< a word's key bits are the whole row
   std::array<key_reader, most_rounds> round_keys_;
 };
 

@@ -214,7 +214,7 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   }
   if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
   plan::planned plan;
-  decided.layout.bytes = whole_write_buffers(p.count * e.word_bytes);
+  decided.layout.bytes = e.out_holds_words ? 0 : whole_write_buffers(p.count * e.word_bytes);
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
   const auto count = static_cast<double>(p.count);

@@ -1,5 +1,7 @@
 #include "cpu/sort/vqsort.hpp"
 
+#include <algorithm>
+
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/variants.hpp"
@@ -31,15 +33,30 @@ namespace {
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-void sort_numbers([[maybe_unused]] std::uint64_t* numbers, [[maybe_unused]] std::uint64_t count) {
+template <class Number>
+void sort_numbers([[maybe_unused]] Number* numbers, [[maybe_unused]] std::uint64_t count) {
 #if SHEAF_MAY_SORT_IN_VECTORS
   hwy::Sorter()(numbers, count, hwy::SortAscending());
 #endif
 }
 
+// Whether numbers ascend. Leaves at the first block that does not, which mostly is the first of all. Of equal numbers
+// it says no: sorting these is as fast as looking at them.
+template <class Number>
+bool ascend(const Number* numbers, std::uint64_t count) noexcept {
+  bool all = numbers[0] != numbers[std::min(block_words, count) - 1];
+  for (std::uint64_t first = 0; all && first + 1 < count; first += block_words) {
+    all = ascends_throughout(numbers + first, std::min(block_words + 1, count - first), ~Number{0});
+  }
+  return all;
+}
+
+template <class Number>
 void sort_words(const word_encoder<std::uint64_t>& encoder, std::uint64_t count, std::uint64_t* words) {
-  encoder.encode(0, count, 0, words);
-  if (!ascends_throughout(words, count, ~std::uint64_t{0})) sort_numbers(words, count);
+  for_each_word_block(
+      0, count, [&](std::uint64_t first, std::uint64_t block) { encoder.encode(first, block, 0, words + first); });
+  auto* const numbers = reinterpret_cast<Number*>(words);
+  if (!ascend(numbers, count)) sort_numbers(numbers, count);
   encoder.write_rows(0, count, words);
 }
 
@@ -47,12 +64,19 @@ void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan
                 std::byte* scratch) {
   const auto decided = plan.decided.get<sort_decision>();
   ask_for_huge_pages(scratch, decided.layout.bytes);
-  auto* const words = reinterpret_cast<std::uint64_t*>(scratch);
-  if (decided.encoding.content == word_content::row) {
-    sort_words(row_encoder<std::uint64_t>(p, b), p.count, words);
-  } else {
-    sort_words(index_encoder<std::uint64_t>(p, b, decided.encoding), p.count, words);
+  std::byte* const memory = decided.encoding.out_holds_words ? b.out.data : scratch;
+  auto* const words = reinterpret_cast<std::uint64_t*>(memory);
+  if (decided.encoding.content == word_content::key_and_index) {
+    return sort_words<std::uint64_t>(index_encoder<std::uint64_t>(p, b, decided.encoding), p.count, words);
   }
+  const key_field& key = p.key.fields[0];
+  if (key.type == key_type::signed_integer && !key.descending) {
+    // Vectors compare signed numbers as they are, so these need not become unsigned ones and back.
+    sort_problem as_they_are = p;
+    as_they_are.key.fields[0].type = key_type::unsigned_integer;
+    return sort_words<std::int64_t>(row_encoder<std::uint64_t>(as_they_are, b), p.count, words);
+  }
+  sort_words<std::uint64_t>(row_encoder<std::uint64_t>(p, b), p.count, words);
 }
 
 }  // namespace
