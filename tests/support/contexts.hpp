@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -45,12 +46,15 @@ inline std::optional<context> cuda_context() {
   }
 }
 
+/// Whether tests of OpenGL must run: without a device they then fail, and are not skipped.
+inline bool requires_opengl() { return std::getenv("SHEAF_TEST_REQUIRES_OPENGL") != nullptr; }
+
 /// A context on the first OpenGL device, or nothing if the build or the machine has none.
 inline std::optional<context> opengl_context() {
   try {
     return context::opengl(0);
   } catch (const error& e) {
-    if (e.code() != error_code::backend_unavailable) throw;
+    if (e.code() != error_code::backend_unavailable || requires_opengl()) throw;
     return std::nullopt;
   }
 }
