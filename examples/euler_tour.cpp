@@ -1,10 +1,15 @@
 #include <algorithm>
 #include <cinttypes>
+#include <compare>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include <unistd.h>
 
 #include <sheaf/sheaf.hpp>
 
@@ -14,12 +19,18 @@
 // and up every edge once. Sorted by parent, the children of a vertex lie side by side, which gives each arc its
 // successor; then the tour is a linked list of arcs. Ranks and sums along it (list_rank, list_scan) say where each arc
 // stands and how deep it leads.
+//
+// Vertices are numbers of 4 bytes while those tell all arcs apart, which are twice as many, and of 8 bytes else.
 namespace {
 
-using vertex = std::uint32_t;
-constexpr vertex none = 0xffffffff;
+template <class Vertex>
+constexpr Vertex none = static_cast<Vertex>(~Vertex{0});
 
+template <class Vertex>
 struct tree {
+  using vertex = Vertex;
+  using depth = std::make_signed_t<Vertex>;
+
   const char* name;
   vertex root;
   std::vector<vertex> parent;  // of the root: itself
@@ -33,24 +44,27 @@ struct tree {
 };
 
 /// A tree whose vertices have random numbers. The parent of the i-th vertex is one of the `reach` before it.
-tree at_random(const char* name, std::uint64_t vertices, std::uint64_t reach) {
+template <class Vertex>
+tree<Vertex> at_random(const char* name, std::uint64_t vertices, std::uint64_t reach) {
   std::mt19937_64 random(17);
-  std::vector<vertex> number(vertices);
-  for (std::uint64_t i = 0; i < vertices; ++i) number[i] = static_cast<vertex>(i);
+  std::vector<Vertex> number(vertices);
+  for (std::uint64_t i = 0; i < vertices; ++i) number[i] = static_cast<Vertex>(i);
   std::shuffle(number.begin(), number.end(), random);
-  tree t{name, number[0], std::vector<vertex>(vertices)};
+  tree<Vertex> t{name, number[0], std::vector<Vertex>(vertices)};
   t.parent[t.root] = t.root;
   for (std::uint64_t i = 1; i < vertices; ++i) t.parent[number[i]] = number[i - 1 - random() % std::min(i, reach)];
   return t;
 }
 
 /// The tour's arcs in an array: each arc's successor.
-std::vector<vertex> euler_tour(const sheaf::context& ctx, const tree& t) {
-  std::vector<vertex> parents;
-  std::vector<vertex> children;
+template <class Vertex>
+std::vector<Vertex> euler_tour(const sheaf::context& ctx, const tree<Vertex>& t) {
+  using vertex = Vertex;
+  std::vector<vertex> parents(t.edges());
+  std::vector<vertex> children(t.edges());
   for (vertex edge = 0; edge < t.edges(); ++edge) {
-    children.push_back(t.below(edge));
-    parents.push_back(t.parent[children.back()]);
+    children[edge] = t.below(edge);
+    parents[edge] = t.parent[children[edge]];
   }
   const example::array<vertex> sorted_parents(ctx, t.edges());
   const example::array<vertex> sorted_children(ctx, t.edges());
@@ -70,28 +84,31 @@ std::vector<vertex> euler_tour(const sheaf::context& ctx, const tree& t) {
     if (!is_last) {
       successor[from] = t.edge_of(children[i + 1]);
     } else {
-      successor[from] = above == t.root ? none : up + t.edge_of(above);
+      successor[from] = above == t.root ? none<vertex> : up + t.edge_of(above);
     }
   }
   return successor;
 }
 
 /// Lowest common ancestors: the vertex of least depth between two visits of the tour.
+template <class Vertex>
 class ancestors {
  public:
+  using vertex = Vertex;
+  using depth = typename tree<Vertex>::depth;
+
   /// `depths` and `vertices` along the tour.
-  ancestors(const std::vector<std::int32_t>& depths, const std::vector<vertex>& vertices) : visits_(depths.size()) {
-    for (std::size_t i = 0; i < depths.size(); ++i) {
-      visits_[i] = std::uint64_t{static_cast<std::uint32_t>(depths[i])} << 32 | vertices[i];
-    }
+  ancestors(const std::vector<depth>& depths, const std::vector<vertex>& vertices)
+      : depths_(depths), vertices_(vertices) {
+    const std::size_t visits = depths.size();
     // Minima of blocks, then of twice as many blocks, and so on.
     least_.emplace_back();
-    for (std::size_t first = 0; first < visits_.size(); first += block) {
-      least_[0].push_back(least_of(first, std::min(first + block, visits_.size())));
+    for (std::size_t first = 0; first < visits; first += block) {
+      least_[0].push_back(least_of(first, std::min(first + block, visits)));
     }
     for (std::size_t width = 1; 2 * width <= least_[0].size(); width *= 2) {
-      const std::vector<std::uint64_t>& narrow = least_.back();
-      std::vector<std::uint64_t> wide;
+      const std::vector<visit>& narrow = least_.back();
+      std::vector<visit> wide;
       for (std::size_t i = 0; i + width < narrow.size(); ++i) wide.push_back(std::min(narrow[i], narrow[i + width]));
       least_.push_back(std::move(wide));
     }
@@ -101,51 +118,75 @@ class ancestors {
     if (first > last) std::swap(first, last);
     const std::size_t first_block = first / block + 1;
     const std::size_t last_block = last / block;
-    if (first_block >= last_block) return static_cast<vertex>(least_of(first, last + 1));
+    if (first_block >= last_block) return least_of(first, last + 1).of;
     std::size_t level = 0;
     while ((std::size_t{2} << level) <= last_block - first_block) ++level;
-    const std::uint64_t inside =
-        std::min(least_[level][first_block], least_[level][last_block - (std::size_t{1} << level)]);
-    return static_cast<vertex>(
-        std::min({least_of(first, first_block * block), inside, least_of(last_block * block, last + 1)}));
+    const visit inside = std::min(least_[level][first_block], least_[level][last_block - (std::size_t{1} << level)]);
+    return std::min({least_of(first, first_block * block), inside, least_of(last_block * block, last + 1)}).of;
   }
 
  private:
   static constexpr std::size_t block = 64;
 
-  std::uint64_t least_of(std::size_t first, std::size_t end) const {
-    return *std::min_element(visits_.begin() + static_cast<std::ptrdiff_t>(first),
-                             visits_.begin() + static_cast<std::ptrdiff_t>(end));
+  struct visit {
+    depth at;
+    vertex of;
+    auto operator<=>(const visit&) const = default;
+  };
+
+  visit least_of(std::size_t first, std::size_t end) const {
+    visit least{depths_[first], vertices_[first]};
+    for (std::size_t i = first + 1; i < end; ++i) least = std::min(least, {depths_[i], vertices_[i]});
+    return least;
   }
 
-  std::vector<std::uint64_t> visits_;  // depth, then vertex
-  std::vector<std::vector<std::uint64_t>> least_;
+  const std::vector<depth>& depths_;
+  const std::vector<vertex>& vertices_;
+  std::vector<std::vector<visit>> least_;
 };
 
+template <class Vertex>
 struct answers {
-  std::vector<std::int32_t> depth;
-  std::vector<std::uint32_t> subtree;  // vertices in it
-  std::vector<std::uint32_t> visit;    // where the tour first comes to a vertex
-  std::vector<std::int32_t> depth_along_tour;
-  std::vector<vertex> tour;
+  using depths = std::vector<typename tree<Vertex>::depth>;
+  depths depth;
+  std::vector<Vertex> subtree;  // vertices in it
+  std::vector<Vertex> visit;    // where the tour first comes to a vertex
+  depths depth_along_tour;
+  std::vector<Vertex> tour;
 };
 
-answers solve(const sheaf::context& ctx, const tree& t) {
+/// The rank of each arc of the tour, and the depth of the vertex that it leads to.
+template <class Vertex>
+struct ranked_arcs {
+  example::array<Vertex> rank;
+  example::array<typename tree<Vertex>::depth> depth;
+};
+
+template <class Vertex>
+ranked_arcs<Vertex> rank_arcs(const sheaf::context& ctx, const tree<Vertex>& t) {
+  using depth = typename tree<Vertex>::depth;
   const std::uint64_t arcs = 2 * t.edges();
   const example::array successor(ctx, euler_tour(ctx, t));
-  const example::array<std::uint32_t> rank(ctx, arcs);
-  const example::array<std::int32_t> depth(ctx, arcs);
-  std::vector<std::int32_t> steps(arcs, 1);
+  ranked_arcs<Vertex> found{{ctx, arcs}, {ctx, arcs}};
+  std::vector<depth> steps(arcs, 1);
   std::fill(steps.begin() + static_cast<std::ptrdiff_t>(t.edges()), steps.end(), -1);
-  sheaf::list_rank(ctx, successor, rank);
-  sheaf::list_scan(ctx, successor, example::array(ctx, steps), depth, sheaf::scan_operator::add);
+  sheaf::list_rank(ctx, successor, found.rank);
+  sheaf::list_scan(ctx, successor, example::array(ctx, steps), found.depth, sheaf::scan_operator::add);
   ctx.wait();
+  return found;
+}
 
-  const std::vector<std::uint32_t> ranks = rank.on_host(ctx);
-  const std::vector<std::int32_t> depths = depth.on_host(ctx);
-  answers a;
+template <class Vertex>
+answers<Vertex> solve(const sheaf::context& ctx, const tree<Vertex>& t) {
+  using vertex = Vertex;
+  using depth = typename tree<Vertex>::depth;
+  const std::uint64_t arcs = 2 * t.edges();
+  const ranked_arcs<vertex> along_tour = rank_arcs(ctx, t);
+  const std::vector<vertex> ranks = along_tour.rank.on_host(ctx);
+  const std::vector<depth> depths = along_tour.depth.on_host(ctx);
+  answers<vertex> a;
   a.depth.assign(t.vertices(), 0);
-  a.subtree.assign(t.vertices(), static_cast<std::uint32_t>(t.vertices()));
+  a.subtree.assign(t.vertices(), static_cast<vertex>(t.vertices()));
   a.visit.assign(t.vertices(), 0);
   // Visit 0 is the root's; the visit behind an arc is its rank and 1, of the vertex that the arc leads to.
   std::vector<vertex> leads_to(arcs);
@@ -159,8 +200,8 @@ answers solve(const sheaf::context& ctx, const tree& t) {
     leads_to[up] = t.parent[v];
   }
   const example::array<vertex> visited(ctx, arcs);
-  sheaf::scatter(ctx, example::array(ctx, leads_to), rank, visited);
-  const example::array<std::int32_t> along(ctx, arcs);
+  sheaf::scatter(ctx, example::array(ctx, leads_to), along_tour.rank, visited);
+  const example::array<depth> along(ctx, arcs);
   sheaf::gather(ctx, example::array(ctx, a.depth), visited, along);
   ctx.wait();
   a.tour = visited.on_host(ctx);
@@ -171,25 +212,31 @@ answers solve(const sheaf::context& ctx, const tree& t) {
 }
 
 /// Walks the tree from its root, vertex by vertex.
-bool is_right(const tree& t, const answers& a) {
-  std::vector<std::vector<vertex>> children(t.vertices());
+template <class Vertex>
+bool is_right(const tree<Vertex>& t, const answers<Vertex>& a) {
+  using vertex = Vertex;
+  std::vector<vertex> child(t.vertices(), none<vertex>);    // the last one
+  std::vector<vertex> sibling(t.vertices(), none<vertex>);  // the one before
   for (vertex v = 0; v < t.vertices(); ++v) {
-    if (v != t.root) children[t.parent[v]].push_back(v);
+    if (v == t.root) continue;
+    sibling[v] = child[t.parent[v]];
+    child[t.parent[v]] = v;
   }
   std::vector<vertex> order{t.root};
-  std::vector<std::int32_t> depth(t.vertices(), 0);
+  std::vector<typename tree<Vertex>::depth> depth(t.vertices(), 0);
+  order.reserve(t.vertices());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const vertex child : children[order[i]]) {
-      depth[child] = depth[order[i]] + 1;
-      order.push_back(child);
+    for (vertex v = child[order[i]]; v != none<vertex>; v = sibling[v]) {
+      depth[v] = depth[order[i]] + 1;
+      order.push_back(v);
     }
   }
   if (depth != a.depth) return example::fails("a depth");
-  std::vector<std::uint32_t> subtree(t.vertices(), 1);
+  std::vector<vertex> subtree(t.vertices(), 1);
   for (std::size_t i = order.size(); i-- > 1;) subtree[t.parent[order[i]]] += subtree[order[i]];
   if (subtree != a.subtree) return example::fails("the size of a subtree");
 
-  const ancestors of(a.depth_along_tour, a.tour);
+  const ancestors<vertex> of(a.depth_along_tour, a.tour);
   std::mt19937_64 random(5);
   const auto deepest = static_cast<std::uint64_t>(*std::max_element(depth.begin(), depth.end()));
   for (std::uint64_t pair = 0; pair < std::clamp<std::uint64_t>(50'000'000 / (deepest + 1), 10, 2000); ++pair) {
@@ -205,28 +252,56 @@ bool is_right(const tree& t, const answers& a) {
   return true;
 }
 
-bool run(const sheaf::context& ctx, const tree& t) {
-  answers a;
+template <class Vertex>
+bool run(const sheaf::context& ctx, const tree<Vertex>& t) {
+  answers<Vertex> a;
   const double seconds = example::seconds(ctx, [&] { a = solve(ctx, t); });
-  std::printf("%-12s %10" PRIu64 " %10d %9.3f\n", t.name, t.vertices(),
-              *std::max_element(a.depth.begin(), a.depth.end()), seconds * 1e3);
+  std::printf("%-12s %10" PRIu64 " %10" PRIu64 " %9.3f\n", t.name, t.vertices(),
+              static_cast<std::uint64_t>(*std::max_element(a.depth.begin(), a.depth.end())), seconds * 1e3);
   return is_right(t, a);
+}
+
+template <class Vertex>
+bool run_all(const sheaf::context& ctx, std::uint64_t vertices) {
+  bool right = run(ctx, at_random<Vertex>("random", vertices, vertices));
+  right &= run(ctx, at_random<Vertex>("like a path", vertices, 3));
+  right &= run(ctx, at_random<Vertex>("a path", vertices, 1));
+  right &= run(ctx, at_random<Vertex>("two vertices", 2, 1));
+  right &= run(ctx, at_random<Vertex>("one vertex", 1, 1));
+  return right;
+}
+
+/// Arcs of so many vertices have numbers of 4 bytes, and one is left over.
+bool are_few(std::uint64_t vertices) { return vertices <= std::uint64_t{1} << 31; }
+
+/// Refuses what the host's memory cannot hold: all arrays, and the library's scratch on a CPU.
+void require_memory(std::uint64_t vertices) {
+  constexpr std::uint64_t numbers_each = 33;  // of a vertex, at the most at once, by measurement
+  const double needed = static_cast<double>(vertices) * numbers_each * (are_few(vertices) ? 4 : 8);
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed <= there) return;
+  char message[160];
+  std::snprintf(message, sizeof message,
+                "euler_tour: %" PRIu64 " vertices take %.1f GB of memory, of %.1f GB there are", vertices,
+                needed * 1e-9, there * 1e-9);
+  throw sheaf::error(sheaf::error_code::out_of_memory, message);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const example::arguments given = example::read_arguments(argc, argv, "VERTICES", 1 << 17, 1, 1 << 26);
+  const example::arguments given = example::read_arguments(argc, argv, "VERTICES", 1 << 17, 1, std::uint64_t{1} << 40);
+  require_memory(given.size);
   const sheaf::context& ctx = given.ctx;
   std::printf("on %s\n", std::string(sheaf::name(ctx.backend())).c_str());
   std::printf("%-12s %10s %10s %9s\n", "tree", "vertices", "deepest", "ms");
-  bool right = run(ctx, at_random("random", given.size, given.size));
-  right &= run(ctx, at_random("like a path", given.size, 3));
-  right &= run(ctx, at_random("a path", given.size, 1));
-  right &= run(ctx, at_random("two vertices", 2, 1));
-  right &= run(ctx, at_random("one vertex", 1, 1));
+  bool right = are_few(given.size) ? run_all<std::uint32_t>(ctx, given.size) : run_all<std::uint64_t>(ctx, given.size);
+  right &= run(ctx, at_random<std::uint64_t>("of 8 bytes", std::min<std::uint64_t>(given.size, 1000), 3));
   return right ? 0 : 1;
 } catch (const sheaf::error& e) {
   std::fprintf(stderr, "%s\n", e.what());
+  return 1;
+} catch (const std::bad_alloc&) {
+  std::fprintf(stderr, "euler_tour: memory is short\n");
   return 1;
 }

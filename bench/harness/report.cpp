@@ -133,6 +133,9 @@ nlohmann::json json_of(const result& r, const platform& p) {
   if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
   if (!r.figure.empty()) row["figure"] = r.figure;
   if (r.promises_less) row["promises_less"] = true;
+  for (const primitives::fact& f : r.facts) {
+    std::visit([&](const auto& value) { row[std::string(f.name)] = value; }, f.value);
+  }
   return row;
 }
 

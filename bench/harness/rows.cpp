@@ -155,6 +155,9 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
     const bool counts = row.contenders[c].is_peer() && !row.contenders[c].promises_less;
     if (counts && (fastest_peer == 0 || seconds < fastest_peer)) fastest_peer = seconds;
   }
+  const jobs::made_object* const made = jobs::job_of(row.problem).made;
+  const std::vector<primitives::fact> facts =
+      made == nullptr ? std::vector<primitives::fact>{} : made->facts(arrays.all(0).made.get());
   std::vector<result> results;
   for (std::size_t c = 0; c < row.contenders.size(); ++c) {
     const contender& who = row.contenders[c];
@@ -167,13 +170,14 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
              .time = timings[c],
              .predicted_seconds = who.predicted_seconds,
              .order_is_unknown = who.order_is_unknown,
-             .he2007_seconds = who.he2007_seconds};
+             .he2007_seconds = who.he2007_seconds,
+             .facts = facts};
     if (!who.is_peer()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
     arrays.reset_outputs();
     const bool with_side_outputs = static_cast<bool>(who.queue_with_side_outputs);
     with_side_outputs ? who.queue_with_side_outputs() : who.queue(0);
     who.wait();
-    r.verified = arrays.count_mistakes(with_side_outputs) == 0;
+    r.verified = (who.count_own_mistakes ? who.count_own_mistakes() : arrays.count_mistakes(with_side_outputs)) == 0;
     results.push_back(std::move(r));
   }
   for (const contender& c : row.contenders) {

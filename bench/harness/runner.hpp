@@ -15,7 +15,8 @@ struct contender {
   std::string who;                ///< "sheaf", "cuda.direct", "thrust"
   std::string variant = {};       ///< variant that runs; empty for a peer
   double predicted_seconds = 0;   ///< the plan's time; 0 where there is no prediction
-  bool promises_less = false;     ///< a peer whose answer may vary where the call's may not: no factor is over it
+  bool promises_less = false;     ///< a peer whose answer may vary where the call's may not, or is another: no factor
+                                  ///< is over it
   bool order_is_unknown = false;  ///< the plan is for an index list of whose order the planner was told nothing
   double he2007_seconds = 0;      ///< time by the model of the 2007 paper; 0 where it does not apply
   std::uint64_t scratch_bytes = 0;
@@ -28,6 +29,9 @@ struct contender {
   std::function<void()> release = {};
   /// Runs in place of `queue`, on copy 0, where the answer is checked: with side outputs, which peers do not write.
   std::function<void()> queue_with_side_outputs = {};
+  /// Of a peer whose answer is another than the call's: counts the mistakes in it, in place of the job's check. Such a
+  /// peer promises less.
+  std::function<std::uint64_t()> count_own_mistakes = {};
 
   bool is_peer() const noexcept { return variant.empty(); }
 };

@@ -24,7 +24,8 @@ struct paper_run {
   /// Measures the planner's choice, and its peers if asked to.
   std::vector<result> measure_choice(session& s, int figure, const problem& p);
   std::vector<result> measure_with_peers(session& s, int figure, const problem& p);
-  /// 2^20 to 2^28 nodes. A CPU gets at most 16 million, a quick run two small counts.
+  /// 2^20 to 2^30 nodes; those that memory does not hold are skipped. A CPU gets at most 16 million, a quick run two
+  /// small counts.
   std::vector<std::uint64_t> counts(const session& s) const;
   /// A count of the paper's, or what a CPU or a quick run gets in its place.
   std::uint64_t count(const session& s, std::uint64_t millions) const;

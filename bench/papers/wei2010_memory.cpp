@@ -216,7 +216,7 @@ void compare(paper_run& run, session& s, int figure, bool at_random, std::span<c
   }
   const kept_tests best = explore_forms(run, s, at_random);
   const table rows({"nodes", "test, read", "read + write", "blocks x threads x reads", "rank", "scan", "rank / read",
-                    "scan / read", "C1060: test, list"});
+                    "scan / read", "scan / (read + write)", "C1060: test, list"});
   for (const std::uint64_t nodes : counts) {
     if (nodes * sizeof(std::uint64_t) > s.hardware.memory_bytes / 2) break;
     measured_test reads;
@@ -235,7 +235,8 @@ void compare(paper_run& run, session& s, int figure, bool at_random, std::span<c
     const result* const scan = find(summed, "sheaf");
     rows.row({count_text(nodes), nanoseconds(reads.per_access()), nanoseconds(writes.per_access()),
               shape_text(reads.test), per_node(rank), per_node(scan), times_of_access(rank, reads.per_access()),
-              times_of_access(scan, reads.per_access()), paper_text(paper, nodes)});
+              times_of_access(scan, reads.per_access()), times_of_access(scan, writes.per_access()),
+              paper_text(paper, nodes)});
     if (!is_right) fmt::print("  the memory test of {} words read others: WRONG\n", nodes);
   }
 }

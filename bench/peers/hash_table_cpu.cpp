@@ -30,7 +30,8 @@ struct typed_arrays {
   std::uint64_t distinct;  ///< keys of them
   const Key* probes;
   std::uint64_t count;
-  void* answers;  ///< ids or counts, one for each probe, or the ids of all matches
+  void* answers;       ///< ids or counts, one for each probe, or the ids of all matches
+  std::uint64_t room;  ///< entries of answers; ids of more matches are not written
   std::uint64_t* offsets;
 
   typed_arrays(const problem& p, const jobs::array_set& arrays)
@@ -40,6 +41,7 @@ struct typed_arrays {
         probes(reinterpret_cast<const Key*>(arrays[places::index].data)),
         count(p.count),
         answers(arrays[places::target].data),
+        room(arrays[places::target].count),
         offsets(reinterpret_cast<std::uint64_t*>(arrays[places::offsets].data)) {}
 
   Id* ids() const { return static_cast<Id*>(answers); }
@@ -137,6 +139,20 @@ contender by_first_map(const problem& p, const workspace& arrays) {
       });
 }
 
+/// The next ids of a probe, in ascending order, from `place` on.
+template <class Key, class Id, class Next>
+void write_sorted(const typed_arrays<Key, Id>& a, std::uint64_t place, std::uint64_t matches, Next next) {
+  const auto write = [&](Id* begin) {
+    Id* const end = begin + matches;
+    std::generate(begin, end, next);
+    if (!std::is_sorted(begin, end)) std::sort(begin, end);
+  };
+  if (place + matches <= a.room) return write(a.ids() + place);
+  std::vector<Id> all(matches);
+  write(all.data());
+  if (place < a.room) std::copy_n(all.begin(), a.room - place, a.ids() + place);
+}
+
 template <class Key, class Id>
 contender by_all_map(const problem& p, const workspace& arrays) {
   constexpr std::uint64_t node_bytes = 56;
@@ -152,11 +168,9 @@ contender by_all_map(const problem& p, const workspace& arrays) {
             continue;
           }
           const auto [first, last] = m.map.equal_range(a.probes[i]);
-          Id* const begin = a.ids() + place;
-          for (auto row = first; row != last; ++row) a.ids()[place++] = row->second;
-          Id* const end = a.ids() + place;
-          if (!std::is_sorted(begin, end)) std::sort(begin, end);
-          a.offsets[i + 1] = place;
+          const auto matches = static_cast<std::uint64_t>(std::distance(first, last));
+          write_sorted(a, place, matches, [row = first]() mutable { return (row++)->second; });
+          a.offsets[i + 1] = place += matches;
         }
       });
 }
@@ -203,7 +217,8 @@ void find_all(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, in
   for (std::uint64_t i = 0; i < a.count; ++i) {
     if (a.offsets[i] == a.offsets[i + 1]) continue;
     auto row = t.begin_of(a.probes[i]);
-    for (std::uint64_t place = a.offsets[i]; place < a.offsets[i + 1]; ++place) a.ids()[place] = (row++)->id;
+    const std::uint64_t end = std::min(a.offsets[i + 1], a.room);
+    for (std::uint64_t place = a.offsets[i]; place < end; ++place) a.ids()[place] = (row++)->id;
   }
 }
 

@@ -12,9 +12,10 @@ namespace {
 
 // A random list takes a CPU thread some 100 ns for each node, and a row has several runs.
 constexpr std::uint64_t most_slow_nodes = std::uint64_t{1} << 24;
+constexpr std::uint64_t most_slow_nodes_of_host = std::uint64_t{1} << 28;
 
-bool is_too_slow(const problem& p) {
-  return p.pattern.kind != primitives::pattern_kind::identity && p.count > most_slow_nodes;
+bool is_too_slow(const problem& p, std::uint64_t most_nodes) {
+  return p.pattern.kind != primitives::pattern_kind::identity && p.count > most_nodes;
 }
 
 bool has_walk(const context& ctx, const problem& p) {
@@ -56,13 +57,13 @@ class host_copy {
 namespace host {
 
 std::vector<contender> list_walks(const context& ctx, const problem& p, const workspace& arrays) {
-  if (!has_walk(ctx, p)) return {};
+  if (!has_walk(ctx, p) || is_too_slow(p, most_slow_nodes_of_host)) return {};
   const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
   return {{.who = "serial_walk", .queue = queue, .wait = [] {}}};
 }
 
 std::vector<contender> list_walks_for_devices(const context& ctx, const problem& p, const workspace& arrays) {
-  if (!has_walk(context::cpu(1), p) || is_too_slow(p)) return {};
+  if (!has_walk(context::cpu(1), p) || is_too_slow(p, most_slow_nodes)) return {};
   const auto copies_on_host = std::make_shared<std::vector<std::unique_ptr<host_copy>>>();
   return {{.who = "serial_walk",
            .queue = [copies_on_host](std::uint64_t copy) { (*copies_on_host)[copy]->run(); },

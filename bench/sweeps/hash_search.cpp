@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/sweeps/sweep.hpp"
+#include "jobs/generated/hash/matches.hpp"
 #include "jobs/generated/job.hpp"
 #include "primitives/entries/hash_search.hpp"
 #include "primitives/entries/row_name.hpp"
@@ -66,11 +67,13 @@ void add_searches(const sweep& s, const primitives::entry& e, const table_parame
   }
 }
 
-// Searches that find more than fits the memory of today's devices are left out.
-bool is_measured(const problem& p) {
-  if (!jobs::job_of(p).unchecked(p).empty()) return false;
-  return p.primitive != "hash_search" || primitives::most_matches(p) <= most_matches;
+// Searches that would find more than fits the memory of today's devices get fewer probes: half as many, or a quarter,
+// and so on.
+void limit_matches(problem& p) {
+  while (p.primitive == "hash_search" && p.count > 1 && jobs::room_for_matches(p) > most_matches) p.count /= 2;
 }
+
+bool is_measured(const problem& p) { return jobs::job_of(p).unchecked(p).empty(); }
 
 void add(const sweep& s, std::span<const primitives::entry* const> entries, std::vector<problem>& problems) {
   for (const std::uint64_t key_bytes : s.hash_key_bytes) {
@@ -85,6 +88,7 @@ void add(const sweep& s, std::span<const primitives::entry* const> entries, std:
       }
     }
   }
+  for (problem& p : problems) limit_matches(p);
   std::erase_if(problems, [](const problem& p) { return entry_of(p).family == family && !is_measured(p); });
 }
 

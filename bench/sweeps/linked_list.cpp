@@ -20,7 +20,7 @@ sweep linked_lists() {
           patterns({"identity", "permutation", "strided:1001"}),
           {4},
           {index_type::u32},
-          powers_of_two(20, 28, 2)};
+          powers_of_two(20, 30, 2)};
   s.patterns.push_back({primitives::pattern_kind::strided, longest_stride});
   return s;
 }

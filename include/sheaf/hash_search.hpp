@@ -24,8 +24,9 @@ struct hash_build_options {
   /// Load factor of the hash table, 0.05 to 0.99: distinct keys for each place that a bucket has for a key. With less,
   /// the index takes more memory, and searches find more keys at first sight. 0: what the backend finds best, 0.8 on
   /// the CPU; on CUDA 0.1 for tables that the cache holds, and up to 0.5, or 0.6 for keys of 4 bytes that hardly
-  /// repeat. Tables of CUDA are never fuller than 0.9. The number of buckets has a limit (2^31 on CUDA up to 2^31
-  /// records, 2^32 on the CPU for keys of 4 bytes), so that a very low load may not be reached.
+  /// repeat. Tables of CUDA are never fuller than 0.9: a higher load gets that one, which hash_index::load() says. The
+  /// number of buckets has a limit (2^31 on CUDA up to 2^31 records, 2^32 on the CPU for keys of 4 bytes), so that a
+  /// very low load may not be reached.
   double load = 0;
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.partitioned"
 };
@@ -49,8 +50,11 @@ class SHEAF_API hash_index {
   std::uint64_t key_bytes() const;      ///< 4 or 8
   index_type id_type() const;           ///< of record numbers: u32, from 2^32 records on u64
   std::uint64_t bytes() const;          ///< memory that it keeps
-  backend_kind backend() const;         ///< whose contexts can search it
-  std::string_view variant() const;     ///< the variant that built it
+  /// The load factor that its table has, which may be below what options asked for; 0 where it has no buckets: an index
+  /// of no records, and the reference's.
+  double load() const;
+  backend_kind backend() const;      ///< whose contexts can search it
+  std::string_view variant() const;  ///< the variant that built it
 
   /// The library's own view of this index.
   const primitives::hash_table& table() const {

@@ -45,9 +45,10 @@ struct scalar {
   }
 };
 
-/// Value and successor of a node side by side in 64 bits, which a walk along the list reads in one access.
-template <reducible_value T>
-requires(sizeof(T) == 4) struct list_node {
+/// Value and successor of a node side by side in 64 bits, which a walk along the list reads in one access. The value is
+/// a number, or of any type of 4 bytes that a function of the caller's takes.
+template <class T>
+requires(sizeof(T) == 4 && alignof(T) <= 4 && std::is_trivially_copyable_v<T>) struct list_node {
   T value;
   std::int32_t successor;
 };
@@ -65,7 +66,7 @@ struct const_list_nodes {
                              index_type successors = index_type::i32)
       : data(first), count(node_count), type(t), successor_type(successors) {}
   template <std::ranges::contiguous_range Range>
-  requires std::ranges::sized_range<Range> &&
+  requires std::ranges::sized_range<Range> && reducible_value<decltype(std::ranges::range_value_t<Range>::value)> &&
       std::same_as<std::ranges::range_value_t<Range>, list_node<decltype(std::ranges::range_value_t<Range>::value)>>
       const_list_nodes(const Range& nodes)
       : const_list_nodes(std::ranges::data(nodes), std::ranges::size(nodes),
@@ -211,6 +212,11 @@ SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_reco
                             const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                             std::string_view variant);
 
+/// list_scan_by of `count` packed nodes: a value of 4 bytes, then its successor, an i32.
+SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
+                                   const host_scan_operator& op, const void* initial, list_count lists,
+                                   access_pattern pattern, std::string_view variant);
+
 /// list_scan by an operator of the caller's, whose kernels the caller has compiled, on the memory of a CUDA context.
 /// `initial`, if not null, is a value in host memory.
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
@@ -233,6 +239,19 @@ void list_scan(const context& ctx, index_span successor, const In& in, Out&& out
   using T = std::ranges::range_value_t<In>;
   detail::list_scan_by(ctx, successor, const_records(in), records(out), detail::host_operator<T>(op), initial, lists,
                        access_pattern::unknown(), variant);
+}
+
+/// list_scan of packed nodes with an associative function of the caller's on the CPU, as above. Nodes are aligned to 8
+/// bytes; T need not be a number, and a T of 4 bytes that holds two of 2 is one.
+template <record_range Nodes, record_output_range Out, class Op>
+requires std::same_as<std::ranges::range_value_t<Nodes>, list_node<std::ranges::range_value_t<Out>>> &&
+    list_scan_function<Op, std::ranges::range_value_t<Out>>
+void list_scan(const context& ctx, const Nodes& nodes, Out&& out, const Op& op,
+               const std::ranges::range_value_t<Out>* initial = nullptr, list_count lists = list_count::one,
+               std::string_view variant = {}) {
+  using T = std::ranges::range_value_t<Out>;
+  detail::list_scan_packed_by(ctx, std::ranges::data(nodes), std::ranges::size(nodes), records(out),
+                              detail::host_operator<T>(op), initial, lists, access_pattern::unknown(), variant);
 }
 
 }  // namespace sheaf

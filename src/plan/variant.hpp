@@ -11,11 +11,11 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <type_traits>
 
 #include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
 #include <sheaf/machine_profile.hpp>
 #include <sheaf/plan.hpp>
 
@@ -39,6 +39,10 @@ struct scope {
       : machine(m), scratch_limit(most_scratch), context(state) {}
 };
 
+[[noreturn]] inline void throw_wrong_plan() {
+  throw error(error_code::internal, "a variant was run with the plan of another one");
+}
+
 /// What plan() decided, for run() of the same variant: one value of any plain type, stored without an allocation.
 class decision {
  public:
@@ -50,10 +54,10 @@ class decision {
     std::memcpy(bytes_, &value, sizeof value);
     type_ = &tag<T>;
   }
-  /// @throws std::logic_error if plan() decided a value of another type, or none.
+  /// @throws error(internal) if plan() decided a value of another type, or none.
   template <class T>
   T get() const {
-    if (type_ != &tag<T>) throw std::logic_error("a variant was run with the plan of another one");
+    if (type_ != &tag<T>) throw_wrong_plan();
     std::array<std::byte, sizeof(T)> stored;
     std::memcpy(stored.data(), bytes_, sizeof(T));
     return std::bit_cast<T>(stored);
@@ -88,7 +92,7 @@ struct planned {
   /// The choices for the calls inside, as the variant's plan() stored them in inner_calls.
   template <class T>
   const T& inner() const {
-    if (inner_calls == nullptr) throw std::logic_error("a variant was run with the plan of another one");
+    if (inner_calls == nullptr) throw_wrong_plan();
     return *static_cast<const T*>(inner_calls.get());
   }
 

@@ -149,6 +149,13 @@ void run_scan(const context& ctx, const list_problem& problem, list_buffers buff
 /// The shape of packed nodes' successors.
 index_span successors_of(const_list_nodes nodes) { return {nullptr, nodes.count, nodes.successor_type}; }
 
+void require_packed_views(const context& ctx, const_list_nodes nodes, const void* out, std::uint64_t out_bytes) {
+  require_memory(scan_call, ctx, nodes.data, nodes.count * packed_bytes, "nodes");
+  require_aligned(scan_call, nodes.data, packed_bytes, "nodes");
+  require_memory(scan_call, ctx, out, out_bytes, "out");
+  require_no_overlap(scan_call, out, out_bytes, "out", nodes.data, nodes.count * packed_bytes, "nodes");
+}
+
 void require_packed_shapes(const_list_nodes nodes, values out, scan_operator op, const list_scan_options& options) {
   require_operator(nodes.type, out.type, op, options.exclusive_from);
   if (bytes(nodes.type) != 4 || bytes(nodes.successor_type) != 4) {
@@ -205,11 +212,8 @@ void list_scan(const context& ctx, const_list_nodes nodes, values out, scan_oper
                const list_scan_options& options) {
   require_packed_shapes(nodes, out, op, options);
   const std::uint64_t out_bytes = out.count * bytes(out.type);
-  require_memory(scan_call, ctx, nodes.data, nodes.count * packed_bytes, "nodes");
-  require_aligned(scan_call, nodes.data, packed_bytes, "nodes");
-  require_memory(scan_call, ctx, out.data, out_bytes, "out");
+  require_packed_views(ctx, nodes, out.data, out_bytes);
   require_aligned(scan_call, out.data, bytes(out.type), "out");
-  require_no_overlap(scan_call, out.data, out_bytes, "out", nodes.data, nodes.count * packed_bytes, "nodes");
   if (nodes.count == 0) return;
   const index_span successor = successors_of(nodes);
   list_buffers buffers;
@@ -242,6 +246,19 @@ explanation explain_list_scan(const context& ctx, const_list_nodes nodes, values
 
 namespace {
 
+/// Of calls by an operator of the caller's.
+list_problem describe_scan_by(const context& ctx, index_span successor, records out, bool is_packed,
+                              const void* initial, list_count lists, access_pattern pattern) {
+  list_scan_options options;
+  options.lists = lists;
+  options.pattern = pattern;
+  list_problem problem = describe_scan(ctx, successor, out.record_bytes, is_packed, options);
+  problem.is_exclusive = initial != nullptr;
+  problem.has_own_operator = true;
+  problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
+  return problem;
+}
+
 /// The call by an operator of the caller's; `op` is a member of list_buffers.
 template <class Operator>
 void run_scan_by(const context& ctx, index_span successor, const_records in, records out, const void* initial,
@@ -254,13 +271,7 @@ void run_scan_by(const context& ctx, index_span successor, const_records in, rec
   require_memory(scan_call, ctx, in.data, all_bytes, "in");
   require_no_overlap(scan_call, out.data, all_bytes, "out", in.data, all_bytes, "in");
   if (successor.count == 0) return;
-  list_scan_options options;
-  options.lists = lists;
-  options.pattern = pattern;
-  list_problem problem = describe_scan(ctx, successor, out.record_bytes, false, options);
-  problem.is_exclusive = initial != nullptr;
-  problem.has_own_operator = true;
-  problem.out_word = widest_word(reinterpret_cast<std::uintptr_t>(out.data) | out.record_bytes);
+  const list_problem problem = describe_scan_by(ctx, successor, out, false, initial, lists, pattern);
   list_buffers buffers;
   buffers.successor = successor;
   buffers.in = in.data;
@@ -270,15 +281,39 @@ void run_scan_by(const context& ctx, index_span successor, const_records in, rec
   plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
 }
 
+/// Functions on host memory are for contexts of the CPU.
+void require_cpu(const context& ctx) {
+  if (ctx.backend() != backend_kind::cpu) {
+    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
+  }
+}
+
 }  // namespace
 
 namespace detail {
 
+void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
+                         const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
+                         std::string_view variant) {
+  require_cpu(ctx);
+  const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
+  require_list_shapes(scan_call, successors_of(all), lists, out.count, "out");
+  require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
+  if (count == 0) return;
+  const index_span successor = successors_of(all);
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.nodes = nodes;
+  buffers.out = out.data;
+  buffers.initial = initial;
+  buffers.on_host = &op;
+  plan::execute(scan_call, list_variants(), describe_scan_by(ctx, successor, out, true, initial, lists, pattern), ctx,
+                variant, buffers);
+}
+
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
                   const void* initial, list_count lists, access_pattern pattern, std::string_view variant) {
-  if (ctx.backend() != backend_kind::cpu) {
-    refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
-  }
+  require_cpu(ctx);
   run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_host, op);
 }
 

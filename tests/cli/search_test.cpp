@@ -277,6 +277,19 @@ TEST_F(CliSearch, LeavesAllOldOutputsWhereOneCannotBeWritten) {
   EXPECT_EQ(folder.count(), files) << "nothing is left behind";
 }
 
+// The name of one output has as many characters as a file may have, that of the other has four more.
+TEST_F(CliSearch, WritesNothingWhereOneOutputsNameIsTooLong) {
+  const std::string prefix(255 - std::string_view(".ids.npy").size(), 'p');
+  expect_failure("search keys.npy table.npy -o " + prefix, 5,
+                 "sheaf search: " + prefix + ".offsets.npy: cannot be created: File name too long");
+  folder.write(prefix + ".ids.npy", "old");
+  expect_failure("search keys.npy table.npy -o " + prefix, 5,
+                 "sheaf search: " + prefix + ".offsets.npy: cannot be created: File name too long");
+  EXPECT_EQ(folder.read(prefix + ".ids.npy"), "old");
+  expect_success("search keys.npy table.npy --first -o " + prefix);
+  EXPECT_EQ(folder.read(prefix + ".ids.npy"), u32_array("(4,)", {1, 0, none, 0}));
+}
+
 TEST_F(CliSearch, PlansExplainBuildsAndSearches) {
   const program_result text =
       run_sheaf(folder, "plan hash_search --count 1000 --table 5000 --repeats 16 --backend cpu");

@@ -1,6 +1,10 @@
-// cpu.sublist where its sizes do not lead by themselves: lists in which its splitters stand in a row, links of 8 bytes,
-// sublists whose ranks no longer fit beside their number, and several threads on few nodes.
+// cpu.sublist where its sizes do not lead by themselves: lists in which its splitters stand in a row, so that walks go
+// on in rounds, links of 8 bytes, sublists whose ranks no longer fit beside their number, and several threads on few
+// nodes.
 #include <algorithm>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -24,16 +28,42 @@ primitives::list_problem rank_problem(std::uint64_t count, list_count lists) {
   return p;
 }
 
-/// Runs the variant as another tuning has it. Faults stay with ctx.
-void run_tuned(const context& ctx, const cpu::sublist_tuning& tuning, const primitives::list_problem& p,
-               const primitives::list_buffers& b) {
+/// A call by a tuning of its own, of which one sees where walks have begun. Faults stay with ctx.
+struct tuned_run {
   cpu::sublist_decision decided{};
-  plan::planned plan;
-  plan.scratch_bytes = cpu::decide_sublists(p, ctx.profile().parallelism, tuning, decided);
-  plan.decided.set(decided);
-  const buffer scratch(ctx, plan.scratch_bytes);
-  cpu::list_sublist.run(ctx, p, plan, b, scratch.data());
-}
+  std::vector<cpu::sublist> sublists;
+
+  tuned_run(const context& ctx, const cpu::sublist_tuning& tuning, const primitives::list_problem& p,
+            const primitives::list_buffers& b) {
+    plan::planned plan;
+    plan.scratch_bytes = cpu::decide_sublists(p, ctx.profile().parallelism, tuning, decided);
+    plan.decided.set(decided);
+    const buffer scratch(ctx, plan.scratch_bytes);
+    std::memset(scratch.data(), 0xff, plan.scratch_bytes);  // sublists that are not used have no splitter
+    cpu::list_sublist.run(ctx, p, plan, b, scratch.data());
+    const auto* const first = reinterpret_cast<const cpu::sublist*>(scratch.data() + decided.sublists_at);
+    sublists.assign(first, first + decided.sublists);
+  }
+
+  /// The nodes of the longest walk of any round: a walk ends where another has begun, and at the end of its list.
+  std::uint64_t longest_walk(const std::vector<std::uint64_t>& nodes, const std::vector<bool>& begins_list) const {
+    std::vector<bool> begins_walk(nodes.size(), false);
+    for (const cpu::sublist& s : sublists) {
+      if (s.splitter != cpu::no_node) begins_walk[s.splitter] = true;
+    }
+    std::uint64_t longest = 0;
+    std::uint64_t length = 0;
+    for (std::uint64_t k = 0; k < nodes.size(); ++k) {
+      length = begins_list[k] || begins_walk[nodes[k]] ? 1 : length + 1;
+      longest = std::max(longest, length);
+    }
+    return longest;
+  }
+  std::uint64_t walks() const {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(sublists, [](const cpu::sublist& s) { return s.splitter != cpu::no_node; }));
+  }
+};
 
 struct affine {
   std::uint64_t scale = 1, shift = 0, tag = 0;
@@ -66,9 +96,11 @@ std::vector<cpu::sublist_tuning> tunings() {
   short_ranks.longest_walk = 1000;
   cpu::sublist_tuning impatient = many_threads;
   impatient.longest_walk = 1;
+  cpu::sublist_tuning no_later_splitters = impatient;
+  no_later_splitters.rounds_of_splitters = 0;
   cpu::sublist_tuning beside_nothing = many_threads;
   beside_nothing.widest_beside_link = 0;
-  return {many_threads, wide, short_ranks, impatient, beside_nothing};
+  return {many_threads, wide, short_ranks, impatient, no_later_splitters, beside_nothing};
 }
 
 class CpuSublist : public testing::TestWithParam<int> {
@@ -92,8 +124,9 @@ TEST_P(CpuSublist, RanksWithEveryTuning) {
         primitives::list_buffers b;
         b.successor = index_view(successors, index_type::u32);
         b.out = rank.data();
-        run_tuned(ctx, tuning, rank_problem(count, c.lists()), b);
+        const tuned_run run(ctx, tuning, rank_problem(count, c.lists()), b);
         EXPECT_EQ(complaint(ctx), "");
+        EXPECT_LE(run.longest_walk(lists.nodes, lists.begins), run.decided.longest_walk);
         const image expected = lists.ranks(index_type::u32);
         for (std::uint64_t i = 0; i < count && !HasFailure(); ++i) {
           EXPECT_EQ(rank[i], reduce_trial::at<std::uint32_t>(expected, i)) << "node " << i;
@@ -139,7 +172,7 @@ TEST_P(CpuSublist, ScansWithEveryTuning) {
           b.out = out.data();
           b.initial = is_exclusive ? &initial : nullptr;
           b.on_host = &on_host;
-          run_tuned(ctx, tuning, p, b);
+          tuned_run(ctx, tuning, p, b);
           EXPECT_EQ(complaint(ctx), "");
           EXPECT_TRUE(out == expected);
           if (HasFailure()) return;
@@ -170,50 +203,151 @@ TEST_P(CpuSublist, FindsTheReferencesFaultsWithEveryTuning) {
       primitives::list_buffers b;
       b.successor = next;
       b.out = rank.data();
-      run_tuned(ctx, tuning, rank_problem(count, lists), b);
+      tuned_run(ctx, tuning, rank_problem(count, lists), b);
       EXPECT_EQ(complaint(ctx), expected);
       if (HasFailure()) return;
     }
   }
 }
 
-// A list in which the splitters of the first `attempts` seeds stand in a row at one end. What is beyond them is one
-// sublist.
-std::vector<std::uint64_t> nodes_with_splitters_in_a_row(std::uint64_t count, int attempts, bool splitters_first) {
+/// Nodes in the order of a list that is hard to cut: the splitters of the first round stand in a row at one end. What
+/// is beyond them is one sublist, or comes before all of them.
+std::vector<std::uint64_t> nodes_with_splitters_in_a_row(std::uint64_t count, bool splitters_first) {
   cpu::sublist_decision decided{};
   cpu::decide_sublists(rank_problem(count, list_count::one), 2, {}, decided);
   std::vector<bool> is_splitter(count, false);
-  for (int seed = 0; seed < attempts; ++seed) {
-    for (std::uint64_t s = 0; s < decided.splitters; ++s) {
-      is_splitter[cpu::splitter_of(s, count, decided.splitters, static_cast<std::uint64_t>(seed))] = true;
-    }
+  for (std::uint64_t s = 0; s < decided.splitters; ++s) {
+    is_splitter[cpu::splitter_of(s, count, decided.splitters, 0)] = true;
   }
   std::vector<std::uint64_t> nodes = order_of_nodes(node_order::random, count, 3);
   std::stable_partition(nodes.begin(), nodes.end(), [&](std::uint64_t i) { return is_splitter[i] == splitters_first; });
   return nodes;
 }
 
-TEST_P(CpuSublist, TakesListsWhoseSplittersStandInARow) {
-  // With 2^20 nodes in one sublist, ranks do not fit beside the sublist's number.
-  for (const std::uint64_t count : {std::uint64_t{100'000}, std::uint64_t{1} << 20}) {
-    for (int attempts = 1; attempts <= cpu::splitter_attempts; ++attempts) {
-      for (const bool splitters_first : {false, true}) {
-        if (count > 100'000 && splitters_first != (attempts == 1)) continue;
-        SCOPED_TRACE(
-            fmt::format("{} nodes, splitters of {} attempts {}", count, attempts, splitters_first ? "first" : "last"));
-        const std::vector<std::uint64_t> nodes = nodes_with_splitters_in_a_row(count, attempts, splitters_first);
-        std::vector<std::int32_t> next(count, -1);
-        for (std::uint64_t k = 0; k + 1 < count; ++k) next[nodes[k]] = static_cast<std::int32_t>(nodes[k + 1]);
-        std::vector<std::uint32_t> rank(count);
-        list_rank(ctx, next, rank, {.variant = "cpu.sublist"});
-        std::vector<std::uint64_t> in(count, 3), out(count);
-        list_scan(ctx, next, in, out, scan_operator::add, {.variant = "cpu.sublist"});
-        ctx.wait();
-        for (std::uint64_t k = 0; k < count && !HasFailure(); ++k) {
-          EXPECT_EQ(rank[nodes[k]], k);
-          EXPECT_EQ(out[nodes[k]], 3 * (k + 1));
-        }
+/// Lists, one for each true member of `begins`, of nodes in this order.
+std::vector<std::uint32_t> successors_of(const std::vector<std::uint64_t>& nodes, const std::vector<bool>& begins) {
+  std::vector<std::uint32_t> next(nodes.size(), 0xffffffff);
+  for (std::uint64_t k = 0; k + 1 < nodes.size(); ++k) {
+    if (!begins[k + 1]) next[nodes[k]] = static_cast<std::uint32_t>(nodes[k + 1]);
+  }
+  return next;
+}
+
+struct hard_list {
+  std::vector<std::uint64_t> nodes;
+  std::vector<bool> begins;
+  std::vector<std::uint32_t> next;
+
+  hard_list(std::uint64_t count, bool splitters_first, bool has_many_lists)
+      : nodes(nodes_with_splitters_in_a_row(count, splitters_first)), begins(count, false) {
+    begins[0] = true;
+    if (has_many_lists) begins[count / 3] = begins[count / 3 + 1] = begins[count - 1] = true;
+    next = successors_of(nodes, begins);
+  }
+  list_count lists() const { return std::ranges::count(begins, true) == 1 ? list_count::one : list_count::many; }
+};
+
+template <class Body>
+void for_each_hard_list(std::initializer_list<std::uint64_t> counts, Body body) {
+  for (const std::uint64_t count : counts) {
+    for (const bool splitters_first : {false, true}) {
+      for (const bool has_many_lists : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} nodes, splitters {}{}", count, splitters_first ? "first" : "last",
+                                 has_many_lists ? ", four lists" : ""));
+        body(hard_list(count, splitters_first, has_many_lists));
+        if (testing::Test::HasFailure()) return;
       }
+    }
+  }
+}
+
+TEST_P(CpuSublist, WalksNoFurtherThanTheLimitWhenSplittersStandInARow) {
+  // With 2^20 nodes in one sublist, ranks do not fit beside the sublist's number.
+  for_each_hard_list({100'000, 1 << 20, (1 << 22) + 77}, [&](const hard_list& list) {
+    const std::uint64_t count = list.nodes.size();
+    std::vector<std::uint32_t> rank(count);
+    primitives::list_buffers b;
+    b.successor = list.next;
+    b.out = rank.data();
+    const tuned_run run(ctx, {}, rank_problem(count, list.lists()), b);
+    ASSERT_EQ(complaint(ctx), "");
+    for (std::uint64_t k = 0, expected = 0; k < count; ++k, ++expected) {
+      if (list.begins[k]) expected = 0;
+      ASSERT_EQ(rank[list.nodes[k]], expected) << "node " << list.nodes[k];
+    }
+    EXPECT_LE(run.longest_walk(list.nodes, list.begins), run.decided.longest_walk);
+    EXPECT_LT(run.decided.longest_walk, count / 4) << "a walk to the end would pass the limit";
+    EXPECT_GT(run.walks(), run.decided.splitters + run.decided.splitters / 2) << "the second round has splitters, too";
+  });
+}
+
+TEST_P(CpuSublist, ScansInRoundsBothWays) {
+  const detail::host_scan_operator on_host = detail::host_operator<std::uint64_t>(std::plus<>{});
+  for_each_hard_list({100'000, 1 << 20}, [&](const hard_list& list) {
+    const std::uint64_t count = list.nodes.size();
+    std::vector<std::uint64_t> in(count), out(count);
+    for (std::uint64_t i = 0; i < count; ++i) in[i] = inputs::mix(i);
+    for (const bool is_exclusive : {false, true}) {
+      const std::uint64_t initial = 12345;
+      primitives::list_problem p = rank_problem(count, list.lists());
+      p.value_bytes = p.out_bytes = p.out_word = 8;
+      p.is_exclusive = is_exclusive;
+      primitives::list_buffers b;
+      b.successor = list.next;
+      b.in = in.data();
+      b.out = out.data();
+      b.type = value_type::u64;
+      b.on_host = &on_host;
+      b.initial = is_exclusive ? &initial : nullptr;
+      const tuned_run run(ctx, {}, p, b);
+      ASSERT_EQ(complaint(ctx), "");
+      std::uint64_t sum = 0;
+      for (std::uint64_t k = 0; k < count; ++k) {
+        const std::uint64_t node = list.nodes[k];
+        if (list.begins[k]) sum = is_exclusive ? initial : 0;
+        ASSERT_EQ(out[node], is_exclusive ? sum : sum + in[node]) << "node " << node;
+        sum += in[node];
+      }
+      EXPECT_LE(run.longest_walk(list.nodes, list.begins), run.decided.longest_walk);
+    }
+  });
+}
+
+// Where walks are cut is a matter of the list, not of threads: sums of floats show it.
+TEST(CpuSublistRounds, SumFloatsAlikeByAnyNumberOfThreads) {
+  for_each_hard_list({200'000}, [&](const hard_list& list) {
+    const std::uint64_t count = list.nodes.size();
+    std::vector<float> in(count), first(count), out(count);
+    for (std::uint64_t i = 0; i < count; ++i) in[i] = static_cast<float>(inputs::mix(i) % 1000) / 7;
+    for (const int threads : {1, 2, 3, 5, 2}) {
+      const context ctx = context::cpu(threads);
+      list_scan(ctx, list.next, in, threads == 1 ? first : out, scan_operator::add,
+                {.lists = list.lists(), .variant = "cpu.sublist"});
+      ctx.wait();
+      EXPECT_TRUE(threads == 1 || out == first) << threads << " threads";
+    }
+  });
+}
+
+TEST_P(CpuSublist, FindsTheReferencesFaultsInRounds) {
+  const std::uint64_t count = 150'000;
+  for (const bool splitters_first : {false, true}) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+      SCOPED_TRACE(fmt::format("seed {}, splitters {}", seed, splitters_first ? "first" : "last"));
+      hard_list list(count, splitters_first, seed % 2 != 0);
+      const auto place = [&](std::uint64_t i) { return inputs::mix(seed * 16 + i) % count; };
+      // A cycle beside the list, two nodes that lead to one, or both and more.
+      const std::uint64_t from = std::min(place(1), place(2));
+      const std::uint64_t to = std::max(place(1), place(2));
+      if (seed % 3 == 0 && from > 0) list.next[list.nodes[from - 1]] = list.next[list.nodes[to]];
+      list.next[list.nodes[to]] = static_cast<std::uint32_t>(list.nodes[from]);
+      if (seed % 3 == 2) list.next[place(3)] = static_cast<std::uint32_t>(place(4));
+      std::vector<std::uint32_t> rank(count);
+      list_rank(ctx, list.next, rank, {.lists = list.lists(), .variant = "reference.serial"});
+      const std::string expected = complaint(ctx);
+      EXPECT_NE(expected, "");
+      list_rank(ctx, list.next, rank, {.lists = list.lists(), .variant = "cpu.sublist"});
+      EXPECT_EQ(complaint(ctx), expected);
     }
   }
 }
@@ -228,8 +362,10 @@ TEST(CpuSublistLayout, FitsNumbersAndRanksIntoLinks) {
       const int payload = 8 * static_cast<int>(d.link_bytes) - 1;
       EXPECT_LE(d.sublists - 1, ((std::uint64_t{1} << payload) - 1) >> d.rank_bits);
       EXPECT_LT(count, std::uint64_t{1} << payload) << "a link holds the number of every node and one more";
-      EXPECT_GE(d.sublists, d.splitters + 1 + (count >> d.rank_bits)) << "sublists that are cut have numbers";
-      EXPECT_EQ(d.link_bytes, count < std::uint64_t{1} << 30 ? 4U : 8U);
+      EXPECT_GE(d.sublists, d.splitters + 1 + (count >> d.rank_bits) + count / d.longest_walk + d.later_splitters)
+          << "sublists that are cut have numbers";
+      EXPECT_GE(d.later_splitters, d.splitters / 2) << "a second round has splitters";
+      EXPECT_EQ(d.link_bytes, count <= std::uint64_t{1} << 30 ? 4U : 8U);
       for (std::uint64_t s = 0; s < std::min<std::uint64_t>(d.splitters, 100); ++s) {
         const std::uint64_t block = count / d.splitters;
         EXPECT_EQ(cpu::splitter_of(s, count, d.splitters, 1) / block, s);

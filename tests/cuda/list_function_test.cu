@@ -160,5 +160,28 @@ TEST(ListFunctionOfADevice, OnWhatIsNoListIsAnErrorThatNamesANode) {
   }
 }
 
+TEST(ListFunctionOfADevice, WhoseKernelsComeFromOtherHeadersIsAnError) {
+  const std::optional<context> ctx = device_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  using function = padded_function<3, 1>;
+  constexpr std::uint32_t count = 5000;
+  const buffer successors = on_device(*ctx, std::vector<std::uint32_t>(count, 0xffffffffU));
+  const buffer values = on_device(*ctx, std::vector<function>(count, make_function<3, 1>(1, 1)));
+  const buffer results = on_device(*ctx, std::vector<std::byte>(count * sizeof(function)));
+  const compose op;
+  detail::device_scan_operator kernels = list_kernels::device_operator<function>(op);
+  kernels.prefix_bytes += 1024;
+  try {
+    detail::list_scan_by(*ctx, index_span(successors.as<std::uint32_t>(), count, index_type::u32),
+                         const_records(values.data(), count, sizeof(function)),
+                         records(results.data(), count, sizeof(function)), kernels, nullptr, list_count::many,
+                         access_pattern::unknown(), "cuda.sublist");
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), error_code::internal);
+    EXPECT_STREQ(e.what(), "list_scan: the program was compiled with headers of another version");
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::tests

@@ -29,6 +29,19 @@ INSTANTIATE_TEST_SUITE_P(HashOn, GeneratedJobLarge,
                              "hash_search/identity:s700000000:x1:h50/r4/k32/n=100000007"),
                          [](const auto& tested) { return fmt::format("case_{}", tested.index); });
 
+INSTANTIATE_TEST_SUITE_P(ListsOn, GeneratedJobLarge,
+                         testing::Values(
+                             // node numbers past 2^30, 2^31 and all that numbers of 4 bytes tell apart on the device
+                             "list_rank/permutation/r4/i32/n=1073741824", "list_rank/permutation/r4/u32/n=2200000000",
+                             "list_rank/strided:1001/r8/u32/n=4294967279", "list_rank/identity/r4/u64/n=2147483649",
+                             "list_scan/permutation/r4/u32+u32+packed/n=1073741824",
+                             "list_scan/permutation/r8/u32+u64/n=1073741824",
+                             "list_scan/strided:1073741823/r8/u32+f64+max+exclusive/n=1073741824",
+                             // the most nodes of many lists
+                             "list_rank/permutation/r4/u32+many/n=3758096384",
+                             "list_scan/permutation/r4/u32+u32+many/n=1200000000"),
+                         [](const auto& tested) { return fmt::format("case_{}", tested.index); });
+
 INSTANTIATE_TEST_SUITE_P(SparseOn, GeneratedJobLarge,
                          testing::Values(
                              // entries, rows and columns past 2^32

@@ -484,8 +484,7 @@ TEST(GeneratedJob, SaysWhatItCannotCheck) {
   EXPECT_EQ(why("hash_find/uniform:s3000000000:x1:h1/r4/k32/n=9"), "keys are too narrow to be told apart");
   EXPECT_EQ(why("hash_count/uniform:s8589934592:x8589934592:h1/r4/k64/n=9"),
             "counts are too narrow for the records of a key");
-  EXPECT_EQ(why("hash_search/uniform:s900:xzipf:h1/r4/k64/n=9"),
-            "how many records are found is not known where keys and probes repeat unevenly");
+  EXPECT_EQ(why("hash_search/uniform:s900:xzipf:h1/r4/k64/n=9"), "");
   EXPECT_EQ(why("hash_search/permutation:s900:xzipf:h1/r4/k64/n=9"), "");
   EXPECT_EQ(why("hash_search/same:s4000000000:x4000000000:h1/r4/k64/n=1000000"), "more matches than any memory has");
   EXPECT_EQ(why("build_hash_index/x1/r8/k64/n=9000000000000"), "more keys than any memory has");

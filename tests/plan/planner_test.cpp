@@ -71,7 +71,8 @@ TEST(Planned, IsForTheVariantThatPlannedIt) {
     try {
       read();
       ADD_FAILURE() << "nothing was thrown";
-    } catch (const std::logic_error& e) {
+    } catch (const error& e) {
+      EXPECT_EQ(e.code(), error_code::internal);
       EXPECT_EQ(e.what(), message);
     }
   };
@@ -231,11 +232,11 @@ TEST(Execute, TakesTheNextCheapestWhereMemoryIsShort) {
 
 TEST(Decision, IsOfTheTypeThatWasDecided) {
   plan::decision decided;
-  EXPECT_THROW(decided.get<int>(), std::logic_error) << "nothing was decided";
+  EXPECT_THROW(decided.get<int>(), error) << "nothing was decided";
   decided.set(7);
   EXPECT_EQ(decided.get<int>(), 7);
-  EXPECT_THROW(decided.get<unsigned>(), std::logic_error);
-  EXPECT_THROW(plan::planned().inner<int>(), std::logic_error);
+  EXPECT_THROW(decided.get<unsigned>(), error);
+  EXPECT_THROW(plan::planned().inner<int>(), error);
 }
 
 // A variant for another backend does not exist for this context, but its name is known.

@@ -64,6 +64,35 @@ TEST_P(EveryHashBuildVariant, CountsRecordsKeysAndChains) {
   }
 }
 
+// Buckets are whole, so that a table of few keys is emptier than asked for; CUDA's are never fuller than 0.9.
+TEST_P(EveryHashBuildVariant, SaysHowFullItsTableIs) {
+  for (const named_context& where : contexts()) {
+    SCOPED_TRACE(where.name);
+    for (const double load : {0.0, 0.05, 0.5, 0.8, 0.9, 0.95, 0.99}) {
+      SCOPED_TRACE(load);
+      for (const std::uint64_t key_bytes : {4, 8}) {
+        const hash_trial t({.count = 50'000, .probes = 0, .key_bytes = key_bytes});
+        const placed keys(where.ctx, t.keys);
+        const hash_index index = build_hash_index(where.ctx, keys.view(), {.load = load, .variant = GetParam()});
+        if (index.variant().starts_with("reference.")) {
+          EXPECT_EQ(index.load(), 0) << "it has no buckets";
+          continue;
+        }
+        const double most = where.ctx.backend() == backend_kind::cuda ? 0.9 : 0.99;
+        if (load == 0) {
+          EXPECT_GT(index.load(), 0.05);
+          EXPECT_LE(index.load(), 0.8);
+        } else {
+          EXPECT_NEAR(index.load(), std::min(load, most), 0.001);
+        }
+      }
+    }
+    const hash_trial of_none({.count = 0, .probes = 0});
+    const placed none(where.ctx, of_none.keys);
+    EXPECT_EQ(build_hash_index(where.ctx, none.view(), {.variant = GetParam()}).load(), 0);
+  }
+}
+
 TEST_P(EveryHashBuildVariant, KeepsNothingOfTheCallersKeys) {
   for (const named_context& where : contexts()) {
     SCOPED_TRACE(where.name);

@@ -1,5 +1,8 @@
 // list_rank and list_scan refuse bad arguments by name, before any work.
+#include <array>
+#include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -209,9 +212,21 @@ TEST(ListArgumentsOfTheHost, FunctionsOfTheCallerAreChecked) {
   refuses("list_scan: out has 3 values for 4 nodes", [&] { list_scan(ctx, next, in, short_out, add); });
   refuses("list_scan: in has 3 values for 4 nodes", [&] { list_scan(ctx, next, short_out, out, add); });
   refuses("list_scan: out overlaps in", [&] { list_scan(ctx, next, in, in, add); });
+  alignas(8) std::array<list_node<float>, 4> nodes{{{1, 1}, {2, 2}, {3, 3}, {4, -1}}};
+  std::array<float, 4> sums{};
+  const std::span<float> three(sums.data(), 3);
+  const std::span<const list_node<float>> none;
+  refuses("list_scan: out has 3 values for 4 nodes", [&] { list_scan(ctx, nodes, three, std::plus<>{}); });
+  refuses("list_scan: out overlaps nodes",
+          [&] { list_scan(ctx, nodes, std::span(reinterpret_cast<float*>(nodes.data()), 4), std::plus<>{}); });
+  refuses("list_scan: lists is 7, not 0 to 1",
+          [&] { list_scan(ctx, nodes, sums, std::plus<>{}, nullptr, static_cast<list_count>(7)); });
+  list_scan(ctx, none, std::span<float>(), std::plus<>{});
   if (const auto cuda = cuda_context()) {
     refuses("list_scan: a function of the caller's runs on a CPU context, not on cuda",
             [&] { list_scan(*cuda, next, in, out, add); });
+    refuses("list_scan: a function of the caller's runs on a CPU context, not on cuda",
+            [&] { list_scan(*cuda, nodes, sums, std::plus<>{}); });
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -299,6 +300,44 @@ TEST_P(EveryListVariantOfTheHost, KeepsTheOrderOfFunctionsThatDoNotCommute) {
   });
 }
 
+// Values beside successors, of a type that only the caller's function knows.
+TEST_P(EveryListVariantOfTheHost, KeepsTheOrderOfFunctionsThatDoNotCommuteOnPackedNodes) {
+  using function = linear_function<std::uint16_t, 2>;
+  std::uint64_t seed = 1;
+  for (const std::uint64_t count : function_counts) {
+    for (const bool is_exclusive : {false, true}) {
+      const list_case c = drawn_case(count, seed++);
+      SCOPED_TRACE(c.description());
+      const made_lists lists(c);
+      const image successors = lists.successors(index_type::i32, c.end);
+      const auto made = [](std::uint64_t k) {
+        return function{{static_cast<std::uint16_t>(inputs::mix(k) | 1), static_cast<std::uint16_t>(inputs::mix(~k))}};
+      };
+      const function initial = made(count);
+      std::vector<list_node<function>> nodes(count);
+      std::vector<function> expected(count);
+      function running;
+      for (std::uint64_t k = 0; k < count; ++k) {
+        const std::uint64_t node = lists.nodes[k];
+        nodes[node] = {made(k), reduce_trial::at<std::int32_t>(successors, node)};
+        if (lists.begins[k]) running = initial;
+        const function before = running;
+        running = lists.begins[k] && !is_exclusive ? made(k) : compose{}(running, made(k));
+        expected[node] = is_exclusive ? before : running;
+      }
+      for (const named_context& where : contexts()) {
+        if (where.ctx.backend() != backend_kind::cpu) continue;
+        SCOPED_TRACE(where.name);
+        std::vector<function> out(count);
+        list_scan(where.ctx, nodes, out, compose{}, is_exclusive ? &initial : nullptr, c.lists(), GetParam());
+        EXPECT_NO_THROW(where.ctx.wait());
+        EXPECT_TRUE(out == expected);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(EveryListVariantOfTheHost, JoinsSpansOfNeighboursOnly) {
   for (const std::uint64_t count : function_counts) {
     for (const bool is_exclusive : {false, true}) {
@@ -361,6 +400,11 @@ TEST(ListScan, TakesTypedRanges) {
   const std::vector<list_node<float>> nodes{{1, 3}, {2, -1}, {3, 1}, {4, 2}};
   list_scan(ctx, nodes, out, scan_operator::max, {.variant = "reference.serial"});
   EXPECT_EQ(out, (std::vector<float>{1, 4, 4, 4}));
+  list_scan(ctx, nodes, out, std::plus<>{});
+  EXPECT_EQ(out, (std::vector<float>{1, 10, 8, 5}));
+  const float initial = 10;
+  list_scan(ctx, nodes, out, std::plus<>{}, &initial, list_count::many, "reference.serial");
+  EXPECT_EQ(out, (std::vector<float>{10, 18, 15, 11}));
   std::vector<std::uint64_t> wide_rank(4);
   list_rank(ctx, successor, wide_rank, {.lists = list_count::many, .variant = "reference.serial"});
   EXPECT_EQ(wide_rank, (std::vector<std::uint64_t>{0, 3, 2, 1}));

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <sheaf/gather.hpp>
+#include <sheaf/list_scan.hpp>
 #include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>
@@ -14,6 +15,7 @@
 
 #include "core/context_state.hpp"
 #include "primitives/gather.hpp"
+#include "primitives/list_scan.hpp"
 #include "primitives/scatter.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sort.hpp"
@@ -257,6 +259,51 @@ void add_multi_split(std::vector<call>& all) {
                  }});
 }
 
+// The successors of a list that goes through all nodes at random.
+image random_list() {
+  std::vector<std::uint64_t> order(count);
+  for (std::uint64_t k = 0; k < count; ++k) order[k] = inputs::permute(k, count, 5);
+  image made = poisoned(count, 4, 4, 0, false);
+  for (std::uint64_t k = 0; k < count; ++k) set_entry(made, order[k], k + 1 < count ? order[k + 1] : 0xffffffff);
+  return made;
+}
+
+void add_lists(std::vector<call>& all) {
+  const std::vector<std::string> variants = names_of(primitives::list_variants());
+  for (const list_count lists : {list_count::one, list_count::many}) {
+    all.push_back({"list_rank",
+                   false,
+                   {random_list()},
+                   {output(4)},
+                   variants,
+                   [lists](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                     list_rank(ctx, in[0].index(index_type::u32), {out[0].view().data, count, index_type::u32},
+                               {.lists = lists, .variant = variant});
+                   },
+                   [lists](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                     return explain_list_rank(ctx, in[0].index(index_type::u32),
+                                              {out[0].view().data, count, index_type::u32},
+                                              {.lists = lists, .variant = variant});
+                   }});
+    all.push_back({"list_scan",
+                   false,
+                   {random_list(), numbers(8, 1)},
+                   {output(8)},
+                   variants,
+                   [lists](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                     list_scan(ctx, in[0].index(index_type::u32), {in[1].view().data, count, value_type::u64},
+                               {out[0].view().data, count, value_type::u64}, scan_operator::add,
+                               {.lists = lists, .variant = variant});
+                   },
+                   [lists](const context& ctx, const auto& in, const auto& out, std::string_view variant) {
+                     return explain_list_scan(ctx, in[0].index(index_type::u32),
+                                              {in[1].view().data, count, value_type::u64},
+                                              {out[0].view().data, count, value_type::u64}, scan_operator::add,
+                                              {.lists = lists, .variant = variant});
+                   }});
+  }
+}
+
 // Takes memory for what it keeps as well as scratch.
 void add_prepared(std::vector<call>& all) {
   all.push_back({"prepare",
@@ -280,6 +327,7 @@ std::vector<call> every_call() {
   add_splits(all);
   add_sorts(all);
   add_multi_split(all);
+  add_lists(all);
   return all;
 }
 

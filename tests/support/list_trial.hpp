@@ -35,10 +35,10 @@ enum class end_mark : std::uint8_t { negative, all_bits_set, itself };
 constexpr end_mark end_marks[] = {end_mark::negative, end_mark::all_bits_set, end_mark::itself};
 
 /// How nodes follow each other in memory, and how they are cut into lists.
-enum class node_order : std::uint8_t { ordered, reversed, random, strided };
+enum class node_order : std::uint8_t { ordered, reversed, random, strided, strided_near_n };
 enum class list_cut : std::uint8_t { one_list, two_lists, paths, long_paths_and_nodes, single_nodes };
 constexpr node_order node_orders[] = {node_order::random, node_order::ordered, node_order::reversed,
-                                      node_order::strided};
+                                      node_order::strided, node_order::strided_near_n};
 constexpr list_cut list_cuts[] = {list_cut::one_list, list_cut::paths, list_cut::two_lists,
                                   list_cut::long_paths_and_nodes, list_cut::single_nodes};
 
@@ -60,7 +60,7 @@ struct list_case {
            (type == value_type::f32 || type == value_type::f64);
   }
   std::string description() const {
-    constexpr const char* orders[] = {"ordered", "reversed", "random", "strided"};
+    constexpr const char* orders[] = {"ordered", "reversed", "random", "strided", "stride near n"};
     constexpr const char* cuts[] = {"one list", "two lists", "paths", "long paths and nodes", "single nodes"};
     constexpr const char* ends[] = {"a negative number", "all bits set", "itself"};
     return fmt::format("{} {} {}{} n={} {}, {}, {} successors, ends are {}, seed {}", name(op), name(type),
@@ -93,7 +93,8 @@ inline list_case drawn_case(std::uint64_t count, std::uint64_t seed) {
   return c;
 }
 
-/// The nodes list by list, each in its list's order.
+/// The nodes list by list, each in its list's order. With a stride of one less than the nodes, neighbours lie half the
+/// array apart, as they do in Wei and JaJa 2010.
 inline std::vector<std::uint64_t> order_of_nodes(node_order order, std::uint64_t count, std::uint64_t seed) {
   std::vector<std::uint64_t> nodes(count, 0);
   for (std::uint64_t k = 0; k < count; ++k) nodes[k] = order == node_order::reversed ? count - 1 - k : k;
@@ -106,6 +107,10 @@ inline std::vector<std::uint64_t> order_of_nodes(node_order order, std::uint64_t
     for (std::uint64_t first = 0; first < stride; ++first) {
       for (std::uint64_t node = first; node < count; node += stride) nodes[k++] = node;
     }
+  }
+  if (order == node_order::strided_near_n) {
+    const std::uint64_t half = (count + 1) / 2;
+    for (std::uint64_t k = 0; k < count; ++k) nodes[k] = k % 2 * half + k / 2;
   }
   return nodes;
 }

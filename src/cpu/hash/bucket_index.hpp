@@ -85,6 +85,7 @@ class bucket_index final : public primitives::hash_table {
   bucket_index(buffer memory, const index_layout& l) noexcept : memory_(std::move(memory)), layout_(l) {}
 
   std::uint64_t bytes() const noexcept override { return memory_.size(); }
+  std::uint64_t places() const noexcept override { return layout_.buckets * layout_.slots(); }
   const index_layout& layout() const noexcept { return layout_; }
   std::byte* data() const noexcept { return memory_.data(); }
 

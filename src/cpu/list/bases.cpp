@@ -56,7 +56,7 @@ std::uint64_t follow_sublists(const list_problem& p, const list_buffers& b, cons
     }
   };
   follow_each(0, table.decided.splitters);
-  follow_each(table.of_heads() + 1, table.of_heads() + 1 + found.cut);
+  follow_each(table.first_added(), table.first_added() + found.added);
   return nodes;
 }
 

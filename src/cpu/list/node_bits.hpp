@@ -10,6 +10,12 @@
 
 namespace sheaf::cpu {
 
+/// Those of the 64 bits of word w that stand for one of `count` nodes.
+inline std::uint64_t nodes_of_word(std::uint64_t w, std::uint64_t count) noexcept {
+  if (count >= w * 64 + 64) return ~std::uint64_t{0};
+  return count <= w * 64 ? 0 : (std::uint64_t{1} << (count - w * 64)) - 1;
+}
+
 /// A bit for each node, set by several threads at once.
 class node_bits {
  public:
@@ -17,6 +23,7 @@ class node_bits {
       : words_(reinterpret_cast<std::uint64_t*>(memory)), count_(count) {}
 
   std::uint64_t word_count() const noexcept { return count_ / 64 + 1; }
+  std::uint64_t word(std::uint64_t w) const noexcept { return words_[w]; }
 
   void clear(std::uint64_t parts) const {
     for_each_part(parts, [&](std::uint64_t part) {

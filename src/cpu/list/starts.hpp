@@ -9,10 +9,11 @@
 
 namespace sheaf::cpu {
 
-/// What threads share that take walks from one supply: first the splitters and the head, where it is known, or the
-/// heads among nodes that the splitters' walks have not visited.
+/// What threads share that take walks from one supply: the head, where it is known, and the splitters of one round, or
+/// the heads among nodes that the splitters' walks have not visited.
 struct walk_supply {
-  std::uint64_t splitters = 0;
+  std::uint64_t first = 0;  ///< sublists [first, last) begin at the round's splitters, but those that have none
+  std::uint64_t last = 0;
   std::uint64_t head = no_node;
   const node_bits* led = nullptr;  ///< not null: walks begin at the nodes whose bit is not set
   std::atomic<std::uint64_t> drawn = 0;
@@ -29,16 +30,20 @@ class walk_starts {
   static constexpr std::uint64_t drawn_nodes = 4096;
 
   bool splitter(walk_start& from) {
-    const std::uint64_t drawn = supply_.drawn.fetch_add(1, std::memory_order_relaxed);
     // The head comes first, whose sublist may be as long as any.
     const std::uint64_t heads = supply_.head == no_node ? 0 : 1;
-    if (drawn >= supply_.splitters + heads) return false;
-    if (drawn < heads) {
-      from = {supply_.head, table_.of_heads(), true};
-    } else {
-      from = {table_.entries[drawn - heads].splitter, drawn - heads, false};
+    while (true) {
+      const std::uint64_t drawn = supply_.drawn.fetch_add(1, std::memory_order_relaxed);
+      if (drawn < heads) {
+        from = {supply_.head, table_.of_heads(), true};
+        return true;
+      }
+      const std::uint64_t s = supply_.first + drawn - heads;
+      if (s >= supply_.last) return false;
+      if (table_.entries[s].splitter == no_node) continue;
+      from = {table_.entries[s].splitter, s, false};
+      return true;
     }
-    return true;
   }
 
   bool head(walk_start& from) {

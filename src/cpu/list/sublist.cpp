@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "core/cpu_state.hpp"
 #include "cpu/list/bases.hpp"
@@ -71,88 +72,123 @@ class sublist_call {
                scratch + decided.bases_at,
                scratch + decided.totals_at,
                p.value_bytes},
-        has_base_(reinterpret_cast<unsigned char*>(scratch + decided.has_base_at)) {}
+        has_base_(reinterpret_cast<unsigned char*>(scratch + decided.has_base_at)),
+        unvisited_(reinterpret_cast<std::uint64_t*>(scratch + decided.unvisited_at)),
+        later_splitters_left_(decided.later_splitters),
+        next_added_(table_.first_added()) {}
 
   /// Writes the output, or says what is wrong with the list.
   core::index_report run() {
-    for (int attempt = 0; attempt < splitter_attempts; ++attempt) {
-      const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
-      b_.done(list_step::head);
-      if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
-      if (p_.lists == list_count::one) {
-        head_ = seen.head(p_.count);
-        if (seen.ends != 1 || head_ >= p_.count) return find_fault();
-      }
-      walked found;
-      const bool is_walked = walk_all(attempt, found);
-      b_.done(list_step::walks);
-      if (!is_walked) continue;
-      if (found.is_no_list) return find_fault();
-      are_lists_followed_ = true;
-      const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
-      b_.done(list_step::sublists);
-      // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
-      if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
-      break;
+    const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
+    b_.done(list_step::head);
+    if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
+    if (p_.lists == list_count::one) {
+      head_ = seen.head(p_.count);
+      if (seen.ends != 1 || head_ >= p_.count) return find_fault();
     }
-    write_output();
+    walked found;
+    walk_all(found);
+    b_.done(list_step::walks);
+    if (found.is_no_list) return find_fault();
+    are_lists_followed_ = true;
+    const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
+    b_.done(list_step::sublists);
+    // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
+    if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
+    write_output(table_.first_added() + found.added);
     b_.done(list_step::results);
     return {};
   }
 
  private:
-  /// Walks over all nodes that splitters and heads lead to; false if that takes too long with this attempt's splitters.
-  bool walk_all(int attempt, walked& found) {
-    place_splitters(static_cast<std::uint64_t>(attempt));
+  /// Walks over all nodes that splitters and heads lead to.
+  void walk_all(walked& found) {
+    place_splitters();
     b_.done(list_step::splitters);
-    const std::uint64_t most_nodes = attempt + 1 < splitter_attempts ? decided_.longest_walk : no_node;
     walk_supply supply;
-    supply.splitters = decided_.splitters;
+    supply.last = decided_.splitters;
     if (p_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
-    walk_from(supply, most_nodes, found);
-    if (p_.lists == list_count::many && !found.is_no_list && !found.took_too_long && found.nodes < p_.count) {
+    walk_in_rounds(supply, found);
+    if (p_.lists == list_count::many && !found.is_no_list && found.nodes < p_.count) {
       find_heads();
       walk_supply heads;
       heads.led = &led_;
-      walk_from(heads, most_nodes, found);
+      walk_in_rounds(heads, found);
     }
-    return !found.took_too_long || found.is_no_list;
   }
 
   bool is_visited(std::uint64_t node) const { return (load_link(nodes_.link(node)) & visited_bit<word>) != 0; }
 
-  void place_splitters(std::uint64_t seed) {
+  void place_splitters() {
+    constexpr std::uint64_t seed = 0;
     for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
-      sublist& at = table_.entries[s] = {};
-      at.splitter = splitter_of(s, p_.count, decided_.splitters, seed);
-      word& link = nodes_.link(at.splitter);
-      at.successor = link;
-      link = visited_bit<word> | static_cast<word>(s << decided_.rank_bits);
+      place_splitter(s, splitter_of(s, p_.count, decided_.splitters, seed));
     }
     table_.entries[table_.of_heads()] = {};
-    // Ranks have a base where nothing comes before, so that none has to be asked for it.
-    if (p_.ranks()) std::memset(table_.bases, 0, (decided_.splitters + 1) * sizeof(word));
+    if (p_.ranks()) table_.template rank_base<word>(table_.of_heads()) = 0;
   }
 
-  void walk_from(walk_supply& supply, std::uint64_t most_nodes, walked& found) {
+  /// A splitter that no walk has reached.
+  void place_splitter(std::uint64_t s, std::uint64_t node) {
+    word& link = nodes_.link(node);
+    table_.entries[s] = {.splitter = node, .successor = link};
+    link = visited_bit<word> | static_cast<word>(s << decided_.rank_bits);
+    // Ranks have a base where nothing comes before, so that none has to be asked for it.
+    if (p_.ranks()) table_.template rank_base<word>(s) = 0;
+  }
+
+  /// Walks from all that the supply has. Where walks are cut, lists have long stretches without a splitter, in which
+  /// the next round has some.
+  void walk_in_rounds(walk_supply& supply, walked& found) {
+    walk_from(supply, found);
+    while (found.has_cut_walks.exchange(false) && !found.is_no_list) {
+      place_later_splitters(found);
+      // Sublists that the round before has cut off, and those of the new splitters.
+      walk_supply next;
+      next.first = next_added_;
+      next.last = next_added_ = table_.first_added() + found.added;
+      walk_from(next, found);
+    }
+  }
+
+  void walk_from(walk_supply& supply, walked& found) {
+    const std::uint64_t numbered = table_.first_added() + found.added;
     for_each_part(decided_.parts, [&](std::uint64_t part) {
       walk_starts starts(table_, supply);
-      walker<Nodes>(nodes_, table_, found, part, most_nodes, starts).run();
+      walker<Nodes>(nodes_, table_, found, part, numbered, starts).run();
     });
   }
 
-  /// Marks visited nodes and those that unvisited nodes lead to, so that heads are left over. What comes before a
-  /// list's first splitter is unvisited, and on cycles what no splitter leads to.
-  void find_heads() {
+  /// Splitters among the nodes that no walk has visited, in the mean as far from each other as those of the first round
+  /// were, while there are numbers for them. A list cannot have them in a row, for its hash is their seed.
+  void place_later_splitters(walked& found) {
+    over_words([&](std::uint64_t w) { led_.set_word(w, visited_of(w)); });
+    const std::uint64_t unvisited = count_unvisited(led_, p_.count, decided_.parts, unvisited_);
+    const std::uint64_t wanted = unvisited / (p_.count / (decided_.splitters + 1) + 1);
+    // What is no list may have used up the numbers of others.
+    const std::uint64_t numbers_left = decided_.sublists - table_.first_added() - found.added;
+    const std::uint64_t splitters = std::min({wanted, later_splitters_left_, numbers_left});
+    if (splitters == 0) return;
+    later_splitters_left_ -= splitters;
+    if (!list_hash_) list_hash_ = hash_of_list(p_, b_, decided_.parts);
+    const std::uint64_t first = table_.first_added() + found.added.fetch_add(splitters);
+    draw_unvisited(led_, p_.count, decided_.parts, unvisited_, {splitters, unvisited, *list_hash_ + ++later_rounds_},
+                   [&](std::uint64_t s, std::uint64_t node) { place_splitter(first + s, node); });
+  }
+
+  /// Clears led_, then calls body(w) for each of its words.
+  template <class Body>
+  void over_words(Body body) {
     led_.clear(decided_.parts);
     const std::uint64_t words = led_.word_count();
     for_each_part(decided_.parts, [&](std::uint64_t part) {
       const std::uint64_t end = part_begin(words, decided_.parts, part + 1);
-      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) mark_led(w);
+      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) body(w);
     });
   }
 
-  void mark_led(std::uint64_t w) {
+  /// A bit for each of 64 nodes, or of as many as there are.
+  std::uint64_t visited_of(std::uint64_t w) const {
     const std::uint64_t begin = w * 64;
     const std::uint64_t nodes = std::min<std::uint64_t>(64, p_.count - begin);
     std::uint64_t visited = 0;
@@ -160,12 +196,20 @@ class sublist_call {
       const word link = nodes_.link(begin + i);
       visited |= static_cast<std::uint64_t>(link / visited_bit<word>) << i;
     }
-    led_.set_word(w, visited);
-    const std::uint64_t all = nodes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << nodes) - 1;
-    for (std::uint64_t left = all & ~visited; left != 0; left &= left - 1) {
-      const word link = nodes_.link(begin + static_cast<std::uint64_t>(std::countr_zero(left)));
-      if (link != p_.count) led_.set(link);
-    }
+    return visited;
+  }
+
+  /// Marks visited nodes and those that unvisited nodes lead to, so that heads are left over. What comes before a
+  /// list's first splitter is unvisited, and on cycles what no splitter leads to.
+  void find_heads() {
+    over_words([&](std::uint64_t w) {
+      const std::uint64_t visited = visited_of(w);
+      led_.set_word(w, visited);
+      for (std::uint64_t left = nodes_of_word(w, p_.count) & ~visited; left != 0; left &= left - 1) {
+        const word link = nodes_.link(w * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
+        if (link != p_.count) led_.set(link);
+      }
+    });
   }
 
   /// The nodes are no lists.
@@ -188,9 +232,9 @@ class sublist_call {
 
   std::uint64_t sublist_of(word link) const { return (link & ~visited_bit<word>) >> decided_.rank_bits; }
 
-  void write_output() {
+  void write_output(std::uint64_t sublists) {
     // Side by side, these flags stay in the first cache, which the table of all sublists does not.
-    for (std::uint64_t s = 0; s <= decided_.splitters; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
+    for (std::uint64_t s = 0; s < sublists; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
     for_each_part(decided_.parts, [&](std::uint64_t part) {
       const std::uint64_t begin = part_begin(p_.count, decided_.parts, part);
       const std::uint64_t end = part_begin(p_.count, decided_.parts, part + 1);
@@ -200,7 +244,8 @@ class sublist_call {
     });
     if (!p_.is_exclusive) return;
     // The first node of a sublist has before it what the sublist has.
-    for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
+    for (std::uint64_t s = 0; s < sublists; ++s) {
+      if (table_.entries[s].splitter == no_node) continue;
       std::memcpy(static_cast<std::byte*>(b_.out) + table_.entries[s].splitter * p_.value_bytes, table_.base(s),
                   p_.value_bytes);
     }
@@ -232,6 +277,11 @@ class sublist_call {
   node_bits twice_;
   sublist_table table_;
   unsigned char* has_base_;
+  std::uint64_t* unvisited_;
+  std::uint64_t later_splitters_left_;
+  std::uint64_t next_added_;  // the first sublist that waits for the next round
+  std::uint64_t later_rounds_ = 0;
+  std::optional<std::uint64_t> list_hash_;
   std::uint64_t head_ = no_node;
   bool are_lists_followed_ = false;
 };

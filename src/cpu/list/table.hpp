@@ -25,6 +25,8 @@ struct sublist_table {
   }
   /// The sublist that stands for all which begin at a head that is no splitter.
   std::uint64_t of_heads() const noexcept { return decided.splitters; }
+  /// The first of those that are numbered while walks go on and between rounds.
+  std::uint64_t first_added() const noexcept { return decided.splitters + 1; }
 };
 
 /// What walks have found.
@@ -32,9 +34,9 @@ struct walked {
   std::atomic<std::uint64_t> nodes = 0;         ///< that were visited
   std::atomic<std::uint64_t> nodes_rooted = 0;  ///< from a head that is no splitter up to a splitter or an end
   std::atomic<std::uint64_t> ends = 0;          ///< walks that have ended at the last node of a list
-  std::atomic<std::uint64_t> cut = 0;           ///< sublists that were cut off others
+  std::atomic<std::uint64_t> added = 0;         ///< sublists beside those of the first splitters and of heads
   std::atomic<bool> is_no_list = false;         ///< walks have met
-  std::atomic<bool> took_too_long = false;      ///< a walk was longer than this attempt allows
+  std::atomic<bool> has_cut_walks = false;      ///< a walk of this round was as long as walks may be
 };
 
 /// Where a walk begins.

@@ -18,12 +18,13 @@ class walker {
  public:
   using word = typename Nodes::word;
 
-  walker(const Nodes& nodes, const sublist_table& table, walked& found, std::uint64_t part, std::uint64_t most_nodes,
+  /// @param numbered  sublists that have numbers already; those of others are their walks' own until the round ends
+  walker(const Nodes& nodes, const sublist_table& table, walked& found, std::uint64_t part, std::uint64_t numbered,
          walk_starts& starts)
       : nodes_(nodes),
         table_(table),
         found_(found),
-        most_nodes_(most_nodes),
+        numbered_(numbered),
         most_ranks_(table.decided.rank_bits == 0 ? no_node : table.decided.most_ranks()),
         starts_(starts) {
     for (std::uint64_t w = 0; w < walks_.size(); ++w) walks_[w].running = nodes.running_of(part, w);
@@ -93,7 +94,9 @@ class walker {
     return true;
   }
 
-  void allow(walk& w) const noexcept { w.left = w.allowed = std::min(most_nodes_, most_ranks_); }
+  void allow(walk& w) const noexcept {
+    w.left = w.allowed = std::min(table_.decided.longest_walk - w.walked, most_ranks_);
+  }
 
   /// Visits a node; false if the walk is over.
   bool step(walk& w) {
@@ -120,7 +123,7 @@ class walker {
     std::uint64_t next = no_sublist;
     if (w.at != table_.count) {
       next = (link & ~visited_bit<word>) >> table_.decided.rank_bits;
-      if (next >= table_.decided.splitters || table_.entries[next].splitter != w.at ||
+      if (next >= numbered_ || table_.entries[next].splitter != w.at ||
           std::atomic_ref(table_.entries[next].is_reached).exchange(1, std::memory_order_relaxed) != 0) {
         found_.is_no_list = true;
         return;
@@ -151,35 +154,47 @@ class walker {
     }
   }
 
-  /// Looks at the limits of a long walk: whether this attempt has lasted long enough, and whether ranks still fit
-  /// beside the sublist's number. If not, the rest becomes a sublist of its own.
+  /// A walk has come to a limit: ranks no longer fit beside the sublist's number, or a walk may not be longer. The rest
+  /// becomes a sublist of its own, along which this walk goes on, or another one in the next round; false then.
   [[gnu::noinline]] bool go_on(walk& w) {
     if (found_.is_no_list.load(std::memory_order_relaxed)) return false;
-    const std::uint64_t walked = w.walked + w.allowed;
-    if (walked >= most_nodes_) {
-      found_.took_too_long = true;
+    const word link = load_link(nodes_.link(w.at));
+    if ((link & visited_bit<word>) != 0) {
+      arrive(w, link);
       return false;
     }
-    if (most_ranks_ != no_node) {
-      const std::uint64_t rest = table_.decided.splitters + 1 + found_.cut++;
-      if (rest >= table_.decided.sublists) {
-        found_.is_no_list = true;
-        return false;
-      }
-      table_.entries[rest] = sublist{.splitter = no_node};
-      end(w, rest);
-      w.sublist = rest;
-      w.mark = mark_of(rest);
+    const std::uint64_t rest = table_.first_added() + found_.added++;
+    if (rest >= table_.decided.sublists) {
+      found_.is_no_list = true;  // lists have numbers enough
+      return false;
     }
-    w.walked = walked;
+    table_.entries[rest] = {};
+    end(w, rest);
+    w.walked += w.allowed;
+    if (w.walked >= table_.decided.longest_walk) {
+      leave_to_next_round(rest, w.at, link);
+      return false;
+    }
+    w.sublist = rest;
+    w.mark = mark_of(rest);
     allow(w);
     return true;
+  }
+
+  /// The node becomes a splitter, which one walk has reached.
+  void leave_to_next_round(std::uint64_t rest, word node, word link) {
+    sublist& at = table_.entries[rest];
+    at.splitter = node;
+    at.successor = link;
+    at.is_reached = 1;
+    found_.has_cut_walks.store(true, std::memory_order_relaxed);
+    if (!nodes_.claim(node, link, mark_of(rest))) found_.is_no_list = true;
   }
 
   const Nodes& nodes_;
   const sublist_table& table_;
   walked& found_;
-  const std::uint64_t most_nodes_;
+  const std::uint64_t numbered_;
   const std::uint64_t most_ranks_;
   walk_starts& starts_;
   std::uint64_t nodes_walked_ = 0;

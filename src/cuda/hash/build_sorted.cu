@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "core/scratch_offsets.hpp"
@@ -137,7 +136,7 @@ class sorted_build {
         body(pointer);
       }
     });
-    if (!is_known) throw std::logic_error("cuda.sorted: no slots for these keys and rows");
+    if (!is_known) throw error(error_code::internal, "cuda.sorted: no slots for these keys and rows");
   }
 
   void sort(const_records keys) {

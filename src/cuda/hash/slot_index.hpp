@@ -53,6 +53,7 @@ class slot_index final : public primitives::hash_table {
         rows_(std::move(rows)) {}
 
   std::uint64_t bytes() const noexcept override { return slots_.size() + rows_.size(); }
+  std::uint64_t places() const noexcept override { return buckets * slots_per_bucket(form); }
   const void* slots() const noexcept { return slots_.data(); }
   /// For each key with several records: their number, then the records, ascending; null if there are no such keys.
   const void* rows() const noexcept { return rows_.data(); }

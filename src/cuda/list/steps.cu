@@ -1,7 +1,6 @@
 #include "cuda/list/steps.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <sheaf/cuda/detail/list_nodes.cuh>
 
@@ -72,7 +71,9 @@ list_call::list_call(const context& c, const char* name, const list_problem& p, 
   const bool fits =
       kernels_.sublist_bytes <= sublist_bytes(p) && kernels_.prefix_bytes <= prefix_bytes(p) &&
       (p.ranks() || (kernels_.packed_bytes <= packed_bytes(p) && kernels_.segment_bytes <= segment_bytes(p)));
-  if (!fits) throw std::logic_error("list_scan: the program was compiled with headers of another version");
+  if (!fits) {
+    throw error(error_code::internal, "list_scan: the program was compiled with headers of another version");
+  }
 }
 
 list_kernels::list_level list_call::level(std::uint32_t l) const {

@@ -94,6 +94,8 @@ struct made_object {
   /// Memory that it and its making take.
   std::uint64_t (*bytes)(const problem_spec& p);
   std::shared_ptr<const void> (*make)(const context& ctx, const problem_spec& p, const array_set& arrays);
+  /// What is known of it once it is made, for the rows of results.
+  std::vector<primitives::fact> (*facts)(const void* made);
 };
 
 struct job {

@@ -16,7 +16,7 @@ double load_of(const problem_spec& p);
 std::string repeats_name(const problem_spec& p);
 
 /// Matches of all probes, or more: probes that go through the keys in turn find no record more often than they do.
-/// All bits set where it is not known.
+/// All bits set where it is not known, because keys and probes both repeat unevenly.
 std::uint64_t most_matches(const problem_spec& p);
 
 }  // namespace sheaf::primitives

@@ -79,6 +79,10 @@ std::uint64_t hash_index::longest_chain() const { return table().facts.longest_c
 std::uint64_t hash_index::key_bytes() const { return table().facts.key_bytes; }
 index_type hash_index::id_type() const { return table().facts.id; }
 std::uint64_t hash_index::bytes() const { return table().bytes(); }
+double hash_index::load() const {
+  const std::uint64_t places = table().places();
+  return places == 0 ? 0 : static_cast<double>(distinct()) / static_cast<double>(places);
+}
 backend_kind hash_index::backend() const { return table().facts.backend; }
 std::string_view hash_index::variant() const { return table().facts.built_by; }
 

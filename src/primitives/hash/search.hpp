@@ -25,7 +25,7 @@ struct hash_facts {
   std::uint64_t longest_chain = 0;  ///< the most records that share a key
   std::uint64_t key_bytes = 8;
   index_type id = index_type::u32;  ///< of record numbers
-  double load = 0;                  ///< distinct keys for each place that a bucket has for one; 0: the backend's
+  double load = 0;                  ///< that the caller asked for; 0: the backend's
 
   bool has_repeats() const noexcept { return distinct < records; }
   friend bool operator==(const hash_facts&, const hash_facts&) = default;
@@ -37,6 +37,8 @@ class hash_table {
  public:
   virtual ~hash_table() = default;
   virtual std::uint64_t bytes() const noexcept = 0;
+  /// For distinct keys in all buckets together; 0 where there are no buckets.
+  virtual std::uint64_t places() const noexcept { return 0; }
 
   hash_facts facts;
 };

@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/hash_search.hpp>
 #include <sheaf/memory.hpp>
 
 #include "jobs/generated/hash/items.hpp"
+#include "jobs/generated/hash/matches.hpp"
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/plain/loops.hpp"
 #include "primitives/entries/hash_search.hpp"
@@ -57,7 +60,7 @@ array_shapes search_shapes(const problem_spec& p) {
 
 array_shapes shapes_with_matches(const problem_spec& p) {
   array_shapes all = search_shapes(p);
-  all[places::target].count = primitives::most_matches(p);
+  all[places::target].count = room_for_matches(p);
   all[places::offsets] = {p.count + 1, sizeof(std::uint64_t), array_role::output};
   return all;
 }
@@ -65,7 +68,7 @@ array_shapes shapes_with_matches(const problem_spec& p) {
 std::uint64_t bytes_of_build(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
 std::uint64_t bytes_of_search(const problem_spec& p) { return p.count * (p.key_bytes + p.record_bytes); }
 std::uint64_t bytes_with_matches(const problem_spec& p) {
-  return p.count * (p.key_bytes + sizeof(std::uint64_t)) + primitives::most_matches(p) * p.record_bytes;
+  return p.count * (p.key_bytes + sizeof(std::uint64_t)) + likely_matches(p) * p.record_bytes;
 }
 
 std::string unchecked(const problem_spec& p) {
@@ -84,9 +87,7 @@ std::string unchecked_search(const problem_spec& p) {
 
 std::string unchecked_matches(const problem_spec& p) {
   if (std::string why = unchecked_search(p); !why.empty()) return why;
-  const std::uint64_t most = primitives::most_matches(p);
-  if (most == ~std::uint64_t{0}) return "how many records are found is not known where keys and probes repeat unevenly";
-  return most > most_ids ? "more matches than any memory has" : "";
+  return room_for_matches(p) > most_ids ? "more matches than any memory has" : "";
 }
 
 void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
@@ -133,7 +134,7 @@ void with_index(const context& ctx, const problem_spec& p, const array_set& arra
 
 void run_search(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
   const index_output offsets{arrays[places::offsets].data, p.count + 1, index_type::u64};
-  const index_output ids{arrays[places::target].data, primitives::most_matches(p), p.index};
+  const index_output ids{arrays[places::target].data, room_for_matches(p), p.index};
   with_index(ctx, p, arrays, settings, [&](const hash_index& index) {
     hash_search_into(ctx, index, probes_of(p, arrays), offsets, ids, {.variant = settings.variant});
   });
@@ -199,7 +200,15 @@ std::shared_ptr<const void> make_index(const context& ctx, const problem_spec& p
       build_hash_index(ctx, table_keys(p, arrays), {.load = primitives::load_of(p)}));
 }
 
-constexpr made_object index_of_table{.kind = kind_of_index, .bytes = bytes_of_index, .make = make_index};
+// Tables of CUDA are not as full as a name may ask for.
+std::vector<primitives::fact> facts_of_index(const void* made) {
+  const auto& index = *static_cast<const hash_index*>(made);
+  return {{"index_load_percent", static_cast<std::uint64_t>(std::lround(index.load() * 100))},
+          {"index_bytes", index.bytes()}};
+}
+
+constexpr made_object index_of_table{
+    .kind = kind_of_index, .bytes = bytes_of_index, .make = make_index, .facts = facts_of_index};
 
 constexpr sample build_samples[] = {{"build_hash_index/x1/r4/k64"}, {"build_hash_index/xzipf/r4/k32"}};
 constexpr sample search_samples[] = {{"hash_search/permutation:s65536:x1:h100/r4/k64"},

@@ -103,12 +103,14 @@ plain_call plain_hash_search(const context&, const problem_spec& p, const array_
     using Key = decltype(key);
     using Id = decltype(id);
     const auto search = [offsets = items_of<std::uint64_t>(arrays[places::offsets]),
-                         ids = items_of<Id>(arrays[places::target])](const auto& rows, std::uint64_t i,
-                                                                     const keyed_row<Key, Id>* first, Key wanted) {
+                         ids = items_of<Id>(arrays[places::target]), room = arrays[places::target].count](
+                            const auto& rows, std::uint64_t i, const keyed_row<Key, Id>* first, Key wanted) {
       if (i == 0) offsets[0] = 0;
       std::uint64_t place = offsets[i];
       const auto* const last = end_of(rows, first, wanted);
-      for (const auto* row = first; row != last; ++row) ids[place++] = row->id;
+      for (const auto* row = first; row != last; ++row, ++place) {
+        if (place < room) ids[place] = row->id;
+      }
       offsets[i + 1] = place;
     };
     if (p.count > 0) return over_probes<Key, Id>(p, arrays, search);
