@@ -225,7 +225,10 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
   spmv->add_flag("--quick", parsed.spmv.quick, "small matrices: to see that rows run");
   spmv->add_flag("--large", parsed.spmv.large, "matrices that no cache holds, of up to 2^26 rows and 2^28 nonzeros");
   spmv->add_flag("--transpose", parsed.spmv.transposed, "multiply by the transposed matrices");
-  spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
+  CLI::Option* const narrow = spmv->add_flag("--f32", parsed.spmv.narrow, "values of f32, not f64");
+  spmv->add_flag("--f64-sums", parsed.spmv.wide_sums, "sums of f64 over values of f32; no peer has them")
+      ->needs(narrow);
+  spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not by the planner's choice alone");
   spmv->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   spmv->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   spmv->callback([&parsed] { parsed.spmv.is_requested = true; });
@@ -254,6 +257,13 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   solve->add_flag("--jacobi", parsed.solve.has_jacobi, "scale residuals by the inverse of the diagonal");
+  CLI::Option* const real = solve->add_flag(
+      "--real", parsed.solve.is_real,
+      "real symmetric positive definite matrices, with Jacobi and the sums of rows on the right-hand side, to the "
+      "tolerance, beside the serial reference");
+  solve->add_option("--data", parsed.solve.data, "folder whose matrices/ has them, else what SHEAF_DATA_DIR names")
+      ->type_name("FOLDER")
+      ->needs(real);
   solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
   solve->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   solve->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));

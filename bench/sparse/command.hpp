@@ -16,7 +16,9 @@ struct spmv_request {
   bool quick = false;              ///< small matrices, which show that everything runs; their times mean nothing
   bool large = false;              ///< matrices that no cache holds
   bool transposed = false;
-  bool narrow = false;  ///< f32
+  bool narrow = false;     ///< f32
+  bool wide_sums = false;  ///< f64 sums of f32 values
+  bool variants = false;   ///< every variant of the preparation, too
 };
 
 /// Times products of each matrix by every variant, prepared, and by the peers that are there, in turn; prints a row for
@@ -33,6 +35,8 @@ struct solve_request {
   std::uint64_t limit = 100;  ///< iterations
   bool has_jacobi = false;
   bool quick = false;
+  bool is_real = false;  ///< the symmetric positive definite matrices of a folder, with Jacobi and b = A * 1
+  std::string data;      ///< that folder, which has matrices/; empty: what SHEAF_DATA_DIR names
 };
 
 /// Times conjugate gradient of each system beside the peers that are there, in turn; prints a row for each with its

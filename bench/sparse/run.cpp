@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/spmv.hpp"
 #include "primitives/entries/words.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -73,6 +75,29 @@ void add_peers(const context& ctx, const csr_view& a, const_values x, values y, 
   }
 }
 
+/// The preparation that the planner takes, and where they are asked for all others that can be made.
+std::deque<prepared_spmv> prepared_products(const context& ctx, const csr_view& a, const spmv_request& request,
+                                            const spmv_options& options) {
+  constexpr std::uint64_t expected_runs = 1000;
+  std::deque<prepared_spmv> all;
+  const auto prepare = [&](std::string_view variant) {
+    all.push_back(prepare_spmv(ctx, a, expected_runs,
+                               {.transposed = options.transposed, .sums = options.sums, .variant = variant}));
+  };
+  prepare({});
+  if (!request.variants) return all;
+  const std::string chosen = all.front().report().variant;
+  for (const primitives::prepare_spmv_variant& v : primitives::prepare_spmv_variants()) {
+    if (!v.works_on(ctx.backend()) || v.name == chosen) continue;
+    try {
+      prepare(v.name);
+    } catch (const error& e) {
+      if (e.code() != error_code::no_variant && e.code() != error_code::out_of_memory) throw;
+    }
+  }
+  return all;
+}
+
 template <class Value>
 bool run_matrix(const context& ctx, const spmv_request& request, const std::string& name,
                 const io::csr_matrix<Value>& m) {
@@ -87,20 +112,32 @@ bool run_matrix(const context& ctx, const spmv_request& request, const std::stri
   const values to(const_cast<Value*>(placed_y.data()), y.size(), const_values(y).type);
   std::vector<sparse_contender> all;
   const auto add = [&](std::string who, std::function<void()> run) { all.push_back({std::move(who), std::move(run)}); };
-  add("sheaf", [&] { spmv(ctx, a, from, to, {.transposed = request.transposed}); });
-  const explanation why = explain_spmv(ctx, a, from, to, {.transposed = request.transposed});
+  const spmv_options options{.transposed = request.transposed,
+                             .sums = request.wide_sums ? spmv_sums::f64 : spmv_sums::as_values};
+  add("sheaf", [&] { spmv(ctx, a, from, to, options); });
+  const explanation why = explain_spmv(ctx, a, from, to, options);
   for (const variant_estimate& v : why.variants) {
     if (!v.applicable || v.chosen || v.variant.starts_with("reference.")) continue;
-    add(v.variant, [&] { spmv(ctx, a, from, to, {.transposed = request.transposed, .variant = v.variant}); });
+    add(v.variant, [&] {
+      spmv_options by_variant = options;
+      by_variant.variant = v.variant;
+      spmv(ctx, a, from, to, by_variant);
+    });
   }
-  const prepared_spmv prepared = prepare_spmv(ctx, a, 1000, {.transposed = request.transposed});
-  const spmv_preparation& report = prepared.report();
-  add("prepared, " + report.variant, [&] { prepared.run(from, to); });
-  add_peers(ctx, a, from, to, request.transposed, all);
+  const std::deque<prepared_spmv> all_prepared = prepared_products(ctx, a, request, options);
+  for (const prepared_spmv& prepared : all_prepared) {
+    const bool is_choice = &prepared == &all_prepared.front();
+    add((is_choice ? "prepared, " : "prepared by ") + prepared.report().variant, [&] { prepared.run(from, to); });
+  }
+  if (!request.wide_sums) add_peers(ctx, a, from, to, request.transposed, all);
   time_all(ctx, all, request.seconds);
   bool all_right = true;
-  fmt::print("{}: {} rows, {} columns, {} nonzeros; prepared in {:.3f} ms, pays after {} runs\n", name, m.rows,
-             m.columns, m.entries(), report.preparation_seconds * 1e3, report.pays_after_runs);
+  fmt::print("{}: {} rows, {} columns, {} nonzeros\n", name, m.rows, m.columns, m.entries());
+  for (const prepared_spmv& prepared : all_prepared) {
+    const spmv_preparation& report = prepared.report();
+    fmt::print("  {} prepared in {:.3f} ms, keeps {} bytes, pays after {} runs of {}\n", report.variant,
+               report.preparation_seconds * 1e3, report.kept_bytes, report.pays_after_runs, report.product);
+  }
   const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
   for (const sparse_contender& c : all) {
     std::fill(y.begin(), y.end(), std::numeric_limits<Value>::quiet_NaN());
@@ -143,8 +180,9 @@ bool run_typed(const context& ctx, const spmv_request& request) {
 }  // namespace
 
 bool run_spmv(const context& ctx, const spmv_request& request) {
-  fmt::print("sparse matrix-vector products, {}{}, {}\n", request.narrow ? "f32" : "f64",
-             request.transposed ? ", transposed" : "", platform_of(ctx).machine);
+  fmt::print("sparse matrix-vector products, {}{}{}, {}\n", request.narrow ? "f32" : "f64",
+             request.wide_sums ? ", sums of f64" : "", request.transposed ? ", transposed" : "",
+             platform_of(ctx).machine);
   return request.narrow ? run_typed<float>(ctx, request) : run_typed<double>(ctx, request);
 }
 

@@ -98,4 +98,10 @@ class SHEAF_API prepared_spmv {
 SHEAF_API prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                                      const prepare_spmv_options& options = {});
 
+/// What prepare_spmv would plan for a matrix of this shape whose columns have the order options.pattern; its data is
+/// not touched and may be null. Seconds are those of the preparation and all expected runs. A preparation that then
+/// finds its runs slower than spmv is not taken after all, which prepared_spmv::report() says.
+SHEAF_API explanation explain_prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                                           const prepare_spmv_options& options = {});
+
 }  // namespace sheaf

@@ -3,11 +3,13 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sheaf/error.hpp>
 #include <sheaf/machine_profile.hpp>
 
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/system_context.hpp"
+#include "io/sparse/matrix_market.hpp"
 #include "jobs/nas/run.hpp"
 
 // The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
@@ -26,12 +28,25 @@ constexpr const char* footer =
 struct npb_command {
   common_options common;
   std::string name;
+  std::string matrix;
 };
+
+/// The matrix that is solved with: the negative of the benchmark's.
+io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of) {
+  if (o.matrix.empty()) return jobs::nas_matrix(of, o.common.host_threads());
+  auto read = io::read_matrix_market<double>(o.matrix, {.threads = o.common.host_threads()});
+  if (read.rows != of.rows || read.columns != of.rows) {
+    throw error(error_code::bad_input, fmt::format("{}: {} rows and {} columns, but class {} has {} of both", o.matrix,
+                                                   read.rows, read.columns, of.name, of.rows));
+  }
+  for (double& value : read.values) value = -value;
+  return read;
+}
 
 void run(const npb_command& o) {
   const context ctx = system_context(o.common);
   const jobs::nas_class& of = jobs::nas_class_named(o.name);
-  const io::csr_matrix<double> matrix = jobs::nas_matrix(of, o.common.host_threads());
+  const io::csr_matrix<double> matrix = matrix_of(o, of);
   jobs::nas_options options{.variant = o.common.variant()};
   jobs::nas_answer answer;
   {
@@ -83,6 +98,10 @@ void add_npb_cg(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
       ->type_name("");
+  subcommand
+      ->add_option("--matrix", o->matrix, "The benchmark's matrix as another program made it: a MatrixMarket file")
+      ->type_name("FILE")
+      ->check(file_name());
   o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
   o->common.add_json_to(*subcommand);

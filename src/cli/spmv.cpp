@@ -2,6 +2,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,9 +82,10 @@ matrix_facts facts_of(const io::csr_matrix<Value>& a) {
 struct timing {
   double seconds = 0;       ///< of the product that made the answer, or the least of all runs
   double mean_seconds = 0;  ///< of all runs
-  double preparation = 0;   ///< seconds
-  std::uint64_t pays_after = 0;
+  std::optional<spmv_preparation> prepared;
   std::string variant;
+
+  double runs_per_second() const { return 1 / std::max(mean_seconds, 1e-12); }
 };
 
 nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
@@ -115,10 +117,26 @@ nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_vi
   if (o.runs > 0) {
     report["runs"] = o.runs;
     report["mean_seconds"] = t.mean_seconds;
-    report["preparation_seconds"] = t.preparation;
-    report["pays_after_runs"] = t.pays_after;
+    report["runs_per_second"] = t.runs_per_second();
+    report["preparation_seconds"] = t.prepared ? t.prepared->preparation_seconds : 0;
+    report["pays_after_runs"] = t.prepared ? t.prepared->pays_after_runs : 0;
+  }
+  if (t.prepared) {
+    report["preparation"] = {{"variant", t.prepared->variant},
+                             {"product", t.prepared->product},
+                             {"kept_bytes", t.prepared->kept_bytes},
+                             {"run_seconds", t.prepared->run_seconds},
+                             {"unprepared_seconds", t.prepared->unprepared_seconds}};
   }
   return report;
+}
+
+void print_preparation(const spmv_preparation& p) {
+  const std::string gain =
+      p.pays_after_runs > 0 ? fmt::format("pays after {} run{}", p.pays_after_runs, p.pays_after_runs == 1 ? "" : "s")
+                            : "saves no time";
+  fmt::print("prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", p.variant,
+             seconds_text(p.preparation_seconds), p.product, gain, p.kept_bytes);
 }
 
 void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f, const explanation& plan,
@@ -128,16 +146,21 @@ void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f
   const double per_second = 2 * static_cast<double>(a.values.count) / std::max(t.seconds, 1e-12);
   std::string runs;
   if (o.runs > 0) {
-    runs = fmt::format("; least of {} runs, {} in the mean, prepared in {}", o.runs, seconds_text(t.mean_seconds),
-                       seconds_text(t.preparation));
+    runs = fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", o.runs, seconds_text(t.mean_seconds),
+                       t.runs_per_second());
   }
   fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", t.variant, seconds_text(t.seconds), per_second / 1e9, runs,
              o.common.verify ? "; verified" : "");
+  if (t.prepared) print_preparation(*t.prepared);
   for (const variant_estimate& v : plan.variants) {
-    if (v.chosen) {
-      fmt::print("  {}: predicted {}, the cheapest\n", v.variant, seconds_text(v.seconds));
-    } else {
+    if (!v.chosen) {
       fmt::print("  {}: {}\n", v.variant, v.reason);
+    } else if (t.prepared && t.prepared->variant != v.variant) {
+      fmt::print("  {}: predicted {}, the cheapest, and not taken because its runs were timed and slower\n", v.variant,
+                 seconds_text(v.seconds));
+    } else {
+      fmt::print("  {}: predicted {}{}, the cheapest\n", v.variant, seconds_text(v.seconds),
+                 t.prepared ? fmt::format(" with {} runs", o.runs) : "");
     }
   }
 }
@@ -171,7 +194,7 @@ void run_typed(const spmv_command& o) {
   const const_values from(x_in.data(), x_count, type);
   const spmv_options options{
       .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
-  const explanation plan = explain_spmv(ctx, a, from, {nullptr, y_count, type}, options);
+  explanation plan = explain_spmv(ctx, a, from, {nullptr, y_count, type}, options);
 
   record_output out(o.output, numbers_header(width == 8 ? "'<f8'" : "'<f4'", y_count), y_count, width);
   const context_output context_out(ctx, out);
@@ -189,9 +212,9 @@ void run_typed(const spmv_command& o) {
     std::optional<prepared_spmv> prepared;
     if (!o.common.is_reference()) {
       prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
-      t.preparation = prepared->report().preparation_seconds;
-      t.pays_after = prepared->report().pays_after_runs;
-      t.variant = prepared->report().variant == "kept" ? prepared->report().product : prepared->report().variant;
+      t.prepared = prepared->report();
+      t.variant = t.prepared->variant == "kept" ? t.prepared->product : t.prepared->variant;
+      plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = t.prepared->order});
     }
     t.seconds = std::numeric_limits<double>::infinity();
     for (std::uint64_t run = 0; run < o.runs; ++run) {

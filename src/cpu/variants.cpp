@@ -25,7 +25,8 @@ constexpr const list_variant* list_list[] = {&cpu::list_sublist};
 constexpr const hash_build_variant* hash_build_list[] = {&cpu::hash_build_partitioned};
 constexpr const hash_search_variant* hash_search_list[] = {&cpu::hash_search_direct, &cpu::hash_search_partitioned};
 constexpr const spmv_variant* spmv_list[] = {&cpu::spmv_rows, &cpu::spmv_two_step, &cpu::spmv_private};
-constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cpu::prepare_spmv_transposed};
+constexpr const prepare_spmv_variant* prepare_spmv_list[] = {&cpu::prepare_spmv_diagonals, &cpu::prepare_spmv_blocked,
+                                                             &cpu::prepare_spmv_transposed};
 constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&cpu::conjugate_gradient_fused,
                                                                          &cpu::conjugate_gradient_separate};
 constexpr const edge_sum_variant* edge_sum_list[] = {&cpu::edge_sum_owner, &cpu::edge_sum_binned};

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/solution.hpp"
+#include "jobs/nas/matrix.hpp"
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 
@@ -153,6 +155,34 @@ TEST_F(CliSolve, NpbCgHasItsOfficialZeta) {
   EXPECT_EQ(report["class"], "S");
   EXPECT_EQ(report["variant"], "cpu.fused");
   EXPECT_EQ(run_sheaf(folder, "npb-cg D").code, 2);
+}
+
+// The benchmark's matrix in a file gives the official zeta, and one with a single other value does not.
+TEST_F(CliSolve, NpbCgWithAnotherMatrixIsUnsuccessful) {
+  io::csr_matrix<double> matrix = jobs::nas_matrix(jobs::nas_class_named("S"), 2);
+  for (double& value : matrix.values) value = -value;
+  io::write_matrix_market(folder / "s.mtx", matrix);
+  const program_result right = run_sheaf(folder, "npb-cg S --backend cpu --threads 2 --matrix s.mtx");
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_NE(right.out.find("\nVERIFICATION SUCCESSFUL\n"), std::string::npos) << right.out;
+  for (std::uint64_t place = matrix.row_offsets[700]; place < matrix.row_offsets[701]; ++place) {
+    if (std::get<std::vector<std::uint32_t>>(matrix.column_indices)[place] == 700) matrix.values[place] *= 1.001;
+  }
+  io::write_matrix_market(folder / "s.mtx", matrix);
+  for (const std::string backend : {"cpu", "reference"}) {
+    const program_result text = run_sheaf(folder, "npb-cg S --matrix s.mtx --threads 2 --backend " + backend);
+    EXPECT_EQ(text.code, 4);
+    EXPECT_NE(text.out.find("\nVERIFICATION UNSUCCESSFUL\n"), std::string::npos) << text.out;
+    EXPECT_TRUE(text.err.starts_with("sheaf npb-cg: verification failed: zeta is 8.59717002")) << text.err;
+    EXPECT_TRUE(text.err.ends_with(", not 8.5971775078648\n")) << text.err;
+  }
+  const program_result json = run_sheaf(folder, "npb-cg S --matrix s.mtx --backend cpu --json");
+  EXPECT_EQ(json.code, 4);
+  EXPECT_EQ(nlohmann::json::parse(json.out)["verification"], "UNSUCCESSFUL");
+  expect_failure("npb-cg W --matrix s.mtx", 3,
+                 "sheaf npb-cg: s.mtx: 1400 rows and 1400 columns, but class W has 7000 of both");
+  expect_failure("npb-cg S --matrix none.mtx", 3,
+                 "sheaf npb-cg: none.mtx: cannot be opened: No such file or directory");
 }
 
 // The check finds what solvers never say.

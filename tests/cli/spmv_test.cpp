@@ -1,10 +1,13 @@
 // sheaf spmv on MatrixMarket files, and the check behind --verify.
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -96,6 +99,38 @@ TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
   EXPECT_EQ(report["verified"], false);
   EXPECT_TRUE(report.contains("preparation_seconds"));
   EXPECT_FALSE(report["variants"].empty());
+  EXPECT_EQ(report["preparation"]["variant"], "kept");
+  EXPECT_GT(report["runs_per_second"], 0);
+}
+
+// With --runs the text is about the preparation whose runs are timed, and its choice among preparations.
+TEST_F(CliSpmv, SaysWhatWasPrepared) {
+  const program_result kept = run_sheaf(folder, "spmv a.mtx x.npy -o p.npy --backend cpu --runs 5");
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  EXPECT_NE(kept.out.find("\nspmv: cpu.rows in "), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find(" runs a second\nprepared: kept in "), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find(", whose runs are cpu.rows, saves no time; 0 bytes kept\n"), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find("  kept: predicted "), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find(" with 5 runs, the cheapest\n"), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find("  cpu.transposed: only transposed products gain by a transposed matrix\n"),
+            std::string::npos)
+      << kept.out;
+  EXPECT_EQ(kept.out.find("  cpu.private: "), std::string::npos) << kept.out;
+  std::string band = "%%MatrixMarket matrix coordinate real general\n3000 3000 8998\n";
+  for (int row = 1; row <= 3000; ++row) {
+    for (int column = std::max(1, row - 1); column <= std::min(3000, row + 1); ++column) {
+      band += fmt::format("{} {} {}\n", row, column, column - row + 3);
+    }
+  }
+  folder.write("band.mtx", band);
+  setenv("SHEAF_VARIANT", "prepare_spmv:cpu.diagonals", 1);
+  const program_result forced = run_sheaf(folder, "spmv band.mtx -o p.npy --backend cpu --verify --runs 20");
+  unsetenv("SHEAF_VARIANT");
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  EXPECT_NE(forced.out.find("\nspmv: cpu.diagonals in "), std::string::npos) << forced.out;
+  EXPECT_NE(forced.out.find("\nprepared: cpu.diagonals in "), std::string::npos) << forced.out;
+  EXPECT_NE(forced.out.find(", whose runs are cpu.diagonals, "), std::string::npos) << forced.out;
+  EXPECT_NE(forced.out.find("; verified\n"), std::string::npos) << forced.out;
 }
 
 TEST_F(CliSpmv, MatricesWithoutRowsOrColumnsGiveWhatTheyHave) {

@@ -1,4 +1,5 @@
 // The conjugate gradient benchmark of NAS has its official answers, by every variant and for every number of threads.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,32 @@ TEST(NasLarge, ClassAHasItsOfficialAnswer) {
   expect_official_answer("A", {2});
 }
 
-TEST(NasLarge, ClassesBAndCHaveTheirNonzeros) {
+// Serial code would take minutes for these, and says nothing that class A does not.
+TEST(NasLarge, ClassesBAndCHaveTheirOfficialAnswers) {
   if (!large_tests_are_asked_for()) GTEST_SKIP() << "runs where SHEAF_LARGE=1";
   for (const char* const name : {"B", "C"}) {
+    SCOPED_TRACE(name);
     const jobs::nas_class& of = jobs::nas_class_named(name);
-    EXPECT_EQ(jobs::nas_matrix(of, 2).entries(), of.nonzeros);
+    const io::csr_matrix<double> m = jobs::nas_matrix(of, 2);
+    EXPECT_EQ(m.entries(), of.nonzeros);
+    std::vector<context> contexts{context::cpu(2)};
+    if (const auto cuda = cuda_context()) contexts.push_back(*cuda);
+    for (const context& ctx : contexts) {
+      const jobs::nas_answer answer = jobs::run_nas(ctx, of, m);
+      EXPECT_TRUE(answer.is_right) << answer.zeta;
+      EXPECT_NEAR(answer.zeta, of.zeta, 1e-10 * of.zeta);
+      EXPECT_LT(answer.residual, 1e-11);
+    }
   }
+}
+
+TEST(Nas, AMatrixWithAnotherValueHasAnotherAnswer) {
+  const jobs::nas_class& of = jobs::nas_class_named("S");
+  io::csr_matrix<double> m = jobs::nas_matrix(of, 2);
+  m.values[m.row_offsets[700]] *= 1.01;
+  const jobs::nas_answer answer = jobs::run_nas(context::cpu(2), of, m);
+  EXPECT_FALSE(answer.is_right);
+  EXPECT_GT(std::abs(answer.zeta - of.zeta), 1e-10 * of.zeta);
 }
 
 TEST(Nas, MatricesAreTheSameForEveryNumberOfThreads) {

@@ -15,6 +15,7 @@
 #include <sheaf/spmv.hpp>
 
 #include "inputs/pattern_function.hpp"
+#include "jobs/nas/matrix.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "support/contexts.hpp"
 #include "support/placed.hpp"
@@ -87,6 +88,72 @@ inline sparse_rows grid_3d(std::uint64_t side) {
   });
 }
 
+inline sparse_rows grid_27(std::uint64_t side) {
+  return made_rows(fmt::format("27-point grid of side {}", side), side * side * side, side * side * side,
+                   [side](std::uint64_t r) {
+                     const auto near = [side](std::uint64_t at) {
+                       column_list c;
+                       for (std::uint64_t i = at == 0 ? 0 : at - 1; i <= std::min(side - 1, at + 1); ++i)
+                         c.push_back(i);
+                       return c;
+                     };
+                     column_list c;
+                     for (const std::uint64_t z : near(r / side / side)) {
+                       for (const std::uint64_t y : near(r / side % side)) {
+                         for (const std::uint64_t x : near(r % side)) c.push_back((z * side + y) * side + x);
+                       }
+                     }
+                     return c;
+                   });
+}
+
+/// Edges of a recursive matrix (Chakrabarti, Zhan and Faloutsos 2004): most are of few rows and columns.
+inline sparse_rows r_mat(unsigned bits, std::uint64_t per_row) {
+  const std::uint64_t n = std::uint64_t{1} << bits;
+  std::vector<column_list> columns(n);
+  for (std::uint64_t i = 0; i < per_row * n; ++i) {
+    std::uint64_t row = 0;
+    std::uint64_t column = 0;
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      const std::uint64_t draw = inputs::mix(64 * i + bit) % 100;
+      row = 2 * row + (draw < 76 ? 0 : 1);
+      column = 2 * column + (draw < 57 || (draw >= 76 && draw < 95) ? 0 : 1);
+    }
+    columns[row].push_back(column);
+  }
+  return made_rows(fmt::format("R-MAT of 2^{}", bits), n, n, [&](std::uint64_t r) { return columns[r]; });
+}
+
+template <class Matrix>
+sparse_rows rows_of(std::string name, const Matrix& read) {
+  sparse_rows m{std::move(name), read.columns, std::vector<std::vector<csr_entry>>(read.rows)};
+  const auto& columns = std::get<std::vector<std::uint32_t>>(read.column_indices);
+  for (std::uint64_t r = 0; r < read.rows; ++r) {
+    for (std::uint64_t p = read.row_offsets[r]; p < read.row_offsets[r + 1]; ++p) {
+      m.rows[r].push_back({columns[p], read.values[p]});
+    }
+  }
+  return m;
+}
+
+/// A matrix as the conjugate gradient benchmark of NAS has them, with values that f32 holds.
+inline sparse_rows nas(std::uint64_t n, std::uint64_t vector_entries) {
+  sparse_rows m =
+      rows_of(fmt::format("NAS matrix of {} rows", n), jobs::nas_matrix({"tests'", n, vector_entries, 1, 10, 0, 0}, 1));
+  for (auto& row : m.rows) {
+    for (csr_entry& e : row) e.value = static_cast<float>(e.value);
+  }
+  return m;
+}
+
+inline sparse_rows transposed(const sparse_rows& m) {
+  sparse_rows t{m.name + ", transposed", m.rows.size(), std::vector<std::vector<csr_entry>>(m.columns)};
+  for (std::uint64_t r = 0; r < m.rows.size(); ++r) {
+    for (const csr_entry& e : m.rows[r]) t.rows[e.column].push_back({r, e.value});
+  }
+  return t;
+}
+
 inline sparse_rows at_random(std::uint64_t rows, std::uint64_t columns, std::uint64_t per_row) {
   return made_rows(fmt::format("{} x {} at random, {} a row", rows, columns, per_row), rows, columns,
                    [&](std::uint64_t r) { return drawn_columns(r, inputs::mix(r) % (2 * per_row + 1), columns); });
@@ -102,6 +169,9 @@ inline std::vector<sparse_rows> every_matrix() {
   std::vector<sparse_rows> all;
   all.push_back(banded(500, 3));
   all.push_back(grid_3d(9));
+  all.push_back(grid_27(7));
+  all.push_back(r_mat(9, 8));
+  all.push_back(nas(300, 4));
   all.push_back(at_random(700, 300, 6));
   all.push_back(at_random(3, 100'000, 40));
   all.push_back(power_law(2000, 60'000));

@@ -7,7 +7,6 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
@@ -27,6 +26,7 @@ using primitives::spmv_problem;
 
 struct fused_decision {
   system_scratch at;
+  rows_decision rows;  ///< what is a long row, and where their list and the sums of their pieces are
   std::uint64_t threads = 1;
   bool may_prefetch = false;
 };
@@ -43,15 +43,17 @@ std::uint64_t streamed_bytes(const conjugate_gradient_problem& p) noexcept {
 //   q = A p and p.q, block by block, while the block's q is in cache;
 //   r -= alpha q, r.r and r.z, where z is not stored;
 //   x += alpha p and p = z + beta p, which reads p once for both.
-// Vectors are read and written 10 times an iteration.
+// Vectors are read and written 10 times an iteration. Threads share the pieces of rows that are longer than a thread's
+// part should be, which takes one more barrier where there are such rows.
 plan::planned plan_fused(const conjugate_gradient_problem& p, const plan::scope& scope) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const machine& m = scope.machine;
   core::scratch_offsets place;
   fused_decision d;
   d.at = system_scratch(p, place);
+  d.rows = decide_rows(p.product, m, place);
   d.threads = std::min(parts_worth(streamed_bytes(p), m.parallelism), blocks_of(p.product.rows));
-  d.may_prefetch = p.vector_bytes() >= m.cache_bytes / 2;
+  d.may_prefetch = may_prefetch_x(p.product, m);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   plan.decided.set(d);
@@ -76,6 +78,72 @@ struct team {
   }
 };
 
+/// Rows whose pieces threads share. They are found once, before the first product.
+class shared_rows {
+ public:
+  shared_rows(const rows_decision& d, std::byte* scratch)
+      : list_(reinterpret_cast<long_row*>(scratch + d.long_rows_at)),
+        sums_(scratch + d.sums_at),
+        least_entries_(d.long_entries),
+        most_rows_(d.most_long_rows),
+        found_(list_, d.most_long_rows, d.most_pieces, d.long_entries) {}
+
+  /// Notes the long ones of the rows [first, last). By all threads, each its own rows.
+  void find(const row_reader& rows, std::uint64_t first, std::uint64_t last) {
+    if (most_rows_ == 0) return;
+    for (std::uint64_t row = first; row < last; ++row) {
+      if (!rows.is_row(row)) continue;
+      const std::uint64_t begin = rows.begin(row);
+      const std::uint64_t count = rows.end(row) - begin;
+      if (count >= least_entries_ && !found_.take(row, begin, count)) are_too_many_ = true;
+    }
+  }
+  /// By one thread, behind a barrier.
+  void sort() {
+    std::sort(list_, list_ + found_.count(), [](const long_row& a, const long_row& b) { return a.row < b.row; });
+  }
+
+  /// Rows that overlap may be more than there is room for, and then none is shared.
+  bool any() const noexcept { return found_.count() > 0 && !are_too_many_; }
+  /// A thread's share of the sums of all pieces.
+  void sum_pieces(const team& t, const row_product& product, const row_kernels& kernels, row_faults& faults) const {
+    const std::uint64_t first = part_begin(found_.pieces(), t.size, t.rank);
+    const std::uint64_t last = part_begin(found_.pieces(), t.size, t.rank + 1);
+    for (std::uint64_t r = 0; r < found_.count(); ++r) {
+      const long_row& row = list_[r];
+      const std::uint64_t end = std::min(last, row.first_piece + pieces_of(row.count));
+      for (std::uint64_t piece = std::max(first, row.first_piece); piece < end; ++piece) {
+        const std::uint64_t done = (piece - row.first_piece) * piece_entries;
+        kernels.piece(product, row.begin + done, std::min(piece_entries, row.count - done), sums_, piece, faults);
+      }
+    }
+  }
+  /// Writes y of the rows of a block, of which the long ones have sums already.
+  void multiply_block(const row_product& product, const row_kernels& kernels, value_range_of_block at,
+                      row_faults& faults) const {
+    long_row left[block_values];
+    long_rows later(left, block_values, ~std::uint64_t{0}, least_entries_);
+    kernels.rows(product, at.first, at.last, &later, faults);
+    for (std::uint64_t i = 0; i < later.count(); ++i) {
+      const long_row& row = *std::lower_bound(list_, list_ + found_.count(), left[i].row,
+                                              [](const long_row& a, std::uint64_t wanted) { return a.row < wanted; });
+      kernels.finish(product, row.row, sums_ + row.first_piece * kernels.sum_bytes, pieces_of(row.count));
+    }
+  }
+
+ private:
+  static std::uint64_t pieces_of(std::uint64_t entries) noexcept {
+    return (entries + piece_entries - 1) / piece_entries;
+  }
+
+  long_row* list_;
+  std::byte* sums_;
+  std::uint64_t least_entries_;
+  std::uint64_t most_rows_;
+  long_rows found_;
+  std::atomic<bool> are_too_many_ = false;
+};
+
 /// What threads share. All of it is constant, but for the vectors, the sums of blocks and what was found to be wrong.
 class fused_solver {
  public:
@@ -86,7 +154,8 @@ class fused_solver {
         kernels_(vector_kernels_of(p.product)),
         v_(p, d.at, b, scratch),
         rows_(b.a, p.product.entries),
-        products_(row_kernels_of(p.product, access_of(p.product, d, b.a))) {
+        shared_(d.rows, scratch),
+        products_(row_kernels_of(p.product, access_of(p.product, b.a, d.may_prefetch))) {
     product_.a = b.a;
     product_.entries = p.product.entries;
     product_.column_limit = column_limit_of(p.product);
@@ -107,7 +176,11 @@ class fused_solver {
       if (!kernels_.invert(v_.inverse, v_.inverse, at)) is_positive = false;
     });
     if (!is_positive) has_bad_diagonal_ = true;
+    if (t.size > 1) {
+      shared_.find(rows_, mine.first_block * block_values, std::min(p_.product.rows, mine.last_block * block_values));
+    }
     t.barrier();
+    if (t.rank == 0) shared_.sort();
     const double b_squared = total(0);
     conjugate_gradient_steps s(b_.goals, b_squared);
     const bool b_is_zero = total(1) == 0;
@@ -118,7 +191,7 @@ class fused_solver {
     }
     const bool x_is_zero = total(2) == 0;
     t.barrier();  // the sums are read
-    start(mine, x_is_zero);
+    start(t, mine, x_is_zero);
     t.barrier();
     if (has_fault_) return;
     s.start(b_squared, total(0), has_bad_diagonal_ ? 0 : total(1));
@@ -140,15 +213,6 @@ class fused_solver {
     std::uint64_t last_block;
   };
 
-  static x_access access_of(const spmv_problem& p, const fused_decision& d, const csr_view& a) {
-    if (!d.may_prefetch) return x_access::direct;
-    const bool is_scattered_list =
-        bytes(p.column) == 8
-            ? is_scattered(static_cast<const std::uint64_t*>(a.column_indices.data), p.entries, p.value_bytes())
-            : is_scattered(static_cast<const std::uint32_t*>(a.column_indices.data), p.entries, p.value_bytes());
-    return is_scattered_list ? x_access::prefetched : x_access::direct;
-  }
-
   /// Parts have equal numbers of entries and rows, to a block.
   part part_of(const team& t) const {
     const row_cuts cuts(p_.product, rows_, t.size);
@@ -168,14 +232,26 @@ class fused_solver {
 
   double total(int sum) const noexcept { return sum_of_blocks(v_.sums[sum], v_.blocks); }
 
-  /// y = A x, or with reads_y y = y - A x, of the rows of a block.
-  void multiply(const void* x, void* y, bool reads_y, value_range_of_block at, row_faults& faults) const {
+  /// y = A x, or with reads_y y = y - A x.
+  row_product product_by(const void* x, void* y, bool reads_y) const {
     row_product product = product_;
     product.x = x;
     product.y = y;
     product.alpha = reads_y ? -1 : 1;
     product.beta = 1;
     product.reads_y = reads_y;
+    return product;
+  }
+
+  /// Before a product's blocks, where x is complete.
+  void sum_shared_rows(const team& t, const row_product& product, row_faults& faults) const {
+    if (!shared_.any()) return;
+    shared_.sum_pieces(t, product, products_, faults);
+    t.barrier();
+  }
+
+  void multiply(const row_product& product, value_range_of_block at, row_faults& faults) const {
+    if (shared_.any()) return shared_.multiply_block(product, products_, at, faults);
     products_.rows(product, at.first, at.last, nullptr, faults);
   }
 
@@ -184,11 +260,13 @@ class fused_solver {
   }
 
   /// r = b - A x, p = z, and the sums 0 and 1 of the residual.
-  void start(const part& mine, bool x_is_zero) {
+  void start(const team& t, const part& mine, bool x_is_zero) {
     row_faults faults;
+    const row_product product = product_by(v_.x[0], v_.r, true);
+    if (!x_is_zero) sum_shared_rows(t, product, faults);
     for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
       kernels_.copy(v_.b, v_.r, at);
-      if (!x_is_zero) multiply(v_.x[0], v_.r, true, at, faults);
+      if (!x_is_zero) multiply(product, at, faults);
       keep_sums(block, kernels_.sums_of_residual(v_.r, v_.inverse, at));
       kernels_.step_direction(v_.p, v_.r, v_.inverse, 0, at);
     });
@@ -202,8 +280,10 @@ class fused_solver {
 
   void iterate(const team& t, const part& mine, conjugate_gradient_steps& s) {
     row_faults faults;
+    const row_product product = product_by(v_.p, v_.q, false);
+    sum_shared_rows(t, product, faults);
     for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
-      multiply(v_.p, v_.q, false, at, faults);
+      multiply(product, at, faults);
       v_.sums[2][block] = kernels_.dot(v_.p, v_.q, at);
     });
     note(faults);
@@ -233,7 +313,7 @@ class fused_solver {
 
   void confirm(const team& t, const part& mine, conjugate_gradient_steps& s, const void* x) {
     t.barrier();
-    make_true_residual(mine, x, v_.r);
+    make_true_residual(t, mine, x, v_.r);
     t.barrier();
     s.confirm(total(0), total(1));
     if (s.is_done()) return;
@@ -243,11 +323,13 @@ class fused_solver {
   }
 
   /// to = b - A x, and its sums 0 and 1.
-  void make_true_residual(const part& mine, const void* x, void* to) {
+  void make_true_residual(const team& t, const part& mine, const void* x, void* to) {
     row_faults faults;
+    const row_product product = product_by(x, to, true);
+    sum_shared_rows(t, product, faults);
     for_blocks(mine, [&](std::uint64_t block, value_range_of_block at) {
       kernels_.copy(v_.b, to, at);
-      multiply(x, to, true, at, faults);
+      multiply(product, at, faults);
       keep_sums(block, kernels_.sums_of_residual(to, v_.inverse, at));
     });
   }
@@ -259,7 +341,7 @@ class fused_solver {
       t.barrier();
     }
     if (s.is_confirmed()) return s.norm();
-    make_true_residual(mine, v_.x[0], v_.q);
+    make_true_residual(t, mine, v_.x[0], v_.q);
     t.barrier();
     return std::sqrt(total(0));
   }
@@ -273,6 +355,7 @@ class fused_solver {
   const vector_kernels& kernels_;
   system_vectors v_;
   row_reader rows_;
+  shared_rows shared_;
   row_kernels products_;
   row_product product_;
   // Only ever set, and read behind a barrier.

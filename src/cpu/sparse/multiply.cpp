@@ -1,11 +1,12 @@
 #include "cpu/sparse/multiply.hpp"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
-#include "cpu/movement/order_sample.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
+#include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 
@@ -35,15 +36,29 @@ row_product product_of(const spmv_problem& p, const spmv_buffers& b, const void*
   return product;
 }
 
-/// Prefetching costs a third of a product whose x is near, so the columns are looked at.
-x_access access_of(const spmv_problem& p, const rows_decision& d, const spmv_buffers& b, const void* gathered) {
-  if (gathered != nullptr) return x_access::gathered;
-  if (!d.may_prefetch) return x_access::direct;
-  const bool is_scattered_list =
-      bytes(p.column) == 8
-          ? is_scattered(static_cast<const std::uint64_t*>(b.a.column_indices.data), p.entries, p.value_bytes())
-          : is_scattered(static_cast<const std::uint32_t*>(b.a.column_indices.data), p.entries, p.value_bytes());
-  return is_scattered_list ? x_access::prefetched : x_access::direct;
+/// Whether reads of x by these columns are seldom of a line that was read shortly before. Looks at 64 runs of 64
+/// neighbours, and wants two fifths of them to be of lines that the sample has not seen, which a Bloom filter of one
+/// bit a line says. Of uniform columns it has seen next to none, of R-MAT's 0.56 are new, of a 27-point grid's 0.19,
+/// and of finite elements' with three unknowns a node 0.29.
+template <class Column>
+bool reads_many_lines(const Column* columns, std::uint64_t count, std::uint64_t value_bytes) {
+  constexpr std::uint64_t runs = 64;
+  constexpr std::uint64_t run_entries = 64;
+  constexpr int filter_bits = 16;
+  if (count < runs * run_entries) return false;
+  std::array<std::uint64_t, (1 << filter_bits) / 64> seen{};
+  std::uint64_t lines = 0;
+  for (std::uint64_t run = 0; run < runs; ++run) {
+    const Column* const first = columns + count / runs * run;
+    for (std::uint64_t i = 0; i < run_entries; ++i) {
+      const std::uint64_t line = std::uint64_t{first[i]} * value_bytes / line_bytes;
+      const std::uint64_t hash = (line * 0x9e3779b97f4a7c15U) >> (64 - filter_bits);
+      const std::uint64_t bit = std::uint64_t{1} << (hash % 64);
+      lines += (seen[hash / 64] & bit) == 0 ? 1 : 0;
+      seen[hash / 64] |= bit;
+    }
+  }
+  return 5 * lines >= 2 * runs * run_entries;
 }
 
 /// Faults of all threads. Written rarely, so one lock is enough.
@@ -87,9 +102,26 @@ void multiply_long_rows(const row_product& product, const row_kernels& kernels, 
 
 }  // namespace
 
+// On an AMD EPYC of family 25 with a second-level cache of 1 MB, one thread, f64: uniform columns over x of 2 MB 1.04
+// ns an entry in place of 1.13, of 8 MB 1.11 in place of 1.62; R-MAT over 8 MB 1.77 in place of 2.64.
+bool may_prefetch_x(const spmv_problem& p, const machine& m) noexcept {
+  const std::uint64_t own_cache = m.cache_levels.size() > 1 ? m.cache_levels[1] : std::uint64_t{1} << 20;
+  return p.columns * p.value_bytes() >= 2 * own_cache;
+}
+
+// Prefetching costs a third of a product whose x is near, so the columns are looked at.
+x_access access_of(const spmv_problem& p, const csr_view& a, bool may_prefetch) {
+  if (!may_prefetch) return x_access::direct;
+  const void* const columns = a.column_indices.data;
+  const bool is_scattered =
+      bytes(p.column) == 8 ? reads_many_lines(static_cast<const std::uint64_t*>(columns), p.entries, p.value_bytes())
+                           : reads_many_lines(static_cast<const std::uint32_t*>(columns), p.entries, p.value_bytes());
+  return is_scattered ? x_access::prefetched : x_access::direct;
+}
+
 rows_decision decide_rows(const spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept {
   rows_decision d;
-  d.may_prefetch = p.columns * p.value_bytes() >= m.cache_bytes / 2;
+  d.may_prefetch = may_prefetch_x(p, m);
   d.threads = parts_worth(p.matrix_bytes() + p.y_bytes(), m.parallelism);
   if (d.threads == 1) return d;
   d.parts = d.threads * parts_per_thread;
@@ -107,7 +139,8 @@ rows_decision decide_rows(const spmv_problem& p, const machine& m, core::scratch
 row_faults multiply_rows(const spmv_problem& p, const rows_decision& d, const spmv_buffers& b, const void* gathered,
                          std::byte* scratch) {
   const row_product product = product_of(p, b, gathered);
-  const row_kernels kernels = row_kernels_of(p, access_of(p, d, b, gathered));
+  const row_kernels kernels =
+      row_kernels_of(p, gathered != nullptr ? x_access::gathered : access_of(p, b.a, d.may_prefetch));
   if (d.threads == 1) {
     row_faults faults;
     kernels.rows(product, 0, p.rows, nullptr, faults);

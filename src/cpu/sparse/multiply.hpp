@@ -21,6 +21,11 @@ struct rows_decision {
   bool may_prefetch = false;  ///< x is so large that prefetching it pays where columns are scattered
 };
 
+/// Whether x is so large that prefetching it pays where columns are scattered.
+bool may_prefetch_x(const primitives::spmv_problem& p, const machine& m) noexcept;
+/// How the loops get x, by a sample of the columns if it may be prefetched.
+x_access access_of(const primitives::spmv_problem& p, const csr_view& a, bool may_prefetch);
+
 /// Threads and parts for a product that is not transposed, and their scratch.
 rows_decision decide_rows(const primitives::spmv_problem& p, const machine& m, core::scratch_offsets& place) noexcept;
 

@@ -11,6 +11,8 @@ extern const primitives::spmv_variant spmv_rows;
 extern const primitives::spmv_variant spmv_two_step;
 extern const primitives::spmv_variant spmv_private;
 
+extern const primitives::prepare_spmv_variant prepare_spmv_diagonals;
+extern const primitives::prepare_spmv_variant prepare_spmv_blocked;
 extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
 
 extern const primitives::conjugate_gradient_variant conjugate_gradient_fused;

@@ -88,6 +88,16 @@ buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t 
 
 namespace {
 
+prepare_spmv_problem describe(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                              const prepare_spmv_options& options) {
+  require_csr_shape(prepare_spmv_call, a);
+  prepare_spmv_problem p;
+  p.product = describe_spmv(prepare_spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
+  p.product.reads_y = true;
+  p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  return p;
+}
+
 struct made_product {
   std::shared_ptr<prepared_product> work;
   spmv_preparation report;
@@ -184,14 +194,16 @@ void prepared_spmv::run(const_values x, values y, double alpha, double beta) con
 
 prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
                            const prepare_spmv_options& options) {
-  require_csr_shape(prepare_spmv_call, a);
-  prepare_spmv_problem p;
-  p.product = describe_spmv(prepare_spmv_call, ctx, a, options.transposed, options.sums, options.pattern);
-  p.product.reads_y = true;
-  p.expected_runs = std::max<std::uint64_t>(1, expected_runs);
+  const prepare_spmv_problem p = describe(ctx, a, expected_runs, options);
   require_csr_memory(prepare_spmv_call, ctx, a);
   made_product made = prepare(ctx, p, a, options.variant);
   return {ctx, std::make_shared<checked_product>(std::move(made.work), p.product, a), std::move(made.report)};
+}
+
+explanation explain_prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,
+                                 const prepare_spmv_options& options) {
+  return plan::explain(prepare_spmv_call, prepare_spmv_variants(), describe(ctx, a, expected_runs, options), ctx,
+                       options.variant);
 }
 
 }  // namespace sheaf

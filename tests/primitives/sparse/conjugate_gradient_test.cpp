@@ -123,6 +123,26 @@ TEST_P(EveryConjugateGradientVariant, SolvesSystemsOfEveryShapeAndType) {
   }
 }
 
+// Rows that threads share by their pieces, two of them in one block, from a start value that is none of 0.
+TEST_P(EveryConjugateGradientVariant, SolvesSystemsWithLongRows) {
+  constexpr std::uint64_t n = 40'000;
+  const auto is_long = [](std::uint64_t r) { return r == 300 || r == 301 || r == n - 1; };
+  sparse_rows arrow = made_rows("long rows", n, n, [&](std::uint64_t r) {
+    column_list c;
+    for (std::uint64_t i = 0; is_long(r) && i < n; ++i) c.push_back(i);
+    if (!is_long(r)) c = {300, 301, r, n - 1};
+    return c;
+  });
+  arrow = with_values(std::move(arrow), [&](std::uint64_t r, std::uint64_t c) {
+    return r == c ? (is_long(r) ? 2.0 * n : 8.0) : -1.0 - static_cast<double>((r + c) % 7) / 16;
+  });
+  for (const value_type type : {value_type::f64, value_type::f32}) {
+    const conjugate_gradient_options o{.tolerance = type == value_type::f64 ? 1e-10 : 2e-5, .sums = spmv_sums::f64};
+    const solved_system solved = solve(arrow, {.value = type}, y_at, x_at, o);
+    EXPECT_TRUE(solved.result.converged()) << name(solved.result.reason) << " " << solved.result.residual;
+  }
+}
+
 TEST_P(EveryConjugateGradientVariant, BeginsAtTheStartValue) {
   const sparse_rows m = laplacian(8);
   const solved_system from_zero = solve(m, y_at, {.tolerance = 1e-12});

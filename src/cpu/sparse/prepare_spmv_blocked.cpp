@@ -1,0 +1,352 @@
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "core/cpu_state.hpp"
+#include "core/scratch_offsets.hpp"
+#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/row_sums.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "cpu/threads/cache_hints.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+#include "cpu/threads/parts.hpp"
+#include "plan/choose.hpp"
+#include "primitives/sparse/host_matrix.hpp"
+
+// The preparation cpu.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017). Entries are grouped
+// by slices of the columns, whose part of x the second-level cache holds, and in a slice by blocks of rows. A run first
+// multiplies slice by slice and streams the products to the places of their blocks, then adds block by block, to sums
+// that the cache holds. So it reads and writes memory in order alone, and pays for it by a product written and read for
+// each entry. For columns that are scattered over an x far larger than the caches.
+namespace sheaf::cpu {
+namespace {
+
+using primitives::prepare_spmv_buffers;
+using primitives::prepare_spmv_problem;
+using primitives::prepared_memory;
+using primitives::spmv_problem;
+
+/// Columns of a slice, which 16 bits count: 512 KiB of x in f64. They decide the order of sums where the columns of a
+/// row do not ascend, so no machine has others.
+constexpr std::uint64_t slice_columns = std::uint64_t{1} << 16;
+/// Rows of a block, whose sums take 128 KiB in f64.
+constexpr std::uint64_t block_rows = std::uint64_t{1} << 14;
+
+struct blocked_shape {
+  std::uint64_t slices = 0;
+  std::uint64_t blocks = 0;
+
+  explicit blocked_shape(const spmv_problem& p)
+      : slices((p.columns + slice_columns - 1) / slice_columns), blocks((p.rows + block_rows - 1) / block_rows) {}
+  std::uint64_t groups() const noexcept { return slices * blocks; }
+};
+
+/// Places of products, of one slice and one block of rows.
+struct product_run {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+
+/// Sums of a line, so that runs of products begin with lines and can be streamed.
+inline std::uint64_t line_sums(const spmv_problem& p) noexcept { return line_bytes / p.sum_bytes(); }
+constexpr std::uint64_t whole_lines(std::uint64_t count, std::uint64_t line) noexcept {
+  return (count + line - 1) / line * line;
+}
+
+/// Products of a group, in whole lines that go past the cache, and a rest.
+template <class Value, class Sum>
+void multiply_group(const Value* values, const std::uint16_t* columns, const Value* x, std::uint64_t count,
+                    Sum* products) {
+  constexpr std::uint64_t line = line_bytes / sizeof(Sum);
+  constexpr std::uint64_t bytes_ahead = 8192;
+  std::uint64_t i = 0;
+  for (; i + line <= count; i += line) {
+    prefetch(reinterpret_cast<const std::byte*>(values + i), bytes_ahead, 1);
+    prefetch(reinterpret_cast<const std::byte*>(columns + i), bytes_ahead / 4, 1);
+    alignas(line_bytes) Sum made[line];
+    for (std::uint64_t j = 0; j < line; ++j) {
+      made[j] = static_cast<Sum>(values[i + j]) * static_cast<Sum>(x[columns[i + j]]);
+    }
+    stream_lines(reinterpret_cast<std::byte*>(products + i), reinterpret_cast<const std::byte*>(made), line_bytes);
+  }
+  for (; i < count; ++i) products[i] = static_cast<Sum>(values[i]) * static_cast<Sum>(x[columns[i]]);
+}
+
+/// Adds the products of a run to the sums of their rows, in order.
+template <class Sum>
+void add_run(const Sum* products, const std::uint16_t* rows, std::uint64_t count, Sum* sums) {
+  constexpr std::uint64_t line = line_bytes / sizeof(Sum);
+  constexpr std::uint64_t bytes_ahead = 8192;
+  std::uint64_t i = 0;
+  for (; i + line <= count; i += line) {
+    prefetch(reinterpret_cast<const std::byte*>(products + i), bytes_ahead, 1);
+    prefetch(reinterpret_cast<const std::byte*>(rows + i), bytes_ahead / 4, 1);
+    for (std::uint64_t j = 0; j < line; ++j) sums[rows[i + j]] += products[i + j];
+  }
+  for (; i < count; ++i) sums[rows[i]] += products[i];
+}
+
+class blocked_matrix final : public primitives::prepared_product {
+ public:
+  blocked_matrix(const context& ctx, const spmv_problem& p, std::uint64_t entries, std::uint64_t places)
+      : problem_(p),
+        shape_(p),
+        entries_(entries),
+        threads_(
+            parts_worth(entries * (p.value_bytes() + sizeof(std::uint16_t)), static_cast<unsigned>(ctx.threads()))),
+        values_(prepared_memory(ctx, "values by slices", entries * p.value_bytes())),
+        columns_(prepared_memory(ctx, "columns within slices", entries * sizeof(std::uint16_t))),
+        rows_(prepared_memory(ctx, "rows within blocks", places * sizeof(std::uint16_t))),
+        products_(prepared_memory(ctx, "products", places * p.sum_bytes())),
+        sums_(prepared_memory(ctx, "sums of blocks", threads_ * block_rows * p.sum_bytes())),
+        begins_(prepared_memory(ctx, "begins of groups", (shape_.groups() + 1) * sizeof(std::uint64_t))),
+        runs_(prepared_memory(ctx, "runs of products", shape_.groups() * sizeof(product_run))) {
+    for (const buffer* const b : {&values_, &columns_, &rows_, &products_}) ask_for_huge_pages(b->data(), b->size());
+  }
+
+  template <class Value>
+  Value* values() const {
+    return values_.as<Value>();
+  }
+  std::uint16_t* columns() const { return columns_.as<std::uint16_t>(); }
+  /// By the places of products.
+  std::uint16_t* rows() const { return rows_.as<std::uint16_t>(); }
+  /// Where the entries of a group begin, slice by slice, and after all of them where they end.
+  std::uint64_t* begins() const { return begins_.as<std::uint64_t>(); }
+  /// The products of a group, block by block.
+  product_run* runs() const { return runs_.as<product_run>(); }
+
+  void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
+    core::cpu(ctx).begin_call();
+    if (problem_.value == value_type::f64) return multiply<double, double>(x.data, y.data, alpha, beta);
+    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(x.data, y.data, alpha, beta);
+    multiply<float, float>(x.data, y.data, alpha, beta);
+  }
+  std::uint64_t kept_bytes() const override {
+    std::uint64_t all = 0;
+    for (const buffer* const b : {&values_, &columns_, &rows_, &products_, &sums_, &begins_, &runs_}) all += b->size();
+    return all;
+  }
+  std::string_view product() const override { return "cpu.blocked"; }
+
+ private:
+  template <class Value, class Sum>
+  void multiply(const void* x, void* y, double alpha, double beta) const {
+    // Slices are cut at blocks, because they are few where x is small, and have few entries where columns are skewed.
+    constexpr std::uint64_t tasks_per_thread = 16;
+    const std::uint64_t cuts =
+        std::clamp<std::uint64_t>(threads_ == 1 || shape_.slices == 0 ? 1 : threads_ * tasks_per_thread / shape_.slices,
+                                  1, std::max<std::uint64_t>(1, shape_.blocks));
+    for_each_task(shape_.slices * cuts, threads_, [&](std::uint64_t task) {
+      const std::uint64_t slice = task / cuts;
+      const Value* const from = static_cast<const Value*>(x) + slice * slice_columns;
+      const std::uint64_t end = part_begin(shape_.blocks, cuts, task % cuts + 1);
+      for (std::uint64_t block = part_begin(shape_.blocks, cuts, task % cuts); block < end; ++block) {
+        const std::uint64_t begin = begins()[slice * shape_.blocks + block];
+        const product_run& run = runs()[block * shape_.slices + slice];
+        multiply_group(values<Value>() + begin, columns() + begin, from, run.count, products_.as<Sum>() + run.begin);
+      }
+      finish_streaming();
+    });
+    for_each_task(shape_.blocks, threads_, [&](std::uint64_t block) {
+      // A single thread may be one of a team of the caller's.
+      const std::uint64_t rank = threads_ == 1 ? 0 : static_cast<std::uint64_t>(omp_get_thread_num());
+      Sum* const sums = sums_.as<Sum>() + rank * block_rows;
+      const std::uint64_t first = block * block_rows;
+      const std::uint64_t count = std::min(problem_.rows - first, block_rows);
+      std::fill_n(sums, count, Sum{0});
+      for (std::uint64_t slice = 0; slice < shape_.slices; ++slice) {
+        const product_run& run = runs()[block * shape_.slices + slice];
+        add_run(products_.as<Sum>() + run.begin, rows() + run.begin, run.count, sums);
+      }
+      write(sums, count, static_cast<Value*>(y) + first, static_cast<Sum>(alpha), static_cast<Sum>(beta), beta != 0);
+    });
+  }
+
+  template <class Value, class Sum>
+  static void write(const Sum* sums, std::uint64_t count, Value* y, Sum alpha, Sum beta, bool reads_y) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const Sum scaled = alpha * sums[i];
+      y[i] = static_cast<Value>(reads_y ? scaled + beta * static_cast<Sum>(y[i]) : scaled);
+    }
+  }
+
+  spmv_problem problem_;
+  blocked_shape shape_;
+  std::uint64_t entries_;
+  std::uint64_t threads_;
+  buffer values_;
+  buffer columns_;
+  buffer rows_;
+  buffer products_;
+  buffer sums_;
+  buffer begins_;
+  buffer runs_;
+};
+
+// Two passes, each bound by what it streams or by what it does with entries whose x or sum is in the second-level
+// cache.
+double run_seconds_of(const spmv_problem& p, const machine& m) {
+  const double entries = static_cast<double>(p.entries);
+  const std::uint64_t multiplied = p.entries * (p.value_bytes() + sizeof(std::uint16_t) + p.sum_bytes());
+  const std::uint64_t added = p.entries * (p.sum_bytes() + sizeof(std::uint16_t)) + p.y_bytes();
+  constexpr double digits_per_entry = 0.3;
+  const double steps =
+      entries * digits_per_entry * digit_seconds(m) / static_cast<double>(parts_worth(p.matrix_bytes(), m.parallelism));
+  plan::planned run;
+  run.add_overlapped(2, {{"streamed", m.streamed(multiplied, multiplied)},
+                         {"random read", m.random_reads(p.entries, p.value_bytes(), slice_columns * p.value_bytes())},
+                         {"steps", steps}});
+  run.add_overlapped(2, {{"streamed", m.streamed(added, added)}, {"steps", steps}});
+  return m.launch_seconds + 2 * m.step_seconds + run.seconds;
+}
+
+plan::planned plan_blocked(const prepare_spmv_problem& problem, const plan::scope& scope) {
+  const spmv_problem& p = problem.product;
+  if (p.transposed) return plan::rejected("groups entries by rows, and the product is transposed");
+  const blocked_shape shape(p);
+  constexpr std::uint64_t few_groups = 4096;
+  constexpr std::uint64_t least_run = 16;
+  if (shape.slices > 0 && shape.blocks > (std::uint64_t{1} << 56) / shape.slices) {
+    return plan::rejected("no memory holds its groups");
+  }
+  if (shape.groups() > few_groups && p.entries / least_run < shape.groups()) {
+    return plan::rejected("runs of products would be shorter than sixteen");
+  }
+  const machine& m = scope.machine;
+  const double run_seconds = run_seconds_of(p, m);
+  plan::planned plan;
+  using kind = access_pattern::kind;
+  plan.by_name_only = (p.pattern.shape != kind::random && p.pattern.shape != kind::skewed) ||
+                      p.columns * p.value_bytes() < m.cache_bytes / 2;
+  plan.scratch_bytes = core::scratch_aligned(shape.groups() * sizeof(std::uint64_t));
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.blocked"});
+  const std::uint64_t streamed = 2 * p.matrix_bytes() + p.entries * 2 * (p.value_bytes() + 2 * sizeof(std::uint16_t));
+  plan.add("latency", m.launch_seconds + 2 * m.step_seconds);
+  plan.add("streamed", m.streamed(streamed, streamed));
+  const std::uint64_t threads = parts_worth(p.matrix_bytes(), m.parallelism);
+  plan.add("steps", 2 * static_cast<double>(p.entries) * digit_seconds(m) / static_cast<double>(threads));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
+  return plan;
+}
+
+/// Counts the entries of a block of rows in each slice, and says what is wrong with them.
+template <class Column>
+row_faults count_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
+                       std::uint64_t slices, std::uint64_t* counts) {
+  const auto* const column = static_cast<const Column*>(a.column_indices.data);
+  const std::uint64_t limit = column_limit_of(p);
+  std::fill_n(counts, slices, std::uint64_t{0});
+  row_faults faults;
+  for (std::uint64_t row = block * block_rows; row < std::min(p.rows, (block + 1) * block_rows); ++row) {
+    const std::uint64_t end = rows.end(row);
+    if (!rows.is_row(row)) {
+      faults.in_rows = true;
+      return faults;
+    }
+    for (std::uint64_t place = rows.begin(row); place < end; ++place) {
+      if (column[place] >= limit) {
+        faults.in_columns = true;
+        return faults;
+      }
+      ++counts[column[place] / slice_columns];
+    }
+  }
+  return faults;
+}
+
+template <class Value, class Column>
+void group_block(const spmv_problem& p, const csr_view& a, const row_reader& rows, std::uint64_t block,
+                 const blocked_shape& shape, std::uint64_t* done, const blocked_matrix& to) {
+  const auto* const column = static_cast<const Column*>(a.column_indices.data);
+  const auto* const value = static_cast<const Value*>(a.values.data);
+  Value* const value_to = to.values<Value>();
+  std::uint16_t* const column_to = to.columns();
+  std::uint16_t* const row_to = to.rows();
+  const product_run* const runs = to.runs() + block * shape.slices;
+  const std::uint64_t* const begins = to.begins() + block;
+  std::fill_n(done, shape.slices, std::uint64_t{0});
+  const std::uint64_t first = block * block_rows;
+  for (std::uint64_t row = first; row < std::min(p.rows, first + block_rows); ++row) {
+    const std::uint64_t end = rows.end(row);
+    for (std::uint64_t place = rows.begin(row); place < end; ++place) {
+      const std::uint64_t slice = column[place] / slice_columns;
+      const std::uint64_t i = done[slice]++;
+      const std::uint64_t at = begins[slice * shape.blocks] + i;
+      value_to[at] = value[place];
+      column_to[at] = static_cast<std::uint16_t>(column[place] % slice_columns);
+      row_to[runs[slice].begin + i] = static_cast<std::uint16_t>(row - first);
+    }
+  }
+}
+
+template <class Value, class Column>
+std::shared_ptr<blocked_matrix> group_entries(const context& ctx, const spmv_problem& p, const csr_view& a,
+                                              std::uint64_t* counts, row_faults& faults) {
+  const row_reader rows(a, p.entries);
+  const blocked_shape shape(p);
+  const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
+  std::atomic<bool> has_bad_row = false;
+  std::atomic<bool> has_bad_column = false;
+  for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
+    const row_faults found = count_block<Column>(p, a, rows, block, shape.slices, counts + block * shape.slices);
+    if (found.in_rows) has_bad_row = true;
+    if (found.in_columns) has_bad_column = true;
+  });
+  faults = {has_bad_row, has_bad_column};
+  if (faults.found()) return nullptr;
+  const std::uint64_t line = line_sums(p);
+  std::uint64_t entries = 0;
+  std::uint64_t places = 0;
+  for (std::uint64_t group = 0; group < shape.groups(); ++group) {
+    entries += counts[group];
+    places += whole_lines(counts[group], line);
+  }
+  auto made = std::make_shared<blocked_matrix>(ctx, p, entries, places);
+  places = 0;
+  for (std::uint64_t group = 0; group < shape.groups(); ++group) {
+    made->runs()[group] = {places, counts[group]};
+    places += whole_lines(counts[group], line);
+  }
+  entries = 0;
+  for (std::uint64_t slice = 0; slice < shape.slices; ++slice) {
+    for (std::uint64_t block = 0; block < shape.blocks; ++block) {
+      made->begins()[slice * shape.blocks + block] = entries;
+      entries += counts[block * shape.slices + slice];
+    }
+  }
+  made->begins()[shape.groups()] = entries;
+  for_each_task(shape.blocks, threads, [&](std::uint64_t block) {
+    group_block<Value, Column>(p, a, rows, block, shape, counts + block * shape.slices, *made);
+  });
+  return made;
+}
+
+void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
+                 const prepare_spmv_buffers& b, std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const spmv_problem& p = problem.product;
+  const std::uint64_t call = state.begin_call();
+  auto* const counts = reinterpret_cast<std::uint64_t*>(scratch);
+  row_faults faults;
+  const bool is_wide = bytes(p.column) == 8;
+  if (p.value == value_type::f64) {
+    *b.made = is_wide ? group_entries<double, std::uint64_t>(ctx, p, b.a, counts, faults)
+                      : group_entries<double, std::uint32_t>(ctx, p, b.a, counts, faults);
+  } else {
+    *b.made = is_wide ? group_entries<float, std::uint64_t>(ctx, p, b.a, counts, faults)
+                      : group_entries<float, std::uint32_t>(ctx, p, b.a, counts, faults);
+  }
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+}
+
+}  // namespace
+
+constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu, plan_blocked,
+                                                                      run_blocked};
+
+}  // namespace sheaf::cpu

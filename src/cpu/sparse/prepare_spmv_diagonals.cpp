@@ -1,0 +1,449 @@
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "core/cpu_state.hpp"
+#include "core/scratch_offsets.hpp"
+#include "cpu/sparse/multiply.hpp"
+#include "cpu/sparse/row_reader.hpp"
+#include "cpu/sparse/variants.hpp"
+#include "cpu/threads/cache_hints.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+#include "cpu/threads/parts.hpp"
+#include "plan/choose.hpp"
+#include "primitives/sparse/host_matrix.hpp"
+
+// The preparation cpu.diagonals: rows of a banded matrix or a grid have their entries on the same diagonals as the rows
+// beside them. Such rows need no columns but those of one row (the DIA format, for runs of rows), and eight of them are
+// added at a time, side by side in vectors, with x read in order.
+namespace sheaf::cpu {
+namespace {
+
+using primitives::prepare_spmv_buffers;
+using primitives::prepare_spmv_problem;
+using primitives::prepared_memory;
+using primitives::spmv_problem;
+
+/// Rows that are added side by side; a run of rows has a multiple of them.
+constexpr std::uint64_t tile_rows = 8;
+/// Entries of a segment, so that threads get segments of about the same size.
+constexpr std::uint64_t segment_entries = std::uint64_t{1} << 15;
+/// Rows that one thread groups at once. No segment crosses the end of such rows, so that segments, and with them the
+/// bits of y, depend on the matrix alone.
+constexpr std::uint64_t chunk_rows = std::uint64_t{1} << 14;
+/// A matrix with a row of as many entries is not grouped: threads share a row of cpu.rows, and none of these.
+constexpr std::uint64_t longest_row = std::uint64_t{1} << 16;
+
+/// Rows one behind the other. On diagonals, they have `diagonals` entries each, whose values lie tile by tile, in a
+/// tile diagonal by diagonal. Rows of other segments are compressed rows, which lie one behind the other, too: where
+/// they are few, each would wait for memory in the caller's arrays.
+struct segment {
+  std::uint64_t row = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t diagonals = 0;       ///< 0: not on diagonals
+  std::uint64_t first_value = 0;     ///< on diagonals; else the first compressed row
+  std::uint64_t first_distance = 0;  ///< of the diagonals from the main one, modulo 2^64
+  std::uint64_t entries_before = 0;  ///< of all segments before
+};
+
+/// How much there is in some rows.
+struct segment_counts {
+  std::uint64_t segments = 0;
+  std::uint64_t distances = 0;
+  std::uint64_t values = 0;   ///< on diagonals
+  std::uint64_t entries = 0;  ///< all
+  std::uint64_t rows = 0;     ///< not on diagonals
+
+  std::uint64_t entries_of_rows() const noexcept { return entries - values; }
+};
+
+template <class Column>
+class row_grouping {
+ public:
+  row_grouping(const spmv_problem& p, const csr_view& a)
+      : rows_(a, p.entries), columns_(static_cast<const Column*>(a.column_indices.data)), limit_(column_limit_of(p)) {}
+
+  /// What is wrong with the rows [first, last), and whether one is longer than longest_row.
+  row_faults check(std::uint64_t first, std::uint64_t last, bool& has_long_row) const {
+    row_faults faults;
+    for (std::uint64_t row = first; row < last; ++row) {
+      if (!rows_.is_row(row)) {
+        faults.in_rows = true;
+        return faults;
+      }
+      const std::uint64_t end = rows_.end(row);
+      has_long_row |= end - rows_.begin(row) >= longest_row;
+      bool is_bad = false;
+      for (std::uint64_t place = rows_.begin(row); place < end; ++place) is_bad |= columns_[place] >= limit_;
+      faults.in_columns |= is_bad;
+    }
+    return faults;
+  }
+
+  /// Calls take(segment, is_new) for the segments that make up [first, last), in order, with all their members set that
+  /// the rows decide; is_new says whether the distances are others than those of the segment on diagonals before.
+  template <class Take>
+  void for_each_segment(std::uint64_t first, std::uint64_t last, Take take) const {
+    std::uint64_t rest = first;         // first row of those that are in no segment yet
+    std::uint64_t last_pattern = last;  // a row that has the distances of the segment before
+    const auto take_rest = [&](std::uint64_t end) {
+      if (end > rest) take(segment{.row = rest, .rows = end - rest}, false);
+    };
+    for (std::uint64_t row = first; row < last;) {
+      const std::uint64_t diagonals = rows_.end(row) - rows_.begin(row);
+      const std::uint64_t most_rows =
+          std::max(tile_rows, segment_entries / std::max<std::uint64_t>(1, diagonals) / tile_rows * tile_rows);
+      std::uint64_t end = row + 1;
+      while (end < last && end - row < most_rows && are_alike(row, end)) ++end;
+      const std::uint64_t grouped = (end - row) / tile_rows * tile_rows;
+      if (grouped == 0 || diagonals == 0) {
+        row = end;
+        continue;
+      }
+      take_rest(row);
+      take(segment{.row = row, .rows = grouped, .diagonals = diagonals},
+           last_pattern == last || !are_alike(last_pattern, row));
+      last_pattern = row;
+      row += grouped;
+      rest = row;
+    }
+    take_rest(last);
+  }
+
+  std::uint64_t entries_of(std::uint64_t first, std::uint64_t end) const {
+    std::uint64_t sum = 0;
+    for (std::uint64_t row = first; row < end; ++row) sum += rows_.end(row) - rows_.begin(row);
+    return sum;
+  }
+  /// Copies the rows of a segment behind each other; `offsets` has where the first of them begins, and gets their ends.
+  template <class Value>
+  void copy_rows(const segment& s, const Value* values, std::uint64_t first_entry, std::uint64_t* offsets,
+                 Column* columns_to, Value* values_to) const {
+    std::uint64_t done = 0;
+    for (std::uint64_t i = 0; i < s.rows; ++i) {
+      const std::uint64_t begin = rows_.begin(s.row + i);
+      const std::uint64_t count = rows_.end(s.row + i) - begin;
+      std::copy_n(columns_ + begin, count, columns_to + done);
+      std::copy_n(values + begin, count, values_to + done);
+      done += count;
+      offsets[i + 1] = first_entry + done;
+    }
+  }
+  template <class Value>
+  void transpose_tiles(const segment& s, const Value* values, Value* to) const {
+    for (std::uint64_t tile = 0; tile < s.rows; tile += tile_rows, to += s.diagonals * tile_rows) {
+      for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
+        const Value* const from = values + rows_.begin(s.row + tile + lane);
+        for (std::uint64_t d = 0; d < s.diagonals; ++d) to[d * tile_rows + lane] = from[d];
+      }
+    }
+  }
+  /// The diagonal of entry i of a row.
+  std::uint64_t distance(std::uint64_t row, std::uint64_t i) const {
+    return std::uint64_t{columns_[rows_.begin(row) + i]} - row;
+  }
+
+ private:
+  bool are_alike(std::uint64_t row, std::uint64_t other) const {
+    const std::uint64_t count = rows_.end(row) - rows_.begin(row);
+    if (rows_.end(other) - rows_.begin(other) != count) return false;
+    const Column* const a = columns_ + rows_.begin(row);
+    const Column* const b = columns_ + rows_.begin(other);
+    const std::uint64_t step = other - row;
+    if (count == 0 || a[0] + step != b[0]) return count == 0;
+    bool differ = false;
+    for (std::uint64_t i = 0; i < count; ++i) differ |= a[i] + step != b[i];
+    return !differ;
+  }
+
+  row_reader rows_;
+  const Column* columns_;
+  std::uint64_t limit_;
+};
+
+/// y of a segment on diagonals. Eight rows have one sum each, which takes their entries in the order of the row.
+template <class Value, class Sum>
+void multiply_diagonals(const segment& s, const Value* values, const std::uint64_t* distances,
+                        const row_product& product) {
+  const auto* const x = static_cast<const Value*>(product.x);
+  auto* const y = static_cast<Value*>(product.y);
+  const Sum alpha = static_cast<Sum>(product.alpha);
+  const Sum beta = static_cast<Sum>(product.beta);
+  constexpr std::uint64_t bytes_ahead = 8192;
+  constexpr std::uint64_t line_items = line_bytes / sizeof(Value);
+  const std::uint64_t diagonals = s.diagonals;
+  const Value* v = values;
+  for (std::uint64_t row = s.row; row < s.row + s.rows; row += tile_rows) {
+    Sum sums[tile_rows]{};
+    for (std::uint64_t d = 0; d < diagonals; ++d, v += tile_rows) {
+      // A thread's stores to y and 27 streams of x keep the hardware prefetcher from following the values.
+      if (tile_rows >= line_items || d % (line_items / tile_rows) == 0) {
+        prefetch(reinterpret_cast<const std::byte*>(v), bytes_ahead, 1);
+      }
+      const Value* const from = x + (row + distances[d]);
+      for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
+        sums[lane] += static_cast<Sum>(v[lane]) * static_cast<Sum>(from[lane]);
+      }
+    }
+    for (std::uint64_t lane = 0; lane < tile_rows; ++lane) {
+      const Sum scaled = alpha * sums[lane];
+      y[row + lane] = static_cast<Value>(product.reads_y ? scaled + beta * static_cast<Sum>(y[row + lane]) : scaled);
+    }
+  }
+}
+
+/// A matrix whose rows were grouped.
+class diagonal_matrix final : public primitives::prepared_product {
+ public:
+  diagonal_matrix(const context& ctx, const spmv_problem& p, const segment_counts& counts)
+      : problem_(p),
+        counts_(counts),
+        segments_(prepared_memory(ctx, "segments of rows", counts.segments * sizeof(segment))),
+        distances_(prepared_memory(ctx, "distances of diagonals", counts.distances * sizeof(std::uint64_t))),
+        values_(prepared_memory(ctx, "values by diagonals", counts.values * p.value_bytes())),
+        offsets_(prepared_memory(ctx, "offsets of other rows", (counts.rows + 1) * sizeof(std::uint64_t))),
+        columns_(prepared_memory(ctx, "columns of other rows", counts.entries_of_rows() * bytes(p.column))),
+        row_values_(prepared_memory(ctx, "values of other rows", counts.entries_of_rows() * p.value_bytes())) {
+    ask_for_huge_pages(values_.data(), values_.size());
+    problem_.rows = counts.rows;
+    problem_.entries = counts.entries_of_rows();
+    problem_.offset = index_type::u64;
+    problem_.has_row_ends = false;
+    offsets()[0] = 0;
+  }
+
+  segment* segments() const { return segments_.as<segment>(); }
+  std::uint64_t* distances() const { return distances_.as<std::uint64_t>(); }
+  template <class Value>
+  Value* values() const {
+    return values_.as<Value>();
+  }
+  /// Of rows that are not on diagonals.
+  std::uint64_t* offsets() const { return offsets_.as<std::uint64_t>(); }
+  template <class Column>
+  Column* columns() const {
+    return columns_.as<Column>();
+  }
+  template <class Value>
+  Value* row_values() const {
+    return row_values_.as<Value>();
+  }
+
+  void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
+    core::cpu(ctx).begin_call();
+    row_product product;
+    product.a = {problem_.rows, problem_.columns, index_span{offsets(), counts_.rows + 1, problem_.offset},
+                 index_span{columns_.data(), problem_.entries, problem_.column},
+                 const_values{row_values_.data(), problem_.entries, problem_.value}};
+    product.entries = problem_.entries;
+    product.x = x.data;
+    product.y = y.data;
+    product.column_limit = column_limit_of(problem_);
+    product.alpha = alpha;
+    product.beta = beta;
+    product.reads_y = beta != 0;
+    if (problem_.value == value_type::f64) return multiply<double, double>(ctx, product);
+    if (problem_.sums == spmv_sums::f64) return multiply<float, double>(ctx, product);
+    multiply<float, float>(ctx, product);
+  }
+  std::uint64_t kept_bytes() const override {
+    return segments_.size() + distances_.size() + values_.size() + offsets_.size() + columns_.size() +
+           row_values_.size();
+  }
+  std::string_view product() const override { return "cpu.diagonals"; }
+
+ private:
+  template <class Value, class Sum>
+  void multiply(const context& ctx, const row_product& product) const {
+    const row_kernels kernels = row_kernels_of(problem_, x_access::direct);
+    constexpr std::uint64_t parts_per_thread = 8;
+    const std::uint64_t threads =
+        parts_worth(counts_.entries * problem_.value_bytes(), static_cast<unsigned>(ctx.threads()));
+    const std::uint64_t parts = threads == 1 ? 1 : threads * parts_per_thread;
+    for_each_task(parts, threads, [&](std::uint64_t part) {
+      const segment* const end = cut(parts, part + 1);
+      for (const segment* s = cut(parts, part); s != end; ++s) {
+        if (s->diagonals > 0) {
+          multiply_diagonals<Value, Sum>(*s, values<Value>() + s->first_value, distances() + s->first_distance,
+                                         product);
+        } else {
+          row_product of_rows = product;  // whose first compressed row is that of y's first value
+          of_rows.y = static_cast<Value*>(product.y) + s->row - s->first_value;
+          row_faults none;  // columns were checked when they were copied
+          kernels.rows(of_rows, s->first_value, s->first_value + s->rows, nullptr, none);
+        }
+      }
+    });
+  }
+
+  const segment* cut(std::uint64_t parts, std::uint64_t part) const {
+    const segment* const first = segments();
+    const segment* const end = first + counts_.segments;
+    if (part == 0) return first;
+    if (part == parts) return end;
+    return std::partition_point(first, end, [wanted = part_begin(counts_.entries, parts, part)](const segment& s) {
+      return s.entries_before < wanted;
+    });
+  }
+
+  spmv_problem problem_;  ///< by the rows that are not on diagonals
+  segment_counts counts_;
+  buffer segments_;
+  buffer distances_;
+  buffer values_;
+  buffer offsets_;
+  buffer columns_;
+  buffer row_values_;
+};
+
+/// A matrix that was not worth grouping.
+class rows_in_place final : public primitives::prepared_product {
+ public:
+  rows_in_place(const spmv_problem& p, const csr_view& a) : problem_(p), a_(a) {}
+
+  void run(const context& ctx, const const_values x, sheaf::values y, double alpha, double beta) override {
+    spmv_problem p = problem_;
+    p.reads_y = beta != 0;
+    const plan::planned plan = spmv_rows.plan(p, plan::scope_of(ctx));
+    const core::scratch scratch =
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, "cpu.diagonals", plan.scratch_bytes);
+    spmv_rows.run(ctx, p, plan, {a_, x.data, y.data, alpha, beta}, scratch.data());
+  }
+  std::uint64_t kept_bytes() const override { return 0; }
+  std::string_view product() const override { return spmv_rows.name; }
+
+ private:
+  spmv_problem problem_;
+  csr_view a_;
+};
+
+std::uint64_t chunks_of(const spmv_problem& p) noexcept { return (p.rows + chunk_rows - 1) / chunk_rows; }
+
+// Runs read a value for each entry, and neither columns nor offsets. The plan takes all rows to be on diagonals, and
+// the preparation times what it made.
+plan::planned plan_diagonals(const prepare_spmv_problem& problem, const plan::scope& scope) {
+  const spmv_problem& p = problem.product;
+  if (p.transposed) return plan::rejected("groups entries by rows, and the product is transposed");
+  const machine& m = scope.machine;
+  constexpr double digits_per_entry = 0.15;  // rows side by side are added in vectors
+  const std::uint64_t run_bytes = p.entries * p.value_bytes() + p.y_bytes() + p.columns * p.value_bytes();
+  const std::uint64_t threads = parts_worth(run_bytes, m.parallelism);
+  const double digits = static_cast<double>(p.entries) * digits_per_entry;
+  plan::planned run;
+  run.add_overlapped(2, {{"streamed", m.streamed(run_bytes, run_bytes)},
+                         {"steps", digits * digit_seconds(m) / static_cast<double>(threads)}});
+  const double run_seconds = m.launch_seconds + m.step_seconds + run.seconds;
+  plan::planned plan;
+  using kind = access_pattern::kind;
+  plan.by_name_only = p.pattern.shape == kind::random || p.pattern.shape == kind::skewed;
+  plan.scratch_bytes = core::scratch_aligned(chunks_of(p) * sizeof(segment_counts));
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, "cpu.diagonals"});
+  // Columns are read three times: checked, compared, and compared once more when places are known.
+  const std::uint64_t streamed = p.matrix_bytes() + p.entries * (2 * bytes(p.column) + p.value_bytes());
+  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  plan.add("streamed", m.streamed(streamed, streamed));
+  plan.add("steps", 3 * step_seconds(p, m, threads));
+  plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
+  return plan;
+}
+
+template <class Value, class Column>
+std::shared_ptr<primitives::prepared_product> group_rows(const context& ctx, const spmv_problem& p, const csr_view& a,
+                                                         segment_counts* of_chunk, row_faults& faults) {
+  const row_grouping<Column> grouping(p, a);
+  const std::uint64_t chunks = chunks_of(p);
+  const std::uint64_t threads = parts_worth(p.matrix_bytes(), static_cast<unsigned>(ctx.threads()));
+  const auto last_row = [&](std::uint64_t chunk) { return std::min(p.rows, (chunk + 1) * chunk_rows); };
+  std::atomic<bool> has_bad_row = false;
+  std::atomic<bool> has_bad_column = false;
+  std::atomic<bool> has_long_row = false;
+  for_each_task(chunks, threads, [&](std::uint64_t chunk) {
+    const std::uint64_t first = chunk * chunk_rows;
+    bool is_long = false;
+    const row_faults found = grouping.check(first, last_row(chunk), is_long);
+    if (found.in_rows) has_bad_row = true;
+    if (found.in_columns) has_bad_column = true;
+    if (is_long) has_long_row = true;
+    segment_counts counts;
+    if (!found.found() && !is_long) {
+      grouping.for_each_segment(first, last_row(chunk), [&](const segment& s, bool is_new) {
+        ++counts.segments;
+        counts.distances += is_new ? s.diagonals : 0;
+        counts.values += s.diagonals * s.rows;
+        counts.rows += s.diagonals > 0 ? 0 : s.rows;
+      });
+      counts.entries = grouping.entries_of(first, last_row(chunk));
+    }
+    of_chunk[chunk] = counts;
+  });
+  faults = {has_bad_row, has_bad_column};
+  if (faults.found()) return nullptr;
+  segment_counts all;
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    segment_counts& of = of_chunk[chunk];
+    of.segments = std::exchange(all.segments, all.segments + of.segments);
+    of.distances = std::exchange(all.distances, all.distances + of.distances);
+    of.values = std::exchange(all.values, all.values + of.values);
+    of.entries = std::exchange(all.entries, all.entries + of.entries);
+    of.rows = std::exchange(all.rows, all.rows + of.rows);
+  }
+  // Compressed rows gain nothing.
+  if (has_long_row || all.values < all.entries / 2) return std::make_shared<rows_in_place>(p, a);
+  auto made = std::make_shared<diagonal_matrix>(ctx, p, all);
+  const auto* const value = static_cast<const Value*>(a.values.data);
+  for_each_task(chunks, threads, [&](std::uint64_t chunk) {
+    segment_counts at = of_chunk[chunk];
+    std::uint64_t first_distance = at.distances;
+    grouping.for_each_segment(chunk * chunk_rows, last_row(chunk), [&](segment s, bool is_new) {
+      if (is_new) {
+        first_distance = at.distances;
+        for (std::uint64_t d = 0; d < s.diagonals; ++d) {
+          made->distances()[at.distances++] = grouping.distance(s.row, d);
+        }
+      }
+      s.first_distance = first_distance;
+      s.first_value = s.diagonals > 0 ? at.values : at.rows;
+      s.entries_before = at.entries;
+      made->segments()[at.segments++] = s;
+      const std::uint64_t first_entry = at.entries_of_rows();
+      at.entries += grouping.entries_of(s.row, s.row + s.rows);
+      if (s.diagonals == 0) {
+        grouping.copy_rows(s, value, first_entry, made->offsets() + at.rows,
+                           made->template columns<Column>() + first_entry,
+                           made->template row_values<Value>() + first_entry);
+        at.rows += s.rows;
+      } else {
+        grouping.transpose_tiles(s, value, made->template values<Value>() + at.values);
+        at.values += s.diagonals * s.rows;
+      }
+    });
+  });
+  return made;
+}
+
+void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, const plan::planned&,
+                   const prepare_spmv_buffers& b, std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const spmv_problem& p = problem.product;
+  const std::uint64_t call = state.begin_call();
+  auto* const of_chunk = reinterpret_cast<segment_counts*>(scratch);
+  row_faults faults;
+  const bool is_wide = bytes(p.column) == 8;
+  if (p.value == value_type::f64) {
+    *b.made = is_wide ? group_rows<double, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
+                      : group_rows<double, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
+  } else {
+    *b.made = is_wide ? group_rows<float, std::uint64_t>(ctx, p, b.a, of_chunk, faults)
+                      : group_rows<float, std::uint32_t>(ctx, p, b.a, of_chunk, faults);
+  }
+  if (faults.found()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::prepare_spmv, call));
+}
+
+}  // namespace
+
+constinit const primitives::prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu,
+                                                                        plan_diagonals, run_diagonals};
+
+}  // namespace sheaf::cpu
