@@ -136,9 +136,11 @@ std::optional<std::pair<prepared_edge_sum, double>> loaded(const call_place& pla
     // The first one warms up: it compiles shaders, and touches memory first.
     for (int i = 0; i <= place.loadings; ++i) {
       made.reset();
-      made.emplace(
-          prepare_edge_sum(place.ctx, of.edges(), of.input->nodes, of.terms.components, expected_runs,
-                           {.coordinates = of.coordinates(), .value = placed_sum<Value>::type, .variant = variant}));
+      made.emplace(prepare_edge_sum(place.ctx, of.edges(), of.input->nodes, of.terms.components, expected_runs,
+                                    {.coordinates = of.coordinates(),
+                                     .value = placed_sum<Value>::type,
+                                     .function = of.terms.function,
+                                     .variant = variant}));
       seconds = std::min(seconds, made->report().preparation_seconds);
     }
     return std::pair{std::move(*made), seconds};
@@ -148,18 +150,23 @@ std::optional<std::pair<prepared_edge_sum, double>> loaded(const call_place& pla
   return std::nullopt;
 }
 
+/// The problem that a sum over this graph is.
+problem problem_of(const edge_input& in, const edge_terms& terms, value_type type) {
+  return {.primitive = "edge_sum",
+          .pattern = {primitives::pattern_kind::uniform},
+          .record_bytes = terms.components * bytes(type),
+          .index = index_type::u32,
+          .count = in.edges.size(),
+          .value = type,
+          .table = in.nodes,
+          .is_packed = true,
+          .of_edges = terms.function};
+}
+
 /// The arrays of a sum in host memory as the job of edge_sum has them, and the problem that they are.
 template <class Value>
 std::pair<problem, jobs::array_set> as_job(placed_sum<Value>& of) {
-  problem p{.primitive = "edge_sum",
-            .pattern = {primitives::pattern_kind::uniform},
-            .record_bytes = of.terms.components * sizeof(Value),
-            .index = index_type::u32,
-            .count = of.input->edges.size(),
-            .value = placed_sum<Value>::type,
-            .table = of.input->nodes,
-            .is_packed = true,
-            .of_edges = of.terms.function};
+  const problem p = problem_of(*of.input, of.terms, placed_sum<Value>::type);
   jobs::array_set arrays;
   arrays[jobs::places::index] =
       records(const_cast<mesh::edge*>(of.input->edges.data()), 2 * of.input->edges.size(), sizeof(std::uint32_t));
@@ -169,6 +176,11 @@ std::pair<problem, jobs::array_set> as_job(placed_sum<Value>& of) {
 }
 
 }  // namespace
+
+std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::uint64_t value_bytes) {
+  const problem p = problem_of(in, terms, value_bytes == 8 ? value_type::f64 : value_type::f32);
+  return jobs::job_of(p).moved_bytes(p);
+}
 
 template <class Value>
 void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,

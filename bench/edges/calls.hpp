@@ -18,6 +18,9 @@ struct edge_terms {
   edge_function function = edge_function::inverse_square;
 };
 
+/// Bytes that a sum has to move: ends, values and results, each once.
+std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::uint64_t value_bytes);
+
 /// The sum by each variant of the place's backend that can run it, and by each that can be prepared.
 /// Value is float or double. Values of nodes are their positions, and behind these numbers made by a rule.
 template <class Value>

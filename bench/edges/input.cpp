@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sheaf/sort.hpp>
+
+#include "cpu/edges/node_order.hpp"
 #include "inputs/pattern_function.hpp"
 #include "io/mesh/su2.hpp"
 #include "mesh/box_function.hpp"
@@ -41,12 +44,11 @@ mesh::box box_of_nodes(std::uint64_t nodes) {
   return {.cells = {cells, cells, cells}};
 }
 
-edge_input with_nodes_at_random(const edge_input& in, std::uint64_t seed) {
+namespace {
+
+/// The graph whose node renamed[i] is node i of this one; the order of the edges stays.
+edge_input with_nodes_renamed(const edge_input& in, const std::vector<std::uint32_t>& renamed) {
   edge_input out{.name = in.name, .nodes = in.nodes, .dimensions = in.dimensions};
-  std::vector<std::uint32_t> renamed(in.nodes);
-  for (std::uint64_t i = 0; i < in.nodes; ++i) {
-    renamed[i] = static_cast<std::uint32_t>(inputs::permute(i, in.nodes, seed));
-  }
   out.edges.reserve(in.edges.size());
   for (const mesh::edge& e : in.edges) {
     const std::uint32_t a = renamed[e.first];
@@ -59,6 +61,44 @@ edge_input with_nodes_at_random(const edge_input& in, std::uint64_t seed) {
                 out.coordinates.begin() + static_cast<std::ptrdiff_t>(renamed[i] * std::uint64_t{in.dimensions}));
   }
   return out;
+}
+
+}  // namespace
+
+edge_input with_nodes_at_random(const edge_input& in, std::uint64_t seed) {
+  std::vector<std::uint32_t> renamed(in.nodes);
+  for (std::uint64_t i = 0; i < in.nodes; ++i) {
+    renamed[i] = static_cast<std::uint32_t>(inputs::permute(i, in.nodes, seed));
+  }
+  return with_nodes_renamed(in, renamed);
+}
+
+edge_input in_prepared_order(const context& cpu, const edge_input& in) {
+  primitives::prepare_edge_sum_problem p;
+  p.sum.nodes = in.nodes;
+  p.dimensions = in.dimensions;
+  std::vector<std::uint32_t> order(in.nodes);
+  cpu::order_by_place(cpu, p, in.coordinates.data(), order.data());
+  std::vector<std::uint32_t> renamed(in.nodes);
+  for (std::uint64_t k = 0; k < in.nodes; ++k) renamed[order[k]] = static_cast<std::uint32_t>(k);
+  edge_input out = with_nodes_renamed(in, renamed);
+  std::vector<std::uint64_t> keys(out.edges.size());
+  for (std::uint64_t e = 0; e < keys.size(); ++e) {
+    keys[e] = std::uint64_t{out.edges[e].first} << 32 | out.edges[e].second;
+  }
+  std::vector<std::uint64_t> sorted(keys.size());
+  sort_keys(cpu, keys, sorted);
+  cpu.wait();
+  for (std::uint64_t e = 0; e < keys.size(); ++e) {
+    out.edges[e] = {static_cast<std::uint32_t>(sorted[e] >> 32), static_cast<std::uint32_t>(sorted[e])};
+  }
+  return out;
+}
+
+std::uint64_t bytes_of_prepared_order(const mesh::box& of) {
+  // Edges before and after, their keys before and after, and what the sort takes.
+  constexpr std::uint64_t words_of_edge = 7;
+  return mesh::box_edges(of) * words_of_edge * sizeof(mesh::edge) + mesh::box_nodes(of) * 8 * sizeof(double);
 }
 
 std::uint64_t bytes_of_sums(const mesh::box& of, std::uint32_t components, std::uint64_t value_bytes) {

@@ -29,6 +29,12 @@ mesh::box box_of_nodes(std::uint64_t nodes);
 /// The graph with its nodes renamed at random; the order of the edges stays.
 edge_input with_nodes_at_random(const edge_input& in, std::uint64_t seed);
 
+/// The graph as a program would have it that took over the order of a preparation: nodes renumbered along a Morton
+/// curve through their coordinates, edges in ascending order of their ends. @param cpu  a CPU context
+edge_input in_prepared_order(const context& cpu, const edge_input& in);
+
+/// Bytes that this takes at most for a box, with what it is made of.
+std::uint64_t bytes_of_prepared_order(const mesh::box& of);
 /// Bytes that a box's edges, positions and a sum's values take at most, with what is prepared.
 std::uint64_t bytes_of_sums(const mesh::box& of, std::uint32_t components, std::uint64_t value_bytes);
 

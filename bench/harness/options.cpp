@@ -282,9 +282,11 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
       ->delimiter(',')
       ->check(CLI::Range(std::uint64_t{8}, std::uint64_t{1} << 32))
       ->capture_default_str();
-  edges->add_option("--orders", parsed.edges.orders, "of the nodes: natural (a file's own), random")
+  edges
+      ->add_option("--orders", parsed.edges.orders,
+                   "of the nodes: natural (a file's own), random, prepared (along a Morton curve)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"natural", "random"}))
+      ->check(CLI::IsMember({"natural", "random", "prepared"}))
       ->capture_default_str();
   edges->add_option("--components", parsed.edges.components, "of a node's value, 1 to 8")
       ->delimiter(',')

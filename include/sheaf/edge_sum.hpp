@@ -262,9 +262,14 @@ struct edge_sum_preparation {
 
 struct prepare_edge_sum_options {
   /// Positions of the nodes, 2 or 3 for each, f32 or f64: nodes that are near each other are then kept together.
-  /// Without them the edges say what is near on the CPU, and on CUDA the numbers of the nodes do.
+  /// Without them the edges say what is near, by a breadth-first order that one thread of the host makes. On CUDA the
+  /// numbers of the nodes say so where `pattern` is sequential or clustered.
   const_values coordinates = {};
-  value_type value = value_type::f64;                  ///< of most runs, f32 or f64: what plans and times are for
+  /// Of most runs, which are what plans and times are for: the type of values, f32 or f64, the built-in function, and
+  /// how many weights an edge has, 0 to 8.
+  value_type value = value_type::f64;
+  edge_function function = edge_function::weighted_difference;
+  std::uint32_t edge_weights = 0;
   access_pattern pattern = access_pattern::unknown();  ///< of the ends, along the edges
   reduction_order order = reduction_order::deterministic;
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.tiles"
@@ -313,8 +318,9 @@ class SHEAF_API prepared_edge_sum {
 /// @param components     of a node's value and result in most runs, 1 to 8.
 /// @param expected_runs  number of runs over which the planner spreads the cost of the preparation; 0 counts as 1.
 /// Returns when the preparation is done, and with it all work queued on ctx before. Where runs would do other work than
-/// edge_sum, and 16 runs or more are to come, both are timed on vectors of the preparation's own, and the faster is
-/// taken, so that runs are never slower than calls without preparation. Coordinates that are no numbers are taken as
+/// edge_sum, and 16 runs or more are to come, both are timed on values and weights of the preparation's own, by the
+/// function that the options name, and the faster is taken, so that such runs are never slower than calls without
+/// preparation. Coordinates that are no numbers are taken as
 /// any; they decide speed alone.
 /// @throws error(bad_argument) as edge_sum does, and error(bad_index) for an end that is no node if the preparation
 /// reads it; with the variant "kept" the runs do.

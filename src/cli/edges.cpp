@@ -227,7 +227,10 @@ void run_typed(const edges_command& o) {
     const context_input places_in(ctx, places.data(), places.size_bytes());
     const prepared_edge_sum prepared =
         prepare_edge_sum(ctx, view, n.nodes, n.components, o.runs,
-                         {.coordinates = {places_in.data(), places.size(), value_type::f64}, .value = type});
+                         {.coordinates = {places_in.data(), places.size(), value_type::f64},
+                          .value = type,
+                          .function = o.function,
+                          .edge_weights = weights.empty() ? 0U : 1U});
     t.preparation = prepared.report();
     for (std::uint64_t run = 0; run < o.runs; ++run) {
       const double seconds = timed(ctx, o.mesh, [&] { prepared.run(from, weighted, to, o.function); });

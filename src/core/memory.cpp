@@ -1,5 +1,7 @@
 #include <sheaf/memory.hpp>
 
+#include <memory>
+
 #include <fmt/format.h>
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
@@ -26,9 +28,10 @@ buffer::buffer(const context& ctx, std::uint64_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   const core::context_state& state = ctx.state();
   state.require_this_process("buffer");
+  auto of = std::make_unique<owner>(owner{ctx.state_, state.memory});  // before there is anything to give back
   data_ = static_cast<std::byte*>(state.memory.allocate(state.memory.state, bytes, state.stream()));
   if (data_ == nullptr) throw_out_of_memory(state, bytes, "buffer");
-  owner_ = new owner{ctx.state_, ctx.state().memory};
+  owner_ = of.release();
 }
 
 buffer::buffer(buffer&& other) noexcept

@@ -290,6 +290,21 @@ TEST_F(CliSearch, WritesNothingWhereOneOutputsNameIsTooLong) {
   EXPECT_EQ(folder.read(prefix + ".ids.npy"), u32_array("(4,)", {1, 0, none, 0}));
 }
 
+// The variant is one that the search itself would refuse.
+TEST_F(CliSearch, FindsNamesThatAreTooLongBeforeItSearches) {
+  constexpr std::size_t longest_name = 255;
+  const std::string fits(longest_name - std::string_view(".offsets.npy").size(), 'x');
+  const std::string too_long = fits + "x";
+  expect_failure("search keys.npy table.npy --variant cpu.fast --backend cpu -o " + too_long, 5,
+                 "sheaf search: " + too_long + ".offsets.npy: cannot be created: File name too long");
+  expect_failure("search keys.npy table.npy --records table.npy --variant cpu.fast --backend cpu -o " + too_long, 5,
+                 "sheaf search: " + too_long + ".offsets.npy: cannot be created: File name too long");
+  expect_success("search keys.npy table.npy --first -o " + too_long);
+  EXPECT_EQ(folder.read(too_long + ".ids.npy"), u32_array("(4,)", {1, 0, none, 0}));
+  expect_success("search keys.npy table.npy --records table.npy -o " + fits);
+  expect_matches(fits, {0, 1, 3, 3, 5}, {1, 0, 2, 0, 2});
+}
+
 TEST_F(CliSearch, PlansExplainBuildsAndSearches) {
   const program_result text =
       run_sheaf(folder, "plan hash_search --count 1000 --table 5000 --repeats 16 --backend cpu");

@@ -73,6 +73,27 @@ TEST(EdgeSumPlansOfCuda, PrepareMeshesByTilesAndOtherGraphsByNode) {
   EXPECT_EQ(cheapest(primitives::prepare_edge_sum_variants(), p, m), "cuda.tiles");
 }
 
+// The host's order takes longer than many runs by node, and none where the caller's order will do.
+TEST(EdgeSumPlansOfCuda, GrowTilesAlongTheEdgesForManyRuns) {
+  const machine m = shipped();
+  prepare_edge_sum_problem p;
+  p.sum = mesh_of(100'000'000);
+  p.sum.pattern = access_pattern::random();
+  p.expected_runs = 100'000;
+  EXPECT_EQ(cheapest(primitives::prepare_edge_sum_variants(), p, m), "cuda.tiles");
+  const auto seconds_of_order = [&] {
+    for (const auto& v : primitives::prepare_edge_sum_variants()) {
+      if (v.name == "cuda.tiles") return v.plan(p, plan::scope(m)).terms[0].seconds;
+    }
+    return -1.0;
+  };
+  const double grown = seconds_of_order();
+  p.sum.pattern = access_pattern::sequential();
+  EXPECT_LT(seconds_of_order(), grown / 100);
+  p.dimensions = 3;
+  EXPECT_LT(seconds_of_order(), grown / 100);
+}
+
 TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
   const machine m = shipped();
   edge_sum_problem p = mesh_of(1'000'000);

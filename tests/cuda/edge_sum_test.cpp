@@ -105,19 +105,43 @@ TEST_F(EdgeSumOnCuda, HasTheSameBitsInEveryRun) {
   const edge_images images(rmat_graph(12, 60'000), {.value = value_type::f32, .components = 5});
   const placed_edges e(*ctx, images);
   const image first = sum_of(*ctx, e, images, {.variant = "cuda.two_pass"});
-  for (int run = 0; run < 30; ++run) {
+  for (int run = 0; run < 100; ++run) {
     expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.two_pass"}).bytes, first, "two passes");
   }
   for (const char* const variant : {"cuda.by_node", "cuda.tiles"}) {
     image of_variant;
-    for (int preparation = 0; preparation < 5; ++preparation) {
+    for (int preparation = 0; preparation < 5; ++preparation) {  // of 20 runs each
       const prepared_edge_sum prepared =
           prepare_edge_sum(*ctx, e.edges(), images.nodes, 5, 1, {.value = value_type::f32, .variant = variant});
-      for (int run = 0; run < 5; ++run) {
+      for (int run = 0; run < 20; ++run) {
         const image found = run_of(*ctx, prepared, e, images);
         if (of_variant.bytes.empty()) of_variant = found;
         expect_bytes(found.bytes, of_variant, variant);
       }
+    }
+  }
+}
+
+// Numbers that say nothing, and no coordinates: tiles of such nodes would reach more others than tiles are good for.
+TEST_F(EdgeSumOnCuda, TilesAreGrownAlongTheEdgesWhereThereAreNoCoordinates) {
+  const edge_graph g = box_graph(40, true);
+  for (const bool in_pairs : {false, true}) {
+    const edge_images images(g, {.in_pairs = in_pairs});
+    const placed_edges e(*ctx, images);
+    const expected_sums expected = expected_of(g, images);
+    const auto prepared_by = [&](std::string_view variant, access_pattern pattern) {
+      return prepare_edge_sum(*ctx, e.edges(), g.nodes, 3, 1, {.pattern = pattern, .variant = variant});
+    };
+    const prepared_edge_sum lists = prepared_by("cuda.by_node", access_pattern::random());
+    const prepared_edge_sum tiles = prepared_by("cuda.tiles", access_pattern::random());
+    const prepared_edge_sum ranges = prepared_by("cuda.tiles", access_pattern::sequential());  // which is not true
+    EXPECT_LT(tiles.report().kept_bytes, lists.report().kept_bytes);
+    EXPECT_EQ(ranges.report().kept_bytes, lists.report().kept_bytes) << "these are tiles, too";
+    const image found = run_of(*ctx, tiles, e, images);
+    expect_near(found, expected, value_type::f64);
+    for (int preparation = 0; preparation < 3; ++preparation) {
+      expect_bytes(run_of(*ctx, prepared_by("cuda.tiles", access_pattern::random()), e, images).bytes, found,
+                   "the result of another preparation");
     }
   }
 }

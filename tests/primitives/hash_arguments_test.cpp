@@ -67,6 +67,24 @@ TEST_F(HashArguments, KeysHaveFourOrEightBytes) {
   refuses("hash_search: probes is null", [&] { hash_search(ctx, index, {nullptr, 8, 8}); });
 }
 
+// Bytes of offsets, of scratch and of an index would have more than 64 bits, and seem few.
+TEST_F(HashArguments, CountsThatNoMemoryHoldsAreRefused) {
+  const const_records probes = keys(std::uint64_t{1} << 59);
+  const std::string many = "576460752303423488 probes are more than memory can hold";
+  refuses("hash_search: " + many, [&] { hash_search(ctx, index, probes); });
+  refuses("hash_search: " + many, [&] { explain_hash_search(ctx, index, probes); });
+  refuses_into(many, probes, offsets(probes.count + 1), ids());
+  refuses_count(many, probes, ids(probes.count, index_type::u64));
+  refuses_contains(many, probes, found(probes.count));
+  refuses_find(many, probes, ids(probes.count));
+  const std::string all = "2305843009213693951 keys are more than memory can hold";
+  refuses_build(all, keys((std::uint64_t{1} << 61) - 1, 4));
+  refuses("build_hash_index: " + all, [&] { explain_build_hash_index(ctx, keys((std::uint64_t{1} << 61) - 1, 4)); });
+  const hash_index none = build_hash_index(ctx, keys(0));
+  refuses("hash_count: " + many, [&] { hash_count(ctx, none, probes, ids(probes.count, index_type::u64)); });
+  EXPECT_NE(explain_hash_search(ctx, index, keys(std::uint64_t{1} << 56)).choice(), nullptr);
+}
+
 TEST_F(HashArguments, TheLoadIsInRange) {
   refuses_build("a load of 1, not 0 or 0.05 to 0.99", keys(), 1);
   refuses_build("a load of 0.04, not 0 or 0.05 to 0.99", keys(), 0.04);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/cpu_state.hpp"
-#include "cpu/edges/ends.hpp"
 #include "cpu/threads/parts.hpp"
 
 namespace sheaf::cpu {
@@ -90,107 +89,6 @@ void sort_by_digit(const std::uint64_t* keys, const std::uint32_t* nodes, std::u
   }
 }
 
-/// The nodes beside each node.
-struct adjacency {
-  buffer begins;
-  buffer neighbours;
-
-  const std::uint32_t* begin(std::uint64_t node) const {
-    return neighbours.as<std::uint32_t>() + begins.as<std::uint64_t>()[node];
-  }
-  const std::uint32_t* end(std::uint64_t node) const { return begin(node + 1); }
-};
-
-template <class End>
-adjacency neighbours_of(const context& ctx, const primitives::edge_sum_problem& p, const end_arrays<End>& ends) {
-  adjacency made{edge_memory(ctx, "offsets of the nodes' neighbours", (p.nodes + 2) * 8),
-                 edge_memory(ctx, "neighbours of the nodes", 2 * p.edges * 4)};
-  // Counts are two places on, so that the places where neighbours are put end up as the offsets.
-  auto* const counts = made.begins.as<std::uint64_t>();
-  auto* const neighbours = made.neighbours.as<std::uint32_t>();
-  std::fill_n(counts, p.nodes + 2, std::uint64_t{0});
-  for (std::uint64_t e = 0; e < p.edges; ++e) {
-    ++counts[ends.from(e) + std::uint64_t{2}];
-    ++counts[ends.to(e) + std::uint64_t{2}];
-  }
-  for (std::uint64_t n = 2; n < p.nodes + 2; ++n) counts[n] += counts[n - 1];
-  for (std::uint64_t e = 0; e < p.edges; ++e) {
-    const std::uint64_t a = ends.from(e);
-    const std::uint64_t b = ends.to(e);
-    neighbours[counts[a + 1]++] = static_cast<std::uint32_t>(b);
-    neighbours[counts[b + 1]++] = static_cast<std::uint32_t>(a);
-  }
-  return made;
-}
-
-/// Grows parts of a graph.
-class grower {
- public:
-  grower(const context& ctx, const adjacency& graph, std::uint64_t nodes, std::uint32_t* order)
-      : graph_(graph),
-        nodes_(nodes),
-        order_(order),
-        mark_memory_(edge_memory(ctx, "marks of the nodes", nodes)),
-        front_memory_(edge_memory(ctx, "nodes beside those in order", nodes * 4)),
-        marks_(mark_memory_.as<std::uint8_t>()),
-        front_(front_memory_.as<std::uint32_t>()) {
-    std::fill_n(marks_, nodes, std::uint8_t{unseen});
-  }
-
-  void grow(std::uint64_t part_nodes) {
-    while (done_ < nodes_) grow_part(std::min(done_ + part_nodes, nodes_));
-  }
-
- private:
-  enum mark : std::uint8_t { unseen, on_front, in_part };
-
-  /// A node that no part has: the one that has been on the front of the parts for the longest time, or the lowest.
-  std::uint32_t seed() {
-    while (front_begin_ < front_end_) {
-      const std::uint32_t node = front_[front_begin_++];
-      if (marks_[node] != in_part) return node;
-    }
-    while (marks_[lowest_] == in_part) ++lowest_;
-    return static_cast<std::uint32_t>(lowest_);
-  }
-
-  // The order itself is the queue of a part. What a full part no longer takes joins the front.
-  void grow_part(std::uint64_t end) {
-    std::uint64_t queued = done_;
-    for (std::uint64_t visited = done_; visited < end; ++visited) {
-      if (visited == queued) put(queued, seed());
-      const std::uint32_t node = order_[visited];
-      for (const std::uint32_t* other = graph_.begin(node); other != graph_.end(node); ++other) {
-        if (marks_[*other] == in_part) continue;
-        if (queued < end) {
-          put(queued, *other);
-        } else if (marks_[*other] == unseen) {
-          marks_[*other] = on_front;
-          front_[front_end_++] = *other;
-        }
-      }
-    }
-    done_ = end;
-  }
-
-  void put(std::uint64_t& queued, std::uint32_t node) {
-    marks_[node] = in_part;
-    order_[queued++] = node;
-  }
-
-  const adjacency& graph_;
-  std::uint64_t nodes_;
-  std::uint32_t* order_;
-  buffer mark_memory_;
-  buffer front_memory_;
-  std::uint8_t* marks_;
-  std::uint32_t* front_;
-  std::uint64_t front_begin_ = 0;
-  std::uint64_t front_end_ = 0;
-  std::uint64_t done_ = 0;
-  std::uint64_t lowest_ = 0;
-};
-
 }  // namespace
 
 void order_by_place(const context& ctx, const primitives::prepare_edge_sum_problem& p, const void* coordinates,
@@ -215,12 +113,6 @@ void order_by_place(const context& ctx, const primitives::prepare_edge_sum_probl
     std::swap(key, key_to);
     std::swap(number, number_to);
   }
-}
-
-void order_by_edges(const context& ctx, const primitives::edge_sum_problem& p, const edge_view& edges,
-                    std::uint64_t part_nodes, std::uint32_t* order) {
-  const adjacency graph = with_ends(p, edges, [&](const auto& ends) { return neighbours_of(ctx, p, ends); });
-  grower(ctx, graph, p.nodes, order).grow(part_nodes);
 }
 
 }  // namespace sheaf::cpu

@@ -16,6 +16,7 @@
 #include "cpu/edges/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
+#include "graph/node_order.hpp"
 #include "plan/choose.hpp"
 
 namespace sheaf::cpu {
@@ -179,7 +180,8 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
   if (p.dimensions > 0) {
     order_by_place(ctx, p, b.coordinates, order.as<std::uint32_t>());
   } else {
-    order_by_edges(ctx, p.sum, b.edges, d.tile_nodes, order.as<std::uint32_t>());
+    const buffer memory = primitives::edge_memory(ctx, "neighbours of the nodes", graph::order_scratch_bytes(p.sum));
+    graph::grow_order(p.sum, b.edges, d.tile_nodes, memory.data(), order.as<std::uint32_t>());
   }
   *b.made = std::make_shared<tiled_edges>(build_tiles(ctx, p.sum, b.edges, std::move(order), d.tile_nodes, d.threads));
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
+
+#include "core/parallel_tasks.hpp"
 
 namespace sheaf::cpu {
 
@@ -15,49 +15,16 @@ inline std::uint64_t parts_worth(std::uint64_t bytes, std::uint64_t threads) noe
   return std::clamp<std::uint64_t>(bytes / bytes_per_thread, 1, std::max<std::uint64_t>(1, threads));
 }
 
-/// Keeps one of the exceptions that leave the tasks of a parallel loop, which must not leave the loop itself.
-class kept_exception {
- public:
-  template <class Work>
-  void run(Work& work, std::uint64_t task) noexcept {
-    try {
-      work(task);
-    } catch (...) {
-      if (!is_kept_.exchange(true)) kept_ = std::current_exception();
-    }
-  }
-  /// After the loop.
-  void rethrow() const {
-    if (kept_ != nullptr) std::rethrow_exception(kept_);
-  }
-
- private:
-  std::atomic<bool> is_kept_ = false;
-  std::exception_ptr kept_;
-};
+using core::for_each_task;
 
 /// Calls work(part) for every part in [0, parts), in parallel. The bounds of a part do not depend on the number of
 /// threads that run, so two loops over the same parts see the same records. Throws what a part throws, after all ran.
 template <class Work>
 void for_each_part(std::uint64_t parts, Work work) {
   if (parts == 1) return work(std::uint64_t{0});
-  kept_exception exception;
+  core::kept_exception exception;
 #pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
   for (std::uint64_t part = 0; part < parts; ++part) exception.run(work, part);
-  exception.rethrow();
-}
-
-/// Calls work(task) for every task in [0, tasks), dynamically scheduled over at most `threads` threads: for tasks of
-/// unequal size that may run in any order. Throws what a task throws, after all ran.
-template <class Work>
-void for_each_task(std::uint64_t tasks, std::uint64_t threads, Work work) {
-  if (threads == 1) {
-    for (std::uint64_t task = 0; task < tasks; ++task) work(task);
-    return;
-  }
-  kept_exception exception;
-#pragma omp parallel for num_threads(static_cast <int>(threads)) schedule(dynamic, 1)
-  for (std::uint64_t task = 0; task < tasks; ++task) exception.run(work, task);
   exception.rethrow();
 }
 

@@ -1,6 +1,7 @@
 #include "cuda/edges/node_order.hpp"
 
 #include "cuda/device/launch.cuh"
+#include "cuda/edges/grown_order.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 
@@ -147,8 +148,8 @@ node_order_layout::node_order_layout(const prepare_edge_sum_problem& p, core::sc
 }
 
 void queue_node_order(const context& ctx, const char* operation, const prepare_edge_sum_problem& p,
-                      const void* coordinates, const node_order_layout& layout, std::byte* scratch,
-                      std::uint32_t* order, std::uint32_t* place) {
+                      const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
+                      const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place) {
   const std::uint64_t nodes = p.sum.nodes;
   const std::uint64_t blocks = ceil_div(nodes, block_threads);
   if (p.dimensions > 0) {
@@ -158,9 +159,9 @@ void queue_node_order(const context& ctx, const char* operation, const prepare_e
     auto* const sorted_keys = reinterpret_cast<std::uint32_t*>(scratch + layout.sorted_keys);
     auto* const low_order = reinterpret_cast<std::uint32_t*>(scratch + layout.low_order);
     if (p.coordinate == value_type::f64) {
-      queue_keys<double>(ctx, operation, p, coordinates, box, low_keys, high_keys);
+      queue_keys<double>(ctx, operation, p, b.coordinates, box, low_keys, high_keys);
     } else {
-      queue_keys<float>(ctx, operation, p, coordinates, box, low_keys, high_keys);
+      queue_keys<float>(ctx, operation, p, b.coordinates, box, low_keys, high_keys);
     }
     pair_passes passes = passes_of(nodes);
     passes.keys.data = reinterpret_cast<const std::byte*>(low_keys);
@@ -171,13 +172,16 @@ void queue_node_order(const context& ctx, const char* operation, const prepare_e
     passes.values = reinterpret_cast<const std::byte*>(low_order);
     passes.out = reinterpret_cast<std::byte*>(order);
     run_pair_passes(ctx, operation, passes, scratch + layout.passes);
+  } else if (is_order_grown(p)) {
+    grow_node_order(ctx, p.sum, b.edges, part_nodes, order);
   }
-  launch(ctx, operation, find_places, blocks, order, nodes, p.dimensions > 0, place);
+  launch(ctx, operation, find_places, blocks, order, nodes, p.dimensions > 0 || is_order_grown(p), place);
 }
 
 double node_order_seconds(const prepare_edge_sum_problem& p, const machine& m) {
   const std::uint64_t nodes = p.sum.nodes;
   const double places = m.step_seconds + m.random_writes(nodes, 4, nodes * 4);
+  if (is_order_grown(p)) return places + grown_order_seconds(p.sum, m);
   if (p.dimensions == 0) return places;
   const pair_passes passes = passes_of(nodes);
   primitives::split_problem split;

@@ -22,10 +22,12 @@ struct node_order_layout {
 
 /// Queues order[k] = the node that comes k-th along a Morton curve through the coordinates (Morton 1966), in cells of
 /// 2^-16 of the longest side of their box (2^-24 in two dimensions), and place[order[k]] = k. Coordinates that are not
-/// finite count as those of a corner. Without coordinates the nodes stay in the caller's order.
+/// finite count as those of a corner. Without coordinates the host grows the order along the edges, in parts of
+/// `part_nodes` nodes, which waits for the stream; nodes stay in the caller's order where neighbours in the list of
+/// edges are near each other.
 void queue_node_order(const context& ctx, const char* operation, const primitives::prepare_edge_sum_problem& p,
-                      const void* coordinates, const node_order_layout& layout, std::byte* scratch,
-                      std::uint32_t* order, std::uint32_t* place);
+                      const primitives::prepare_edge_sum_buffers& b, std::uint64_t part_nodes,
+                      const node_order_layout& layout, std::byte* scratch, std::uint32_t* order, std::uint32_t* place);
 
 /// Seconds that it takes.
 double node_order_seconds(const primitives::prepare_edge_sum_problem& p, const machine& m);

@@ -101,9 +101,7 @@ plan::planned plan_tiles(const prepare_edge_sum_problem& p, const plan::scope& s
   layout.node_order = node_order_layout(p, place);
   layout.lists = list_layout(s, listed_ends::both, place);
   layout.build = tile_build_layout(s.nodes, layout.tile_nodes, place);
-  // Without coordinates, nodes whose numbers say nothing of where they are have halos as large as their lists.
-  const bool is_near = p.dimensions > 0 || is_local(s);
-  const double run_seconds = is_near ? tiles_seconds(s, m) : by_node_seconds(s, m);
+  const double run_seconds = tiles_seconds(s, m);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
   plan.inner_calls = std::make_shared<const tiles_layout>(layout);
@@ -126,7 +124,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
   const bad_end_report bad_ends(ctx, operation, s, primitives::edge_call::prepare_edge_sum, scratch + layout.first_bad);
   auto* const order = reinterpret_cast<std::uint32_t*>(scratch + layout.order);
   auto* const place = reinterpret_cast<std::uint32_t*>(scratch + layout.place);
-  queue_node_order(ctx, operation, p, b.coordinates, layout.node_order, scratch, order, place);
+  queue_node_order(ctx, operation, p, b, layout.tile_nodes, layout.node_order, scratch, order, place);
   const list_outputs lists{reinterpret_cast<edge_kernels::list_entry*>(scratch + layout.entries),
                            reinterpret_cast<std::uint64_t*>(scratch + layout.begins)};
   queue_lists(ctx, operation, s, edges, listed_ends::both, place, layout.lists, scratch, lists, bad_ends.first_bad());

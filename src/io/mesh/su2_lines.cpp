@@ -9,10 +9,10 @@
 #include <sheaf/error.hpp>
 
 #include "core/host.hpp"
+#include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
 #include "io/mesh/su2_codes.hpp"
 #include "io/text/number.hpp"
-#include "io/text/parallel.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -214,14 +214,14 @@ std::vector<double> read_su2_points(const su2_reading& how, const su2_layout& la
   const std::vector<std::string_view> parts = cut_at_line_ends(section.body, how.part_bytes);
   // What is announced is not believed: lines are counted before memory is taken, so each part knows its place.
   std::vector<std::uint64_t> first_points(parts.size() + 1, 0);
-  for_each_part(how.threads, parts.size(), [&](std::size_t part, int) {
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     first_points[part + 1] = read_part(parts[part], [](line_reader& lines) { lines.skip_line(); }).lines;
   });
   for (std::size_t part = 0; part < parts.size(); ++part) first_points[part + 1] += first_points[part];
   require_memory(how, section, first_points.back() * dimension * sizeof(double), "points");
   std::vector<double> coordinates(first_points.back() * dimension);
   std::vector<part_outcome> outcomes(parts.size());
-  for_each_part(how.threads, parts.size(), [&](std::size_t part, int) {
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     double* to = coordinates.data() + first_points[part] * dimension;
     outcomes[part] = read_part(parts[part], [&](line_reader& lines) {
       read_point(lines, layout.dimension, layout.points_have_two_numbers ? 2 : 1, to);
@@ -236,7 +236,7 @@ element_lists read_su2_elements(const su2_reading& how, const su2_section& secti
                                 const std::string& what) {
   const std::vector<std::string_view> parts = cut_at_line_ends(section.body, how.part_bytes);
   std::vector<type_counts> firsts(parts.size(), type_counts{});
-  for_each_part(how.threads, parts.size(), [&](std::size_t part, int) {
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     read_part(parts[part], [&](line_reader& lines) {
       if (const auto type = element_type_of(lines, dimension)) ++of_type(firsts[part], *type);
       lines.skip_line();
@@ -256,7 +256,7 @@ element_lists read_su2_elements(const su2_reading& how, const su2_section& secti
   require_memory(how, section, wanted, what);
   for (const element_type type : all_element_types) elements.nodes(type).resize(of_type(sums, type) * nodes_of(type));
   std::vector<part_outcome> outcomes(parts.size());
-  for_each_part(how.threads, parts.size(), [&](std::size_t part, int) {
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     outcomes[part] = read_part(parts[part], [&](line_reader& lines) {
       const auto type = element_type_of(lines, dimension);
       if (!type) refuse_type(lines.line(), how.file.end(), dimension);

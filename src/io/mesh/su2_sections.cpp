@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
 #include "io/mesh/arrays.hpp"
 #include "io/text/number.hpp"
-#include "io/text/parallel.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -44,7 +44,7 @@ const char* find_line(std::string_view text, line_kind kind) noexcept {
 std::vector<const char*> keyword_lines(std::string_view text, std::uint64_t part_bytes, int threads) {
   const std::vector<std::string_view> parts = cut_at_line_ends(text, part_bytes);
   std::vector<std::vector<const char*>> found(parts.size());
-  for_each_part(threads, parts.size(), [&](std::size_t part, int) {
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
     std::string_view rest = parts[part];
     const char* const end = rest.data() + rest.size();
     for (;;) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "io/text/parallel.hpp"
+#include "core/parallel_tasks.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -169,7 +169,7 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
         using column_type = typename std::remove_reference_t<decltype(columns)>::value_type;
         columns.resize(bases.back());
         std::vector<std::uint64_t> kept(ranges.count());
-        for_each_part(threads, ranges.count(), [&](std::size_t range, int) {
+        core::for_each_task(ranges.count(), static_cast<std::uint64_t>(threads), [&](std::uint64_t range) {
           kept[range] =
               range_compressor<Index, column_type, Value>(ranges, range, bases[range], matrix.row_offsets.data(),
                                                           columns.data(), matrix.values.data())

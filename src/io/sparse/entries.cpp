@@ -1,5 +1,7 @@
 #include "io/sparse/entries.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -8,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel_tasks.hpp"
 #include "core/printable.hpp"
 #include "io/text/number.hpp"
-#include "io/text/parallel.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -259,15 +261,15 @@ std::vector<entry_block<Index, Value>> read_entries(const named_text& file, cons
   const bool is_array = header.format == market_format::array;
   std::vector<std::uint64_t> first_entries(parts.size() + 1, 0);
   if (is_array) {
-    for_each_part(threads, parts.size(),
-                  [&](std::size_t part, int) { first_entries[part + 1] = count_filled_lines(parts[part]); });
+    core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads),
+                        [&](std::uint64_t part) { first_entries[part + 1] = count_filled_lines(parts[part]); });
     for (std::size_t part = 0; part < parts.size(); ++part) first_entries[part + 1] += first_entries[part];
   }
   std::vector<entry_block<Index, Value>> blocks(parts.size());
   std::vector<part_outcome> outcomes(parts.size());
   std::vector<entry_sink<Index, Value>> sinks(static_cast<std::size_t>(threads));
-  for_each_part(threads, parts.size(), [&](std::size_t part, int thread) {
-    entry_sink<Index, Value>& sink = sinks[static_cast<std::size_t>(thread)];
+  core::for_each_task(parts.size(), static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
+    entry_sink<Index, Value>& sink = sinks[threads <= 1 ? 0 : static_cast<std::size_t>(omp_get_thread_num())];
     sink.begin(ranges);
     part_reader<Index, Value> reader(header, parts[part], sink);
     outcomes[part] =

@@ -3,29 +3,19 @@
 #include <omp.h>
 
 #include <cstddef>
-#include <exception>
+#include <cstdint>
+
+#include "core/parallel_tasks.hpp"
 
 namespace sheaf::io {
 
-/// Calls work(part, thread) for every part below `parts`, on up to `threads` threads, in any order. `thread` is below
-/// `threads`. Throws what one of the calls threw, after all have ended.
+/// core::for_each_task, whose tasks are told their thread: calls work(part, thread) for every part below `parts`, with
+/// a thread below `threads`.
 template <class Work>
 void for_each_part(int threads, std::size_t parts, Work&& work) {
-  if (threads <= 1 || parts <= 1) {
-    for (std::size_t part = 0; part < parts; ++part) work(part, 0);
-    return;
-  }
-  std::exception_ptr thrown;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (std::size_t part = 0; part < parts; ++part) {
-    try {
-      work(part, omp_get_thread_num());
-    } catch (...) {
-#pragma omp critical(sheaf_io_thrown)
-      if (!thrown) thrown = std::current_exception();
-    }
-  }
-  if (thrown) std::rethrow_exception(thrown);
+  core::for_each_task(parts, static_cast<std::uint64_t>(threads), [&](std::uint64_t part) {
+    work(static_cast<std::size_t>(part), threads <= 1 ? 0 : omp_get_thread_num());
+  });
 }
 
 }  // namespace sheaf::io

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "io/text/parallel.hpp"
+#include "core/parallel_tasks.hpp"
 #include "reference/index_reader.hpp"
 
 namespace sheaf::jobs {
@@ -95,7 +95,7 @@ std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_v
   constexpr std::uint64_t part_size = 1 << 16;
   if (terms.transposed) return mistake_in<Value>(0, y.count, a, x, y, terms);
   std::vector<std::optional<std::string>> mistakes((y.count + part_size - 1) / part_size);
-  io::for_each_part(terms.threads, mistakes.size(), [&](std::uint64_t part, int) {
+  core::for_each_task(mistakes.size(), static_cast<std::uint64_t>(terms.threads), [&](std::uint64_t part) {
     mistakes[part] = mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
   });
   for (std::optional<std::string>& mistake : mistakes) {

@@ -9,6 +9,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
+#include "primitives/edges/timed_values.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 
@@ -96,10 +97,12 @@ void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, cons
   sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
   const auto kept = std::make_shared<kept_edges>(p.sum, std::move(unprepared), edges);
-  const buffer node_values(ctx, p.sum.nodes * p.sum.node_bytes());
-  const buffer result(ctx, p.sum.nodes * p.sum.result_bytes());
-  ctx.state().fill(node_values.data(), 0, node_values.size());
-  const edge_sum_buffers b{edges, node_values.data(), nullptr, result.data(), nullptr, nullptr};
+  const edge_sum_problem& s = p.sum;
+  const buffer node_values = values_to_time(ctx, s.nodes * s.value_components, s.value);
+  const buffer weights =
+      s.weight_components > 0 ? values_to_time(ctx, s.edges * s.weight_components, s.value) : buffer();
+  const buffer result(ctx, s.nodes * s.result_bytes());
+  const edge_sum_buffers b{edges, node_values.data(), weights.data(), result.data(), nullptr, nullptr};
   const auto seconds_of = [&](prepared_edges& work) {
     return least_seconds_of_runs(ctx, [&] { work.run(ctx, p.sum, b); });
   };
@@ -125,9 +128,10 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
     r.unprepared_variant = unprepared.variant->name;
     r.unprepared_seconds = unprepared.plan.seconds;
     const bool is_forced = !plan::forced_name(prepare_edge_sum_call, asked, &ctx.state()).empty();
-    const std::uint64_t vector_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes());
+    const std::uint64_t timed_bytes = p.sum.nodes * (p.sum.node_bytes() + p.sum.result_bytes()) +
+                                      p.sum.edges * p.sum.weight_components * p.sum.value_bytes();
     if (variant->name != prepare_edge_sum_kept.name && !is_forced && p.sum.nodes > 0 &&
-        may_time_runs(ctx, p.expected_runs, vector_bytes)) {
+        may_time_runs(ctx, p.expected_runs, timed_bytes)) {
       try {
         keep_the_faster(ctx, p, edges, made);
       } catch (const error& e) {
@@ -249,6 +253,10 @@ prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, s
   if (options.value != value_type::f32 && options.value != value_type::f64) {
     refuse("{}: the values are of an integer type, not f32 or f64", call);
   }
+  require_enumerator(call, "the function", options.function, edge_function::inverse_square);
+  if (options.edge_weights > most_edge_components) {
+    refuse("{}: {} weights of an edge, not 0 to {}", call, options.edge_weights, most_edge_components);
+  }
   require_enumerator(call, "the order", options.order, reduction_order::unordered);
   require_edge_memory(call, ctx, edges);
   prepare_edge_sum_problem p;
@@ -256,7 +264,9 @@ prepared_edge_sum prepare_edge_sum(const context& ctx, const edge_view& edges, s
   p.sum.edges = edges.count;
   p.sum.nodes = nodes;
   p.sum.value_components = p.sum.components = components;
+  p.sum.weight_components = edges.count > 0 ? options.edge_weights : 0;
   p.sum.value = options.value;
+  p.sum.function = options.function;
   p.sum.index = edges.type;
   p.sum.stride = edges.stride;
   p.sum.order = options.order;

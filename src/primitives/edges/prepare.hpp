@@ -23,7 +23,7 @@ class prepared_edges {
 
 /// What plans know of a preparation.
 struct prepare_edge_sum_problem {
-  edge_sum_problem sum;          ///< a run, without weights
+  edge_sum_problem sum;          ///< a run as most are
   std::uint32_t dimensions = 0;  ///< of the coordinates; 0: there are none
   value_type coordinate = value_type::f64;
   std::uint64_t expected_runs = 1;

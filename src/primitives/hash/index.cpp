@@ -48,6 +48,7 @@ hash_build_problem describe_build(const context& ctx, const_records keys, const 
   if (keys.record_bytes != 4 && keys.record_bytes != 8) {
     refuse("{}: keys of {} bytes, not 4 or 8", hash_build_call, keys.record_bytes);
   }
+  if (keys.count > most_hash_keys) refuse("{}: {} keys are more than memory can hold", hash_build_call, keys.count);
   if (options.load != 0 && !(options.load >= least_load && options.load <= most_load)) {
     refuse("{}: a load of {}, not 0 or {} to {}", hash_build_call, options.load, least_load, most_load);
   }

@@ -46,6 +46,7 @@ hash_search_problem describe(std::string_view call, const context& ctx, const ha
   if (probes.record_bytes != p.index.key_bytes) {
     refuse("{}: probes of {} bytes, the index has keys of {}", call, probes.record_bytes, p.index.key_bytes);
   }
+  if (probes.count > most_hash_keys) refuse("{}: {} probes are more than memory can hold", call, probes.count);
   p.output = output;
   p.probes = probes.count;
   p.probe_stride_bytes = probes.stride_bytes;

@@ -110,6 +110,10 @@ buffer hash_memory(const context& ctx, std::string_view call, const std::string&
 
 constexpr std::string_view hash_build_call = "build_hash_index";
 
+/// Most keys of a build and probes of a search: bytes of what either takes for each of them then have less than 64
+/// bits.
+constexpr std::uint64_t most_hash_keys = std::uint64_t{1} << 56;
+
 /// The message's words for an index that does not fit.
 std::string words_of_index(std::uint64_t records, std::uint64_t distinct);
 

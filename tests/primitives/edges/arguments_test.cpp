@@ -119,6 +119,8 @@ TEST_F(EdgeSumArguments, CoordinatesAreTwoOrThreeForEachNode) {
   const std::vector<std::int32_t> whole(6);
   prepare_refuses("4 coordinates for 3 nodes, not 2 or 3 for each", edges, 3, 2, {.coordinates = four});
   prepare_refuses("the coordinates are of an integer type, not f32 or f64", edges, 3, 2, {.coordinates = whole});
+  prepare_refuses("9 weights of an edge, not 0 to 8", edges, 3, 2, {.edge_weights = 9});
+  prepare_refuses("the function is 2, not 0 to 1", edges, 3, 2, {.function = static_cast<edge_function>(2)});
   prepare_refuses("the coordinates is null", edges, 3, 2, {.coordinates = {nullptr, 6, value_type::f64}});
 }
 

@@ -2,6 +2,7 @@
 // allocation that fails.
 #include <sheaf/edge_sum.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -90,12 +91,17 @@ TEST(PrepareEdgeSum, RunsHaveTheBitsOfTheReference) {
 }
 
 TEST(PrepareEdgeSum, HasTheSameBitsInEveryRun) {
-  const edge_images images(box_graph(20, true), {.value = value_type::f32});
   const context ctx = context::cpu(3);
-  const placed_edges e(ctx, images);
-  const prepared_edge_sum prepared = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "cpu.tiles"});
-  const image first = run_of(ctx, prepared, e, images);
-  for (int run = 0; run < 100; ++run) expect_bytes(run_of(ctx, prepared, e, images).bytes, first, "the result");
+  for (const value_type value : {value_type::f32, value_type::f64}) {
+    for (const std::uint32_t components : {3U, 5U}) {
+      const edge_images images(box_graph(16, true), {.value = value, .components = components});
+      const placed_edges e(ctx, images);
+      const prepared_edge_sum prepared =
+          prepare_edge_sum(ctx, e.edges(), images.nodes, components, 1, {.value = value, .variant = "cpu.tiles"});
+      const image first = run_of(ctx, prepared, e, images);
+      for (int run = 0; run < 100; ++run) expect_bytes(run_of(ctx, prepared, e, images).bytes, first, "the result");
+    }
+  }
 }
 
 TEST(PrepareEdgeSum, IsNoSlowerThanWhatItTimed) {
@@ -110,6 +116,58 @@ TEST(PrepareEdgeSum, IsNoSlowerThanWhatItTimed) {
   const prepared_edge_sum kept = prepare_edge_sum(ctx, e.edges(), images.nodes, 3, 1, {.variant = "kept"});
   EXPECT_EQ(kept.report().pays_after_runs, 0U);
   EXPECT_EQ(kept.report().kept_bytes, 0U);
+}
+
+TEST(PrepareEdgeSum, PredictsRunsOfTheFunctionAndTheWeightsThatAreNamed) {
+  const edge_graph g = box_graph(30, false);
+  const context ctx = context::cpu(2);
+  std::vector<double> predictions;
+  for (const edge_function function : {edge_function::weighted_difference, edge_function::inverse_square}) {
+    for (const bool has_weights : {false, true}) {
+      const edge_images images(g, {.value = value_type::f32, .has_weights = has_weights, .function = function});
+      const placed_edges e(ctx, images);
+      std::vector<float> result(images.values.count);
+      const prepared_edge_sum prepared =
+          prepare_edge_sum(ctx, e.edges(), g.nodes, 3, 1,
+                           {.value = value_type::f32, .function = function, .edge_weights = has_weights ? 1U : 0U});
+      const explanation why = explain_edge_sum(ctx, e.edges(), e.values(), e.weights(), result, 3, function);
+      ASSERT_NE(why.choice(), nullptr);
+      EXPECT_EQ(prepared.report().unprepared_variant, why.choice()->variant);
+      EXPECT_DOUBLE_EQ(prepared.report().unprepared_seconds, why.choice()->seconds);
+      predictions.push_back(prepared.report().unprepared_seconds);
+    }
+  }
+  std::sort(predictions.begin(), predictions.end());
+  EXPECT_EQ(std::unique(predictions.begin(), predictions.end()), predictions.end()) << "two of these cost the same";
+}
+
+// Nodes in order gain little by tiles, and weights and roots take what is left of it.
+TEST(PrepareEdgeSum, TimesRunsAsTheyAreToBe) {
+  const edge_graph g = box_graph(24, false);
+  const edge_images images(g, {.value = value_type::f32, .function = edge_function::inverse_square});
+  context ctx = context::cpu(2);
+  machine profile = ctx.profile();
+  for (access_rate& rate : profile.random_read) rate.records_per_second /= 100;  // so that tiles are planned
+  ctx.use(profile);
+  const placed_edges e(ctx, images);
+  const image expected = sum_of(ctx, e, images, {.variant = "reference.serial"});
+  failing_memory memory(ctx);
+  ctx.use(memory.resource());
+  for (const bool refuses_weights : {false, true}) {
+    memory.refused_bytes = refuses_weights ? g.edges.size() * sizeof(float) : never;
+    memory.refused = 0;
+    const prepared_edge_sum prepared =
+        prepare_edge_sum(ctx, e.edges(), g.nodes, 3, 1'000'000'000,
+                         {.value = value_type::f32, .function = edge_function::inverse_square, .edge_weights = 1});
+    if (refuses_weights) {  // predictions stay
+      EXPECT_EQ(memory.refused, 1U) << "no run with weights was to be timed";
+      EXPECT_EQ(prepared.report().variant, "cpu.tiles") << "another preparation was planned";
+    } else {
+      EXPECT_LE(prepared.report().run_seconds, prepared.report().unprepared_seconds);
+    }
+    expect_bytes(run_of(ctx, prepared, e, images).bytes, expected, "the result");
+  }
+  ctx.use(memory.under);
 }
 
 TEST(PrepareEdgeSum, NamesTheFirstEndThatIsNoNode) {

@@ -120,6 +120,8 @@ prepared_run prepare(const context& ctx, const problem_spec& p, const array_set&
       prepare_edge_sum(ctx, v.edges, nodes_of_graph(p), components_of_node(p), expected_runs,
                        {.coordinates = {at.data(), coordinates, value_type::f32},
                         .value = p.value,
+                        .function = p.of_edges,
+                        .edge_weights = p.has_weights ? 1U : 0U,
                         .pattern = p.access,
                         .order = p.order});
   return {[prepared, v, function = p.of_edges] { prepared.run(v.nodes, v.weights, v.result, function); },
