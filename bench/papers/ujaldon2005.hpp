@@ -37,16 +37,16 @@ struct paper_input {
 extern const std::array<paper_input, 3> paper_matrices;
 extern const std::array<paper_input, 3> paper_meshes;
 
-/// A matrix in the place of one of the paper's.
+/// A matrix: the paper's, one in its place, or one more of its kind.
 struct matrix_input {
-  const paper_input* of;
-  std::string name;    ///< "BCSSTK15", "2k mesh"
-  std::string source;  ///< the file, or "made by rule"
+  const paper_input* of;  ///< null of one more
+  std::string name;       ///< "BCSSTK15", "BCSSTK29, stand-in"
+  std::string source;     ///< the file, or "made by rule"
   std::shared_ptr<const io::csr_matrix<float>> matrix = nullptr;
 };
 struct mesh_input {
   const paper_input* of;
-  std::string name;
+  std::string name;  ///< "2k mesh"
   std::string source;
   std::shared_ptr<const edge_input> edges = nullptr;
 };
@@ -76,7 +76,8 @@ struct paper_run {
 };
 
 /// The matrices: files of the folder `data` where it has them, else made by rule; small and made by rule for a quick
-/// run without a folder. As in the paper, the entries of a symmetric matrix are those of its lower triangle.
+/// run without a folder. BCSSTK16, of which the paper has no times, is there where the folder has it. As in the paper,
+/// the entries of a symmetric matrix are those of its lower triangle.
 std::vector<matrix_input> matrices_in(const std::string& data, bool quick);
 /// The meshes, whose edges are found on a CPU context; else boxes of tetrahedra of as many nodes.
 std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick);
@@ -84,12 +85,18 @@ std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, b
 /// "1.58x", "0.00214x"
 std::string gain_text(double gain);
 
-/// Indirections, conditions and dimensions of textures; work shared with the CPU; loading beside drawing.
+/// Indirections, conditions, dimensions of textures, and reductions by blending; work shared with the CPU; loading
+/// beside drawing.
 void table_1(paper_run& run);
 void indirections(paper_run& run, const machine_place& place);
 void conditions(paper_run& run, const machine_place& place);
 void dimensions(paper_run& run, const machine_place& place);
+void reductions(paper_run& run, const machine_place& place);
 void shared_work(paper_run& run);
+/// The calls of OpenGL that keep their vertices in host memory, and send them in every run.
+constexpr const char* sent_vertices = ", vertices sent";  ///< behind the name of the form that keeps them
+void add_sent_products(const call_place& place, const matrix_input& in, std::vector<timed_call>& calls);
+void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<timed_call>& calls);
 /// Products by sparse matrices.
 void table_3(paper_run& run);
 void table_5(paper_run& run);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,13 +9,15 @@
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
+#include <sheaf/scatter_reduce.hpp>
 
 #include "bench/papers/ujaldon2005.hpp"
 #include "inputs/pattern_function.hpp"
 #include "opengl/papers/ujaldon2005.hpp"
 
 // Table 1 and section 5.1, "Indirection schemes": parts of the pipeline as parts of a program, each beside the loop of
-// one CPU thread. The pipeline's calls upload their arrays and read the answer back, every time.
+// one CPU thread. The pipeline's calls check and upload their arrays and read the answer back, every time. The paper's
+// times of indirections are of the lookups alone, beside which there are draws of arrays that stay on the device.
 namespace sheaf::bench::papers::ujaldon2005 {
 namespace {
 
@@ -46,47 +49,73 @@ words columns_of(const matrix_input& in, std::uint64_t limit) {
   return list;
 }
 
-/// A step of a program, by the pipeline and by a loop, and the words that both write. Records that neither writes keep
-/// the word `untouched`.
+constexpr std::uint32_t untouched = 0xdeadbeef;
+
+/// A step of a program, by the pipeline and by a loop, and the words that both write.
 struct step {
   std::string what;
   std::function<void(words&)> draw;
   std::function<void(words&)> loop;
   std::uint64_t out_words;
-  std::string paper = "-";  ///< time in the paper
+  std::string paper = "-";           ///< time in the paper
+  std::uint32_t before = untouched;  ///< that both find, and keep where they write nothing
+  std::shared_ptr<const opengl::kept_gather_nested> kept = nullptr;  ///< draws alone, where there is one
+  std::shared_ptr<words> kept_out = nullptr;                         ///< where it reads back
 };
 
-constexpr std::uint32_t untouched = 0xdeadbeef;
+std::optional<std::string> difference_of(const words& found, const words& expected) {
+  const auto [word, wanted] = std::mismatch(found.begin(), found.end(), expected.begin());
+  if (word == found.end()) return std::nullopt;
+  return fmt::format("word {} is {:#x}, not {:#x}", word - found.begin(), *word, *wanted);
+}
 
-timed_call call_of(const call_place& place, std::string who, const std::function<void(words&)>& make,
-                   std::uint64_t out_words, const std::shared_ptr<const words>& expected) {
-  const auto out = std::make_shared<words>(out_words, untouched);
+timed_call call_of(const call_place& place, const step& s, const std::function<void(words&)>& make,
+                   const std::shared_ptr<const words>& expected) {
+  const auto out = std::make_shared<words>(s.out_words, s.before);
   return {.where = place.name,
-          .who = std::move(who),
+          .who = s.what,
           .backend = place.ctx.backend(),
           .run = [make, out] { make(*out); },
           .wait = [ctx = place.ctx] { ctx.wait(); },
-          .mistake = [make, out, expected, ctx = place.ctx]() -> std::optional<std::string> {
-            std::fill(out->begin(), out->end(), untouched);
-            make(*out);
-            ctx.wait();
-            const auto [found, wanted] = std::mismatch(out->begin(), out->end(), expected->begin());
-            if (found == out->end()) return std::nullopt;
-            return fmt::format("word {} is {:#x}, not {:#x}", found - out->begin(), *found, *wanted);
-          }};
+          .mistake =
+              [make, out, expected, before = s.before, ctx = place.ctx] {
+                std::fill(out->begin(), out->end(), before);
+                make(*out);
+                ctx.wait();
+                return difference_of(*out, *expected);
+              }};
+}
+
+timed_call draw_of(const call_place& place, const step& s, const std::shared_ptr<const words>& expected) {
+  return {.where = place.name,
+          .who = s.what + ", draw alone",
+          .backend = place.ctx.backend(),
+          .is_prepared = true,
+          .run = [kept = s.kept] { kept->draw(); },
+          .wait = [] {},
+          .mistake =
+              [kept = s.kept, out = s.kept_out, expected] {
+                std::fill(out->begin(), out->end(), untouched);
+                kept->draw();
+                kept->read_back();
+                return difference_of(*out, *expected);
+              }};
 }
 
 void print_steps(paper_run& run, const machine_place& device, const std::string& input,
                  const std::vector<step>& steps) {
-  const table rows({"step                            ", "pipeline", "one thread", "gain", "the paper"});
+  const table rows({"step                              ", "pipeline", "draw alone", "one thread", "gain", "the paper"});
   for (const step& s : steps) {
-    words expected(s.out_words, untouched);
+    words expected(s.out_words, s.before);
     s.loop(expected);
     const auto shared = std::make_shared<const words>(std::move(expected));
-    std::vector<timed_call> calls{call_of(device.place, s.what, s.draw, s.out_words, shared),
-                                  call_of(run.one_thread(), s.what, s.loop, s.out_words, shared)};
+    std::vector<timed_call> calls{call_of(device.place, s, s.draw, shared),
+                                  call_of(run.one_thread(), s, s.loop, shared)};
+    if (s.kept) calls.push_back(draw_of(device.place, s, shared));
     run.measure(table_number(1), input, calls);
-    rows.row({s.what, time_text(calls[0].time.median_seconds), time_text(calls[1].time.median_seconds),
+    rows.row({s.what, time_text(calls[0].time.median_seconds),
+              s.kept ? time_text(calls[2].time.median_seconds) : std::string("-"),
+              time_text(calls[1].time.median_seconds),
               gain_text(calls[1].time.median_seconds / calls[0].time.median_seconds), s.paper});
   }
 }
@@ -110,7 +139,11 @@ step nested(const context& ctx, std::string what, const words& table, const std:
     opengl::gather_nested(ctx, table, spans, schemes, out);
   };
   const auto loop = [table, lists, run = loops[lists.size() - 1]](words& out) { run(table, lists, out); };
-  return {std::move(what), draw, loop, lists.front().size(), std::move(paper)};
+  step s{std::move(what), draw, loop, lists.front().size(), std::move(paper)};
+  s.kept_out = std::make_shared<words>(s.out_words, untouched);
+  const std::vector<index_span> spans(lists.begin(), lists.end());
+  s.kept = std::make_shared<opengl::kept_gather_nested>(ctx, table, spans, schemes, *s.kept_out);
+  return s;
 }
 
 step conditional(const context& ctx, std::string what, const words& table, const words& index,
@@ -139,6 +172,38 @@ step dimensional(const context& ctx, const words& table, const words& index, int
     for (std::uint64_t i = 0; i < index.size(); ++i) out[i] = table[index[i]];
   };
   return {fmt::format("{} dimension{}", sides, sides == 1 ? "" : "s"), draw, loop, index.size()};
+}
+
+/// slots[index[i]] = op(slots[index[i]], in[i]), where the operator is a blending function.
+step blended(const context& ctx, std::string what, reduction op, const std::vector<float>& in, const words& index,
+             std::uint64_t slots) {
+  const auto draw = [=](words& out) {
+    scatter_reduce(ctx, in, index, values(out.data(), out.size(), value_type::f32), op);
+  };
+  const auto loop = [=](words& out) {
+    for (std::uint64_t i = 0; i < in.size(); ++i) {
+      std::uint32_t& word = out[index[i]];
+      const auto slot = std::bit_cast<float>(word);
+      const float less = std::min(slot, in[i]);
+      const float more = std::max(slot, in[i]);
+      const float sum = op == reduction::add ? slot + in[i] : slot - in[i];
+      word = std::bit_cast<std::uint32_t>(op == reduction::min ? less : op == reduction::max ? more : sum);
+    }
+  };
+  step s{std::move(what), draw, loop, slots};
+  s.before = std::bit_cast<std::uint32_t>(1.0F);  // no minimum or maximum of zeros of two signs
+  return s;
+}
+
+/// Multiples of 1/64 over (least, most), none of them 0, whose sums are exact in any order.
+std::vector<float> sixty_fourths(std::uint64_t count, std::int64_t least, std::int64_t most) {
+  std::vector<float> list(count);
+  const auto range = static_cast<std::uint64_t>(64 * (most - least) - 1);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto drawn = 64 * least + 1 + static_cast<std::int64_t>(inputs::mix(i) % range);
+    list[i] = static_cast<float>(drawn == 0 ? 1 : drawn) / 64;
+  }
+  return list;
 }
 
 }  // namespace
@@ -208,6 +273,36 @@ void dimensions(paper_run& run, const machine_place& device) {
     }
   }
   print_steps(run, device, in.name, steps);
+}
+
+void reductions(paper_run& run, const machine_place& device) {
+  const matrix_input& in = run.matrices().front();
+  const context& ctx = device.place.ctx;
+  const std::uint64_t count = in.matrix->entries();
+  words row_of_entry;
+  for (std::uint64_t row = 0; row < in.matrix->rows; ++row) {
+    row_of_entry.resize(in.matrix->row_offsets[row + 1], static_cast<std::uint32_t>(row));
+  }
+  fmt::print("\n  # {}: blending as a reduction operator, {} values into {} slots (section 3.2)\n", device.place.name,
+             count, in.matrix->rows);
+  const std::vector<float> signed_values = sixty_fourths(count, -8, 8);
+  std::vector<step> steps;
+  for (const auto& [what, op] : {std::pair{"sum", reduction::add}, std::pair{"difference", reduction::subtract},
+                                 std::pair{"minimum", reduction::min}, std::pair{"maximum", reduction::max}}) {
+    steps.push_back(blended(ctx, what, op, signed_values, row_of_entry, in.matrix->rows));
+  }
+  print_steps(run, device, in.name, steps);
+  fmt::print("\n  # {}: values that the paper's first devices clamped (section 6.1), right to the last bit\n",
+             device.place.name);
+  print_steps(run, device, in.name,
+              {blended(ctx, "sum of values in (0, 1)", reduction::add, sixty_fourths(count, 0, 1), row_of_entry,
+                       in.matrix->rows),
+               blended(ctx, "sum of values in (-500, 500)", reduction::add, sixty_fourths(count, -500, 500),
+                       row_of_entry, in.matrix->rows),
+               blended(ctx, "minimum of values below 0", reduction::min, sixty_fourths(count, -500, 0), row_of_entry,
+                       in.matrix->rows),
+               blended(ctx, "maximum of values above 1", reduction::max, sixty_fourths(count, 1, 500), row_of_entry,
+                       in.matrix->rows)});
 }
 
 }  // namespace sheaf::bench::papers::ujaldon2005

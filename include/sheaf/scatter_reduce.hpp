@@ -11,13 +11,14 @@
 
 namespace sheaf {
 
-/// The operation that combines values of one record of out. Sums of integers wrap around. For floats -0 is below +0,
-/// and a minimum or maximum of values with a NaN among them is the positive quiet NaN.
-enum class reduction : std::uint8_t { add, min, max };
+/// The operation that combines values of one record of out. Sums and differences of integers wrap around; to subtract a
+/// value gives what adding its negative gives. For floats -0 is below +0, and a minimum or maximum of values
+/// with a NaN among them is the positive quiet NaN.
+enum class reduction : std::uint8_t { add, min, max, subtract };
 
-/// What the order of additions of floats may depend on.
+/// What the order of additions and subtractions of floats may depend on.
 enum class reduction_order : std::uint8_t {
-  deterministic,  ///< on the positions alone: one variant gives the same sum in every run
+  deterministic,  ///< on the positions alone: one variant gives the same result in every run
   unordered,      ///< on which worker comes first, as with atomics on CUDA: the last bits differ from run to run
 };
 
@@ -34,8 +35,9 @@ struct scatter_reduce_options {
 /// @param index  as many as in has values.
 /// @param out    values that in's are combined with; may not overlap in or index.
 /// A bad index changes nothing and surfaces at ctx.wait(). Integers, minima and maxima are bit-identical on every
-/// backend; options.order says whether sums of floats are the same in every run. Queued on ctx: returns before the work
-/// is done on CUDA, after it elsewhere. On OpenGL a sum of floats may take values below 2^-126 for zero.
+/// backend; options.order says whether sums and differences of floats are the same in every run. Queued on ctx: returns
+/// before the work is done on CUDA, after it elsewhere. On OpenGL a sum or difference of floats may take values below
+/// 2^-126 for zero.
 /// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                               const scatter_reduce_options& options = {});

@@ -24,7 +24,7 @@ const_records as_records(const_values v) { return {v.data, v.count, bytes(v.type
 void require_values(const_values in, values out, reduction op) {
   require_enumerator(call, "the type of in", in.type, value_type::f64);
   require_enumerator(call, "the type of out", out.type, value_type::f64);
-  require_enumerator(call, "the reduction", op, reduction::max);
+  require_enumerator(call, "the reduction", op, reduction::subtract);
   if (in.type != out.type) {
     refuse("{}: in has values of type {}, out of {}", call, name(in.type), name(out.type));
   }

@@ -19,10 +19,10 @@ struct scatter_reduce_problem : movement {
   reduction op = reduction::add;
   reduction_order order = reduction_order::deterministic;
 
-  /// Whether the result depends on the order in which values are combined: true for sums of floats.
-  bool order_matters() const noexcept {
-    return op == reduction::add && (type == value_type::f32 || type == value_type::f64);
-  }
+  /// Whether values are added or subtracted.
+  bool sums() const noexcept { return op == reduction::add || op == reduction::subtract; }
+  /// Whether the result depends on the order in which values are combined: true for sums and differences of floats.
+  bool order_matters() const noexcept { return sums() && (type == value_type::f32 || type == value_type::f64); }
   friend bool operator==(const scatter_reduce_problem&, const scatter_reduce_problem&) = default;
 };
 

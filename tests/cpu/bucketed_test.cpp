@@ -119,7 +119,7 @@ void expect_reduced(const context& ctx, const char* variant, std::uint64_t slots
   const auto index = random_index(count, slots);
   std::vector<T> in(count);
   for (T& value : in) value = static_cast<T>(static_cast<double>(random() % 2000000) / 7 - 100000);
-  for (const reduction op : {reduction::add, reduction::min, reduction::max}) {
+  for (const reduction op : {reduction::add, reduction::min, reduction::max, reduction::subtract}) {
     std::vector<T> expected(slots, T{3});
     auto got = expected;
     scatter_reduce(ctx, in, index, expected, op, {.variant = "reference.serial"});
@@ -175,6 +175,12 @@ TEST_P(CpuBucketed, UnorderedSumsOfFloatsAddEveryValueOnce) {
   auto got = expected;
   scatter_reduce(ctx, in, index, expected, reduction::add, {.variant = "reference.serial"});
   scatter_reduce(ctx, in, index, got, reduction::add, {.order = reduction_order::unordered, .variant = "cpu.private"});
+  ctx.wait();
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0 is not 0 here
+  EXPECT_EQ(std::memcmp(got.data(), expected.data(), 101 * sizeof(float)), 0);
+  scatter_reduce(ctx, in, index, expected, reduction::subtract, {.variant = "reference.serial"});
+  scatter_reduce(ctx, in, index, got, reduction::subtract,
+                 {.order = reduction_order::unordered, .variant = "cpu.private"});
   ctx.wait();
   // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): -0 is not 0 here
   EXPECT_EQ(std::memcmp(got.data(), expected.data(), 101 * sizeof(float)), 0);

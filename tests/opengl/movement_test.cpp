@@ -98,16 +98,18 @@ TEST_F(OpenglMovement, ReducesOverManyTiles) {
 
 // The pipeline blends the points of a pixel in their order.
 TEST_F(OpenglMovement, SumsFloatsInTheOrderOfTheList) {
-  for (const bool small : {false, true}) {
+  for (const auto& [small, op] : {std::pair{false, reduction::add}, std::pair{false, reduction::subtract},
+                                  std::pair{true, reduction::add}, std::pair{true, reduction::subtract}}) {
     if (small) cut_small();
-    const reduce_trial trial({"zipf", 5000, 40, value_type::f32, reduction::add, index_type::u32, false});
+    const reduce_trial trial({"zipf", 5000, 40, value_type::f32, op, index_type::u32, false});
+    SCOPED_TRACE(name(op));
     const index_span list = index_view(trial.index, index_type::u32);
     const const_values in(trial.in.record(0), trial.c.count, value_type::f32);
     image serial = trial.before;
     image blended = trial.before;
-    scatter_reduce(context::cpu(1), in, list, values(serial.record(0), trial.c.slots, value_type::f32), reduction::add,
+    scatter_reduce(context::cpu(1), in, list, values(serial.record(0), trial.c.slots, value_type::f32), op,
                    {.variant = "reference.serial"});
-    scatter_reduce(ctx(), in, list, values(blended.record(0), trial.c.slots, value_type::f32), reduction::add);
+    scatter_reduce(ctx(), in, list, values(blended.record(0), trial.c.slots, value_type::f32), op);
     ctx().wait();
     expect_bytes(blended.bytes, serial, "sums");
   }

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,50 @@ TEST_F(Ujaldon2005, ResolvesUpToFourIndirectionsByEveryScheme) {
       }
     }
   }
+}
+
+// Draws need nothing of the host's, and share nothing with the calls between them but programs.
+TEST_F(Ujaldon2005, ArraysThatStayOnTheDeviceAreFollowedByDrawsAlone) {
+  constexpr std::uint64_t counts[] = {1003, 700, 911, 650};
+  constexpr std::uint64_t table_count = 800;
+  for (const bool small : {false, true}) {
+    if (small) state().lower_limits({.texture_edge = 64, .points_per_draw = 100, .vertices_per_buffer = 70});
+    for (std::size_t depth = 1; depth <= opengl::most_indirections; ++depth) {
+      for (const auto& schemes : schemes_of(depth)) {
+        const image table = filled(table_count, 12, 16, 0, 5);
+        image expected = poisoned(counts[0], 12, 12);
+        image out = expected;
+        image from_other = expected;
+        std::optional<opengl::kept_gather_nested> kept;
+        {
+          std::vector<std::vector<std::uint32_t>> lists;
+          for (std::size_t k = 0; k < depth; ++k) {
+            lists.push_back(list_of(counts[k], k + 1 < depth ? counts[k + 1] : table_count, k));
+          }
+          const std::vector<index_span> spans(lists.begin(), lists.end());
+          opengl::gather_nested(ctx(), table.view(), spans, schemes, expected.view());
+          const image passing = table;
+          kept.emplace(ctx(), passing.view(), spans, schemes, out.view());
+          // Another table by the same programs.
+          const image other = filled(table_count, 12, 12, 0, 77);
+          opengl::gather_nested(ctx(), other.view(), spans, schemes, from_other.view());
+          ASSERT_FALSE(from_other.bytes == expected.bytes);
+        }
+        SCOPED_TRACE(fmt::format("{} lists, first scheme {}, last {}", depth,
+                                 scheme_names[static_cast<int>(schemes[0])],
+                                 scheme_names[static_cast<int>(schemes.back())]));
+        expect_bytes(out.bytes, poisoned(counts[0], 12, 12), "out before it is read back");
+        for (int repeat = 0; repeat < 2; ++repeat) {
+          const image fresh = poisoned(counts[0], 12, 12);
+          std::copy(fresh.bytes.begin(), fresh.bytes.end(), out.bytes.begin());
+          kept->draw();
+          kept->read_back();
+          expect_bytes(out.bytes, expected, "out");
+        }
+      }
+    }
+  }
+  ctx().wait();
 }
 
 TEST_F(Ujaldon2005, GivesZeroForABadIndexAtAnyDepth) {

@@ -81,6 +81,9 @@ TEST(RowName, SaysWhatIsReduced) {
   const problem_spec most = parse_problem("scatter_reduce/zipf:s65536/r4/u32+i32+max/n=65536");
   EXPECT_EQ(most.op, reduction::max);
   EXPECT_EQ(most.order, reduction_order::deterministic);
+  const problem_spec less = parse_problem("scatter_reduce/uniform:s9/r8/u32+f64+subtract+unordered/n=65536");
+  EXPECT_EQ(less.op, reduction::subtract);
+  EXPECT_EQ(less.order, reduction_order::unordered);
 }
 
 TEST(RowName, SaysWhichBitsSplit) {
@@ -205,7 +208,8 @@ TEST(RowName, ThatIsWrongIsRefusedWithTheTextAndThePlace) {
                  "problem 'scatter_reduce/uniform:s9/r8/u32+f32/n=1', character 34: 'f32' is not a type of 8 bytes");
   expect_refused("scatter_reduce/uniform:s9/r4/u32/n=1",
                  "'u32' is not an index type and a value type, such as u32+f32");
-  expect_refused("scatter_reduce/uniform:s9/r4/u32+f32+mul/n=1", "'mul' is not a reduction or an order");
+  expect_refused("scatter_reduce/uniform:s9/r4/u32+f32+mul/n=1",
+                 "'mul' is not a reduction or an order: add, min, max, subtract, unordered");
   expect_refused("split/uniform/r4/own/n=1", "character 7: 'uniform' is not a distribution of keys and the bits");
   expect_refused("split/uniform:bx/r4/own/n=1", "character 16: 'x' is not a number of bits that the key has");
   expect_refused("split/uniform:b33/r4/own/n=1", "character 16: '33' is not a number of bits that the key has");

@@ -270,8 +270,8 @@ TEST_P(SplitArguments, ReductionsHaveTypesAndOperationsThatExist) {
   refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(odd), reduction::add);
   refused("the type of in is 200, not 0 to 5", typed(odd), index(), to(value_type::f32), reduction::add);
   refused("the type of out is 200, not 0 to 5", typed(value_type::f32), index(), to(odd), reduction::add);
-  refused("the reduction is 3, not 0 to 2", typed(value_type::f32), index(), to(value_type::f32),
-          static_cast<reduction>(3));
+  refused("the reduction is 4, not 0 to 3", typed(value_type::f32), index(), to(value_type::f32),
+          static_cast<reduction>(4));
   refused("the type of index is 4, not 0 to 3", typed(value_type::f32), index(8, static_cast<index_type>(4)),
           to(value_type::f32), reduction::add);
 }

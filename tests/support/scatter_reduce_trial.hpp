@@ -24,14 +24,14 @@ namespace sheaf::tests {
 
 constexpr value_type value_types[] = {value_type::i32, value_type::u32, value_type::i64,
                                       value_type::u64, value_type::f32, value_type::f64};
-constexpr reduction reductions[] = {reduction::add, reduction::min, reduction::max};
+constexpr reduction reductions[] = {reduction::add, reduction::min, reduction::max, reduction::subtract};
 
 inline const char* name(value_type type) {
   constexpr const char* names[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
   return names[static_cast<int>(type)];
 }
 inline const char* name(reduction op) {
-  constexpr const char* names[] = {"add", "min", "max"};
+  constexpr const char* names[] = {"add", "min", "max", "subtract"};
   return names[static_cast<int>(op)];
 }
 
@@ -48,7 +48,8 @@ struct reduce_case {
     return fmt::format("{} {} {} through {} n={} slots={}{}", name(op), name(type), pattern, name(index), count, slots,
                        shifted ? " shifted" : "");
   }
-  bool rounds() const { return op == reduction::add && (type == value_type::f32 || type == value_type::f64); }
+  bool sums() const { return op == reduction::add || op == reduction::subtract; }
+  bool rounds() const { return sums() && (type == value_type::f32 || type == value_type::f64); }
 };
 
 inline image reduce_index(const reduce_case& c) {
@@ -62,13 +63,14 @@ inline image reduce_index(const reduce_case& c) {
   return list;
 }
 
-/// A number for position i. Integers have random bits. Floats add without overflow; for minima and maxima, some of them
-/// are special values.
+/// A number for position i. Integers have random bits. Floats add and subtract without overflow; for minima and maxima,
+/// some of them are special values.
 template <class T>
 T reduce_value(std::uint64_t i, reduction op) {
   const std::uint64_t bits = inputs::mix(i);
   if constexpr (std::is_floating_point_v<T>) {
-    if (op == reduction::add) return static_cast<T>(std::ldexp(static_cast<double>(bits >> 11), -53) * 200 - 80);
+    if (op == reduction::add || op == reduction::subtract)
+      return static_cast<T>(std::ldexp(static_cast<double>(bits >> 11), -53) * 200 - 80);
     using limits = std::numeric_limits<T>;
     const T special[] = {T{0},
                          -T{0},
@@ -112,11 +114,12 @@ auto rank(T value) {
 }
 
 /// The value of a slot after a reduction of `values`, the first of which is the slot's value before. A sum of floats is
-/// rounded once; `slack` bounds how far any order of additions can be from it.
+/// rounded once; `slack` bounds how far any order of additions or subtractions can be from it.
 template <class T>
 T reduced_slot(const std::vector<T>& values, reduction op, double& slack) {
   slack = 0;
-  if (op != reduction::add) {
+  const bool subtracts = op == reduction::subtract;
+  if (op != reduction::add && !subtracts) {
     if constexpr (std::is_floating_point_v<T>) {
       using bits_type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
       constexpr bits_type nan = sizeof(T) == 4 ? 0x7fc00000U : bits_type{0x7ff8} << (sizeof(T) == 4 ? 0 : 48);
@@ -130,8 +133,9 @@ T reduced_slot(const std::vector<T>& values, reduction op, double& slack) {
   if constexpr (std::is_floating_point_v<T>) {
     long double sum = 0;
     long double sizes = 0;
-    for (const T v : values) {
-      sum += v;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const T v = values[i];
+      sum += subtracts && i > 0 ? -static_cast<long double>(v) : static_cast<long double>(v);
       sizes += std::fabs(static_cast<long double>(v));
     }
     slack = static_cast<double>(static_cast<long double>(values.size()) * std::numeric_limits<T>::epsilon() * sizes);
@@ -139,6 +143,8 @@ T reduced_slot(const std::vector<T>& values, reduction op, double& slack) {
   } else {
     std::uint64_t sum = 0;
     for (const T v : values) sum += static_cast<std::uint64_t>(v);
+    // The slot's own value counts as it is.
+    if (subtracts) sum = 2 * static_cast<std::uint64_t>(values.front()) - sum;
     return static_cast<T>(sum);
   }
 }

@@ -15,7 +15,8 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-// Identity element of a reduction. For sums of floats it is -0, since x + -0 is x for every x, even for -0.
+// Identity element of a reduction. For sums and differences of floats it is -0: x + -0 is x and -0 - x is -x for every
+// x, even for a zero of either sign.
 template <class T>
 constexpr T identity_of(reduction op) {
   if (op == reduction::min) return std::numeric_limits<T>::max();
@@ -34,7 +35,7 @@ struct private_decision {
 plan::planned plan_private(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const bool is_float = p.type == value_type::f32 || p.type == value_type::f64;
-  if (is_float && p.op != reduction::add) return plan::rejected("no float leaves every minimum and maximum as it is");
+  if (is_float && !p.sums()) return plan::rejected("no float leaves every minimum and maximum as it is");
   if (p.order_matters() && p.order == reduction_order::deterministic) {
     return plan::rejected("the order of its sums hangs on the number of threads");
   }
@@ -76,7 +77,9 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
         const std::uint64_t end = part_begin(p.indexed_count, parts, part + 1);
         for (std::uint64_t copy = 1; copy < parts; ++copy) {
           const T* const values = private_output(copy);
-          for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) out[i] = op(out[i], values[i]);
+          for (std::uint64_t i = part_begin(p.indexed_count, parts, part); i < end; ++i) {
+            out[i] = op.merged(out[i], values[i]);
+          }
         }
       });
       bad.position = first_bad_position;

@@ -6,14 +6,26 @@
 
 namespace sheaf::cpu {
 
-/// Calls body(in, out, op) with typed pointers to the values and the slots, and with op(slot, value) -> new slot.
+/// An operation as a function object.
+template <class T, reduction Op>
+struct value_reduction {
+  /// The slot after a value.
+  T operator()(T slot, T value) const { return primitives::reduced<Op>(slot, value); }
+  /// The slot after what a private slot has made of the identity element and some values. What that one subtracted is
+  /// in it as a negative number, and is added.
+  static T merged(T slot, T partial) {
+    constexpr reduction merging = Op == reduction::subtract ? reduction::add : Op;
+    return primitives::reduced<merging>(slot, partial);
+  }
+};
+
+/// Calls body(in, out, op) with typed pointers to the values and the slots, and with a value_reduction.
 template <class Body>
 void with_values_and_op(const primitives::scatter_reduce_problem& p, const primitives::scatter_reduce_buffers& b,
                         Body body) {
   primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
     using T = decltype(value);
-    body(static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
-         [](T slot, T other) { return primitives::reduced<decltype(op)::value>(slot, other); });
+    body(static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), value_reduction<T, decltype(op)::value>{});
   });
 }
 

@@ -41,6 +41,12 @@ __device__ __forceinline__ void add_to(T* slot, T value) {
   }
 }
 
+/// The value, or its negative where the call subtracts: a difference is a sum of negatives.
+template <class T>
+__device__ __forceinline__ T term_of(T value, bool is_negated) {
+  return is_negated ? -value : value;
+}
+
 template <reduction Op, class T>
 __device__ __forceinline__ void combine(T* slot, T value) {
   if constexpr (Op == reduction::add) {
@@ -73,15 +79,15 @@ __device__ __forceinline__ void combine(T* slot, T value) {
   }
 }
 
-/// One thread a value.
+/// One thread a value. Minima and maxima are of values as they are.
 template <reduction Op, class T>
 __global__ void __launch_bounds__(block_threads)
-    reduce_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out) {
+    reduce_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, bool is_negated) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const T value = __ldg(in + i);  // in flight together with the index
   const std::uint64_t index = index_at(a, i, /*again=*/true);
-  if (check_index(a, i, index)) combine<Op>(out + index, value);
+  if (check_index(a, i, index)) combine<Op>(out + index, Op == reduction::add ? term_of(value, is_negated) : value);
 }
 
 /// Whether the list has hot slots, which atomics would wait for.
@@ -92,7 +98,7 @@ constexpr int adds_per_thread = 4;
 /// Adds values in a grid-stride loop, those of hot slots through the sums of the block.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    add_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, hot_slots hot) {
+    add_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, hot_slots hot, bool is_negated) {
   __shared__ block_sums<T> sums;
   const bool has_hot_slots = hot == hot_slots::present || (hot == hot_slots::to_be_sampled && sample_has_hot_slots(a));
   if (has_hot_slots) sums.clear();
@@ -105,7 +111,7 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int k = 0; k < adds_per_thread; ++k) {
       const std::uint64_t i = min(begin + k * block_threads + threadIdx.x, a.count - 1);
-      value[k] = __ldcs(in + i);
+      value[k] = term_of(__ldcs(in + i), is_negated);
       index[k] = index_at(a, i);
     }
 #pragma unroll
@@ -124,7 +130,7 @@ __global__ void __launch_bounds__(block_threads)
 /// Short lists, and outputs of more slots than 32 bits number, are left to one thread a value.
 bool adds_in_loop(const scatter_reduce_problem& p) {
   constexpr std::uint64_t least_count = std::uint64_t{1} << 18;
-  return p.op == reduction::add && p.count >= least_count && p.indexed_count < ~std::uint32_t{0};
+  return p.sums() && p.count >= least_count && p.indexed_count < ~std::uint32_t{0};
 }
 
 hot_slots hot_slots_of(const access_pattern& pattern) {
@@ -141,7 +147,7 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
   const std::uint64_t blocks =
       std::min(tiles, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_per_multiprocessor);
   launch(ctx, "cuda.atomic", add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data),
-         static_cast<T*>(b.out.data), hot_slots_of(p.pattern));
+         static_cast<T*>(b.out.data), hot_slots_of(p.pattern), p.op == reduction::subtract);
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
@@ -150,18 +156,19 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
   const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
-  // Signed sums have the bits of unsigned ones.
+  // Signed sums have the bits of unsigned ones, and the kernels of sums subtract.
   value_type type = p.type;
-  if (p.op == reduction::add && type == value_type::i32) type = value_type::u32;
-  if (p.op == reduction::add && type == value_type::i64) type = value_type::u64;
-  primitives::with_value_and_op(type, p.op, [&](auto value, auto op) {
+  if (p.sums() && type == value_type::i32) type = value_type::u32;
+  if (p.sums() && type == value_type::i64) type = value_type::u64;
+  primitives::with_value_and_op(type, p.sums() ? reduction::add : p.op, [&](auto value, auto op) {
     using T = decltype(value);
-    if constexpr (!(op() == reduction::add && std::is_integral_v<T> && std::is_signed_v<T>)) {
+    constexpr bool is_signed_sum = op() == reduction::add && std::is_integral_v<T> && std::is_signed_v<T>;
+    if constexpr (op() != reduction::subtract && !is_signed_sum) {
       if constexpr (op() == reduction::add) {
         if (adds_in_loop(p)) return launch_adds<T>(ctx, p, a, b);
       }
       launch(ctx, "cuda.atomic", reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data),
-             static_cast<T*>(b.out.data));
+             static_cast<T*>(b.out.data), p.op == reduction::subtract);
     }
   });
 }

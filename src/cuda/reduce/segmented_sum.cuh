@@ -26,6 +26,7 @@ struct sorted_pairs {
   const std::uint32_t* slot;
   const T* value;
   std::uint64_t count;
+  bool is_negated = false;  ///< values count with the other sign: a difference is a sum of negatives
 };
 
 /// The sum of no values: x + -0.0 is x for every x, -0.0 included.
@@ -49,7 +50,8 @@ __global__ void __launch_bounds__(block_threads)
     // Past the end, the tile is filled with empty sums of the last slot.
     const std::uint64_t i = begin + min(s, pairs - 1);
     tile_slot[s] = __ldcs(list.slot + i);
-    tile_value[s] = s < pairs ? __ldcs(list.value + i) : empty_sum<T>;
+    const T value = __ldcs(list.value + i);
+    tile_value[s] = s < pairs ? (list.is_negated ? -value : value) : empty_sum<T>;
   }
   __syncthreads();
   const std::uint32_t edge_slots[2] = {tile_slot[0], tile_slot[segment_tile - 1]};

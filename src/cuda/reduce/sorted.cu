@@ -50,7 +50,7 @@ struct scratch_layout {
 
 plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  if (p.op != reduction::add) return plan::rejected("adds");
+  if (!p.sums()) return plan::rejected("adds and subtracts");
   if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
   primitives::split_problem split;
   split.backend = p.backend;
@@ -116,8 +116,8 @@ void run_as(const context& ctx, const scatter_reduce_problem& p, const scratch_l
     passes.keys.may_be_bad = false;
   }
   const std::uint32_t* const slots = run_pair_passes(ctx, operation, passes, scratch);
-  add_segmented_sums<T>(ctx, operation, {slots, reinterpret_cast<const T*>(passes.out), p.count}, bad_slot,
-                        static_cast<T*>(b.out.data), scratch + layout.carries);
+  const sorted_pairs<T> list{slots, reinterpret_cast<const T*>(passes.out), p.count, p.op == reduction::subtract};
+  add_segmented_sums<T>(ctx, operation, list, bad_slot, static_cast<T*>(b.out.data), scratch + layout.carries);
 }
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,

@@ -70,4 +70,45 @@ void draw_vertices(const opengl_state& state, const program& points, const tile&
   glBindVertexArray(0);
 }
 
+kept_vertices::kept_vertices(const opengl_state& state, const tile& t, const std::uint32_t* numbers,
+                             const_records table) {
+  const size_limits& limits = state.limits();
+  std::vector<std::uint32_t> elements;
+  for (vertex_piece piece{0, 0}; piece.first < table.count; piece.first += piece.count) {
+    piece.count = std::min(table.count - piece.first, limits.vertices_per_buffer);
+    const buffer_object& vertices = vertices_.emplace_back();
+    fill_vertices(vertices, table, piece);
+    for (std::uint64_t done = 0; done < t.count; done += limits.points_per_draw) {
+      const std::uint64_t count = std::min(t.count - done, limits.points_per_draw);
+      elements_draw& d = draws_.emplace_back();
+      d.first = done;
+      d.count = count;
+      d.vertex_count = piece.count;
+      glBindVertexArray(d.attributes.name());
+      glBindBuffer(GL_ARRAY_BUFFER, vertices.name());
+      set_record_attribute(table.record_bytes);
+      elements.resize(count);
+      write_elements(numbers + t.first + done, count, piece, elements.data());
+      glBindBuffer(GL_ELEMENT_ARRAY_BUFFER, d.elements.name());
+      glBufferData(GL_ELEMENT_ARRAY_BUFFER, static_cast<GLsizeiptr>(count * sizeof(std::uint32_t)), elements.data(),
+                   GL_STATIC_DRAW);
+    }
+    require_no_error("vertices and elements that are kept");
+  }
+  glBindVertexArray(0);
+}
+
+void kept_vertices::draw(const opengl_state& state, const program& points, const tile& t) const {
+  set_viewport_of(points, t);
+  for (const elements_draw& d : draws_) {
+    glBindVertexArray(d.attributes.name());
+    points.set("vertex_count", static_cast<std::int32_t>(d.vertex_count));
+    points.set("first", static_cast<std::uint32_t>(d.first));
+    glDrawElements(GL_POINTS, static_cast<GLsizei>(d.count), GL_UNSIGNED_INT, nullptr);
+    state.end_draw_of_points();
+  }
+  require_no_error("glDrawElements of points");
+  glBindVertexArray(0);
+}
+
 }  // namespace sheaf::opengl

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include <sheaf/context.hpp>
@@ -26,6 +27,28 @@ constexpr std::uint64_t most_indirections = 4;  ///< as in section 5.1
 /// @throws error(bad_argument) if shapes do not fit, or a scheme stands where it cannot
 void gather_nested(const context& ctx, const_records table, std::span<const index_span> lists,
                    std::span<const lookup_scheme> schemes, records out);
+
+/// A gather_nested whose lists and table stay on the device, so that a draw is what section 5.1 times: the lookups,
+/// without checks, uploads and readback.
+class kept_gather_nested {
+ public:
+  /// The arguments are those of gather_nested; `out` is where read_back() writes.
+  kept_gather_nested(const context& ctx, const_records table, std::span<const index_span> lists,
+                     std::span<const lookup_scheme> schemes, records out);
+  ~kept_gather_nested();
+  kept_gather_nested(const kept_gather_nested&) = delete;
+  kept_gather_nested& operator=(const kept_gather_nested&) = delete;
+
+  /// Looks all records up, and returns when the device has done it.
+  void draw() const;
+  /// Copies what the last draw made.
+  void read_back() const;
+
+ private:
+  struct kept;
+
+  std::unique_ptr<kept> kept_;
+};
 
 /// Where a gather writes (Table 1). A record that it does not write keeps its value.
 struct write_condition {

@@ -28,6 +28,27 @@ tile only_tile(std::string_view call, std::string_view array, const opengl_state
                                                     array, count, tiles.size()));
 }
 
+void require_float_pipeline(std::string_view call, const context& ctx, value_type type) {
+  if (ctx.backend() != backend_kind::opengl) {
+    throw error(error_code::bad_argument, fmt::format("{}: the context works on {}", call, name(ctx.backend())));
+  }
+  if (type != value_type::f32) throw error(error_code::bad_argument, fmt::format("{}: the values are not f32", call));
+}
+
+primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_t nodes, std::uint32_t components,
+                                            edge_function function) {
+  primitives::edge_sum_problem p;
+  p.backend = backend_kind::opengl;
+  p.edges = edges.count;
+  p.nodes = nodes;
+  p.value_components = p.components = components;
+  p.value = value_type::f32;
+  p.index = edges.type;
+  p.stride = edges.stride;
+  p.function = function;
+  return p;
+}
+
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records) {
   std::vector<std::uint32_t> numbers(list.count);
   primitives::movement m;

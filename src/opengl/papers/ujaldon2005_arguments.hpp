@@ -8,6 +8,7 @@
 
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"
+#include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::opengl {
 
@@ -16,6 +17,11 @@ void require_one_texture_each(std::string_view call, const context& ctx, const_r
                               records out);
 /// The tile of an array that fits one texture. @throws error(bad_argument), naming call and array, if it does not
 tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count);
+/// @throws error(bad_argument), naming the call, unless the context is one of OpenGL and the values are f32
+void require_float_pipeline(std::string_view call, const context& ctx, value_type type);
+/// A sum over edges without weights, of f32.
+primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_t nodes, std::uint32_t components,
+                                            edge_function function);
 /// The checked list as record numbers of an array of so many records; reports what is bad to the context.
 std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records);
 

@@ -13,6 +13,7 @@
 #include "opengl/device/layered_texture.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
+#include "opengl/papers/ujaldon2005_arguments.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
@@ -150,13 +151,6 @@ struct exact_sums {
   }
 };
 
-void require_pipeline(std::string_view call, const context& ctx, value_type type) {
-  if (ctx.backend() != backend_kind::opengl) {
-    throw error(error_code::bad_argument, fmt::format("{}: the context works on {}", call, name(ctx.backend())));
-  }
-  if (type != value_type::f32) throw error(error_code::bad_argument, fmt::format("{}: the values are not f32", call));
-}
-
 exact_sums exact_product(const spmv_problem& p, const csr_view& a, const float* x) {
   exact_sums exact(p.rows);
   entry_cursor cursor(p, a);
@@ -196,7 +190,7 @@ exact_sums exact_edges(const edge_sum_problem& p, const edge_view& edges, const 
 precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const_values x, values y,
                                     const pipeline_precision& precision) {
   primitives::require_csr_shape(spmv_call, a);
-  require_pipeline(spmv_call, ctx, a.values.type);
+  require_float_pipeline(spmv_call, ctx, a.values.type);
   const spmv_problem p = primitives::describe_spmv(spmv_call, ctx, a, false, spmv_sums::as_values, {});
   primitives::require_csr_memory(spmv_call, ctx, a);
   primitives::require_vectors(spmv_call, ctx, p, a, x, y);
@@ -249,16 +243,8 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
   if (components < 1 || components > 4) {
     throw error(error_code::bad_argument, fmt::format("{}: {} components, not 1 to 4", edge_call, components));
   }
-  require_pipeline(edge_call, ctx, node_values.type);
-  edge_sum_problem p;
-  p.backend = ctx.backend();
-  p.edges = edges.count;
-  p.nodes = node_values.count / components;
-  p.value_components = p.components = components;
-  p.value = node_values.type;
-  p.index = edges.type;
-  p.stride = edges.stride;
-  p.function = function;
+  require_float_pipeline(edge_call, ctx, node_values.type);
+  const edge_sum_problem p = plain_edge_sum(edges, node_values.count / components, components, function);
   const const_values no_weights(nullptr, 0, value_type::f32);
   primitives::require_edge_shape(edge_call, edges, p.nodes);
   primitives::require_edge_values(edge_call, p, node_values, no_weights, result);

@@ -19,12 +19,12 @@ using primitives::scatter_reduce_problem;
 constexpr program_files value_files{"values.vert", "", "value.frag"};
 
 std::uint64_t scratch_of(const scatter_reduce_problem& p) {
-  return p.op == reduction::add ? record_number_bytes(p) : 2 * record_number_bytes(p) + p.indexed_count * sizeof(float);
+  return p.sums() ? record_number_bytes(p) : 2 * record_number_bytes(p) + p.indexed_count * sizeof(float);
 }
 
 // Each value is a point that blends into a frame buffer of floats (Ujaldon and Saltz 2005, section 3.2). The pipeline
-// blends the points of a pixel in their order, so the sum is that of a serial loop and the same in every run, except
-// that a driver may take values below 2^-126 for zero.
+// blends the points of a pixel in their order, so a sum or difference is that of a serial loop and the same in every
+// run, except that a driver may take values below 2^-126 for zero.
 plan::planned plan_blended(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.type != value_type::f32) return plan::rejected("frame buffers blend values of 32-bit floats only");
@@ -46,6 +46,7 @@ GLenum equation_of(reduction op) {
     case reduction::add: return GL_FUNC_ADD;
     case reduction::min: return GL_MIN;
     case reduction::max: return GL_MAX;
+    case reduction::subtract: return GL_FUNC_REVERSE_SUBTRACT;  // what the pixel has, less the point
   }
   return GL_FUNC_ADD;
 }

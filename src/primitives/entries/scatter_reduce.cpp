@@ -19,14 +19,14 @@ const problem_field type_field{.option = "--type",
                                }};
 const problem_field op_field{.option = "--op",
                              .help = "How scatter_reduce puts values together; add unless given",
-                             .type_name = "add|min|max",
+                             .type_name = "add|min|max|subtract",
                              .read = [](problem_spec& p, std::span<const std::string> texts) {
                                p.op = value_of(texts.front(), reductions, "a reduction");
                              }};
 const problem_field order_field{.option = "--order",
                                 .help =
-                                    "What may decide the order of scatter_reduce's additions; deterministic unless "
-                                    "given",
+                                    "What may decide the order of scatter_reduce's additions and subtractions; "
+                                    "deterministic unless given",
                                 .type_name = "deterministic|unordered",
                                 .read = [](problem_spec& p, std::span<const std::string> texts) {
                                   p.order = parse_reduction_order(texts.front());
@@ -58,7 +58,7 @@ void read(const name_part& pattern, const name_part& type, problem_spec& p) {
     rest = rest->cut_at("+").second;
   }
   if (!rest) return;
-  if (rest->text() != "unordered") rest->refuse("a reduction or an order: add, min, max, unordered");
+  if (rest->text() != "unordered") rest->refuse("a reduction or an order: add, min, max, subtract, unordered");
   p.order = reduction_order::unordered;
 }
 

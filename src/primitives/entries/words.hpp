@@ -69,7 +69,7 @@ inline constexpr word<value_type> value_types[] = {{"i32", value_type::i32}, {"u
                                                    {"f32", value_type::f32}, {"f64", value_type::f64}};
 inline constexpr word<value_type> float_types[] = {{"f32", value_type::f32}, {"f64", value_type::f64}};
 inline constexpr word<reduction> reductions[] = {
-    {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}};
+    {"add", reduction::add}, {"min", reduction::min}, {"max", reduction::max}, {"subtract", reduction::subtract}};
 inline constexpr word<reduction_order> reduction_orders[] = {{"deterministic", reduction_order::deterministic},
                                                              {"unordered", reduction_order::unordered}};
 inline constexpr word<scan_operator> scan_operators[] = {{"add", scan_operator::add},     {"min", scan_operator::min},

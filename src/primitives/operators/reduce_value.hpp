@@ -22,13 +22,16 @@ SHEAF_HOST_DEVICE inline bool is_below(T b, T a) {
   return b < a;
 }
 
-/// a Op b. Integer sums wrap around; a minimum or maximum with a NaN is the positive quiet NaN.
+/// a Op b. Sums and differences of integers wrap around; a minimum or maximum with a NaN is the positive quiet NaN.
 template <reduction Op, class T>
 SHEAF_HOST_DEVICE inline T reduced(T a, T b) {
-  if constexpr (Op == reduction::add) {
-    if constexpr (std::is_floating_point_v<T>) return a + b;
+  if constexpr (Op == reduction::add || Op == reduction::subtract) {
+    constexpr bool subtracts = Op == reduction::subtract;
+    if constexpr (std::is_floating_point_v<T>) return subtracts ? a - b : a + b;
     using bits = std::make_unsigned_t<std::conditional_t<std::is_floating_point_v<T>, int, T>>;
-    return static_cast<T>(static_cast<bits>(a) + static_cast<bits>(b));
+    const auto left = static_cast<bits>(a);
+    const auto right = static_cast<bits>(b);
+    return static_cast<T>(subtracts ? left - right : left + right);
   } else {
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a || b != b) return quiet_nan<T>();  // NOLINT(misc-redundant-expression)

@@ -29,6 +29,7 @@ void with_value_and_op(value_type type, reduction op, Body body) {
       case reduction::add: return body(value, std::integral_constant<reduction, reduction::add>{});
       case reduction::min: return body(value, std::integral_constant<reduction, reduction::min>{});
       case reduction::max: return body(value, std::integral_constant<reduction, reduction::max>{});
+      case reduction::subtract: return body(value, std::integral_constant<reduction, reduction::subtract>{});
     }
   });
 }
