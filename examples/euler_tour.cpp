@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cinttypes>
-#include <compare>
 #include <cstdint>
 #include <cstdio>
 #include <new>
@@ -131,7 +130,7 @@ class ancestors {
   struct visit {
     depth at;
     vertex of;
-    auto operator<=>(const visit&) const = default;
+    bool operator<(const visit& other) const { return at != other.at ? at < other.at : of < other.of; }
   };
 
   visit least_of(std::size_t first, std::size_t end) const {

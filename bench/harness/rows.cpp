@@ -170,9 +170,11 @@ std::vector<result> run_row(const planned_row& row, backend_kind backend, worksp
              .time = timings[c],
              .predicted_seconds = who.predicted_seconds,
              .order_is_unknown = who.order_is_unknown,
-             .he2007_seconds = who.he2007_seconds,
-             .facts = facts};
-    if (!who.is_peer()) r.peer_ratio = fastest_peer / timings[c].median_seconds;
+             .he2007_seconds = who.he2007_seconds};
+    if (!who.is_peer()) {
+      r.facts = facts;
+      r.peer_ratio = fastest_peer / timings[c].median_seconds;
+    }
     arrays.reset_outputs();
     const bool with_side_outputs = static_cast<bool>(who.queue_with_side_outputs);
     with_side_outputs ? who.queue_with_side_outputs() : who.queue(0);

@@ -48,7 +48,7 @@ struct scalar {
 /// Value and successor of a node side by side in 64 bits, which a walk along the list reads in one access. The value is
 /// a number, or of any type of 4 bytes that a function of the caller's takes.
 template <class T>
-requires(sizeof(T) == 4 && alignof(T) <= 4 && std::is_trivially_copyable_v<T>) struct list_node {
+requires(sizeof(T) == 4 && std::is_trivially_copyable_v<T>) struct list_node {
   T value;
   std::int32_t successor;
 };

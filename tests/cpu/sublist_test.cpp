@@ -172,8 +172,9 @@ TEST_P(CpuSublist, ScansWithEveryTuning) {
           b.out = out.data();
           b.initial = is_exclusive ? &initial : nullptr;
           b.on_host = &on_host;
-          tuned_run(ctx, tuning, p, b);
+          const tuned_run run(ctx, tuning, p, b);
           EXPECT_EQ(complaint(ctx), "");
+          EXPECT_LE(run.longest_walk(lists.nodes, lists.begins), run.decided.longest_walk);
           EXPECT_TRUE(out == expected);
           if (HasFailure()) return;
         }
@@ -203,7 +204,7 @@ TEST_P(CpuSublist, FindsTheReferencesFaultsWithEveryTuning) {
       primitives::list_buffers b;
       b.successor = next;
       b.out = rank.data();
-      tuned_run(ctx, tuning, rank_problem(count, lists), b);
+      const tuned_run run(ctx, tuning, rank_problem(count, lists), b);
       EXPECT_EQ(complaint(ctx), expected);
       if (HasFailure()) return;
     }

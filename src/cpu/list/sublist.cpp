@@ -257,7 +257,8 @@ class sublist_call {
     const word rank_mask = static_cast<word>(decided_.most_ranks() - 1);
     for (std::uint64_t i = begin; i < end; ++i) {
       const word link = nodes_.link(i);
-      out[i] = static_cast<Out>(bases[sublist_of(link)] + (link & rank_mask));
+      const word rank = bases[sublist_of(link)] + (link & rank_mask);
+      out[i] = static_cast<Out>(rank);
     }
   }
 
