@@ -313,6 +313,7 @@ class rows_in_place final : public primitives::prepared_product {
   }
   std::uint64_t kept_bytes() const override { return 0; }
   std::string_view product() const override { return spmv_rows.name; }
+  bool is_unprepared() const override { return true; }
 
  private:
   spmv_problem problem_;

@@ -149,7 +149,10 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
     r.unprepared_seconds = unprepared.variant->plan(p.product, plan::scope_of(ctx)).seconds;
     const bool is_forced = !plan::forced_name(prepare_spmv_call, asked, &ctx.state()).empty();
     const std::uint64_t vector_bytes = (p.product.rows + p.product.columns) * p.product.value_bytes();
-    if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
+    if (made.work->is_unprepared() && r.product == unprepared.variant->name) {
+      r.run_seconds = r.unprepared_seconds;
+      if (!is_forced) r.variant = prepare_spmv_kept.name;
+    } else if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
       try {
         keep_the_faster(ctx, as_told, a, made);
       } catch (const error& e) {

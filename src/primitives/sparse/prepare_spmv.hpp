@@ -21,6 +21,8 @@ class prepared_product {
   virtual std::uint64_t kept_bytes() const = 0;
   /// What a run is, where only the matrix's data decided it; empty: what the plan said.
   virtual std::string_view product() const { return {}; }
+  /// Whether the matrix's data showed that there is nothing to gain, so that a run is what product() is unprepared.
+  virtual bool is_unprepared() const { return false; }
 };
 
 /// What plans know of a preparation.

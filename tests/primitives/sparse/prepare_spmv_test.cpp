@@ -171,6 +171,27 @@ TEST(PrepareSpmv, GroupsRowsThatLieOnTheSameDiagonals) {
             "cpu.rows");
 }
 
+// Columns lie near each other, but no two rows have the same diagonals, which only the preparation sees.
+TEST(PrepareSpmv, KeepsAMatrixThatHasNothingToGroup) {
+  const csr_images images(made_rows("near columns", 20'000, 20'100,
+                                    [](std::uint64_t r) {
+                                      column_list c = drawn_columns(r, 8, 100);
+                                      for (std::uint64_t& column : c) column += r;
+                                      return c;
+                                    }),
+                          {});
+  const context ctx = context::cpu(2);
+  const placed_csr a(ctx, images);
+  const explanation why = explain_prepare_spmv(ctx, a.view(), 100'000, {.pattern = access_pattern::clustered(100)});
+  ASSERT_EQ(why.choice()->variant, "cpu.diagonals");
+  const spmv_preparation report = prepare_spmv(ctx, a.view(), 100'000).report();
+  EXPECT_EQ(report.order.shape, access_pattern::kind::clustered);
+  EXPECT_EQ(report.variant, "kept");
+  EXPECT_EQ(report.product, "cpu.rows");
+  EXPECT_EQ(report.kept_bytes, 0U);
+  EXPECT_EQ(report.pays_after_runs, 0U);
+}
+
 TEST(PrepareSpmv, RunsAreProductsByRealMatrices) {
   const char* data = std::getenv("SHEAF_DATA_DIR");
   const std::filesystem::path folder = std::filesystem::path(data == nullptr ? "" : data) / "matrices";
