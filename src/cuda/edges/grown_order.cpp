@@ -44,7 +44,9 @@ std::unique_ptr<std::byte[]> host_memory(std::uint64_t bytes) {
 }
 
 struct grown_order_tuning {
-  // Of one thread: it reads the ends twice, counts and writes both at random, and follows them at random.
+  // Of one thread: it reads the ends twice, counts and writes both at random, and follows them at random. 10^7 edges
+  // whose nodes are at random take 64 to 82 ns each on an AMD EPYC; a launch takes 9.7 us in the profile of an H200,
+  // and of more edges less is in cache.
   double edges_per_launch = 100;
 };
 
