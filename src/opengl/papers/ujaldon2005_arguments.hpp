@@ -6,6 +6,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 
+#include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"
 
@@ -16,7 +17,9 @@ void require_one_texture_each(std::string_view call, const context& ctx, const_r
                               records out);
 /// The tile of an array that fits one texture. @throws error(bad_argument), naming call and array, if it does not
 tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count);
-/// The checked list as record numbers of an array of so many records; reports what is bad to the context.
-std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records);
+/// The checked list as record numbers of an array of so many records; reports what is bad to the context in these
+/// words.
+std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
+                                             const core::index_words& words);
 
 }  // namespace sheaf::opengl
