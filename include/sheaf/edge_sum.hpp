@@ -22,6 +22,11 @@ namespace primitives {
 class prepared_edges;
 }
 class prepared_edge_sum;
+enum class edge_function : std::uint8_t;
+struct opengl_buffer;
+/// Declared with its contract in sheaf/interop/opengl.hpp.
+SHEAF_API void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values,
+                          const opengl_buffer& weights, const opengl_buffer& result, edge_function function);
 
 /// Most components that a node's value, an edge's weights and a contribution have.
 inline constexpr std::uint32_t most_edge_components = 8;
@@ -307,6 +312,8 @@ class SHEAF_API prepared_edge_sum {
   friend void detail::edge_sum_by(const prepared_edge_sum& prepared, const_values node_values, const_values weights,
                                   values result, const detail::device_edge_function& function,
                                   const detail::device_edge_shape& shape);
+  friend void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values,
+                         const opengl_buffer& weights, const opengl_buffer& result, edge_function function);
 
   context ctx_;
   std::shared_ptr<primitives::prepared_edges> work_;

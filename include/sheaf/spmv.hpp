@@ -16,6 +16,11 @@ namespace sheaf {
 namespace primitives {
 class prepared_product;
 }
+class prepared_spmv;
+struct opengl_buffer;
+/// Declared with its contract in sheaf/interop/opengl.hpp.
+SHEAF_API void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y, double alpha,
+                          double beta);
 
 /// In which type products and sums are made.
 enum class spmv_sums : std::uint8_t {
@@ -83,6 +88,9 @@ class SHEAF_API prepared_spmv {
   const spmv_preparation& report() const noexcept { return report_; }
 
  private:
+  friend void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y, double alpha,
+                         double beta);
+
   context ctx_;
   std::shared_ptr<primitives::prepared_product> work_;
   spmv_preparation report_;

@@ -14,6 +14,7 @@
 #include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 #include "io/mesh/su2.hpp"
 #include "jobs/checks/edges.hpp"
 #include "mesh/edges.hpp"
@@ -148,6 +149,7 @@ void report(const edges_command& o, const context& ctx, std::uint64_t edges, con
     nlohmann::json document{{"command", "edges"},
                             {"backend", name(ctx.backend())},
                             {"threads", ctx.threads()},
+                            {"device", ctx.state().device_name},
                             {"machine", ctx.profile().name},
                             {"mesh", o.mesh},
                             {"nodes", n.nodes},
@@ -179,6 +181,7 @@ void report(const edges_command& o, const context& ctx, std::uint64_t edges, con
 template <class Value>
 void run_typed(const edges_command& o) {
   const context ctx = o.common.make_context();
+  require_f32_where_needed(ctx, o.narrow);
   if (!o.output.empty()) require_not_an_input(o.output, {o.mesh, o.values, o.weights});
   const graph g = read_graph(o, o.common.host_threads());
   const node_numbers<Value> n = read_nodes<Value>(o, g);
@@ -275,7 +278,7 @@ void add_edges(CLI::App& app) {
           },
           "What an edge contributes: inverse_square (the default) or weighted_difference")
       ->type_name("FUNCTION");
-  subcommand->add_flag("--f32", o->narrow, "Sum in f32, not f64");
+  subcommand->add_flag("--f32", o->narrow, "Sum in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
       "Prepare the edges and sum that many times; 100 if it is not given");

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -99,6 +100,12 @@ void require_name_of_kind(const std::string& output, const io::record_file& like
                   output, like.path(), like.path()));
 }
 
+void require_f32_where_needed(const context& ctx, bool is_f32) {
+  if (is_f32 || core::backend_of(ctx.backend()).processor != core::processor_kind::pipeline) return;
+  throw error(error_code::bad_argument,
+              fmt::format("--backend {} works in f32 and not in f64: add --f32", name(ctx.backend())));
+}
+
 bool works_in_place(const context& ctx) { return core::backend_of(ctx.backend()).uses_host_memory; }
 
 context_input::context_input(const context& ctx, const void* host, std::uint64_t bytes)
@@ -165,6 +172,7 @@ void print_report(const common_options& common, const std::string& output, const
     print_json({{"command", plan.primitive},
                 {"backend", name(ctx.backend())},
                 {"threads", ctx.threads()},
+                {"device", ctx.state().device_name},
                 {"machine", plan.machine},
                 {"variant", choice.variant},
                 {"records", count},

@@ -51,6 +51,10 @@ bool name_one_file(const std::string& a, const std::string& b);
 /// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const io::record_file& like);
 
+/// @throws error(bad_argument) for numbers of f64 where the context has sums of f32 alone: on OpenGL, whose frame
+/// buffers have 32 bits a channel
+void require_f32_where_needed(const context& ctx, bool is_f32);
+
 /// Whether calls of a context take the host's own bytes.
 bool works_in_place(const context& ctx);
 

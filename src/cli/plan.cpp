@@ -14,6 +14,7 @@
 
 #include "cli/command.hpp"
 #include "core/backends.hpp"
+#include "core/context_state.hpp"
 #include "jobs/generated/job.hpp"
 #include "primitives/entries/entry.hpp"
 
@@ -117,6 +118,7 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
                              {"primitive", p.primitive},
                              {"backend", name(ctx.backend())},
                              {"threads", ctx.threads()},
+                             {"device", ctx.state().device_name},
                              {"machine", why.machine},
                              {"profile", ctx.profile().source},
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},

@@ -12,6 +12,7 @@
 
 #include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
+#include "core/context_state.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/spmv.hpp"
 
@@ -100,6 +101,7 @@ nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_vi
   nlohmann::json report{{"command", "spmv"},
                         {"backend", name(ctx.backend())},
                         {"threads", ctx.threads()},
+                        {"device", ctx.state().device_name},
                         {"machine", plan.machine},
                         {"matrix", o.matrix},
                         {"rows", a.rows},
@@ -168,6 +170,7 @@ void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f
 template <class Value>
 void run_typed(const spmv_command& o) {
   const context ctx = o.common.make_context();
+  require_f32_where_needed(ctx, o.narrow);
   require_not_an_input(o.output, {o.matrix, o.x, o.y});
   const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
   const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
@@ -275,7 +278,7 @@ void add_spmv(CLI::App& app) {
   subcommand->add_option("--alpha", o->alpha, "What the product is multiplied by")->type_name("NUMBER");
   subcommand->add_option("--beta", o->beta, "What --y is multiplied by before it is added")->type_name("NUMBER");
   subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE")->check(file_name());
-  subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64");
+  subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
       "Prepare the matrix, multiply that many times, and say what that took");

@@ -11,6 +11,7 @@ using namespace primitives;
 
 constexpr const gather_variant* gather_list[] = {&opengl::gather_texture, &opengl::gather_vertex};
 constexpr const scatter_variant* scatter_list[] = {&opengl::scatter_points};
+constexpr const prepare_variant* prepare_list[] = {&opengl::prepare_resident};
 constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&opengl::scatter_reduce_blended};
 constexpr const spmv_variant* spmv_list[] = {&opengl::spmv_texture, &opengl::spmv_packed, &opengl::spmv_fragments,
                                              &opengl::spmv_lookup, &opengl::spmv_vertex};
@@ -26,7 +27,7 @@ constexpr const prepare_edge_sum_variant* prepare_edge_sum_list[] = {&opengl::pr
 constinit const backend_variants variants{
     .gather = gather_list,
     .scatter = scatter_list,
-    .prepare = {},
+    .prepare = prepare_list,
     .scatter_reduce = scatter_reduce_list,
     .split = {},
     .row_of_entry = {},

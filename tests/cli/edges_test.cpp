@@ -10,8 +10,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/context_state.hpp"
 #include "jobs/checks/edges.hpp"
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -61,6 +63,37 @@ TEST_F(CliEdges, SumsForcesBetweenTheNodesOfAMesh) {
         folder.read("out.npy"),
         npy_file("'<f8'", "(4, 2)", bytes_of<double>({1 + 3 + 7, 0 + 0 - 1, -1 + 2, 0, -2 - 3 + 4, -1, -7 - 4, 2})));
   }
+}
+
+TEST_F(CliEdges, SumsThroughTheGraphicsPipeline) {
+  if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
+  const std::string rest = " --f32 -o out.npy --verify --backend opengl";
+  expect_success("edges edges.npy values.npy --quiet --function weighted_difference" + rest);
+  EXPECT_EQ(folder.read("out.npy"), npy_file("'<f4'", "(3, 1)", bytes_of<float>({1, 1, -2})));
+  expect_success("edges edges.npy values.npy --quiet --weights weights.npy --runs 1 --function weighted_difference" +
+                 rest);
+  EXPECT_EQ(folder.read("out.npy"), npy_file("'<f4'", "(3, 1)", bytes_of<float>({10, 190, -200})));
+  const program_result forces = run_sheaf(folder, "edges square.su2 --json --runs 20" + rest);
+  ASSERT_EQ(forces.code, 0) << forces.err;
+  const auto report = nlohmann::json::parse(forces.out);
+  EXPECT_EQ(report["backend"], "opengl");
+  EXPECT_EQ(report["device"], opengl_context()->state().device_name);
+  EXPECT_EQ(report["value_type"], "f32");
+  EXPECT_TRUE(report["verified"]);
+  EXPECT_TRUE(report["variant"].get<std::string>().starts_with("opengl.")) << report["variant"];
+}
+
+TEST_F(CliEdges, SaysThatTheGraphicsPipelineNeedsF32) {
+  EXPECT_NE(run_sheaf(folder, "edges --help").out.find("--backend opengl needs it"), std::string::npos);
+  if (!opengl_context()) GTEST_SKIP() << "no OpenGL device here";
+  folder.write("out.npy", "old");
+  expect_failure("edges square.su2 -o out.npy --backend opengl", 2,
+                 "sheaf edges: --backend opengl works in f32 and not in f64: add --f32");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+  folder.write("bad.npy", npy_file("'<i8'", "(2, 2)", bytes_of<std::int64_t>({0, 1, 1, 5})));
+  expect_failure("edges bad.npy values.npy --f32 -o out.npy --backend opengl", 3,
+                 "sheaf edges: bad.npy: end 1 of edge 1 is 5, past the 3 nodes");
+  EXPECT_EQ(folder.read("out.npy"), "old");
 }
 
 TEST_F(CliEdges, SaysWhatRunsTakeAndWhenLoadingHasPaid) {

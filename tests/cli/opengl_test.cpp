@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/context_state.hpp"
 #include "support/cli_test.hpp"
 #include "support/contexts.hpp"
 #include "support/scoped_environment.hpp"
@@ -30,6 +31,8 @@ class CliOpengl : public cli_test {
     folder.write("bad.bin", std::string(reinterpret_cast<const char*>(bad), sizeof bad));
   }
 
+  static std::string device() { return opengl_context()->state().device_name; }
+
   static constexpr const char* raw = " --record-bytes 4 --index-type u32 --backend opengl ";
 };
 
@@ -42,6 +45,10 @@ TEST_F(CliOpengl, GathersAndScatters) {
   const auto report = nlohmann::json::parse(json.out);
   EXPECT_EQ(report["backend"], "opengl");
   EXPECT_EQ(report["variant"], "opengl.texture");
+  EXPECT_EQ(report["device"], device());
+  const program_result plan =
+      run_sheaf(folder, "plan gather --count 100 --table 100 --bytes 4 --backend opengl --json");
+  EXPECT_EQ(nlohmann::json::parse(plan.out)["device"], device());
 }
 
 TEST_F(CliOpengl, ReportsABadIndexAsEveryBackendDoes) {
@@ -70,6 +77,40 @@ TEST_F(CliOpengl, ShowsItsMachineAndIsNotTheOneThatIsUsed) {
   for (const auto& m : machines) {
     EXPECT_TRUE(m["backend"] != "opengl" || !m["used"].get<bool>()) << m;
   }
+}
+
+// In little memory for a little while. What is measured is stored, is what later calls plan with, and loses nothing on
+// the way.
+TEST_F(CliOpengl, MeasuresItsDeviceAndPlansWithWhatItMeasured) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const program_result measured = run_sheaf(folder, "machine --calibrate --seconds 1 --backend opengl --json");
+  if (measured.code == 7) {  // too busy or too slow to be measured in a second, which the command must say
+    EXPECT_EQ(nlohmann::json::parse(measured.out)["error"]["code"], "measurement_failed");
+    EXPECT_FALSE(folder.has("cache"));
+    return;
+  }
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const auto found = nlohmann::json::parse(measured.out)["machines"][0];
+  EXPECT_EQ(found["backend"], "opengl");
+  EXPECT_EQ(found["device"], device());
+  EXPECT_EQ(found["name"], device());
+  EXPECT_EQ(found["source"], "measured");
+  for (const char* const rate : {"upload_bytes_per_second", "readback_bytes_per_second", "copy_bytes_per_second"}) {
+    EXPECT_GT(found[rate], 0) << rate;
+  }
+  for (const char* const curve : {"streams", "random_read", "random_write", "atomic_add"}) {
+    EXPECT_GT(found[curve].size(), 0U) << curve;
+  }
+  const auto later = nlohmann::json::parse(run_sheaf(folder, "machine --backend opengl --json").out)["machines"][0];
+  EXPECT_THAT(later["source"].get<std::string>(), testing::StartsWith(folder.path() + "/cache/sheaf/opengl-"));
+  EXPECT_FALSE(later.contains("ignored")) << later["ignored"];
+  for (const char* const part : {"random_read", "random_write", "atomic_add", "upload_bytes_per_second"}) {
+    EXPECT_EQ(later[part], found[part]) << part;
+  }
+  const auto plan = nlohmann::json::parse(
+      run_sheaf(folder, "plan gather --count 1000 --table 1000 --bytes 4 --backend opengl --json").out);
+  EXPECT_EQ(plan["profile"], later["source"]);
+  expect_success(std::string("gather table.bin index.bin -o rows.bin --verify --quiet") + raw);
 }
 
 class CliWithoutOpengl : public cli_test {

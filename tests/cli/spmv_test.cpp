@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/context_state.hpp"
 #include "jobs/checks/spmv.hpp"
 #include "support/cli_test.hpp"
 #include "support/contexts.hpp"
@@ -67,11 +68,10 @@ TEST_F(CliSpmv, MultipliesThroughTheGraphicsPipeline) {
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({396, -29}));
   expect_success("spmv a.mtx y.npy -o f.npy --transpose" + rest);
   EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 3) + bytes_of<float>({10.5, -9, 14}));
-  const program_result wide = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --backend opengl");
-  EXPECT_EQ(wide.code, 2);
-  EXPECT_NE(wide.err.find("opengl.texture (frame buffers have 32 bits a channel, and the values are f64)"),
-            std::string::npos)
-      << wide.err;
+  expect_failure("spmv a.mtx x.npy -o f.npy --backend opengl", 2,
+                 "sheaf spmv: --backend opengl works in f32 and not in f64: add --f32");
+  const program_result json = run_sheaf(folder, "spmv a.mtx x.npy -o f.npy --json --f32 --backend opengl");
+  EXPECT_EQ(nlohmann::json::parse(json.out)["device"], opengl_context()->state().device_name);
 }
 
 TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {

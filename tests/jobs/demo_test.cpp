@@ -73,8 +73,11 @@ TEST(Demo, LeavesOutWhatABackendCannotRun) {
     EXPECT_GT(row.predicted_seconds, 0) << row.problem;
     EXPECT_GT(row.plain_seconds, 0) << row.problem;
   }
-  EXPECT_THAT(variants, testing::UnorderedElementsAre("opengl.texture", "opengl.points", "opengl.blended",
-                                                      "opengl.fragments", "kept"));
+  EXPECT_THAT(variants,
+              testing::IsSupersetOf({"opengl.texture", "opengl.points", "opengl.blended", "opengl.fragments"}));
+  // Which of two prepared movements is faster is measured.
+  EXPECT_THAT(variants, testing::IsSubsetOf({"opengl.texture", "opengl.points", "opengl.blended", "opengl.fragments",
+                                             "opengl.resident", "kept"}));
 }
 
 // A row's arrays may lie in a cache, where a copy of large arrays is no limit.

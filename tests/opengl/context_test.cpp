@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,11 +14,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sheaf/edge_sum.hpp>
 #include <sheaf/gather.hpp>
 #include <sheaf/interop/opengl.hpp>
 #include <sheaf/memory.hpp>
+#include <sheaf/prepared.hpp>
 #include <sheaf/scatter.hpp>
 #include <sheaf/sort.hpp>
+#include <sheaf/spmv.hpp>
 
 #include "core/backends.hpp"
 #include "opengl/device/errors.hpp"
@@ -187,6 +192,112 @@ TEST_F(OpenglContext, ThatIsLostSaysSoEverAfter) {
   expect_error(error_code::device_failure, message, [&] { reversed_wrongly(lost, 10); });
   EXPECT_EQ(reversed_wrongly(ctx(), 10), 0U);
   EXPECT_EQ(unread_error(lost), GLenum{GL_NO_ERROR});
+}
+
+// Says that all is well once, and that the device was reset from then on: when a call begins, and when it ends.
+int questions = 0;
+GLenum reset_meanwhile() { return questions++ == 0 ? GL_NO_ERROR : GL_UNKNOWN_CONTEXT_RESET; }
+
+// Each kind of prepared object, and arrays for its runs.
+struct prepared_objects {
+  std::vector<std::uint32_t> begins{0, 1, 2};
+  std::vector<std::uint32_t> columns{1, 0};
+  std::vector<float> ones{1, 1};
+  std::vector<float> numbers{3, 4};
+  std::vector<float> out{5, 5};
+  prepared_spmv product;
+  prepared_edge_sum sum;
+  prepared_gather to_gather;
+  prepared_scatter to_scatter;
+
+  prepared_objects(const context& ctx, const char* product_form, const char* sum_form)
+      : product(prepare_spmv(ctx, csr_view(2, 2, index_span(begins), index_span(columns), const_values(ones)), 3,
+                             {.variant = product_form})),
+        sum(prepare_edge_sum(ctx, edge_view(columns), 2, 1, 3, {.value = value_type::f32, .variant = sum_form})),
+        to_gather(prepare_gather(ctx, columns, 2, 4, 3, {.variant = "opengl.resident"})),
+        to_scatter(prepare_scatter(ctx, columns, 2, 4, 3, {.variant = "opengl.resident"})) {}
+
+  static constexpr const char* calls[] = {"prepared_spmv", "prepared_edge_sum", "prepared_gather", "prepared_scatter"};
+  void run(std::size_t which) {
+    switch (which) {
+      case 0: return product.run(numbers, out);
+      case 1: return sum.run(numbers, const_values(), values(out), edge_function::weighted_difference);
+      case 2: return to_gather.run(const_records(numbers), records(out));
+      default: return to_scatter.run(const_records(numbers), records(out));
+    }
+  }
+};
+
+constexpr const char* product_forms[] = {"opengl.texture", "opengl.packed", "opengl.fragments", "opengl.lookup",
+                                         "opengl.vertex"};
+constexpr const char* sum_forms[] = {"opengl.points", "opengl.fragments"};
+
+TEST_F(OpenglContext, ThatIsLostWhileACallRunsSaysSoAtItsEnd) {
+  const context lost = context::opengl();
+  questions = 0;
+  opengl::state_of(lost).ask_reset_status_of(reset_meanwhile);
+  constexpr const char* message =
+      "gather: the OpenGL context was lost for a reason that the driver does not know; make another";
+  expect_error(error_code::device_failure, message, [&] { reversed_wrongly(lost, 10); });
+  EXPECT_EQ(questions, 2);
+  opengl::state_of(lost).ask_reset_status_of(no_reset);  // drivers report a reset once
+  expect_error(error_code::device_failure, message, [&] { reversed_wrongly(lost, 10); });
+  EXPECT_EQ(unread_error(lost), GLenum{GL_NO_ERROR});
+}
+
+// Whichever run meets the loss, before its draws or after them: it and all others say so, and what was prepared ends
+// without a word.
+TEST_F(OpenglContext, ThatIsLostEndsPreparedRunsAndWhatWasPrepared) {
+  constexpr std::size_t kinds = std::size(prepared_objects::calls);
+  const auto lose = [&](const char* product_form, const char* sum_form, std::size_t first, bool is_meanwhile) {
+    SCOPED_TRACE(fmt::format("{}, {}, first {}, {}", product_form, sum_form, first, is_meanwhile));
+    const context lost = context::opengl();
+    std::optional<prepared_objects> prepared(std::in_place, lost, product_form, sum_form);
+    for (std::size_t which = 0; which < kinds; ++which) EXPECT_NO_THROW(prepared->run(which));
+    questions = 0;
+    opengl::state_of(lost).ask_reset_status_of(is_meanwhile ? reset_meanwhile : reset_by_another);
+    for (std::size_t k = 0; k < kinds; ++k) {
+      const std::size_t which = (first + k) % kinds;
+      EXPECT_THAT(message_of(error_code::device_failure, [&] { prepared->run(which); }),
+                  testing::StartsWith(std::string(prepared_objects::calls[which]) + ": the OpenGL context was lost "));
+    }
+    prepared.reset();
+    EXPECT_EQ(unread_error(lost), GLenum{GL_NO_ERROR});
+  };
+  for (const bool is_meanwhile : {false, true}) {
+    for (const char* const form : product_forms) lose(form, "opengl.points", 0, is_meanwhile);
+    for (const char* const form : sum_forms) lose("opengl.texture", form, 1, is_meanwhile);
+    for (const std::size_t movement : {2, 3}) lose("opengl.texture", "opengl.points", movement, is_meanwhile);
+  }
+  EXPECT_EQ(reversed_wrongly(ctx(), 10), 0U);
+}
+
+// A preparation on a context that is lost meanwhile throws, and what it had made by then goes with it.
+TEST_F(OpenglContext, ThatIsLostEndsPreparations) {
+  const std::vector<std::uint32_t> begins{0, 1, 2};
+  const std::vector<std::uint32_t> columns{1, 0};
+  const std::vector<float> ones{1, 1};
+  const csr_view a(2, 2, index_span(begins), index_span(columns), const_values(ones));
+  const auto lost_while = [&](const char* call, const auto& prepare) {
+    const context lost = context::opengl();
+    questions = 0;
+    opengl::state_of(lost).ask_reset_status_of(reset_meanwhile);
+    EXPECT_THAT(message_of(error_code::device_failure, [&] { prepare(lost); }),
+                testing::StartsWith(std::string(call) + ": the OpenGL context was lost for a reason"));
+    EXPECT_EQ(unread_error(lost), GLenum{GL_NO_ERROR});
+  };
+  for (const char* const form : product_forms) {
+    lost_while("prepare_spmv", [&](const context& ctx) { prepare_spmv(ctx, a, 3, {.variant = form}); });
+  }
+  for (const char* const form : sum_forms) {
+    lost_while("prepare_edge_sum", [&](const context& ctx) {
+      prepare_edge_sum(ctx, edge_view(columns), 2, 1, 3, {.value = value_type::f32, .variant = form});
+    });
+  }
+  lost_while("prepare_gather",
+             [&](const context& ctx) { prepare_gather(ctx, columns, 2, 4, 3, {.variant = "opengl.resident"}); });
+  lost_while("prepare_scatter",
+             [&](const context& ctx) { prepare_scatter(ctx, columns, 2, 4, 3, {.variant = "opengl.resident"}); });
 }
 
 TEST_F(OpenglContext, TurnsErrorsOfOpenglIntoOurs) {

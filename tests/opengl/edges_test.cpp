@@ -98,6 +98,22 @@ TEST_F(OpenglEdges, FragmentsWriteEveryNodeWhateverItsPixelHad) {
   }
 }
 
+TEST_F(OpenglEdges, HasTheSameBitsInAHundredRuns) {
+  for (const std::uint32_t components : {1, 3, 6}) {
+    const edge_images images(rmat_graph(6, 500), {.value = value_type::f32, .components = components});
+    const placed_edges e(ctx(), images);
+    for (const char* const form : forms) {
+      SCOPED_TRACE(fmt::format("{} components, {}", components, form));
+      const image first = sum_of(ctx(), e, images, {.variant = form});
+      const prepared_edge_sum kept = prepared(e, images, form, 100);
+      for (int run = 0; run < 100 && !HasFailure(); ++run) {
+        expect_bytes(sum_of(ctx(), e, images, {.variant = form}).bytes, first, "sums");
+        expect_bytes(run_of(kept, e, images).bytes, first, "sums of a prepared run");
+      }
+    }
+  }
+}
+
 // The pipeline blends points in their order.
 TEST_F(OpenglEdges, HasTheSameBitsInEveryRun) {
   const edge_images images(rmat_graph(10, 9000), {.value = value_type::f32, .components = 5});
@@ -131,6 +147,44 @@ TEST_F(OpenglEdges, SaysWhatFrameBuffersCannotHold) {
   EXPECT_THAT(reasons(std::uint64_t{1} << 31, 50, value_type::f32), testing::Each("shaders count ends in 32 bits"));
   EXPECT_THAT(reasons(100, std::uint64_t{1} << 29, value_type::f32),
               testing::Each("shaders count components of nodes in 32 bits"));
+}
+
+// Plans say what the textures of the context cannot hold, so that no call gets as far as a texture. A layer has 8 x 8
+// texels, because its sides are powers of two.
+TEST_F(OpenglEdges, SaysWhatTheTexturesOfADeviceAreTooSmallFor) {
+  state().lower_limits({.texture_edge = 13, .texture_layers = 20, .points_per_draw = 100, .vertices_per_buffer = 370});
+  constexpr std::uint64_t capacity = 1280;
+  const std::string nodes = "the nodes' values take more layers than a texture has here";
+  const std::string edges = "the edges of the nodes take more layers than a texture has here";
+  const struct {
+    std::uint64_t nodes;
+    std::uint64_t edges;
+    std::uint32_t components;
+    std::vector<std::string> reasons;
+  } trials[] = {{capacity, capacity / 2, 4, {"", ""}},
+                {capacity + 1, 100, 1, {nodes, nodes}},
+                {capacity / 5, 100, 5, {"", ""}},
+                {capacity / 5 + 1, 100, 5, {nodes, nodes}},
+                {100, capacity / 2 + 1, 3, {"", edges}}};
+  for (const auto& t : trials) {
+    SCOPED_TRACE(fmt::format("{} nodes, {} edges, {} components", t.nodes, t.edges, t.components));
+    const edge_graph g = drawn_graph(t.nodes, t.edges);
+    const edge_images images(g, {.value = value_type::f32, .components = t.components});
+    const placed_edges e(ctx(), images);
+    for (std::size_t i = 0; i < std::size(forms); ++i) {
+      if (t.reasons[i].empty()) {
+        const image called = sum_of(ctx(), e, images, {.variant = forms[i]});
+        expect_near(called, expected_of(g, images), value_type::f32);
+        expect_bytes(run_of(prepared(e, images, forms[i]), e, images).bytes, called, forms[i]);
+        continue;
+      }
+      for (const std::string& message :
+           {message_of(error_code::no_variant, [&] { sum_of(ctx(), e, images, {.variant = forms[i]}); }),
+            message_of(error_code::no_variant, [&] { prepared(e, images, forms[i]); })}) {
+        EXPECT_THAT(message, testing::HasSubstr(fmt::format("{} ({})", forms[i], t.reasons[i])));
+      }
+    }
+  }
 }
 
 TEST_F(OpenglEdges, PreparedRunsTakeOtherComponentsAndNoOtherTypes) {

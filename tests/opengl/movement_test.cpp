@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -32,11 +35,18 @@ constexpr const char* gather_names[] = {"opengl.texture", "opengl.vertex"};
 
 TEST_F(OpenglMovement, LimitsAreLoweredAndNeverRaised) {
   const opengl::size_limits before = state().limits();
+  EXPECT_GE(before.texture_layers, 256U);  // as OpenGL 3.3 promises
+  EXPECT_GE(before.buffer_texels, 65536U);
   state().lower_limits({.texture_edge = ~0U, .points_per_draw = ~0ULL, .vertices_per_buffer = ~0ULL});
   EXPECT_EQ(state().limits().texture_edge, before.texture_edge);
+  EXPECT_EQ(state().limits().texture_layers, before.texture_layers);
+  EXPECT_EQ(state().limits().buffer_texels, before.buffer_texels);
   EXPECT_EQ(state().limits().points_per_draw, before.points_per_draw);
-  state().lower_limits({.texture_edge = 0, .points_per_draw = 0, .vertices_per_buffer = 0});
+  state().lower_limits(
+      {.texture_edge = 0, .texture_layers = 0, .buffer_texels = 0, .points_per_draw = 0, .vertices_per_buffer = 0});
   EXPECT_EQ(state().limits().texture_edge, 1U);
+  EXPECT_EQ(state().limits().texture_layers, 1U);
+  EXPECT_EQ(state().limits().buffer_texels, 1U);
   EXPECT_EQ(state().limits().points_per_draw, 1U);
   EXPECT_EQ(state().limits().vertices_per_buffer, 1U);
 }
@@ -185,6 +195,76 @@ TEST_F(OpenglMovement, KeepsToALimitOfScratch) {
   EXPECT_THAT(message_of(error_code::out_of_memory,
                          [&] { gather(limited, std::span(table), std::span(index), std::span(out)); }),
               testing::HasSubstr("the context is limited to 100"));
+}
+
+TEST_F(OpenglMovement, HasTheSameBitsInAHundredRuns) {
+  const reduce_trial trial({"zipf", 900, 40, value_type::f32, reduction::add, index_type::u32, false});
+  std::vector<std::byte> first;
+  EXPECT_TRUE(run_variant(ctx(), trial, {}, first));
+  ctx().wait();
+  for (int run = 0; run < 100; ++run) {
+    std::vector<std::byte> again;
+    EXPECT_TRUE(run_variant(ctx(), trial, {}, again));
+    ctx().wait();
+    ASSERT_EQ(again, first) << run;
+  }
+}
+
+TEST_F(OpenglMovement, PreparedListsNameTheFirstBadIndexOrLeaveItOut) {
+  const std::vector<std::uint64_t> index{0, 7, 1, ~std::uint64_t{0}};
+  const std::vector<std::uint32_t> table{7, 8, 9};
+  const std::vector<std::uint32_t> in{1, 2, 3, 4};
+  prepare_options options{.variant = "opengl.resident"};
+  expect_error(error_code::bad_index, "gather: index[1] is 7, past the table's 3 records",
+               [&] { prepare_gather(ctx(), std::span(index), 3, 4, 10, options); });
+  expect_error(error_code::bad_index, "scatter: index[1] is 7, past the output's 3 records",
+               [&] { prepare_scatter(ctx(), std::span(index), 3, 4, 10, options); });
+  EXPECT_NO_THROW(ctx().wait());
+  options.bounds = bounds::trust;
+  std::vector<std::uint32_t> out(4, 1);
+  prepare_gather(ctx(), std::span(index), 3, 4, 10, options).run(std::span(table), std::span(out));
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{7, 0, 8, 0}));
+  std::vector<std::uint32_t> to{5, 5, 5};
+  prepare_scatter(ctx(), std::span(index), 3, 4, 10, options).run(std::span(in), std::span(to));
+  EXPECT_EQ(to, (std::vector<std::uint32_t>{1, 3, 5}));
+  EXPECT_NO_THROW(ctx().wait());
+}
+
+TEST_F(OpenglMovement, PreparedRunsDoWithoutTheUploadOfTheList) {
+  const std::vector<std::uint32_t> index(1 << 16);
+  for (const bool gathers : {true, false}) {
+    const preparation report = gathers ? prepare_gather(ctx(), std::span(index), 1000, 8, 1).report()
+                                       : prepare_scatter(ctx(), std::span(index), 1000, 8, 1).report();
+    EXPECT_GT(report.run_seconds, 0);
+    const prepare_options resident{.variant = "opengl.resident"};
+    const preparation kept = gathers ? prepare_gather(ctx(), std::span(index), 1000, 8, 1000, resident).report()
+                                     : prepare_scatter(ctx(), std::span(index), 1000, 8, 1000, resident).report();
+    EXPECT_EQ(kept.variant, "opengl.resident");
+    EXPECT_LT(kept.run_seconds, kept.unprepared_seconds);
+    EXPECT_GT(kept.preparation_seconds, 0);
+  }
+}
+
+TEST_F(OpenglMovement, PreparedListsOutliveTheirContextAndChangeThreads) {
+  const std::vector<std::uint32_t> index{2, 0, 1};
+  const std::vector<std::uint32_t> table{7, 8, 9};
+  std::vector<std::uint32_t> out(3);
+  const prepare_options options{.variant = "opengl.resident"};
+  std::optional<prepared_gather> to_gather;
+  std::optional<prepared_scatter> to_scatter;
+  {
+    const context ends_first = context::opengl();
+    to_gather.emplace(prepare_gather(ends_first, std::span(index), 3, 4, 10, options));
+    to_scatter.emplace(prepare_scatter(ends_first, std::span(index), 3, 4, 10, options));
+  }
+  std::thread([&] { to_gather->run(std::span(table), std::span(out)); }).join();
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{9, 7, 8}));
+  to_scatter->run(std::span(table), std::span(out));
+  EXPECT_EQ(out, (std::vector<std::uint32_t>{8, 9, 7}));
+  std::thread([&] {
+    to_gather.reset();
+    to_scatter.reset();
+  }).join();
 }
 
 TEST_F(OpenglMovement, PreparesMovementsThatItCanRun) {

@@ -132,9 +132,54 @@ TEST_F(Ujaldon2005, GivesZeroForABadIndexAtAnyDepth) {
       std::vector<std::uint32_t> out(3, 1);
       opengl::gather_nested(ctx(), table, spans, schemes, out);
       EXPECT_EQ(out, (std::vector<std::uint32_t>{9, 0, 7})) << "list " << bad;
-      expect_error(error_code::bad_index, "gather: index[1] is 99, past the table's 3 records", [&] { ctx().wait(); });
+      expect_error(error_code::bad_index,
+                   fmt::format("gather_nested: entry 1 of list {} is 99, past {} 3 {}", bad,
+                               bad == 2 ? std::string("the table's") : fmt::format("list {}'s", bad + 1),
+                               bad == 2 ? "records" : "entries"),
+                   [&] { ctx().wait(); });
     }
   }
+}
+
+// Each of one to four lists may be the bad one, and only the last names records of the table.
+TEST_F(Ujaldon2005, NamesTheListThatHasABadIndex) {
+  const std::vector<std::int32_t> good{0, 1, 2};
+  const std::vector<std::int32_t> bad{0, 1, -5};
+  const std::vector<std::uint32_t> table{7, 8, 9};
+  std::vector<std::uint32_t> out(3);
+  for (std::size_t depth = 1; depth <= opengl::most_indirections; ++depth) {
+    const std::vector<lookup_scheme> schemes(depth, lookup_scheme::texels);
+    for (std::size_t k = 0; k < depth; ++k) {
+      std::vector<index_span> lists(depth, index_span(good));
+      lists[k] = bad;
+      opengl::gather_nested(ctx(), table, lists, schemes, out);
+      const std::string whose = k + 1 == depth ? "the table's 3 records" : fmt::format("list {}'s 3 entries", k + 1);
+      expect_error(error_code::bad_index, fmt::format("gather_nested: entry 2 of list {} is -5, outside {}", k, whose),
+                   [&] { ctx().wait(); });
+    }
+  }
+}
+
+TEST_F(Ujaldon2005, OtherFormsNameTheirListByTheCall) {
+  const std::vector<std::uint32_t> index{0, 5};
+  const std::vector<std::uint32_t> table{7, 8, 9};
+  std::vector<std::uint32_t> out(2);
+  opengl::gather_where(ctx(), table, index, {}, out);
+  expect_error(error_code::bad_index, "gather_where: index[1] is 5, past the table's 3 records", [&] { ctx().wait(); });
+  opengl::gather_from_dimensions(ctx(), table, index, 2, out);
+  expect_error(error_code::bad_index, "gather_from_dimensions: index[1] is 5, past the table's 3 records",
+               [&] { ctx().wait(); });
+}
+
+TEST_F(Ujaldon2005, NamesTheListThatTakesSeveralTextures) {
+  state().lower_limits({.texture_edge = 2, .points_per_draw = 100, .vertices_per_buffer = 100});
+  const std::vector<std::uint32_t> one{0};
+  const std::vector<std::uint32_t> many(5);
+  const std::vector<index_span> lists{one, one, many};
+  std::vector<std::uint32_t> out(1);
+  expect_error(
+      error_code::bad_argument, "gather_nested: list 2 has 5 records, which take 2 textures here, not one",
+      [&] { opengl::gather_nested(ctx(), one, lists, std::vector<lookup_scheme>(3, lookup_scheme::texels), out); });
 }
 
 TEST_F(Ujaldon2005, RefusesSchemesWhereTheyCannotStand) {
@@ -263,6 +308,12 @@ TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
   EXPECT_EQ(message(1),
             "gather_from_dimensions: a table of 200 records takes a texture of 200 texels a side in 1 dimensions, the "
             "device has 100");
+  state().lower_limits(
+      {.texture_edge = 100, .volume_edge = 7, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
+  EXPECT_EQ(
+      message(3),
+      "gather_from_dimensions: a table of 200 records takes a texture of 8 texels a side in 3 dimensions, the device "
+      "has 7");
   state().lower_limits({.texture_edge = 1, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
   EXPECT_EQ(message(2), "gather_from_dimensions: out has 2 records, which take 2 textures here, not one");
   const std::vector<std::uint8_t> bytes(10);

@@ -1,4 +1,5 @@
 // Results by textures and frame buffers of 8, 16 and 32 bits: what their errors are at most, and what is refused.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,70 @@ TEST_F(OpenglPrecision, OfThirtyTwoBitsIsThatOfForces) {
   const precision_figures found =
       edge_sum_at_precision(ctx(), e.edges(), e.values(), values(result), 3, edge_function::inverse_square, {});
   EXPECT_LE(found.largest_error, 1e-5);
+}
+
+// Textures of few texels and layers, and few points a draw, change no bit, as they change none of the library's own.
+TEST_F(OpenglPrecision, IsWhateverTheSizesOfTilesLayersAndDraws) {
+  const csr_images images(banded(700, 3), {.value = value_type::f32});
+  const edge_images edges(box_graph(8, true), {.value = value_type::f32, .has_weights = false, .components = 3});
+  const context small = context::opengl();
+  opengl::state_of(small).lower_limits({.texture_edge = 13,
+                                        .texture_layers = 11,
+                                        .buffer_texels = 50,
+                                        .points_per_draw = 100,
+                                        .vertices_per_buffer = 270});
+  const placed_csr a(ctx(), images);
+  const placed_edges e(ctx(), edges);
+  std::vector<float> x(700);
+  for (std::uint64_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(x_at(i));
+  for (const channel_bits texture : all_bits) {
+    for (const channel_bits frame_buffer : all_bits) {
+      SCOPED_TRACE(fmt::format("{} a texel, {} a pixel", names[static_cast<int>(texture)],
+                               names[static_cast<int>(frame_buffer)]));
+      const pipeline_precision precision{.texture = texture, .frame_buffer = frame_buffer};
+      const auto product = [&](const context& where) {
+        std::vector<float> y(700);
+        spmv_at_precision(where, a.view(), const_values(x), values(y), precision);
+        return y;
+      };
+      EXPECT_EQ(product(small), product(ctx()));
+      const auto sum = [&](const context& where) {
+        std::vector<float> result(edges.values.count);
+        edge_sum_at_precision(where, e.edges(), e.values(), values(result), 3, edge_function::weighted_difference,
+                              precision);
+        return result;
+      };
+      // Of each buffer of edges, those that add come before those that subtract, so sizes of buffers change the order.
+      const std::vector<float> expected = sum(ctx());
+      const std::vector<float> found = sum(small);
+      const double most = *std::max_element(expected.begin(), expected.end());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_NEAR(found[i], expected[i], most * 60 * rounding_of(frame_buffer)) << i;
+      }
+    }
+  }
+  EXPECT_EQ(unread_error(small), GLenum{GL_NO_ERROR});
+}
+
+TEST_F(OpenglPrecision, RefusesWhatTakesMoreLayersThanThereAre) {
+  const csr_images images(banded(700, 1), {.value = value_type::f32});
+  const edge_images edges(box_graph(9, true), {.value = value_type::f32, .has_weights = false});
+  const placed_csr a(ctx(), images);
+  const placed_edges e(ctx(), edges);
+  state().lower_limits({.texture_edge = 13, .texture_layers = 10, .points_per_draw = 100, .vertices_per_buffer = 270});
+  const std::vector<float> x(700, 1);
+  std::vector<float> y(700, 7);
+  expect_error(error_code::bad_argument,
+               "spmv_at_precision: 700 values of x take more layers than a texture has here, 10 of 13 x 13 texels",
+               [&] { spmv_at_precision(ctx(), a.view(), const_values(x), values(y), {}); });
+  EXPECT_EQ(y, std::vector<float>(700, 7));
+  std::vector<float> result(edges.values.count, 7);
+  expect_error(error_code::bad_argument,
+               "edge_sum_at_precision: 729 nodes take more layers than a texture has here, 10 of 13 x 13 texels", [&] {
+                 edge_sum_at_precision(ctx(), e.edges(), e.values(), values(result), 3,
+                                       edge_function::weighted_difference, {});
+               });
+  EXPECT_EQ(result, std::vector<float>(edges.values.count, 7));
 }
 
 TEST_F(OpenglPrecision, SaysWhatItCannotTake) {

@@ -148,6 +148,21 @@ TEST_F(OpenglSparse, MultipliesWhateverStateTheCallerHasLeft) {
   }
 }
 
+TEST_F(OpenglSparse, HasTheSameBitsInAHundredRuns) {
+  const csr_images images(power_law(60, 900), narrow);
+  const placed_csr a(ctx(), images);
+  for (const char* const form : forms) {
+    SCOPED_TRACE(form);
+    const spmv_options o{.alpha = -0.3, .beta = 2.7, .variant = form};
+    const image first = product_of(ctx(), a.view(), o);
+    const prepared_spmv prepared = prepare_spmv(ctx(), a.view(), 100, {.variant = form});
+    for (int run = 0; run < 100 && !HasFailure(); ++run) {
+      expect_bytes(product_of(ctx(), a.view(), o).bytes, first, "y");
+      expect_bytes(run_of(prepared, a.view(), o).bytes, first, "y of a prepared run");
+    }
+  }
+}
+
 TEST_F(OpenglSparse, HasTheSameBitsInEveryRun) {
   const csr_images images(power_law(1000, 30'000), narrow);
   const placed_csr a(ctx(), images);
@@ -192,6 +207,69 @@ TEST_F(OpenglSparse, SaysWhatFrameBuffersCannotHold) {
   EXPECT_THAT(reasons(narrow, {}, 65537),
               testing::ElementsAre("", "", "", "the color table holds 65536 values of x", ""));
   EXPECT_THAT(reasons(narrow, {}, std::uint64_t{1} << 32), testing::Each("shaders count rows and columns in 32 bits"));
+}
+
+// Plans say what the textures of the context cannot hold, so that no call gets as far as a texture.
+TEST_F(OpenglSparse, SaysWhichFormsTheTexturesOfADeviceAreTooSmallFor) {
+  const auto reasons = [&](std::uint64_t rows, std::uint64_t columns, std::uint64_t entries) {
+    const csr_view a(rows, columns, index_span(nullptr, rows + 1, index_type::u32),
+                     index_span(nullptr, entries, index_type::u32), const_values(nullptr, entries, value_type::f32));
+    std::vector<std::string> found;
+    for (const variant_estimate& v :
+         explain_spmv(ctx(), a, const_values(nullptr, columns, value_type::f32), values(nullptr, rows, value_type::f32))
+             .variants) {
+      found.emplace_back(v.applicable ? "" : v.reason);
+    }
+    return found;
+  };
+  EXPECT_THAT(reasons(500, 500, 700), testing::Each(""));  // which the context remembers
+  // A layer has 8 x 8 texels, because its sides are powers of two.
+  state().lower_limits({.texture_edge = 13,
+                        .texture_layers = 5,
+                        .buffer_texels = 310,
+                        .points_per_draw = 100,
+                        .vertices_per_buffer = 270});
+  const std::string layers = "x takes more layers than a texture has here";
+  const std::string table = "x has more values than a table of one row here";
+  const std::string matrix = "the matrix takes more layers than a texture has here";
+  EXPECT_THAT(reasons(320, 310, 320), testing::Each(""));
+  EXPECT_THAT(reasons(320, 311, 320), testing::ElementsAre("", "", "", table, ""));
+  EXPECT_THAT(reasons(320, 321, 320), testing::ElementsAre(layers, layers, layers, table, ""));
+  EXPECT_THAT(reasons(321, 300, 320), testing::ElementsAre("", "", matrix, "", ""));
+  EXPECT_THAT(reasons(320, 300, 321), testing::ElementsAre("", "", matrix, "", ""));
+}
+
+// What a form refuses another one does, and the results of those that run are right up to the limit.
+TEST_F(OpenglSparse, MultipliesUpToTheLimitsAndByOtherFormsBeyondThem) {
+  state().lower_limits({.texture_edge = 13,
+                        .texture_layers = 5,
+                        .buffer_texels = 100,
+                        .points_per_draw = 100,
+                        .vertices_per_buffer = 270});
+  for (const std::uint64_t columns : {99, 100, 101, 319, 320, 321, 2000}) {
+    const sparse_rows m = at_random(40, columns, 5);
+    const csr_images images(m, narrow);
+    const placed_csr a(ctx(), images);
+    for (const char* const form : forms) {
+      SCOPED_TRACE(fmt::format("{} columns, {}", columns, form));
+      const spmv_options o{.variant = form};
+      const bool fits = std::string_view(form) == "opengl.vertex"   ? true
+                        : std::string_view(form) == "opengl.lookup" ? columns <= 100
+                                                                    : columns <= 320;
+      if (fits) {
+        const image called = product_of(ctx(), a.view(), o);
+        expect_near(called, expected_of(m, o, value_type::f32), value_type::f32);
+        expect_bytes(run_of(prepare_spmv(ctx(), a.view(), 3, {.variant = form}), a.view(), o).bytes, called, form);
+      } else {
+        for (const std::string& message :
+             {message_of(error_code::no_variant, [&] { product_of(ctx(), a.view(), o); }),
+              message_of(error_code::no_variant, [&] { prepare_spmv(ctx(), a.view(), 3, {.variant = form}); })}) {
+          EXPECT_THAT(message, testing::HasSubstr(fmt::format("{} (x ", form)));
+        }
+      }
+    }
+    expect_near(product_of(ctx(), a.view(), {}), expected_of(m, {}, value_type::f32), value_type::f32);
+  }
 }
 
 TEST_F(OpenglSparse, PricesWhatGoesThereAndComesBack) {

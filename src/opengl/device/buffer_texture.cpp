@@ -15,12 +15,6 @@ void buffer_texture::bind(std::uint32_t unit, GLenum format) const {
   glTexBuffer(GL_TEXTURE_BUFFER, format, buffer_.name());
 }
 
-std::uint64_t buffer_texture::most_records() {
-  GLint texels = 0;
-  glGetIntegerv(GL_MAX_TEXTURE_BUFFER_SIZE, &texels);
-  return static_cast<std::uint64_t>(std::max(texels, 1));
-}
-
 namespace detail {
 
 std::byte* map_new_buffer(GLenum target, const buffer_object& to, std::uint64_t bytes) {
@@ -43,4 +37,19 @@ void unmap_buffer(GLenum target) {
 }
 
 }  // namespace detail
+
+void copy_to_new_buffer(GLenum target, const buffer_object& to, const source_array& from, std::uint64_t bytes) {
+  if (from.buffer == 0) {
+    return write_buffer(target, to, bytes, [&](std::byte* data) { std::copy_n(from.data, bytes, data); });
+  }
+  glBindBuffer(target, to.name());
+  glBufferData(target, static_cast<GLsizeiptr>(std::max<std::uint64_t>(bytes, 1)), nullptr, GL_STREAM_DRAW);
+  require_no_error(fmt::format("glBufferData of {} bytes", bytes));
+  glBindBuffer(GL_COPY_READ_BUFFER, from.buffer);
+  glCopyBufferSubData(GL_COPY_READ_BUFFER, target, static_cast<GLintptr>(from.offset), 0,
+                      static_cast<GLsizeiptr>(bytes));
+  glBindBuffer(GL_COPY_READ_BUFFER, 0);
+  require_no_error("glCopyBufferSubData");
+}
+
 }  // namespace sheaf::opengl

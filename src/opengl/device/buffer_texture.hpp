@@ -3,19 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "opengl/device/number_arrays.hpp"
 #include "opengl/device/objects.hpp"
 
 namespace sheaf::opengl {
 
-/// A buffer that shaders read as a texture of one row.
+/// A buffer that shaders read as a texture of one row, of size_limits::buffer_texels records at most.
 class buffer_texture {
  public:
   /// Lets a texture unit read the buffer, which has records of the format.
   void bind(std::uint32_t unit, GLenum format) const;
   const buffer_object& buffer() const noexcept { return buffer_; }
-
-  /// Records that one holds. The context is current.
-  static std::uint64_t most_records();
 
  private:
   buffer_object buffer_;
@@ -36,5 +34,8 @@ void write_buffer(GLenum target, const buffer_object& to, std::uint64_t bytes, W
   write(detail::map_new_buffer(target, to, bytes));
   detail::unmap_buffer(target);
 }
+
+/// Makes a buffer of so many bytes, bound to `target`, with those of an array.
+void copy_to_new_buffer(GLenum target, const buffer_object& to, const source_array& from, std::uint64_t bytes);
 
 }  // namespace sheaf::opengl

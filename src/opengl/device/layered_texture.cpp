@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
-#include <sheaf/error.hpp>
 
 #include "opengl/device/errors.hpp"
 
@@ -14,27 +14,30 @@ namespace {
 
 constexpr GLenum transfer_unit = 14;  // no shader reads from it
 
-std::uint64_t most_layers() {
-  GLint layers = 0;
-  glGetIntegerv(GL_MAX_ARRAY_TEXTURE_LAYERS, &layers);
-  return static_cast<std::uint64_t>(std::max(layers, 1));
+// Of the sides of a layer, which are powers of two.
+std::uint32_t side_bits_of(const size_limits& limits) noexcept {
+  return static_cast<std::uint32_t>(std::bit_width(limits.texture_edge) - 1);
 }
 
 }  // namespace
+
+bool fits_layers(const size_limits& limits, std::uint64_t count) noexcept {
+  return count <= std::uint64_t{limits.texture_layers} << (2 * side_bits_of(limits));
+}
 
 layered_texture::layered_texture(const opengl_state& state, std::string_view what, const texel_format& texels,
                                  std::uint64_t count)
     : texels_(texels), count_(count) {
   // The layers of a large array are squares with the longest sides that there are.
-  const auto side_bits = static_cast<std::uint32_t>(std::bit_width(state.limits().texture_edge) - 1);
+  const std::uint32_t side_bits = side_bits_of(state.limits());
   const auto bits = static_cast<std::uint32_t>(std::bit_width(count <= 1 ? 0 : count - 1));
   width_bits_ = std::min(side_bits, (bits + 1) / 2);
   const std::uint64_t rows = std::max<std::uint64_t>(1, (count + (std::uint64_t{1} << width_bits_) - 1) >> width_bits_);
   layer_bits_ = width_bits_ + side_bits;
   const std::uint64_t layers = (rows + (std::uint64_t{1} << side_bits) - 1) >> side_bits;
-  if (layers > most_layers()) {
-    throw error(error_code::out_of_memory, fmt::format("{}: {} records take {} layers of a texture, the device has {}",
-                                                       what, count, layers, most_layers()));
+  if (!fits_layers(state.limits(), count)) {
+    throw std::logic_error(fmt::format("{}: {} records were planned for and take {} layers of a texture, more than {}",
+                                       what, count, layers, state.limits().texture_layers));
   }
   const auto height = std::min<std::uint64_t>(rows, std::uint64_t{1} << side_bits);
   glActiveTexture(GL_TEXTURE0 + transfer_unit);
@@ -48,7 +51,8 @@ layered_texture::layered_texture(const opengl_state& state, std::string_view wha
   require_no_error(fmt::format("glTexImage3D of {} records of {} bytes", count, texels_.bytes));
 }
 
-void layered_texture::upload(const void* records) const {
+void layered_texture::upload(const source_array& records) const {
+  const unpack_scope from(records);
   glActiveTexture(GL_TEXTURE0 + transfer_unit);
   glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
   // Whole layers at once, whole rows of the last one, and what its last row has.
@@ -58,7 +62,7 @@ void layered_texture::upload(const void* records) const {
     const std::uint64_t row = (done & ((std::uint64_t{1} << layer_bits_) - 1)) >> width_bits_;
     glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, static_cast<GLint>(row), static_cast<GLint>(layer), width,
                     static_cast<GLsizei>(height), static_cast<GLsizei>(layers), texels_.format, texels_.type,
-                    static_cast<const std::byte*>(records) + done * texels_.bytes);
+                    from.data() + done * texels_.bytes);
     done += static_cast<std::uint64_t>(width) * height * layers;
   };
   const GLsizei width = GLsizei{1} << width_bits_;

@@ -34,6 +34,12 @@ std::uint32_t texture_edge_of_device() {
   return static_cast<std::uint32_t>(std::max(1, std::min({texture, viewport[0], viewport[1]})));
 }
 
+std::uint32_t positive_limit(GLenum name) {
+  GLint most = 0;
+  glGetIntegerv(name, &most);
+  return static_cast<std::uint32_t>(std::max(most, 1));
+}
+
 // What every device has.
 constexpr GLenum most_clip_planes = 8;
 constexpr GLuint texture_units = 16;
@@ -77,6 +83,9 @@ opengl_state::opengl_state(const egl_device& device, int number, egl_context own
       context_(std::move(own)) {
   const current_scope current(context_, "context::opengl");
   limits_.texture_edge = texture_edge_of_device();
+  limits_.texture_layers = positive_limit(GL_MAX_ARRAY_TEXTURE_LAYERS);
+  limits_.volume_edge = positive_limit(GL_MAX_3D_TEXTURE_SIZE);
+  limits_.buffer_texels = positive_limit(GL_MAX_TEXTURE_BUFFER_SIZE);
   if (is_software_) limits_.points_per_draw = points_per_software_draw;
   if (epoxy_gl_version() >= 45 || epoxy_has_gl_extension("GL_KHR_robustness")) reset_status_ = status_of_driver;
   has_clip_control_ = epoxy_gl_version() >= 45 || epoxy_has_gl_extension("GL_ARB_clip_control");
@@ -111,8 +120,12 @@ void opengl_state::delete_left_objects() noexcept {
 
 void opengl_state::lower_limits(const size_limits& most) {
   limits_.texture_edge = std::clamp<std::uint32_t>(most.texture_edge, 1, limits_.texture_edge);
+  limits_.texture_layers = std::clamp<std::uint32_t>(most.texture_layers, 1, limits_.texture_layers);
+  limits_.volume_edge = std::clamp<std::uint32_t>(most.volume_edge, 1, limits_.volume_edge);
+  limits_.buffer_texels = std::clamp<std::uint64_t>(most.buffer_texels, 1, limits_.buffer_texels);
   limits_.points_per_draw = std::clamp<std::uint64_t>(most.points_per_draw, 1, limits_.points_per_draw);
   limits_.vertices_per_buffer = std::clamp<std::uint64_t>(most.vertices_per_buffer, 1, limits_.vertices_per_buffer);
+  limit_scratch(scratch_limit());  // forgets plans, which were made with the limits before
 }
 
 const program& opengl_state::program_of(const program_files& files) {
@@ -128,6 +141,14 @@ void opengl_state::require_not_lost(std::string_view call) {
     if (status != GL_NO_ERROR) loss_ = fmt::format("the OpenGL context was lost {}; make another", cause_of(status));
   }
   if (!loss_.empty()) throw error(error_code::device_failure, fmt::format("{}: {}", call, loss_));
+}
+
+opengl_state& require_opengl(const context& ctx, std::string_view call) {
+  if (ctx.backend() != backend_kind::opengl) {
+    throw error(error_code::bad_argument, fmt::format("{}: the context works on {}", call, name(ctx.backend())));
+  }
+  ctx.state().require_this_process(call);
+  return state_of(ctx);
 }
 
 pipeline_call::pipeline_call(opengl_state& state, std::string_view call)

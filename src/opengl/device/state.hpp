@@ -16,10 +16,14 @@
 
 namespace sheaf::opengl {
 
-/// Sizes at which arrays are cut. Tests lower them, so that small arrays take many pieces.
+/// Sizes at which arrays are cut, or beyond which plans refuse them. Tests lower them, so that small arrays take many
+/// pieces.
 struct size_limits {
-  std::uint32_t texture_edge = 0;                              ///< longest side of a texture and of a frame buffer
-  std::uint64_t points_per_draw = std::uint64_t{1} << 22;      ///< whose attributes lie in one buffer
+  std::uint32_t texture_edge = 0;                          ///< longest side of a texture and of a frame buffer
+  std::uint32_t texture_layers = ~0U;                      ///< of a texture of many, all of which a draw reaches
+  std::uint32_t volume_edge = ~0U;                         ///< longest side of a texture of three dimensions
+  std::uint64_t buffer_texels = ~0ULL;                     ///< of a buffer that shaders read as a texture of one row
+  std::uint64_t points_per_draw = std::uint64_t{1} << 22;  ///< whose attributes lie in one buffer
   std::uint64_t vertices_per_buffer = std::uint64_t{1} << 24;  ///< records of a table that lie in one buffer
 };
 
@@ -76,6 +80,10 @@ class opengl_state final : public core::host_state {
 
 /// The state of a context whose backend is known to be OpenGL.
 inline opengl_state& state_of(const context& ctx) { return static_cast<opengl_state&>(ctx.state()); }
+
+/// The state of a context of any backend. @throws error(bad_argument), naming `call`, unless that is OpenGL;
+/// error(backend_unavailable) in a child of the process that made the context
+opengl_state& require_opengl(const context& ctx, std::string_view call);
 
 /// One call of the library: its context is current and in a known state. The call ends with finish(), which throws what
 /// went wrong since.

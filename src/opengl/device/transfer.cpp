@@ -141,6 +141,13 @@ texture uploaded(const texel_format& texels, const tile& t, const_records array)
   return made;
 }
 
+texture uploaded(const texel_format& texels, const tile& t, const source_array& array) {
+  texture made = make_texture(texels, t);
+  const unpack_scope from(array);
+  write_texels(texels, t, from.data() + t.first * texels.bytes);
+  return made;
+}
+
 void bind_texture(std::uint32_t unit, const texture& t) {
   glActiveTexture(GL_TEXTURE0 + unit);
   glBindTexture(GL_TEXTURE_2D, t.name());
@@ -196,6 +203,15 @@ void draw_target::read_back(records array) const {
     const mapped_buffer mapped(GL_PIXEL_PACK_BUFFER, bytes, GL_MAP_READ_BIT);
     unpack(mapped.data(), texels_.bytes, array, tile_.first, tile_.count);
   }
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+}
+
+void draw_target::read_back(const result_array& array, std::uint64_t record_bytes) const {
+  if (array.buffer == 0) return read_back(records(array.data, tile_.first + tile_.count, record_bytes));
+  glBindFramebuffer(GL_FRAMEBUFFER, frame_.name());
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, array.buffer);
+  read_pixels(read_for(texels_, record_bytes), tile_,
+              static_cast<std::byte*>(address_or_offset(nullptr, array.offset + tile_.first * record_bytes)));
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
 }
 

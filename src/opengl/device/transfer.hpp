@@ -5,6 +5,7 @@
 #include <sheaf/records.hpp>
 
 #include "opengl/device/api.hpp"
+#include "opengl/device/number_arrays.hpp"
 #include "opengl/device/objects.hpp"
 #include "opengl/device/tile.hpp"
 
@@ -40,6 +41,8 @@ constexpr const char* no_texel_for(std::uint64_t record_bytes) {
 texture make_texture(const texel_format& texels, const tile& t);
 /// A texture with the tile's records of an array.
 texture uploaded(const texel_format& texels, const tile& t, const_records array);
+/// A texture with the tile's records of an array in which they lie side by side and have the bytes of a texel.
+texture uploaded(const texel_format& texels, const tile& t, const source_array& array);
 /// Lets a texture unit read from a texture.
 void bind_texture(std::uint32_t unit, const texture& t);
 
@@ -57,6 +60,8 @@ class draw_target {
   void clear() const;
   /// Copies the pixels of the tile's records into an array. Bytes between records keep their value.
   void read_back(records array) const;
+  /// Likewise into an array of floats, where they lie side by side, 1 to 4 of them in a record.
+  void read_back(const result_array& array, std::uint64_t record_bytes) const;
   const texture& color() const noexcept { return color_; }
 
  private:

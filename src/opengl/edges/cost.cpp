@@ -4,6 +4,7 @@
 #include <sheaf/error.hpp>
 
 #include "opengl/device/record_numbers.hpp"
+#include "opengl/edges/node_values.hpp"
 #include "opengl/movement/cost.hpp"
 
 namespace sheaf::opengl {
@@ -21,6 +22,10 @@ const char* unsummable(const edge_sum_problem& p) noexcept {
   if (p.nodes > most_record_numbers / most_edge_components) return "shaders count components of nodes in 32 bits";
   if (p.edges > most_record_numbers / 2) return "shaders count ends in 32 bits";
   return nullptr;
+}
+
+const char* too_many_nodes(const edge_sum_problem& p, const size_limits& limits) noexcept {
+  return fits_layers(limits, node_texels(p)) ? nullptr : "the nodes' values take more layers than a texture has here";
 }
 
 void add_run(plan::planned& plan, const edge_sum_problem& p, const machine& m, std::uint32_t passes) {

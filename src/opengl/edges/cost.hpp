@@ -12,6 +12,9 @@ namespace sheaf::opengl {
 /// Why no frame buffer holds these sums, or null.
 const char* unsummable(const primitives::edge_sum_problem& p) noexcept;
 
+/// Why no texture of layers holds the values of all nodes, or null.
+const char* too_many_nodes(const primitives::edge_sum_problem& p, const size_limits& limits) noexcept;
+
 /// What every run adds to a plan: values and weights, the passes over the sums, lookups of both ends of each edge, and
 /// the result.
 void add_run(plan::planned& plan, const primitives::edge_sum_problem& p, const machine& m, std::uint32_t passes);

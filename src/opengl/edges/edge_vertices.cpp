@@ -54,19 +54,25 @@ const program& use_edge_points(opengl_state& state, const edge_sum_problem& p, c
   return points;
 }
 
-void draw_edges(const opengl_state& state, const program& points, const edge_piece& piece, const void* weights,
+void draw_edges(const opengl_state& state, const program& points, const edge_piece& piece, const source_array& weights,
                 const node_sums& sums) {
   constexpr GLuint weight = 2;
   glBindVertexArray(piece.attributes.name());
   std::optional<buffer_object> weights_of_piece;
-  if (weights == nullptr) {
+  if (!weights.exists()) {
     glDisableVertexAttribArray(weight);
     glVertexAttrib1f(weight, 1);
   } else {
-    const const_records all(weights, piece.begin + piece.count, sizeof(float));
-    fill_buffer(weights_of_piece.emplace(), all, piece.begin, piece.count);
+    std::uint64_t first = 0;  // of the piece's weights, in bytes
+    if (weights.buffer == 0) {
+      const const_records all(weights.data, piece.begin + piece.count, sizeof(float));
+      fill_buffer(weights_of_piece.emplace(), all, piece.begin, piece.count);
+    } else {
+      glBindBuffer(GL_ARRAY_BUFFER, weights.buffer);
+      first = weights.offset + piece.begin * sizeof(float);
+    }
     glEnableVertexAttribArray(weight);
-    glVertexAttribPointer(weight, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
+    glVertexAttribPointer(weight, 1, GL_FLOAT, GL_FALSE, 0, reinterpret_cast<const void*>(first));
   }
   for (const bool is_second_pass : {false, true}) {
     points.set("is_second_pass", is_second_pass ? 1U : 0U);
@@ -82,7 +88,7 @@ void draw_edges(const opengl_state& state, const program& points, const edge_pie
     });
   }
   end_sums();
-  if (weights != nullptr) {  // a piece that is kept does not keep them
+  if (weights.exists()) {  // a piece that is kept does not keep them
     glBindBuffer(GL_ARRAY_BUFFER, 0);
     glVertexAttribPointer(weight, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
   }

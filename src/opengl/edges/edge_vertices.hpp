@@ -25,8 +25,8 @@ edge_piece next_piece(const opengl_state& state, const primitives::edge_sum_prob
 const program& use_edge_points(opengl_state& state, const primitives::edge_sum_problem& p, const node_values& values);
 
 /// Adds contributions at the first ends of the piece's edges, and subtracts them at the second ends.
-/// @param weights  of all edges, or null
-void draw_edges(const opengl_state& state, const program& points, const edge_piece& piece, const void* weights,
+/// @param weights  of all edges, or none
+void draw_edges(const opengl_state& state, const program& points, const edge_piece& piece, const source_array& weights,
                 const node_sums& sums);
 
 }  // namespace sheaf::opengl

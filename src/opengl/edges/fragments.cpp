@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "opengl/device/kept_objects.hpp"
+#include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/incidence.hpp"
 #include "opengl/edges/variants.hpp"
+#include "opengl/movement/cost.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -27,8 +30,13 @@ std::uint64_t texture_bytes(const edge_sum_problem& p, edge_numbers numbers) noe
 // A fragment is a node, and loops over its edges, which the host has brought into the order of the nodes. Each edge is
 // computed at both ends, as by points, and no two fragments write one pixel. A node of many edges holds up its
 // neighbours.
-plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
+plan::planned plan_run(const edge_sum_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* const why = unsummable(p)) return plan::rejected(why);
+  const size_limits limits = limits_of(scope);
+  if (const char* const why = too_many_nodes(p, limits)) return plan::rejected(why);
+  if (!fits_layers(limits, std::max(p.nodes, 2 * p.edges)))
+    return plan::rejected("the edges of the nodes take more layers than a texture has here");
   plan::planned plan;
   add_run(plan, p, m, 1);
   plan.add("edges of nodes", m.streamed(texture_bytes(p, numbers_of(p)), texture_bytes(p, numbers_of(p))));
@@ -49,7 +57,7 @@ double sort_seconds(const edge_sum_problem& p, edge_numbers numbers, const machi
 }
 
 plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope.machine);
+  plan::planned plan = plan_run(p, scope);
   if (!plan.applicable()) return plan;
   const edge_numbers numbers = numbers_of(p);
   plan.scratch_bytes = incidence::scratch_bytes(p, numbers);
@@ -58,7 +66,7 @@ plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope
   return plan;
 }
 
-void sum(opengl_state& state, const edge_sum_problem& p, const edge_sum_buffers& b, const incidence& edges) {
+void sum(opengl_state& state, const edge_sum_problem& p, const edge_arrays& b, const incidence& edges) {
   const node_sums sums(state, p);
   const node_values values(state, p, b.values);
   edges.draw(state, p, values, b.weights, sums);
@@ -74,17 +82,17 @@ void run_fragments(const context& ctx, const edge_sum_problem& p, const plan::pl
     pipeline_call call(state, "edge_sum");
     const incidence edges(state, p, b.edges, numbers_of(p), scratch);
     first_bad = edges.first_bad();
-    sum(state, p, b, edges);
+    sum(state, p, {b.values, b.weights, b.result}, edges);
     call.finish();
   }
   report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
 }
 
-class kept_incidence final : public primitives::prepared_edges {
+class kept_incidence final : public array_edges {
  public:
   kept_incidence(const context& ctx, incidence edges) : edges_(ctx, std::move(edges)) {}
 
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+  void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.fragments");
     opengl_state& state = state_of(ctx);
     state.begin_call();
@@ -101,7 +109,7 @@ class kept_incidence final : public primitives::prepared_edges {
 // Runs of what was prepared may have weights.
 plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_run(p.sum, m));
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_run(p.sum, scope));
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
   plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));

@@ -83,15 +83,15 @@ incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const
   numbers_.emplace(state, "edge_sum: the numbers of edges", texel_format{}, 2 * p.edges).upload(edge_of);
 }
 
-void incidence::draw(opengl_state& state, const edge_sum_problem& p, const node_values& values, const void* weights,
-                     const node_sums& sums) const {
-  const program& nodes = state.program_of(files_of(p.components > 4, weights != nullptr));
+void incidence::draw(opengl_state& state, const edge_sum_problem& p, const node_values& values,
+                     const source_array& weights, const node_sums& sums) const {
+  const program& nodes = state.program_of(files_of(p.components > 4, weights.exists()));
   nodes.use();
   values.bind(nodes);
   rows_.bind(1, nodes, "rows");
   others_.bind(2, nodes, "others");
   std::optional<layered_texture> weight_texels;
-  if (weights != nullptr) {
+  if (weights.exists()) {
     weight_texels.emplace(state, "edge_sum: the weights", float_texels, p.edges).upload(weights);
     numbers_->bind(3, nodes, "numbers");
     weight_texels->bind(4, nodes, "weights");

@@ -28,9 +28,9 @@ class incidence {
   std::uint64_t bytes() const noexcept { return rows_.bytes() + others_.bytes() + (numbers_ ? numbers_->bytes() : 0); }
 
   /// Writes the sums of the contributions of all edges at both ends to all pixels.
-  /// @param weights  of all edges, or null. With weights the numbers of the edges have been kept.
-  void draw(opengl_state& state, const primitives::edge_sum_problem& p, const node_values& values, const void* weights,
-            const node_sums& sums) const;
+  /// @param weights  of all edges, or none. With weights the numbers of the edges have been kept.
+  void draw(opengl_state& state, const primitives::edge_sum_problem& p, const node_values& values,
+            const source_array& weights, const node_sums& sums) const;
 
  private:
   std::uint64_t first_bad_ = no_edge;

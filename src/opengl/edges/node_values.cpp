@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "opengl/device/buffer_texture.hpp"
+
 namespace sheaf::opengl {
 namespace {
 
@@ -26,20 +28,20 @@ texel_format texels_of_sums(std::uint32_t components) {
   return components == 1 ? float_texels : components == 2 ? two_floats : four_floats;
 }
 
-std::uint64_t texels_of_nodes(const edge_sum_problem& p) {
-  return p.components <= channels ? p.nodes : p.nodes * p.components;
-}
-
 std::uint32_t components_of_part(std::uint32_t components, std::size_t part) {
   return std::min(channels, components - channels * static_cast<std::uint32_t>(part));
 }
 
 }  // namespace
 
-node_values::node_values(const opengl_state& state, const edge_sum_problem& p, const void* values)
+std::uint64_t node_texels(const edge_sum_problem& p) noexcept {
+  return p.components <= channels ? p.nodes : p.nodes * p.components;
+}
+
+node_values::node_values(const opengl_state& state, const edge_sum_problem& p, const source_array& values)
     : components_(p.components),
       function_(p.function),
-      texels_(state, "edge_sum: the nodes", texels_of_values(p.components), texels_of_nodes(p)) {
+      texels_(state, "edge_sum: the nodes", texels_of_values(p.components), node_texels(p)) {
   texels_.upload(values);
 }
 
@@ -60,7 +62,21 @@ void node_sums::clear() const {
   for (const std::vector<tile_target>& targets : parts_) opengl::clear(targets);
 }
 
-void node_sums::read_back(void* result) const {
+// Components of several parts lie side by side in the result, and no transfer of pixels leaves bytes between them.
+void node_sums::read_back(const result_array& result) const {
+  if (parts_.size() == 1) {
+    for (const tile_target& target : parts_.front()) target.pixels.read_back(result, components_ * sizeof(float));
+  } else if (result.buffer == 0) {
+    read_parts(result.data);
+  } else {
+    const buffer_object together;
+    const std::uint64_t bytes = nodes_ * components_ * sizeof(float);
+    write_buffer(GL_COPY_WRITE_BUFFER, together, bytes, [&](std::byte* data) { read_parts(data); });
+    copy_to_array({together.name(), 0}, bytes, result);
+  }
+}
+
+void node_sums::read_parts(void* result) const {
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     const records sums(static_cast<float*>(result) + part * channels, nodes_,
                        components_of_part(components_, part) * sizeof(float), components_ * sizeof(float));

@@ -9,10 +9,20 @@
 
 namespace sheaf::opengl {
 
+/// What a sum reads and writes, f32.
+struct edge_arrays {
+  source_array values;   ///< of the nodes
+  source_array weights;  ///< of all edges, or none
+  result_array result;
+};
+
+/// Texels of the values of all nodes.
+std::uint64_t node_texels(const primitives::edge_sum_problem& p) noexcept;
+
 /// The values of nodes in a texture: up to 4 components in a texel, more in as many texels of one channel.
 class node_values {
  public:
-  node_values(const opengl_state& state, const primitives::edge_sum_problem& p, const void* values);
+  node_values(const opengl_state& state, const primitives::edge_sum_problem& p, const source_array& values);
 
   /// Tells the program in use the values, by texture unit 0, and the function.
   void bind(const program& user) const;
@@ -41,9 +51,11 @@ class node_sums {
       }
     }
   }
-  void read_back(void* result) const;
+  void read_back(const result_array& result) const;
 
  private:
+  void read_parts(void* result) const;
+
   std::uint64_t nodes_;
   std::uint32_t components_;
   std::vector<std::vector<tile_target>> parts_;

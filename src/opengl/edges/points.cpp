@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "opengl/device/kept_objects.hpp"
+#include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/edges/variants.hpp"
+#include "opengl/movement/cost.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -21,8 +23,10 @@ std::uint64_t vertex_bytes(const edge_sum_problem& p) noexcept { return p.edges 
 // Two rendering passes over the edges: each edge is a point at its first node's pixel, where blending adds, and then at
 // its second node's, where blending subtracts (Ujaldon and Saltz 2005, section 4.2). The vertex stage looks up both
 // values and contributes; it does so in both passes, and 4 components at the price of one.
-plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
+plan::planned plan_run(const edge_sum_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
   if (const char* const why = unsummable(p)) return plan::rejected(why);
+  if (const char* const why = too_many_nodes(p, limits_of(scope))) return plan::rejected(why);
   plan::planned plan;
   add_run(plan, p, m, 2);
   const double parts = p.components > 4 ? 2 : 1;
@@ -31,7 +35,7 @@ plan::planned plan_run(const edge_sum_problem& p, const machine& m) {
 }
 
 plan::planned plan_points(const edge_sum_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope.machine);
+  plan::planned plan = plan_run(p, scope);
   if (plan.applicable()) plan.add("upload", scope.machine.uploaded(vertex_bytes(p)));
   return plan;
 }
@@ -58,11 +62,11 @@ void run_points(const context& ctx, const edge_sum_problem& p, const plan::plann
   report_bad_end(state, p, b.edges, first_bad, edge_call::edge_sum, number);
 }
 
-class kept_points final : public primitives::prepared_edges {
+class kept_points final : public array_edges {
  public:
   kept_points(const context& ctx, std::vector<edge_piece> pieces) : pieces_(ctx, std::move(pieces)) {}
 
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
+  void run_arrays(const context& ctx, const edge_sum_problem& p, const edge_arrays& b) override {
     require_summable(p, "opengl.points");
     opengl_state& state = state_of(ctx);
     state.begin_call();
@@ -86,7 +90,7 @@ class kept_points final : public primitives::prepared_edges {
 };
 
 plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_run(p.sum, scope.machine));
+  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_run(p.sum, scope));
 }
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,

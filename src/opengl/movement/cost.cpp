@@ -6,9 +6,10 @@
 namespace sheaf::opengl {
 namespace {
 
-// Plans know sizes and no device. Drivers of the last ten years have textures with sides of 16384 texels, or longer
-// ones.
-constexpr std::uint64_t texels_of_a_tile = std::uint64_t{1} << 28;
+// Drivers of the last ten years have textures with sides of 16384 texels and of 2048 layers, or larger ones. Predicted
+// times go by them whatever the device has.
+constexpr size_limits usual_limits{.texture_edge = 16384, .texture_layers = 2048};
+constexpr std::uint64_t texels_of_a_tile = std::uint64_t{usual_limits.texture_edge} * usual_limits.texture_edge;
 
 }  // namespace
 
@@ -19,6 +20,31 @@ std::uint64_t record_number_bytes(const primitives::movement& m) noexcept { retu
 const char* unmovable(const primitives::movement& m) noexcept {
   if (const char* const why = no_texel_for(m.record_bytes)) return why;
   return m.indexed_count > most_record_numbers ? "indices of 32 bits name fewer records" : nullptr;
+}
+
+size_limits limits_of(const plan::scope& scope) noexcept {
+  if (scope.context == nullptr || scope.context->backend != backend_kind::opengl) return usual_limits;
+  return static_cast<const opengl_state&>(*scope.context).limits();
+}
+
+plan::planned lookup_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes) {
+  const std::uint64_t texel = texel_bytes(m.record_bytes);
+  plan::planned plan;
+  plan.add("upload", profile.uploaded(m.indexed_count * texel + list_bytes));
+  plan.add("passes", pass_seconds(profile, m.count, m.indexed_count));
+  plan.add("texture lookups", profile.random_reads(m.count, texel, m.indexed_count * texel));
+  plan.add("readback", profile.read_back(m.count * texel));
+  return plan;
+}
+
+plan::planned point_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes) {
+  const std::uint64_t texel = texel_bytes(m.record_bytes);
+  plan::planned plan;
+  plan.add("upload", profile.uploaded(m.indexed_count * texel + m.count * m.record_bytes + list_bytes));
+  plan.add("passes", pass_seconds(profile, m.indexed_count, 0));
+  plan.add("points", profile.random_writes(m.count, texel, m.indexed_count * texel));
+  plan.add("readback", profile.read_back(m.indexed_count * texel));
+  return plan;
 }
 
 double pass_seconds(const machine& m, std::uint64_t drawn_to, std::uint64_t drawn_from) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "opengl/device/state.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
@@ -17,6 +18,14 @@ std::uint64_t record_number_bytes(const primitives::movement& m) noexcept;
 
 /// Why no variant of this backend moves these records, or null.
 const char* unmovable(const primitives::movement& m) noexcept;
+
+/// The sizes at which the plan's context cuts arrays; without a context those of usual drivers.
+size_limits limits_of(const plan::scope& scope) noexcept;
+
+/// A gather by texture lookups that brings so many bytes of its list to the device.
+plan::planned lookup_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes);
+/// A scatter by points likewise.
+plan::planned point_plan(const primitives::movement& m, const machine& profile, std::uint64_t list_bytes);
 
 /// Rendering passes: one for each tile of what is drawn to and each piece of what it is drawn from.
 double pass_seconds(const machine& m, std::uint64_t drawn_to, std::uint64_t drawn_from);

@@ -25,6 +25,37 @@ void set_record_attribute(std::uint64_t record_bytes) {
                          static_cast<GLsizei>(record_bytes), nullptr);
 }
 
+namespace {
+
+void set_number_attribute(std::uint64_t first) {
+  glEnableVertexAttribArray(0);
+  glVertexAttribIPointer(0, 1, GL_UNSIGNED_INT, 0, reinterpret_cast<const void*>(first * sizeof(std::uint32_t)));
+}
+
+// Draws the points of payload [first, first + count), whose numbers attribute 0 takes.
+void draw_payload(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                  const buffer_object& buffer, const_records payload, point_payload kind, std::uint64_t first,
+                  std::uint64_t count) {
+  fill_buffer(buffer, payload, first, count);
+  if (kind == point_payload::record) {
+    set_record_attribute(payload.record_bytes);
+  } else {
+    glEnableVertexAttribArray(1);
+    glVertexAttribPointer(1, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
+  }
+  for (const tile_target& target : targets) {
+    target.pixels.bind();
+    set_viewport_of(points, target.where);
+    points.set("tile_first", static_cast<std::uint32_t>(target.where.first));
+    points.set("tile_count", static_cast<std::uint32_t>(target.where.count));
+    glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(count));
+  }
+  state.end_draw_of_points();
+  require_no_error("glDrawArrays of points");
+}
+
+}  // namespace
+
 void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
                  std::span<const std::uint32_t> numbers, const_records payload, point_payload kind) {
   const vertex_array attributes;
@@ -35,25 +66,37 @@ void draw_points(const opengl_state& state, const program& points, std::span<con
   for (std::uint64_t first = 0; first < numbers.size(); first += state.limits().points_per_draw) {
     const std::uint64_t count = std::min(numbers.size() - first, state.limits().points_per_draw);
     fill_buffer(number_buffer, list, first, count);
-    glEnableVertexAttribArray(0);
-    glVertexAttribIPointer(0, 1, GL_UNSIGNED_INT, 0, nullptr);
-    fill_buffer(payload_buffer, payload, first, count);
-    if (kind == point_payload::record) {
-      set_record_attribute(payload.record_bytes);
-    } else {
-      glEnableVertexAttribArray(1);
-      glVertexAttribPointer(1, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
-    }
-    for (const tile_target& target : targets) {
-      target.pixels.bind();
-      set_viewport_of(points, target.where);
-      points.set("tile_first", static_cast<std::uint32_t>(target.where.first));
-      points.set("tile_count", static_cast<std::uint32_t>(target.where.count));
-      glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(count));
-    }
-    state.end_draw_of_points();
-    require_no_error("glDrawArrays of points");
+    set_number_attribute(0);
+    draw_payload(state, points, targets, payload_buffer, payload, kind, first, count);
   }
+  glBindVertexArray(0);
+}
+
+std::vector<number_piece> pieces_of(const opengl_state& state, std::span<const std::uint32_t> numbers) {
+  const const_records list(numbers.data(), numbers.size(), sizeof(std::uint32_t));
+  std::vector<number_piece> pieces;
+  for (std::uint64_t first = 0; first < list.count; first += pieces.back().count) {
+    number_piece& piece = pieces.emplace_back();
+    piece.first = first;
+    piece.count = std::min(list.count - first, state.limits().vertices_per_buffer);
+    fill_buffer(piece.numbers, list, first, piece.count);
+  }
+  return pieces;
+}
+
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 const number_piece& piece, const_records payload) {
+  const buffer_object payload_buffer;
+  glBindVertexArray(piece.attributes.name());
+  for (std::uint64_t done = 0; done < piece.count; done += state.limits().points_per_draw) {
+    const std::uint64_t count = std::min(piece.count - done, state.limits().points_per_draw);
+    glBindBuffer(GL_ARRAY_BUFFER, piece.numbers.name());
+    set_number_attribute(done);
+    draw_payload(state, points, targets, payload_buffer, payload, point_payload::record, piece.first + done, count);
+  }
+  // A piece that is kept does not keep the payload.
+  glBindBuffer(GL_ARRAY_BUFFER, 0);
+  set_record_attribute(payload.record_bytes);
   glBindVertexArray(0);
 }
 

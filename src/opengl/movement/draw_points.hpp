@@ -15,6 +15,9 @@ namespace sheaf::opengl {
 
 enum class point_payload : std::uint8_t { record, value };
 
+/// Of points that are records.
+inline constexpr program_files record_point_files{"points.vert", "", "record.frag"};
+
 /// A part of an array that is drawn to.
 struct tile_target {
   tile where;
@@ -35,5 +38,19 @@ void set_record_attribute(std::uint64_t record_bytes);
 /// values.vert and is in use.
 void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
                  std::span<const std::uint32_t> numbers, const_records payload, point_payload kind);
+
+/// A part of an index list as record numbers on the device: a vertex of each.
+struct number_piece {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  vertex_array attributes;
+  buffer_object numbers;
+};
+
+/// A list on the device, in pieces of limited size.
+std::vector<number_piece> pieces_of(const opengl_state& state, std::span<const std::uint32_t> numbers);
+/// draw_points() by a list that is on the device, for records.
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 const number_piece& piece, const_records payload);
 
 }  // namespace sheaf::opengl

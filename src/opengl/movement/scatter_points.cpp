@@ -13,21 +13,13 @@ namespace {
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
 
-constexpr program_files point_files{"points.vert", "", "record.frag"};
-
 // The whole output goes to frame buffers and comes back, because pixels that no point hits keep their value. Each
 // record is a point. The pipeline writes a pixel in the order of the points (OpenGL 4.5, section 2.1), so the last
 // writer wins, whether it is asked for or not.
 plan::planned plan_points(const scatter_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
   if (const char* const why = unmovable(p)) return plan::rejected(why);
-  const std::uint64_t texel = texel_bytes(p.record_bytes);
-  plan::planned plan;
+  plan::planned plan = point_plan(p, scope.machine, record_number_bytes(p));
   plan.scratch_bytes = record_number_bytes(p);
-  plan.add("upload", m.uploaded(p.indexed_count * texel + p.count * p.record_bytes + record_number_bytes(p)));
-  plan.add("passes", pass_seconds(m, p.indexed_count, 0));
-  plan.add("points", m.random_writes(p.count, texel, p.indexed_count * texel));
-  plan.add("readback", m.read_back(p.indexed_count * texel));
   return plan;
 }
 
@@ -38,7 +30,7 @@ void run_points(const context& ctx, const scatter_problem& p, const plan::planne
   write_record_numbers(state, p, b.index, primitives::scatter_words, numbers);
   pipeline_call call(state, "scatter");
   const std::vector<tile_target> targets = targets_of(state, texels_for(p.record_bytes), b.out);
-  const program& points = state.program_of(point_files);
+  const program& points = state.program_of(record_point_files);
   points.use();
   draw_points(state, points, targets, {numbers, p.count}, b.in, point_payload::record);
   for (const tile_target& target : targets) target.pixels.read_back(b.out);

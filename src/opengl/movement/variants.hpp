@@ -1,6 +1,7 @@
 #pragma once
 
 #include "primitives/gather.hpp"
+#include "primitives/prepare.hpp"
 #include "primitives/scatter.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
@@ -10,5 +11,7 @@ extern const primitives::gather_variant gather_texture;
 extern const primitives::gather_variant gather_vertex;
 
 extern const primitives::scatter_variant scatter_points;
+
+extern const primitives::prepare_variant prepare_resident;
 
 }  // namespace sheaf::opengl

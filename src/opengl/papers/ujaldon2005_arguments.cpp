@@ -5,7 +5,6 @@
 
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/transfer.hpp"
-#include "primitives/gather.hpp"
 #include "primitives/movement.hpp"
 
 namespace sheaf::opengl {
@@ -49,12 +48,13 @@ primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_
   return p;
 }
 
-std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records) {
+std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
+                                             const core::index_words& words) {
   std::vector<std::uint32_t> numbers(list.count);
   primitives::movement m;
   m.count = list.count;
   m.indexed_count = records;
-  write_record_numbers(state, m, list, primitives::gather_words, numbers.data());
+  write_record_numbers(state, m, list, words, numbers.data());
   return numbers;
 }
 

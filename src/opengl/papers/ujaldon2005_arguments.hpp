@@ -6,6 +6,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/records.hpp>
 
+#include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
 #include "opengl/device/tile.hpp"
 #include "primitives/edges/edge_sum.hpp"
@@ -22,7 +23,9 @@ void require_float_pipeline(std::string_view call, const context& ctx, value_typ
 /// A sum over edges without weights, of f32.
 primitives::edge_sum_problem plain_edge_sum(const edge_view& edges, std::uint64_t nodes, std::uint32_t components,
                                             edge_function function);
-/// The checked list as record numbers of an array of so many records; reports what is bad to the context.
-std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records);
+/// The checked list as record numbers of an array of so many records; reports what is bad to the context in these
+/// words.
+std::vector<std::uint32_t> record_numbers_of(opengl_state& state, index_span list, std::uint64_t records,
+                                             const core::index_words& words);
 
 }  // namespace sheaf::opengl

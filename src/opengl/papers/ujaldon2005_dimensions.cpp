@@ -14,6 +14,7 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_from_dimensions";
+constexpr core::index_words index_words{"gather_from_dimensions", "index", "the table's", "records"};
 constexpr program_files lookup_files{"pixels.vert", "", "dimensions.frag"};
 
 /// The sides of a texture; all but the last are 2^bits.
@@ -37,10 +38,9 @@ GLenum target_of(int dimensions) {
 }
 
 void require_box(const opengl_state& state, const texture_box& box, int dimensions, std::uint64_t count) {
-  GLint longest = static_cast<GLint>(state.limits().texture_edge);
-  if (dimensions == 3) glGetIntegerv(GL_MAX_3D_TEXTURE_SIZE, &longest);
+  const std::uint64_t longest = dimensions == 3 ? state.limits().volume_edge : state.limits().texture_edge;
   const std::uint64_t side = std::max(box.last, std::uint64_t{1} << box.bits);
-  if (side <= static_cast<std::uint64_t>(longest)) return;
+  if (side <= longest) return;
   throw error(error_code::bad_argument,
               fmt::format("{}: a table of {} records takes a texture of {} texels a side in {} dimensions, the device "
                           "has {}",
@@ -91,7 +91,7 @@ void gather_from_dimensions(const context& ctx, const_records table, index_span 
   if (out.count == 0) return;
   opengl_state& state = state_of(ctx);
   const tile shape = only_tile(call_name, "out", state, out.count);
-  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count);
+  const std::vector<std::uint32_t> numbers = record_numbers_of(state, index, table.count, index_words);
   pipeline_call call(state, call_name);
   const texture_box box = box_of(table.count, dimensions);
   require_box(state, box, dimensions, table.count);

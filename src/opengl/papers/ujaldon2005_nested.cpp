@@ -24,6 +24,25 @@ constexpr program_files from_pixels{"nested_pixels.vert", "", "nested.frag"};
 constexpr program_files from_vertices{"gather_vertex.vert", "gather_vertex.geom", "nested.frag"};
 constexpr std::uint64_t color_bytes = 16;
 
+// "gather_nested: entry 7 of list 0 is 99, past list 1's 3 entries"
+std::string bad_entry(const core::index_words& words, const core::index_report& report) {
+  const auto value = static_cast<std::int64_t>(report.value);
+  return fmt::format("{}: entry {} of {} is {}, {} {} {} {}", words.call, report.position, words.list,
+                     report.is_signed != 0 ? fmt::to_string(value) : fmt::to_string(report.value),
+                     report.is_signed != 0 && value < 0 ? "outside" : "past", words.whose, report.limit, words.named);
+}
+
+// A list names entries of the next one, the last list records of the table.
+constexpr core::index_words words_of_lists[most_indirections - 1] = {
+    {"gather_nested", "list 0", "list 1's", "entries", bad_entry},
+    {"gather_nested", "list 1", "list 2's", "entries", bad_entry},
+    {"gather_nested", "list 2", "list 3's", "entries", bad_entry}};
+constexpr core::index_words words_of_last_list[most_indirections] = {
+    {"gather_nested", "list 0", "the table's", "records", bad_entry},
+    {"gather_nested", "list 1", "the table's", "records", bad_entry},
+    {"gather_nested", "list 2", "the table's", "records", bad_entry},
+    {"gather_nested", "list 3", "the table's", "records", bad_entry}};
+
 void require_schemes(const_records table, std::span<const index_span> lists, std::span<const lookup_scheme> schemes) {
   const auto refuse = [](const std::string& why) {
     throw error(error_code::bad_argument, fmt::format("{}: {}", call_name, why));
@@ -93,7 +112,7 @@ class nested_pixels {
         pixels_(texels_for(table.record_bytes), shape) {
     for (std::size_t k = 0; k < lists_; ++k) {
       if (by_vertices_ && k < 2) continue;  // the element array, and the vertices
-      upload(state, k, texel_format{}, list_records(numbers[k]), "a list");
+      upload(state, k, texel_format{}, list_records(numbers[k]), fmt::format("list {}", k));
     }
     if (!by_colors_ && (!by_vertices_ || lists_ > 1)) {
       upload(state, table_unit, texels_for(table.record_bytes), table, "table");
@@ -179,7 +198,9 @@ std::vector<std::vector<std::uint32_t>> checked_numbers(const context& ctx, cons
   only_tile(call_name, "out", state, out.count);
   std::vector<std::vector<std::uint32_t>> numbers;
   for (std::size_t k = 0; k < lists.size(); ++k) {
-    numbers.push_back(record_numbers_of(state, lists[k], k + 1 < lists.size() ? lists[k + 1].count : table.count));
+    const bool is_last = k + 1 == lists.size();
+    numbers.push_back(record_numbers_of(state, lists[k], is_last ? table.count : lists[k + 1].count,
+                                        is_last ? words_of_last_list[k] : words_of_lists[k]));
   }
   return numbers;
 }

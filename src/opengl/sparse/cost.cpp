@@ -1,7 +1,6 @@
 #include "opengl/sparse/cost.hpp"
 
 #include "opengl/device/record_numbers.hpp"
-#include "opengl/movement/cost.hpp"
 
 namespace sheaf::opengl {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "opengl/device/layered_texture.hpp"
+#include "opengl/movement/cost.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
@@ -12,6 +14,9 @@ namespace sheaf::opengl {
 const char* unsummable(const primitives::spmv_problem& p) noexcept;
 /// Why the entries of a product are no points, or null.
 const char* no_points_for(const primitives::spmv_problem& p) noexcept;
+
+/// Why a product cannot have x in one texture of layers.
+constexpr const char* too_many_values_of_x = "x takes more layers than a texture has here";
 
 /// What a run adds to a plan, beside the geometry: x, the passes, and the result.
 void add_vectors(plan::planned& plan, const primitives::spmv_problem& p, const machine& m);

@@ -1,11 +1,12 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
-#include "opengl/movement/cost.hpp"
 #include "opengl/movement/sum_pixels.hpp"
+#include "opengl/sparse/array_product.hpp"
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"
@@ -27,10 +28,15 @@ std::uint64_t texture_bytes(const spmv_problem& p) noexcept { return 8 * (p.rows
 // A fragment is a row, and loops over its entries in textures. Nothing blends but what rows have beyond the length of a
 // loop, at the price of fragments of long rows, which their neighbours wait for. Ujaldon and Saltz have no loops in
 // shaders; Bolz et al. (2003) multiply so.
-plan::planned plan_run(const spmv_problem& p, const machine& m) {
+plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
   if (const char* const why = unsummable(p)) return plan::rejected(why);
   if (p.transposed) return plan::rejected("a fragment is a row, and the product is transposed");
   if (p.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
+  const size_limits limits = limits_of(scope);
+  if (!fits_layers(limits, p.x_count())) return plan::rejected(too_many_values_of_x);
+  if (!fits_layers(limits, std::max(p.rows, p.entries)))
+    return plan::rejected("the matrix takes more layers than a texture has here");
+  const machine& m = scope.machine;
   plan::planned plan;
   add_vectors(plan, p, m);
   plan.add("entries", m.streamed(texture_bytes(p), texture_bytes(p)));
@@ -39,7 +45,7 @@ plan::planned plan_run(const spmv_problem& p, const machine& m) {
 }
 
 plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope.machine);
+  plan::planned plan = plan_run(p, scope);
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = row_matrix::scratch_bytes(p);
   plan.add("upload", scope.machine.uploaded(texture_bytes(p)));
@@ -49,7 +55,7 @@ plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
 void multiply(opengl_state& state, const spmv_problem& p, const row_matrix& matrix, const product_vectors& v) {
   const std::vector<tile_target> sums = undefined_targets(state, float_texels, p.y_count());
   matrix.draw(state, p, v.x, sums);
-  write_result(state, sums, p.y_count(), v);
+  write_result(state, sums, v);
 }
 
 void run_fragments(const context& ctx, const spmv_problem& p, const plan::planned&, const spmv_buffers& b,
@@ -67,16 +73,16 @@ void run_fragments(const context& ctx, const spmv_problem& p, const plan::planne
   if (has_faults) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, number));
 }
 
-class kept_rows final : public primitives::prepared_product {
+class kept_rows final : public array_product {
  public:
   kept_rows(const context& ctx, const spmv_problem& p, row_matrix matrix)
       : problem_(p), matrix_(ctx, std::move(matrix)) {}
 
-  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
+  void run_arrays(const context& ctx, const product_vectors& v) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, "prepared_spmv");
-    multiply(state, problem_, *matrix_, {x.data, y.data, alpha, beta});
+    pipeline_call call(state, primitives::prepared_spmv_call);
+    multiply(state, problem_, *matrix_, v);
     call.finish();
   }
   std::uint64_t kept_bytes() const override { return matrix_->bytes(); }
@@ -87,7 +93,7 @@ class kept_rows final : public primitives::prepared_product {
 };
 
 plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_run(p.product, scope.machine), name);
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_run(p.product, scope), name);
   if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
   return plan;
 }

@@ -18,9 +18,12 @@ struct lookup_points {
   static constexpr point_form form = point_form::color_table;
   static constexpr std::string_view name = "opengl.lookup";
 
-  static plan::planned plan_run(const spmv_problem& p, const machine& m) {
+  static plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
+    const machine& m = scope.machine;
     if (const char* const why = no_points_for(p)) return plan::rejected(why);
     if (p.x_count() > most_colors) return plan::rejected("the color table holds 65536 values of x");
+    if (p.x_count() > limits_of(scope).buffer_texels)
+      return plan::rejected("x has more values than a table of one row here");
     plan::planned plan;
     add_vectors(plan, p, m);
     plan.add("texture lookups", m.random_reads(p.entries, sizeof(float), p.x_count() * sizeof(float)));

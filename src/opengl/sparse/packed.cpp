@@ -16,9 +16,11 @@ struct packed_points {
   static constexpr point_form form = point_form::packed;
   static constexpr std::string_view name = "opengl.packed";
 
-  static plan::planned plan_run(const spmv_problem& p, const machine& m) {
+  static plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
+    const machine& m = scope.machine;
     if (const char* const why = no_points_for(p)) return plan::rejected(why);
     if (p.transposed) return plan::rejected("packs entries of a row, and the product is transposed");
+    if (!fits_layers(limits_of(scope), p.x_count())) return plan::rejected(too_many_values_of_x);
     plan::planned plan;
     add_vectors(plan, p, m);
     plan.add("texture lookups", m.random_reads(p.entries, sizeof(float), p.x_count() * sizeof(float)));

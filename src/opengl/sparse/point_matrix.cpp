@@ -111,9 +111,7 @@ point_piece next_piece(const opengl_state& state, const spmv_problem& p, point_f
   point_piece piece;
   glBindVertexArray(piece.attributes.name());
   switch (form) {
-    case point_form::vertex_index:
-      fill_elements(piece, p, std::min(room, buffer_texture::most_records()), cursor);
-      break;
+    case point_form::vertex_index: fill_elements(piece, p, std::min(room, state.limits().buffer_texels), cursor); break;
     case point_form::packed: fill_packed(piece, room, cursor); break;
     default: fill_entries(piece, p, room, cursor);
   }
@@ -128,18 +126,17 @@ struct point_product::looked_up {
   std::optional<buffer_object> vertices;
 };
 
-point_product::point_product(opengl_state& state, const spmv_problem& p, point_form form, const void* x)
+point_product::point_product(opengl_state& state, const spmv_problem& p, point_form form, const source_array& x)
     : form_(form), program_(state.program_of(files_of(form))), x_(std::make_unique<looked_up>()) {
   program_.use();
   const std::uint64_t bytes = p.x_count() * sizeof(float);
-  const auto copy = [&](std::byte* to) { std::copy_n(static_cast<const std::byte*>(x), bytes, to); };
   switch (form) {
     case point_form::vertex_index:
-      write_buffer(GL_ARRAY_BUFFER, x_->vertices.emplace(), bytes, copy);
+      copy_to_new_buffer(GL_ARRAY_BUFFER, x_->vertices.emplace(), x, bytes);
       program_.set_unit("entries", 0);
       break;
     case point_form::color_table:
-      write_buffer(GL_TEXTURE_BUFFER, x_->colors.emplace().buffer(), bytes, copy);
+      copy_to_new_buffer(GL_TEXTURE_BUFFER, x_->colors.emplace().buffer(), x, bytes);
       program_.set_unit("colors", 0);
       x_->colors->bind(0, GL_R32F);
       break;

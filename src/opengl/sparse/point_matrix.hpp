@@ -38,7 +38,7 @@ point_piece next_piece(const opengl_state& state, const primitives::spmv_problem
 /// x on the device, as a form looks it up, and the program that does, in use.
 class point_product {
  public:
-  point_product(opengl_state& state, const primitives::spmv_problem& p, point_form form, const void* x);
+  point_product(opengl_state& state, const primitives::spmv_problem& p, point_form form, const source_array& x);
   ~point_product();
   point_product(point_product&&) = delete;
 

@@ -6,6 +6,7 @@
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/movement/sum_pixels.hpp"
+#include "opengl/sparse/array_product.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
@@ -15,21 +16,21 @@ namespace {
 using primitives::spmv_buffers;
 using primitives::spmv_problem;
 
-class kept_points final : public primitives::prepared_product {
+class kept_points final : public array_product {
  public:
   kept_points(const context& ctx, const spmv_problem& p, point_form form, std::vector<point_piece> pieces)
       : problem_(p), form_(form), pieces_(ctx, std::move(pieces)) {}
 
-  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
+  void run_arrays(const context& ctx, const product_vectors& v) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, "prepared_spmv");
+    pipeline_call call(state, primitives::prepared_spmv_call);
     const std::vector<tile_target> sums = zero_targets(state, float_texels, problem_.y_count());
-    const point_product product(state, problem_, form_, x.data);
+    const point_product product(state, problem_, form_, v.x);
     begin_sums();
     for (const point_piece& piece : *pieces_) product.draw(state, piece, sums);
     end_sums();
-    write_result(state, sums, problem_.y_count(), {x.data, y.data, alpha, beta});
+    write_result(state, sums, v);
     call.finish();
   }
   std::uint64_t kept_bytes() const override {
@@ -68,7 +69,7 @@ void run_points(const context& ctx, const spmv_problem& p, const spmv_buffers& b
     begin_sums();
     while (!cursor.is_done()) product.draw(state, next_piece(state, p, form, cursor), sums);
     end_sums();
-    write_result(state, sums, p.y_count(), {b.x, b.y, b.alpha, b.beta});
+    write_result(state, sums, {b.x, b.y, b.alpha, b.beta});
     call.finish();
   }
   if (cursor.has_met_faults()) state.keep_first(primitives::find_fault(p, b.a, primitives::csr_call::spmv, number));

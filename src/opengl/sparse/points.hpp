@@ -21,12 +21,12 @@ void run_points(const context& ctx, const primitives::spmv_problem& p, const pri
 void prepare_points(const context& ctx, const primitives::prepare_spmv_problem& p,
                     const primitives::prepare_spmv_buffers& b, point_form form);
 
-/// The functions of a form's variants. A scheme has the form, the variants' name, and plan_run(problem, machine): what
+/// The functions of a form's variants. A scheme has the form, the variants' name, and plan_run(problem, scope): what
 /// a run takes once its points are on the device.
 template <class Scheme>
 struct point_variants {
   static plan::planned plan(const primitives::spmv_problem& p, const plan::scope& scope) {
-    plan::planned plan = Scheme::plan_run(p, scope.machine);
+    plan::planned plan = Scheme::plan_run(p, scope);
     if (plan.applicable()) plan.add("upload", scope.machine.uploaded(point_bytes(p, Scheme::form)));
     return plan;
   }
@@ -35,7 +35,7 @@ struct point_variants {
     run_points(ctx, p, b, Scheme::form);
   }
   static plan::planned plan_kept(const primitives::prepare_spmv_problem& p, const plan::scope& scope) {
-    const plan::planned run = Scheme::plan_run(p.product, scope.machine);
+    const plan::planned run = Scheme::plan_run(p.product, scope);
     return prepared_plan(p, scope, point_bytes(p.product, Scheme::form), run, Scheme::name);
   }
   static void keep(const context& ctx, const primitives::prepare_spmv_problem& p, const plan::planned&,

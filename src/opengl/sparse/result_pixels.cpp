@@ -11,11 +11,9 @@ constexpr program_files result_files{"pixels.vert", "", "spmv_result.frag"};
 
 }  // namespace
 
-void write_result(opengl_state& state, const std::vector<tile_target>& sums, std::uint64_t count,
-                  const product_vectors& v) {
-  const records y(v.y, count, sizeof(float));
+void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& v) {
   if (v.alpha == 1 && v.beta == 0) {
-    for (const tile_target& target : sums) target.pixels.read_back(y);
+    for (const tile_target& target : sums) target.pixels.read_back(v.y, sizeof(float));
     return;
   }
   const program& scale = state.program_of(result_files);
@@ -27,13 +25,13 @@ void write_result(opengl_state& state, const std::vector<tile_target>& sums, std
   for (const tile_target& target : sums) {
     const draw_target result(float_texels, target.where);
     std::optional<texture> before;
-    if (v.beta != 0) before.emplace(uploaded(float_texels, target.where, y));
+    if (v.beta != 0) before.emplace(uploaded(float_texels, target.where, source_array(v.y)));
     bind_texture(0, target.pixels.color());
     bind_texture(1, before ? *before : target.pixels.color());
     result.bind();
     draw_all_pixels();
     require_no_error("glDrawArrays of results");
-    result.read_back(y);
+    result.read_back(v.y, sizeof(float));
   }
 }
 

@@ -7,16 +7,15 @@
 
 namespace sheaf::opengl {
 
-/// What a product multiplies and writes, f32 in host memory.
+/// What a product multiplies and writes, f32.
 struct product_vectors {
-  const void* x = nullptr;
-  void* y = nullptr;
+  source_array x;
+  result_array y;
   double alpha = 1;
   double beta = 0;
 };
 
 /// y = alpha sums + beta y, by one more rendering pass unless y is the sums.
-void write_result(opengl_state& state, const std::vector<tile_target>& sums, std::uint64_t count,
-                  const product_vectors& v);
+void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& v);
 
 }  // namespace sheaf::opengl

@@ -66,7 +66,7 @@ row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_vie
   entries_.upload(entries);
 }
 
-void row_matrix::draw(opengl_state& state, const spmv_problem& p, const void* x,
+void row_matrix::draw(opengl_state& state, const spmv_problem& p, const source_array& x,
                       const std::vector<tile_target>& sums) const {
   const program& multiply = state.program_of(row_files);
   multiply.use();

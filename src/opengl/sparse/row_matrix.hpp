@@ -23,7 +23,7 @@ class row_matrix {
   std::uint64_t bytes() const noexcept { return rows_.bytes() + entries_.bytes(); }
 
   /// Writes the sums of the products of all entries with x to all pixels.
-  void draw(opengl_state& state, const primitives::spmv_problem& p, const void* x,
+  void draw(opengl_state& state, const primitives::spmv_problem& p, const source_array& x,
             const std::vector<tile_target>& sums) const;
 
  private:

@@ -16,7 +16,8 @@ struct vertex_points {
   static constexpr point_form form = point_form::vertex_index;
   static constexpr std::string_view name = "opengl.vertex";
 
-  static plan::planned plan_run(const spmv_problem& p, const machine& m) {
+  static plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
+    const machine& m = scope.machine;
     if (const char* const why = no_points_for(p)) return plan::rejected(why);
     plan::planned plan;
     add_vectors(plan, p, m);

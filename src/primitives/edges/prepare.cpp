@@ -144,35 +144,24 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
   return made;
 }
 
-/// Compares the views of each run with the prepared problem.
-class checked_edges final : public prepared_edges {
- public:
-  checked_edges(std::shared_ptr<prepared_edges> work, const edge_sum_problem& p, const edge_view& edges)
-      : work_(std::move(work)), p_(p), edges_(edges) {}
+}  // namespace
 
-  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
-    if (p.nodes == 0 && p.edges == 0) return;
-    work_->run(ctx, p, b);
-  }
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+void checked_edges::run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) {
+  if (p.nodes == 0 && p.edges == 0) return;
+  work_->run(ctx, p, b);
+}
 
-  void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
-                 const detail::host_edge_function* on_host, const detail::device_edge_function* on_device) {
-    p.value = node_values.type;
-    p.weight_components = weights_of_an_edge(prepared_edge_sum_call, p.edges, weights);
-    require_edge_values(prepared_edge_sum_call, p, node_values, weights, result);
-    require_edge_views(prepared_edge_sum_call, ctx, edges_, node_values, weights, result);
-    edge_sum_buffers b{edges_, node_values.data, nullptr, result.data, on_host, on_device};
-    if (p.weight_components > 0) b.weights = weights.data;
-    run(ctx, p, b);
-  }
-  const edge_sum_problem& problem() const { return p_; }
-
- private:
-  std::shared_ptr<prepared_edges> work_;
-  edge_sum_problem p_;
-  edge_view edges_;
-};
+void checked_edges::run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights,
+                              values result, const detail::host_edge_function* on_host,
+                              const detail::device_edge_function* on_device) {
+  p.value = node_values.type;
+  p.weight_components = weights_of_an_edge(prepared_edge_sum_call, p.edges, weights);
+  require_edge_values(prepared_edge_sum_call, p, node_values, weights, result);
+  require_edge_views(prepared_edge_sum_call, ctx, edges_, node_values, weights, result);
+  edge_sum_buffers b{edges_, node_values.data, nullptr, result.data, on_host, on_device};
+  if (p.weight_components > 0) b.weights = weights.data;
+  run(ctx, p, b);
+}
 
 checked_edges& checked(const std::shared_ptr<prepared_edges>& work) {
   if (work == nullptr) {
@@ -180,6 +169,8 @@ checked_edges& checked(const std::shared_ptr<prepared_edges>& work) {
   }
   return static_cast<checked_edges&>(*work);
 }
+
+namespace {
 
 /// The dimensions of the coordinates, which are checked.
 std::uint32_t dimensions_of(const context& ctx, const_values coordinates, std::uint64_t nodes) {

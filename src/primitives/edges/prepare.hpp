@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "primitives/edges/edge_sum.hpp"
 
@@ -20,6 +21,30 @@ class prepared_edges {
   virtual void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
 };
+
+/// What a prepared_edge_sum holds: an executor, behind the comparison of each run's views with what was prepared.
+class checked_edges final : public prepared_edges {
+ public:
+  checked_edges(std::shared_ptr<prepared_edges> work, const edge_sum_problem& p, const edge_view& edges)
+      : work_(std::move(work)), p_(p), edges_(edges) {}
+  void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override;
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+  /// A run with the caller's views, of which `p` has all but the type of the values and the number of weights.
+  void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
+                 const detail::host_edge_function* on_host, const detail::device_edge_function* on_device);
+
+  const edge_sum_problem& problem() const noexcept { return p_; }
+  prepared_edges& executor() const noexcept { return *work_; }
+
+ private:
+  std::shared_ptr<prepared_edges> work_;
+  edge_sum_problem p_;
+  edge_view edges_;
+};
+
+/// What a prepared_edge_sum holds. @throws error(bad_argument) if that was moved from
+checked_edges& checked(const std::shared_ptr<prepared_edges>& work);
 
 /// What plans know of a preparation.
 struct prepare_edge_sum_problem {

@@ -165,24 +165,18 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
   return made;
 }
 
-/// Compares the vectors of each run with the prepared problem.
-class checked_product final : public prepared_product {
- public:
-  checked_product(std::shared_ptr<prepared_product> work, const spmv_problem& p, const csr_view& a)
-      : work_(std::move(work)), p_(p), a_(a) {}
-  void run(const context& ctx, const_values x, values y, double alpha, double beta) override {
-    require_vectors(prepared_spmv_call, ctx, p_, a_, x, y);
-    if (p_.y_count() > 0) work_->run(ctx, x, y, alpha, beta);
-  }
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
-
- private:
-  std::shared_ptr<prepared_product> work_;
-  spmv_problem p_;
-  csr_view a_;
-};
-
 }  // namespace
+
+void checked_product::run(const context& ctx, const_values x, values y, double alpha, double beta) {
+  require_vectors(prepared_spmv_call, ctx, p_, a_, x, y);
+  if (p_.y_count() > 0) work_->run(ctx, x, y, alpha, beta);
+}
+
+checked_product& checked(const std::shared_ptr<prepared_product>& work) {
+  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", prepared_spmv_call);
+  return static_cast<checked_product&>(*work);
+}
+
 }  // namespace primitives
 
 using namespace primitives;
@@ -191,8 +185,7 @@ prepared_spmv::prepared_spmv(const context& ctx, std::shared_ptr<prepared_produc
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_spmv::run(const_values x, values y, double alpha, double beta) const {
-  if (work_ == nullptr) refuse("{}: it was moved from, and what it was is another object now", prepared_spmv_call);
-  work_->run(ctx_, x, y, alpha, beta);
+  checked(work_).run(ctx_, x, y, alpha, beta);
 }
 
 prepared_spmv prepare_spmv(const context& ctx, const csr_view& a, std::uint64_t expected_runs,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "primitives/sparse/spmv.hpp"
 
@@ -24,6 +25,26 @@ class prepared_product {
   /// Whether the matrix's data showed that there is nothing to gain, so that a run is what product() is unprepared.
   virtual bool is_unprepared() const { return false; }
 };
+
+/// What a prepared_spmv holds: an executor, behind the comparison of each run's vectors with what was prepared.
+class checked_product final : public prepared_product {
+ public:
+  checked_product(std::shared_ptr<prepared_product> work, const spmv_problem& p, const csr_view& a)
+      : work_(std::move(work)), p_(p), a_(a) {}
+  void run(const context& ctx, const_values x, values y, double alpha, double beta) override;
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+  const spmv_problem& problem() const noexcept { return p_; }
+  prepared_product& executor() const noexcept { return *work_; }
+
+ private:
+  std::shared_ptr<prepared_product> work_;
+  spmv_problem p_;
+  csr_view a_;
+};
+
+/// What a prepared_spmv holds. @throws error(bad_argument) if that was moved from
+checked_product& checked(const std::shared_ptr<prepared_product>& work);
 
 /// What plans know of a preparation.
 struct prepare_spmv_problem {

@@ -1,0 +1,75 @@
+#include "opengl/device/number_arrays.hpp"
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+#include <sheaf/interop/opengl.hpp>
+
+#include "opengl/device/errors.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::opengl {
+namespace {
+
+// Calls of OpenGL fail on buffers that are mapped, but for those that may stay so (OpenGL 4.4).
+bool is_mapped(GLenum target) {
+  GLint mapped = GL_FALSE;
+  GLint access = 0;
+  glGetBufferParameteriv(target, GL_BUFFER_MAPPED, &mapped);
+  glGetBufferParameteriv(target, GL_BUFFER_ACCESS_FLAGS, &access);
+  return mapped == GL_TRUE && (access & GL_MAP_PERSISTENT_BIT) == 0;
+}
+
+}  // namespace
+
+result_array require_buffer(std::string_view call, std::string_view what, const opengl_buffer& b, std::uint64_t bytes) {
+  using primitives::refuse;
+  if (bytes == 0) return {b.name, b.offset_bytes};
+  if (b.name == 0 || glIsBuffer(b.name) == GL_FALSE) {
+    refuse("{}: {} is in buffer {}, which is none of this OpenGL context or of one that shares its objects", call, what,
+           b.name);
+  }
+  if (b.offset_bytes % sizeof(float) != 0) {
+    refuse("{}: {} begins at byte {} of buffer {}, no multiple of 4", call, what, b.offset_bytes, b.name);
+  }
+  GLint64 size = 0;
+  glBindBuffer(GL_COPY_READ_BUFFER, b.name);
+  glGetBufferParameteri64v(GL_COPY_READ_BUFFER, GL_BUFFER_SIZE, &size);
+  const bool mapped = is_mapped(GL_COPY_READ_BUFFER);
+  glBindBuffer(GL_COPY_READ_BUFFER, 0);
+  require_no_error(call);
+  const auto has = static_cast<std::uint64_t>(size);
+  if (b.offset_bytes > has || has - b.offset_bytes < bytes) {
+    refuse("{}: {} takes {} bytes from byte {} on, and buffer {} has {}", call, what, bytes, b.offset_bytes, b.name,
+           has);
+  }
+  if (mapped) refuse("{}: {} is in buffer {}, which is mapped", call, what, b.name);
+  return {b.name, b.offset_bytes};
+}
+
+void require_apart(std::string_view call, std::string_view what, const opengl_buffer& b, std::uint64_t bytes,
+                   std::string_view other_what, const opengl_buffer& other, std::uint64_t other_bytes) {
+  if (b.name != other.name || bytes == 0 || other_bytes == 0) return;
+  // Both lie in the buffer, so no sum overflows.
+  if (b.offset_bytes < other.offset_bytes + other_bytes && other.offset_bytes < b.offset_bytes + bytes) {
+    primitives::refuse("{}: {} overlaps {} in buffer {}", call, what, other_what, b.name);
+  }
+}
+
+void read_array(const source_array& from, std::uint64_t bytes, void* to) {
+  glBindBuffer(GL_COPY_READ_BUFFER, from.buffer);
+  glGetBufferSubData(GL_COPY_READ_BUFFER, static_cast<GLintptr>(from.offset), static_cast<GLsizeiptr>(bytes), to);
+  glBindBuffer(GL_COPY_READ_BUFFER, 0);
+  require_no_error("glGetBufferSubData");
+}
+
+void copy_to_array(const source_array& own, std::uint64_t bytes, const result_array& to) {
+  glBindBuffer(GL_COPY_READ_BUFFER, own.buffer);
+  glBindBuffer(GL_COPY_WRITE_BUFFER, to.buffer);
+  glCopyBufferSubData(GL_COPY_READ_BUFFER, GL_COPY_WRITE_BUFFER, static_cast<GLintptr>(own.offset),
+                      static_cast<GLintptr>(to.offset), static_cast<GLsizeiptr>(bytes));
+  glBindBuffer(GL_COPY_READ_BUFFER, 0);
+  glBindBuffer(GL_COPY_WRITE_BUFFER, 0);
+  require_no_error("glCopyBufferSubData");
+}
+
+}  // namespace sheaf::opengl

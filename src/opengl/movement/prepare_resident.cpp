@@ -1,0 +1,114 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "opengl/device/kept_objects.hpp"
+#include "opengl/device/record_numbers.hpp"
+#include "opengl/movement/cost.hpp"
+#include "opengl/movement/draw_points.hpp"
+#include "opengl/movement/table_lookup.hpp"
+#include "opengl/movement/variants.hpp"
+
+// Inspector and executor: the list is checked once and stays on the device as record numbers, so a run brings records
+// there and back and nothing else.
+namespace sheaf::opengl {
+namespace {
+
+using primitives::prepare_buffers;
+using primitives::prepare_problem;
+using primitives::prepared_direction;
+
+bool gathers(const prepare_problem& p) { return p.direction == prepared_direction::gather; }
+
+// A run is opengl.texture or opengl.points without the upload of the list, whatever the order of the list.
+plan::planned plan_resident(const prepare_problem& p, const plan::scope& scope) {
+  if (const char* const why = unmovable(p)) return plan::rejected(why);
+  const machine& m = scope.machine;
+  const double run_seconds = (gathers(p) ? lookup_plan(p, m, 0) : point_plan(p, m, 0)).seconds;
+  plan::planned plan;
+  plan.scratch_bytes = record_number_bytes(p);
+  plan.add("upload", m.uploaded(record_number_bytes(p)));
+  plan.add("runs", static_cast<double>(p.expected_runs) * run_seconds);
+  plan.decided.set(primitives::prepare_decision{.run_seconds = run_seconds, .kept_bytes = record_number_bytes(p)});
+  return plan;
+}
+
+/// The part of a list that belongs to a tile of a gather's output.
+struct list_tile {
+  tile where;
+  texture numbers;
+};
+
+class resident_gather final : public primitives::prepared_movement {
+ public:
+  resident_gather(const context& ctx, std::uint64_t bytes, std::vector<list_tile> list)
+      : bytes_(bytes), list_(ctx, std::move(list)) {}
+
+  void run(const context& ctx, const_records table, records out) override {
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, "prepared_gather");
+    const table_lookup lookup(state, table);
+    for (const list_tile& part : *list_) lookup.gather(part.numbers, part.where, out);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return bytes_; }
+
+ private:
+  std::uint64_t bytes_;
+  kept_objects<std::vector<list_tile>> list_;
+};
+
+class resident_scatter final : public primitives::prepared_movement {
+ public:
+  resident_scatter(const context& ctx, std::uint64_t bytes, std::vector<number_piece> list)
+      : bytes_(bytes), list_(ctx, std::move(list)) {}
+
+  void run(const context& ctx, const_records in, records out) override {
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, "prepared_scatter");
+    const std::vector<tile_target> targets = targets_of(state, texels_for(out.record_bytes), out);
+    const program& points = state.program_of(record_point_files);
+    points.use();
+    for (const number_piece& piece : *list_) draw_points(state, points, targets, piece, in);
+    for (const tile_target& target : targets) target.pixels.read_back(out);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return bytes_; }
+
+ private:
+  std::uint64_t bytes_;
+  kept_objects<std::vector<number_piece>> list_;
+};
+
+std::vector<list_tile> tiles_of_list(const opengl_state& state, const_records numbers) {
+  std::vector<list_tile> list;
+  for (const tile& t : tiles_of(numbers.count, state.limits().texture_edge)) {
+    list.push_back({t, uploaded(texel_format{}, t, numbers)});
+  }
+  return list;
+}
+
+void keep_list(const context& ctx, const prepare_problem& p, const plan::planned&, const prepare_buffers& b,
+               std::byte* scratch) {
+  opengl_state& state = state_of(ctx);
+  auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
+  write_record_numbers(state, p, b.index, gathers(p) ? primitives::gather_words : primitives::scatter_words, numbers);
+  pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
+  const std::uint64_t bytes = record_number_bytes(p);
+  if (gathers(p)) {
+    const const_records list(numbers, p.count, sizeof *numbers);
+    *b.made = std::make_shared<resident_gather>(ctx, bytes, tiles_of_list(state, list));
+  } else {
+    *b.made = std::make_shared<resident_scatter>(ctx, bytes, pieces_of(state, {numbers, p.count}));
+  }
+  call.finish();
+}
+
+}  // namespace
+
+constinit const primitives::prepare_variant prepare_resident{"opengl.resident", backend_kind::opengl, plan_resident,
+                                                             keep_list};
+
+}  // namespace sheaf::opengl

@@ -1,0 +1,75 @@
+#include <sheaf/interop/opengl.hpp>
+
+#include <algorithm>
+
+#include <sheaf/memory.hpp>
+
+#include "opengl/device/buffer_texture.hpp"
+#include "opengl/sparse/array_product.hpp"
+#include "primitives/views.hpp"
+
+// Prepared products of vectors in the caller's buffer objects.
+namespace sheaf {
+namespace opengl {
+namespace {
+
+using primitives::spmv_problem;
+
+constexpr std::string_view call_name = primitives::prepared_spmv_call;
+
+product_vectors require_vectors(opengl_state& state, const spmv_problem& p, const opengl_buffer& x,
+                                const opengl_buffer& y, double alpha, double beta) {
+  const std::uint64_t x_bytes = p.x_count() * sizeof(float);
+  const std::uint64_t y_bytes = p.y_count() * sizeof(float);
+  pipeline_call call(state, call_name);
+  const product_vectors v{require_buffer(call_name, "x", x, x_bytes), require_buffer(call_name, "y", y, y_bytes), alpha,
+                          beta};
+  require_apart(call_name, "y", y, y_bytes, "x", x, x_bytes);
+  call.finish();
+  return v;
+}
+
+// An executor that is not this backend's own takes arrays in host memory alone.
+void run_through_host(const context& ctx, primitives::prepared_product& work, const spmv_problem& p,
+                      const product_vectors& v) {
+  opengl_state& state = state_of(ctx);
+  const std::uint64_t x_bytes = p.x_count() * sizeof(float);
+  const std::uint64_t y_bytes = p.y_count() * sizeof(float);
+  const buffer x(ctx, std::max<std::uint64_t>(1, x_bytes));
+  const buffer y(ctx, std::max<std::uint64_t>(1, y_bytes));
+  {
+    pipeline_call call(state, call_name);
+    if (x_bytes > 0) read_array(v.x, x_bytes, x.data());
+    if (v.beta != 0) read_array(v.y, y_bytes, y.data());
+    call.finish();
+  }
+  work.run(ctx, {x.data(), p.x_count(), p.value}, {y.data(), p.y_count(), p.value}, v.alpha, v.beta);
+  pipeline_call call(state, call_name);
+  const buffer_object result;
+  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, y.data(), y_bytes);
+  copy_to_array({result.name(), 0}, y_bytes, v.y);
+  call.finish();
+}
+
+}  // namespace
+}  // namespace opengl
+
+void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const opengl_buffer& y, double alpha,
+                double beta) {
+  using namespace opengl;
+  const primitives::checked_product& work = primitives::checked(prepared.work_);
+  opengl_state& state = require_opengl(prepared.ctx_, call_name);
+  const primitives::spmv_problem& p = work.problem();
+  const current_scope current(state.handle(), call_name);
+  const product_vectors v = require_vectors(state, p, x, y, alpha, beta);
+  if (p.y_count() == 0) return;
+  if (auto* const own = dynamic_cast<array_product*>(&work.executor())) {
+    own->run_arrays(prepared.ctx_, v);
+  } else {
+    run_through_host(prepared.ctx_, work.executor(), p, v);
+  }
+  glFinish();  // what another context reads must be complete
+  state.require_not_lost(call_name);
+}
+
+}  // namespace sheaf
