@@ -210,6 +210,50 @@ TEST_F(OpenglMovement, HasTheSameBitsInAHundredRuns) {
   }
 }
 
+// Lists of many tiles and draws stay on the device, for any number of runs with other records.
+TEST_F(OpenglMovement, PreparedListsStayOnTheDevice) {
+  cut_small();
+  for (const std::uint64_t width : widths) {
+    for (const std::uint64_t count : {1, 69, 70, 71, 104, 999}) {
+      for (const duplicates repeats : {duplicates::any, duplicates::last}) {
+        SCOPED_TRACE(fmt::format("r{} n={}", width, count));
+        const char* const pattern = repeats == duplicates::last ? "zipf" : "permutation";
+        const image index = index_list(inputs::parse_pattern(pattern), 1301, count, index_type::i64);
+        const prepare_options options{.duplicates = repeats, .variant = "opengl.resident"};
+        std::optional<prepared_gather> to_gather;
+        std::optional<prepared_scatter> to_scatter;
+        {
+          image ended = index;  // the list is not needed afterwards
+          const index_span list = index_view(ended, index_type::i64);
+          to_gather.emplace(prepare_gather(ctx(), list, 1301, width, 3, options));
+          to_scatter.emplace(prepare_scatter(ctx(), list, 1301, width, 3, options));
+          std::fill(ended.bytes.begin(), ended.bytes.end(), std::byte{0xff});
+        }
+        EXPECT_EQ(to_gather->report().kept_bytes, 4 * count);
+        EXPECT_EQ(to_scatter->report().kept_bytes, 4 * count);
+        const index_span list = index_view(index, index_type::i64);
+        for (const std::uint64_t seed : {1, 2, 3}) {
+          const image table = filled(1301, width, 2 * width, 0, seed);
+          const image in = filled(count, width, width, 0, seed);
+          image gathered = poisoned(count, width, 2 * width);
+          image scattered = poisoned(1301, width, width);
+          image expected_gather = gathered;
+          image expected_scatter = scattered;
+          const context serial = context::cpu(1);
+          gather(serial, table.view(), list, expected_gather.view(), {.variant = "reference.serial"});
+          scatter(serial, in.view(), list, expected_scatter.view(),
+                  {.duplicates = repeats, .variant = "reference.serial"});
+          to_gather->run(table.view(), gathered.view());
+          to_scatter->run(in.view(), scattered.view());
+          ctx().wait();
+          expect_bytes(gathered.bytes, expected_gather, "gathered");
+          expect_bytes(scattered.bytes, expected_scatter, "scattered");
+        }
+      }
+    }
+  }
+}
+
 TEST_F(OpenglMovement, PreparedListsNameTheFirstBadIndexOrLeaveItOut) {
   const std::vector<std::uint64_t> index{0, 7, 1, ~std::uint64_t{0}};
   const std::vector<std::uint32_t> table{7, 8, 9};
