@@ -117,9 +117,9 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
   entry_cursor cursor(p, a);
   {
     pipeline_call call(state, product_call);
-    if (form == point_form::color_table && p.columns > buffer_texture::most_records()) {
+    if (form == point_form::color_table && p.columns > state.limits().buffer_texels) {
       throw error(error_code::bad_argument, fmt::format("{}: x has {} values, a table of one row holds {}",
-                                                        product_call, p.columns, buffer_texture::most_records()));
+                                                        product_call, p.columns, state.limits().buffer_texels));
     }
     sent_pieces<point_piece> pieces;
     while (!cursor.is_done()) {
@@ -149,7 +149,7 @@ void product_from_host::run(const_values x, values y) {
   begin_sums();
   kept_->pieces->send_and_draw([&](const point_piece& piece) { product.draw(state, piece, sums); });
   end_sums();
-  write_result(state, sums, p.y_count(), {x.data, y.data});
+  write_result(state, sums, {x.data, y.data});
   call.finish();
 }
 
