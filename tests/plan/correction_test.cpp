@@ -38,8 +38,8 @@ TEST(Correction, IsOneWhereNothingWasMeasured) {
 }
 
 TEST(Correction, OfAVariantThatWasNotMeasuredIsTheMedianOfThoseThatWere) {
-  const machine m = with_corrections({gather_correction("cpu.bucketed", kind::random, 4, 1000, 0.25),
-                                      gather_correction("cpu.bucketed", kind::sequential, 4, 1000, 8),
+  const machine m = with_corrections({gather_correction("cpu.bucketed", kind::sequential, 4, 1000, 8),
+                                      gather_correction("cpu.bucketed", kind::random, 4, 1000, 0.25),
                                       gather_correction("cpu.by_page", kind::random, 4, 1000, 0.5),
                                       gather_correction("cpu.direct", kind::random, 4, 1000, 4)});
   EXPECT_DOUBLE_EQ(plan::correction_at(m, "cpu.multipass", place(kind::random, 4, 1000)), 0.5);
@@ -69,7 +69,8 @@ TEST(Correction, MultipliesAPlanAndAllOfItsTerms) {
       primitives::describe_gather(context::cpu(2), {nullptr, 100000, 8}, {nullptr, 100000, index_type::u32},
                                   {nullptr, 100000, 8}, access_pattern::random());
   const machine plain = with_corrections({});
-  const machine slow = with_corrections({gather_correction("cpu.direct", kind::random, 8, 100000, 4)});
+  const machine slow = with_corrections({gather_correction("cpu.bucketed", kind::random, 8, 100000, 1),
+                                         gather_correction("cpu.direct", kind::random, 8, 100000, 4)});
   std::size_t corrected = 0;
   for (const auto& v : primitives::gather_variants()) {
     if (!v.works_on(backend_kind::cpu)) continue;
