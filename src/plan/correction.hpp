@@ -21,9 +21,9 @@ struct measured_place {
 };
 
 /// The factor of a variant at a place: the mean of those measured for this primitive, variant and order, weighted by
-/// the inverse fourth power of their distance in doublings of width, bytes and range. A variant that was not measured is
-/// taken to be as far off as the median of those that were, or its prediction would be compared with others in another
-/// unit; 1 where none was measured.
+/// the inverse fourth power of their distance in doublings of width, bytes and range. A variant that was not measured
+/// is taken to be as far off as the median of those that were, or its prediction would be compared with others in
+/// another unit; 1 where none was measured.
 double correction_at(const machine& m, std::string_view variant, const measured_place& place) noexcept;
 
 template <class Problem>
