@@ -78,6 +78,7 @@ struct system_terms {
   bool has_jacobi;
   /// Each row has to reach the tolerance, in about as many iterations as the serial reference, which is the first.
   bool is_judged;
+  access_pattern pattern = access_pattern::unknown();  ///< of the columns, as far as a caller would know
 };
 
 /// Solves and prints a system by all solvers of the place. Returns whether every answer is right.
@@ -97,6 +98,7 @@ bool run_system(const context& ctx, double seconds, const system_terms& of) {
     return conjugate_gradient_options{.tolerance = of.tolerance,
                                       .iteration_limit = of.limit,
                                       .preconditioner = of.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+                                      .pattern = of.pattern,
                                       .keeps_last = !of.is_judged,  // as the peers do
                                       .variant = variant};
   };
@@ -182,10 +184,10 @@ bool run_system(const context& ctx, double seconds, const system_terms& of) {
 }
 
 bool run_matrix(const context& ctx, const solve_request& request, const std::string& name,
-                const io::csr_matrix<double>& m) {
+                const io::csr_matrix<double>& m, access_pattern pattern = access_pattern::unknown()) {
   return run_system(
       ctx, request.seconds,
-      {name, m, std::vector<double>(m.rows, 1), request.tolerance, request.limit, request.has_jacobi, false});
+      {name, m, std::vector<double>(m.rows, 1), request.tolerance, request.limit, request.has_jacobi, false, pattern});
 }
 
 /// Of what is in the folder, the matrices that are symmetric positive definite.
@@ -254,7 +256,8 @@ bool run_solve(const context& ctx, const solve_request& request) {
   for (const char* const name : {"S", "W", "A", "B", "C"}) {
     if (std::find(request.classes.begin(), request.classes.end(), name) == request.classes.end()) continue;
     const io::csr_matrix<double> m = jobs::nas_matrix(jobs::nas_class_named(name), ctx.threads());
-    all_right = run_matrix(ctx, request, fmt::format("NAS CG, class {}", name), m) && all_right;
+    all_right =
+        run_matrix(ctx, request, fmt::format("NAS CG, class {}", name), m, access_pattern::random()) && all_right;
   }
   return all_right;
 }

@@ -97,7 +97,8 @@ using linear_operator = std::function<void(const context& ctx, const_values in, 
 
 /// The same for an operator, which is applied as often as a matrix would be multiplied by: once an iteration, for the
 /// start value unless that is 0, and where the iteration ends. What it throws leaves conjugate_gradient with x as it
-/// was before the first iteration or in the best one so far.
+/// was before the first iteration or in the best one so far. While its stream is captured into a graph, iteration_limit
+/// + 2 times: a graph has every application, also of iterations that it finds are not needed.
 SHEAF_API conjugate_gradient_result conjugate_gradient(const context& ctx, const linear_operator& apply, const_values b,
                                                        values x, const conjugate_gradient_options& options = {});
 

@@ -24,9 +24,8 @@ struct hash_build_options {
   /// Load factor of the hash table, 0.05 to 0.99: distinct keys for each place that a bucket has for a key. With less,
   /// the index takes more memory, and searches find more keys at first sight. 0: what the backend finds best, 0.8 on
   /// the CPU; on CUDA 0.1 for tables that the cache holds, and up to 0.5, or 0.6 for keys of 4 bytes that hardly
-  /// repeat. Tables of CUDA are never fuller than 0.9: a higher load gets that one, which hash_index::load() says. The
-  /// number of buckets has a limit (2^31 on CUDA up to 2^31 records, 2^32 on the CPU for keys of 4 bytes), so that a
-  /// very low load may not be reached.
+  /// repeat. The number of buckets has a limit (2^31 on CUDA up to 2^31 records, 2^32 on the CPU for keys of 4 bytes),
+  /// so that a very low load may not be reached; hash_index::load() says which was.
   double load = 0;
   std::string_view variant = {};  ///< takes this variant and not the planner's choice, "cpu.partitioned"
 };

@@ -40,7 +40,8 @@ constexpr const list_variant* list_list[] = {&cuda::list_log, &cuda::list_sublis
 constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge, &cuda::spmv_two_step,
                                              &cuda::spmv_transposed};
 constexpr const prepare_spmv_variant* prepare_spmv_list[] = {
-    &cuda::prepare_spmv_blocked, &cuda::prepare_spmv_compressed, &cuda::prepare_spmv_transposed};
+    &cuda::prepare_spmv_blocked, &cuda::prepare_spmv_compressed, &cuda::prepare_spmv_segmented,
+    &cuda::prepare_spmv_transposed};
 constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {
     &cuda::conjugate_gradient_persistent, &cuda::conjugate_gradient_streamed, &cuda::conjugate_gradient_separate};
 

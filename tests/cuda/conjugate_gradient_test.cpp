@@ -236,5 +236,66 @@ TEST(SystemOperatorsOfADevice, AreSolvedAsTheirMatricesAre) {
             after_three);
 }
 
+// A graph has as many applications as there may be iterations, and does nothing more once one of them is the last.
+TEST(SystemOperatorsOfADevice, DoAFixedNumberOfIterationsInACapturedGraph) {
+  const std::optional<context> ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  constexpr std::uint64_t n = 4096;
+  const csr_images images(laplacian(16), {});
+  const placed_csr a(*ctx, images);
+  const buffer b(*ctx, n * 8);
+  const buffer diagonal(*ctx, n * 8);
+  const buffer x(*ctx, n * 8);
+  const std::vector<double> sixes(n, 6);
+  copy_bytes(*ctx, diagonal.data(), sixes.data(), n * 8);
+  std::uint64_t applied = 0;
+  const linear_operator product = [&](const context& where, const_values in, values out) {
+    ++applied;
+    spmv(where, a.view(), in, out, {.variant = "cuda.rows"});
+  };
+  struct graph_case {
+    double tolerance;
+    std::uint64_t limit;
+    bool keeps_last;
+    stop_reason reason;
+  };
+  for (const graph_case c : {graph_case{0, 12, true, stop_reason::limit}, graph_case{0, 12, false, stop_reason::limit},
+                             graph_case{1e-6, 150, false, stop_reason::converged}}) {
+    SCOPED_TRACE(c.limit);
+    for (const preconditioner scaling : {preconditioner::none, preconditioner::jacobi}) {
+      conjugate_gradient_options o{.tolerance = c.tolerance, .iteration_limit = c.limit, .preconditioner = scaling};
+      if (scaling == preconditioner::jacobi) o.diagonal = const_values(diagonal.data(), n, value_type::f64);
+      o.keeps_last = c.keeps_last;
+      const auto solve = [&] {
+        return conjugate_gradient(*ctx, product, const_values(b.data(), n, value_type::f64),
+                                  values(x.data(), n, value_type::f64), o);
+      };
+      applied = 0;
+      const captured_graph graph(*ctx, [&] { EXPECT_EQ(solve().variant, "cuda.separate"); });
+      EXPECT_EQ(applied, c.limit + 2);
+      // A right-hand side, another start value, and nothing to solve.
+      for (int run = 0; run < 3; ++run) {
+        std::vector<double> right(n, 0);
+        std::vector<double> start(n, 0);
+        for (std::uint64_t i = 0; i < n; ++i) {
+          if (run != 2) right[i] = y_at(i);
+          if (run != 0) start[i] = x_at(i);
+        }
+        const auto x_after = [&](auto work) {
+          copy_bytes(*ctx, b.data(), right.data(), n * 8);
+          copy_bytes(*ctx, x.data(), start.data(), n * 8);
+          work();
+          std::vector<double> found(n);
+          copy_bytes(*ctx, found.data(), x.data(), n * 8);
+          ctx->wait();
+          return found;
+        };
+        const auto expected = x_after([&] { EXPECT_EQ(solve().reason, run == 2 ? stop_reason::converged : c.reason); });
+        EXPECT_EQ(x_after([&] { graph.launch(); }), expected) << "run " << run;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sheaf::tests

@@ -134,6 +134,9 @@ void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
 }
 
 void cuda_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
+  if (reinterpret_cast<std::uintptr_t>(first) - reinterpret_cast<std::uintptr_t>(graph_memory_) < graph_memory_bytes_) {
+    return;
+  }
   const core::memory_place place = core::place_of(first);
   if (place.space == core::memory_space::managed) return;
   if (place.space == core::memory_space::device && place.device == device_) return;

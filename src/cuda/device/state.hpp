@@ -69,6 +69,13 @@ class cuda_state final : public core::context_state {
   /// Begins a call: gives it a number, and its kernels the limit that they check indices against and the report slot.
   index_guard guard(const core::index_words& words, index_type type, std::uint64_t records) noexcept;
 
+  /// Memory that a captured call has taken, of which the driver knows nothing before the graph runs: calls inside of that
+  /// call may be given it.
+  void know_graph_memory(const std::byte* first, std::uint64_t bytes) noexcept {
+    graph_memory_ = first;
+    graph_memory_bytes_ = bytes;
+  }
+
   /// A slot for the verdict of one call. Calls on the stream share one slot, because they run one after another. A call
   /// that is captured into a graph gets a slot of its own, because graphs may run beside the stream. The slot is null
   /// once captures have used all of them.
@@ -82,6 +89,8 @@ class cuda_state final : public core::context_state {
   cudaStream_t stream_;
   bool own_stream_;
   int multiprocessors_ = 0;
+  const std::byte* graph_memory_ = nullptr;
+  std::uint64_t graph_memory_bytes_ = 0;
   std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;
   std::vector<std::pair<const void*, std::uint64_t>> shared_bytes_by_kernel_;
   cudaMemPool_t pool_ = nullptr;
@@ -94,5 +103,19 @@ class cuda_state final : public core::context_state {
 
 /// The state of a context whose backend is known to be CUDA.
 inline cuda_state& state_of(const context& ctx) { return static_cast<cuda_state&>(ctx.state()); }
+
+/// know_graph_memory() until the end of the scope.
+class graph_memory_scope {
+ public:
+  graph_memory_scope(const context& ctx, const std::byte* first, std::uint64_t bytes) noexcept : state_(state_of(ctx)) {
+    state_.know_graph_memory(first, bytes);
+  }
+  ~graph_memory_scope() { state_.know_graph_memory(nullptr, 0); }
+  graph_memory_scope(const graph_memory_scope&) = delete;
+  graph_memory_scope& operator=(const graph_memory_scope&) = delete;
+
+ private:
+  cuda_state& state_;
+};
 
 }  // namespace sheaf::cuda

@@ -9,8 +9,6 @@ namespace sheaf::cuda {
 
 namespace {
 
-constexpr double most_load = 0.9;
-
 /// Where most keys lie in the bucket that they want, and the table is not much larger than it has to be. A table that
 /// caches hold anyway may be emptier, so that hardly a key lies elsewhere.
 double usual_load(slot_form form, std::uint64_t distinct) noexcept {
@@ -28,8 +26,7 @@ constexpr std::uint64_t most_buckets(slot_form form) noexcept {
 }  // namespace
 
 std::uint64_t buckets_for(std::uint64_t distinct, std::uint64_t key_bytes, slot_form form, double load) noexcept {
-  const double slots =
-      static_cast<double>(distinct) / (load > 0 ? std::min(load, most_load) : usual_load(form, distinct));
+  const double slots = static_cast<double>(distinct) / (load > 0 ? load : usual_load(form, distinct));
   const auto buckets = static_cast<std::uint64_t>(std::ceil(slots / static_cast<double>(slots_per_bucket(form))));
   return std::clamp<std::uint64_t>(buckets, 1, std::min(most_buckets(form), primitives::most_buckets(key_bytes)));
 }

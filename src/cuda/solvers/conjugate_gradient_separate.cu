@@ -6,6 +6,7 @@
 
 // The variant cuda.separate: the product is a call of its own, of the caller's operator or of cuda.rows with its pieces
 // of long rows. The host reads the scalars in every iteration, because it must know whether to call the operator again.
+// Into a graph it calls the operator as often as there may be iterations, and kernels behind the end return at once.
 namespace sheaf::cuda {
 namespace {
 
@@ -24,7 +25,9 @@ struct separate_decision {
 // Beside the product there are three kernels: p.q, the new residual, and the new x and p. p and q are read once more
 // than in cuda.streamed, and the host waits once.
 plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
-  if (p.is_captured) return plan::rejected("waits for the host in each iteration, and the stream is being captured");
+  if (p.is_captured && !p.is_operator) {
+    return plan::rejected("waits for the host in each iteration, and the stream is being captured");
+  }
   const machine& m = scope.machine;
   core::scratch_offsets place;
   separate_decision d;
@@ -54,6 +57,7 @@ enum class residual_use : std::uint32_t { start, confirmation, result };
 template <class Sum, class Value>
 __global__ void __launch_bounds__(block_threads)
     sum_residual(const __grid_constant__ system_vectors<Value> v, const Value* residual, residual_use use) {
+  if (use == residual_use::confirmation && (!v.state().steps.wants_confirmation() || block_ends(v, false))) return;
   sum_all_tiles<2>(v, 0, [&](std::uint64_t i) {
     if (use == residual_use::start) v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
     return sums_of_residual<Sum>(v, residual[i], i);
@@ -86,6 +90,26 @@ template <class Value>
 __global__ void __launch_bounds__(block_threads)
     subtract_from_b(const __grid_constant__ system_vectors<Value> v, Value* to) {
   for_rows(v, [&](std::uint64_t i) { to[i] = v.b[i] - to[i]; });
+}
+
+/// q = the x that is to be confirmed, if one is.
+template <class Value>
+__global__ void __launch_bounds__(block_threads) copy_x_to_confirm(const __grid_constant__ system_vectors<Value> v) {
+  const solver_state& s = v.state();
+  if (!s.steps.wants_confirmation() || s.b_is_zero != 0) return;
+  const Value* const x = v.x[s.steps.next()];
+  for_rows(v, [&](std::uint64_t i) { v.q[i] = x[i]; });
+}
+
+/// Makes the best x the caller's; where b is 0, x is.
+template <class Value>
+__global__ void __launch_bounds__(block_threads) take_best_x(const __grid_constant__ system_vectors<Value> v) {
+  const solver_state& s = v.state();
+  if (s.b_is_zero != 0) {
+    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = Value{0}; });
+  } else if (s.steps.result() != 0) {
+    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = v.x[1][i]; });
+  }
 }
 
 template <class Sum, class Value, class Column>
@@ -121,6 +145,26 @@ class separate_solver {
       take_best(s.steps);
       throw;
     }
+  }
+
+  /// An operator's iterations in a graph: as many as may be done, and their end.
+  void capture() {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
+    queue(begin_system<Value>);
+    invert();
+    make_residual_of(v_.x[0], v_.r);
+    queue_sums(v_.r, residual_use::start);
+    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) {
+      multiply(v_.p, v_.q, 1, false);
+      queue(sum_curvature<Value>);
+      queue(step_residual<Sum, Value>);
+      queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
+    }
+    queue_over_rows(ctx_, operation, copy_x_to_confirm<Value>, v_);
+    make_residual_of(v_.q, v_.r);
+    queue_sums(v_.r, residual_use::confirmation);
+    queue_over_rows(ctx_, operation, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, operation, take_best_x<Value>, v_);
   }
 
  private:
@@ -247,7 +291,12 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
   const device_scope scope(ctx.device());
   const auto d = plan.decided.get<separate_decision>();
   with_product_types(p.product, [&]<class Types>(Types) {
-    separate_solver<typename Types::sum, typename Types::value, typename Types::column>(ctx, p, d, b, scratch).run();
+    separate_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    if (p.is_captured) {
+      const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
+      return solver.capture();
+    }
+    solver.run();
   });
 }
 

@@ -19,6 +19,7 @@ struct streamed_decision {
   system_scratch at;
   rows_decision rows;
   std::uint64_t product_at = 0;  ///< scratch of the product
+  std::uint64_t batch = 1;       ///< iterations that are queued before the host looks at scalars again
 };
 
 //   multiply_rows: q = A p.
@@ -32,7 +33,7 @@ plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::sco
   const machine& m = scope.machine;
   core::scratch_offsets place;
   streamed_decision d;
-  constexpr std::uint64_t most_tiles = 1 << 15;
+  constexpr std::uint64_t most_tiles = 1 << 13;  // which one block adds: it reads 32 with each thread
   d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
   d.product_at = place.bytes();
   core::scratch_offsets of_product;
@@ -40,16 +41,24 @@ plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::sco
   place.take(of_product.bytes());
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(d);
   constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
   plan.add("latency", kernels * m.step_seconds);
   const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p) + 2 * p.vector_bytes();
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  if (p.product.entries == 0) return plan.add("streamed", m.streamed(streamed, footprint));
-  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
-  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
-                                           {"random read", x.access}});
+  if (p.product.entries == 0) {
+    plan.add("streamed", m.streamed(streamed, footprint));
+  } else {
+    const memory_cost x = gather_cost(gather_of_columns(p.product), m);
+    plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
+                                             {"random read", x.access}});
+  }
+  // Work for longer than the host takes to queue the next batch; of what is queued behind the end every kernel costs a
+  // launch.
+  constexpr double batch_seconds = 100e-6;
+  constexpr double most_batch = 32;
+  d.batch = static_cast<std::uint64_t>(std::clamp(batch_seconds / plan.seconds, 1.0, most_batch));
+  plan.decided.set(d);
   return plan;
 }
 
@@ -140,6 +149,7 @@ class streamed_solver {
         b_(b),
         product_(p.product),
         rows_(d.rows),
+        batch_(d.batch),
         product_scratch_(scratch + d.product_at),
         v_(vectors_of<Value>(p, d.at, b, scratch)),
         guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
@@ -153,15 +163,14 @@ class streamed_solver {
     primitives::conjugate_gradient_watch& watch = *b_.watch;
     system_reads reads(ctx_, operation, v_.memory, watch, read_memory::pinned);
     const bool waits = watch.reports_every() != ~std::uint64_t{0};
+    constexpr std::uint64_t most_waited_for = 32;
     if (waits && !goes_on(reads.read_and_take())) return finish(reads);
-    constexpr std::uint64_t first_batch = 16;
-    constexpr std::uint64_t next_batch = 32;
     std::uint64_t queued = 0;
     std::uint64_t number = 0;  // of the next batch
     bool has_untaken = false;  // the copy after the batch before is under way
     while (true) {
-      std::uint64_t batch = number == 0 ? first_batch : next_batch;
-      if (waits) batch = std::min(next_batch, watch.reports_every() - queued % watch.reports_every());
+      std::uint64_t batch = batch_;
+      if (waits) batch = std::min(most_waited_for, watch.reports_every() - queued % watch.reports_every());
       batch = std::min(batch, b_.goals.limit - queued);
       for (std::uint64_t i = 0; i < batch; ++i) queue_iteration();
       queued += batch;
@@ -246,6 +255,7 @@ class streamed_solver {
   const conjugate_gradient_buffers& b_;
   primitives::spmv_problem product_;
   const rows_decision& rows_;
+  std::uint64_t batch_;
   std::byte* product_scratch_;
   system_vectors<Value> v_;
   csr_guard guard_;

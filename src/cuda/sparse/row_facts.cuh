@@ -9,6 +9,7 @@ struct row_facts {
   std::uint64_t first;       ///< place where the first row begins
   std::uint64_t entries;     ///< of all rows, if none is wrong
   std::uint64_t longest;     ///< entries of the longest row
+  std::uint64_t empty;       ///< rows without entries
   std::uint64_t has_faults;  ///< not 0 if a row was wrong, which was reported
 };
 
@@ -28,8 +29,12 @@ static __global__ void __launch_bounds__(block_threads)
     if (row == 0) facts->first = r.begin;
     if (row + 1 == rows.rows) facts->entries = r.end;
   }
+  const unsigned empty = __ballot_sync(~0U, row < rows.rows && length == 0 ? 1 : 0);
   for (int other = 16; other > 0; other /= 2) length = max(length, __shfl_xor_sync(~0U, length, other));
-  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<unsigned long long*>(&facts->longest), length);
+  if (threadIdx.x % 32 != 0) return;
+  atomicMax(reinterpret_cast<unsigned long long*>(&facts->longest), length);
+  if (empty == 0) return;
+  atomicAdd(reinterpret_cast<unsigned long long*>(&facts->empty), static_cast<unsigned long long>(__popc(empty)));
 }
 
 /// Looks at all rows. Waits for the device.

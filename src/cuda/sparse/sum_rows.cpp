@@ -37,7 +37,9 @@ rows_decision decide_rows(const spmv_problem& p, core::scratch_offsets& place, s
   constexpr std::uint64_t least_long_entries_of_warps = 4096;
   constexpr std::uint64_t log2_most_long_rows = 22;
   rows_decision d;
+  constexpr std::uint64_t l1_bytes = 256 << 10;
   d.rows_of_warp = rows_of_warp(p);
+  d.has_random_columns = p.pattern.shape == access_pattern::kind::random && p.columns * p.value_bytes() > l1_bytes;
   d.long_entries = std::max(d.rows_of_warp == 0 ? least_long_entries_of_warps : least_long_entries,
                             (p.entries >> log2_most_long_rows) + 1);
   d.has_long_rows = std::min(p.entries, longest_row) >= d.long_entries;

@@ -11,26 +11,26 @@
 // from the matrix alone.
 namespace sheaf::cuda {
 
-/// Rows of one warp each, `warp_rows` at a time.
-constexpr unsigned warp_rows = 2;
-
-template <bool Gathered, class Sum, class Value, class Column>
+/// Rows of one warp each, `Rows` at a time with `Places` places of each lane. Two rows and two places read longer
+/// stretches of the matrix at once; where columns lie at random, four rows that advance side by side find more of x in
+/// L1. Each lane adds the same places in the same order either way.
+template <unsigned Rows, unsigned Places, bool Gathered, class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads)
     sum_rows_by_warps(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
                       const __grid_constant__ long_row_list list, bool leaves_long_rows) {
   if (is_skipped(a)) return;
   const unsigned lane = threadIdx.x % 32;
-  row_range places[warp_rows];
-  std::uint64_t row[warp_rows];
-  bool is_own[warp_rows];
+  row_range places[Rows];
+  std::uint64_t row[Rows];
+  bool is_own[Rows];
 #pragma unroll
-  for (unsigned k = 0; k < warp_rows; ++k) {
-    row[k] = (std::uint64_t{blockIdx.x} * warp_rows + k) * warps_of_a_block + threadIdx.x / 32;
+  for (unsigned k = 0; k < Rows; ++k) {
+    row[k] = (std::uint64_t{blockIdx.x} * Rows + k) * warps_of_a_block + threadIdx.x / 32;
     is_own[k] = row[k] < a.rows.rows;
     places[k] = is_own[k] ? row_range{a.rows.begin(row[k]), a.rows.end(row[k])} : row_range{0, 0};
   }
 #pragma unroll
-  for (unsigned k = 0; k < warp_rows; ++k) {
+  for (unsigned k = 0; k < Rows; ++k) {
     if (!a.rows.is_row(places[k])) {
       if (lane == 0) report_row(a.guard, a.rows, row[k]);
       places[k] = {0, 0};
@@ -42,10 +42,10 @@ __global__ void __launch_bounds__(block_threads)
       places[k] = {0, 0};
     }
   }
-  Sum sum[warp_rows];
-  sum_by_warp<warp_rows, 2, Gathered>(a, gathered, places, row, sum);
+  Sum sum[Rows];
+  sum_by_warp<Rows, Places, Gathered>(a, gathered, places, row, sum);
 #pragma unroll
-  for (unsigned k = 0; k < warp_rows; ++k) {
+  for (unsigned k = 0; k < Rows; ++k) {
     if (lane == 0 && is_own[k]) write_result(a, row[k], sum[k]);
   }
 }
@@ -54,8 +54,15 @@ template <bool Gathered, class Sum, class Value, class Column>
 void queue_rows(const context& ctx, const char* operation, const rows_decision& d,
                 const product_arguments<Value, Column>& a, const Value* gathered, const long_row_list& list) {
   if (d.rows_of_warp == 0) {
-    const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * warp_rows);
-    launch(ctx, operation, sum_rows_by_warps<Gathered, Sum, Value, Column>, blocks, a, gathered, list, d.has_long_rows);
+    const auto queue = [&]<unsigned Rows, unsigned Places>() {
+      launch(ctx, operation, sum_rows_by_warps<Rows, Places, Gathered, Sum, Value, Column>,
+             ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * Rows), a, gathered, list, d.has_long_rows);
+    };
+    if (d.has_random_columns) {
+      queue.template operator()<4, 1>();
+    } else {
+      queue.template operator()<2, 2>();
+    }
   } else {
     const std::uint64_t blocks = ceil_div(a.rows.rows, std::uint64_t{warps_of_a_block} * d.rows_of_warp);
     launch(ctx, operation, sum_short_rows<Gathered, Sum, Value, Column>, blocks, a, gathered, list, d.has_long_rows,

@@ -16,9 +16,10 @@ constexpr unsigned window_places = 256;  ///< that a warp reads at once where it
 
 /// How rows are summed; by the sizes of the matrix alone, because it decides the order of sums.
 struct rows_decision {
-  std::uint32_t rows_of_warp = 0;  ///< that a warp takes at once; 0: rows are a warp's each
-  std::uint64_t long_entries = 0;  ///< rows from these entries on are left to warps, piece by piece
-  bool has_long_rows = false;      ///< there may be any
+  std::uint32_t rows_of_warp = 0;   ///< that a warp takes at once; 0: rows are a warp's each
+  std::uint64_t long_entries = 0;   ///< rows from these entries on are left to warps, piece by piece
+  bool has_random_columns = false;  ///< over an x that L1 does not hold, as the caller says
+  bool has_long_rows = false;       ///< there may be any
   std::uint64_t most_long_rows = 0;
   std::uint64_t most_pieces = 0;
   std::uint64_t count_at = 0;  ///< in scratch: how many rows were left, and their pieces

@@ -71,7 +71,11 @@ class power_method {
     const conjugate_gradient_result solved = conjugate_gradient(
         ctx_, a_, const_values(x_there_.data(), of_.rows, value_type::f64),
         values(z_there_.data(), of_.rows, value_type::f64),
-        {.tolerance = 0, .iteration_limit = steps_of_a_system, .keeps_last = true, .variant = options_.variant});
+        {.tolerance = 0,
+         .iteration_limit = steps_of_a_system,
+         .pattern = access_pattern::random(),
+         .keeps_last = true,
+         .variant = options_.variant});
     z_there_.fetch();
     answer.residual = solved.residual;
     answer.variant = solved.variant;

@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sheaf/memory.hpp>
 
 #include "io/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
@@ -310,6 +312,35 @@ TEST_P(EveryConjugateGradientVariant, NamesWhatIsWrongWithAMatrixAndLeavesX) {
                [](csr_images& m) { set_entry(m.begins, 50, ~std::uint64_t{0}); });
 }
 
+/// The same on any backend, from arrays in host memory.
+conjugate_gradient_result solve_by_jacobi(const context& ctx, csr_view a, const std::vector<double>& b,
+                                          std::vector<double>& x, std::string_view variant) {
+  const conjugate_gradient_options o{.preconditioner = preconditioner::jacobi, .variant = variant};
+  if (ctx.backend() != backend_kind::cuda) return conjugate_gradient(ctx, a, b, x, o);
+  std::vector<buffer> arrays;
+  const auto place = [&](const void* from, std::uint64_t bytes) {
+    arrays.emplace_back(ctx, bytes);
+    copy_bytes(ctx, arrays.back().data(), from, bytes);
+    return arrays.back().data();
+  };
+  a.row_begins.data = place(a.row_begins.data, a.row_begins.count * bytes(a.row_begins.type));
+  a.column_indices.data = place(a.column_indices.data, a.column_indices.count * bytes(a.column_indices.type));
+  a.values.data = place(a.values.data, a.values.count * bytes(a.values.type));
+  const const_values right(place(b.data(), b.size() * sizeof(double)), b.size(), value_type::f64);
+  const values solution(place(x.data(), x.size() * sizeof(double)), x.size(), value_type::f64);
+  const conjugate_gradient_result result = conjugate_gradient(ctx, a, right, solution, o);
+  copy_bytes(ctx, x.data(), solution.data, x.size() * sizeof(double));
+  ctx.wait();
+  return result;
+}
+
+/// Contexts of a variant's backend: of the CPU with 1, 2 and 7 threads.
+std::vector<context> real_contexts(std::string_view variant) {
+  if (!variant.starts_with("cuda.")) return {context::cpu(1), context::cpu(2), context::cpu(7)};
+  if (const std::optional<context> cuda = cuda_context()) return {*cuda, *cuda};
+  return {};
+}
+
 TEST_P(EveryConjugateGradientVariant, SolvesRealSystemsAsTheReferenceDoes) {
   const char* data = std::getenv("SHEAF_DATA_DIR");
   const std::filesystem::path folder = std::filesystem::path(data == nullptr ? "" : data) / "matrices";
@@ -323,26 +354,24 @@ TEST_P(EveryConjugateGradientVariant, SolvesRealSystemsAsTheReferenceDoes) {
     const csr_view a(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
     std::vector<double> b(read.rows);
     spmv(context::cpu(1), a, std::vector<double>(read.rows, 1), b);
-    const auto solve_by = [&](std::string_view variant, int threads, std::vector<double>& x) {
-      return conjugate_gradient(context::cpu(threads), a, b, x,
-                                {.preconditioner = preconditioner::jacobi, .variant = variant});
+    const auto solve_by = [&](std::string_view variant, const context& ctx, std::vector<double>& x) {
+      return solve_by_jacobi(ctx, a, b, x, variant);
     };
     std::vector<double> of_reference(read.rows);
-    const conjugate_gradient_result expected = solve_by("reference.serial", 1, of_reference);
+    const conjugate_gradient_result expected = solve_by("reference.serial", context::cpu(1), of_reference);
     EXPECT_TRUE(expected.converged()) << name(expected.reason) << " " << expected.residual / expected.b_norm;
     std::vector<double> first;
     // A right-hand side of ones has solutions so large that rounding alone is more than 1e-8 of it.
-    for (const int threads : {1, 2, 7}) {
-      if (GetParam().starts_with("cuda.")) break;
+    for (const context& ctx : real_contexts(GetParam())) {
       std::vector<double> x(read.rows);
-      const conjugate_gradient_result found = solve_by(GetParam(), threads, x);
+      const conjugate_gradient_result found = solve_by(GetParam(), ctx, x);
       EXPECT_TRUE(found.converged()) << name(found.reason) << " " << found.residual / found.b_norm;
       EXPECT_LE(found.residual, 1e-8 * found.b_norm);
       EXPECT_LE(found.iterations, expected.iterations * 6 / 5);
       EXPECT_GE(found.iterations, expected.iterations * 4 / 5);
       if (first.empty()) first = x;
       if (!GetParam().empty()) {
-        EXPECT_EQ(x, first) << threads << " threads";
+        EXPECT_EQ(x, first) << ctx.threads() << " threads";
       }
       RecordProperty(fmt::format("{}_iterations", file), static_cast<int>(found.iterations));
     }

@@ -52,6 +52,7 @@ struct list_status {
   std::uint32_t chunks;  ///< chunks of the log that were drawn
   std::uint32_t nodes_of_heads;  ///< forest: nodes in the sublists of no splitter
   std::uint32_t reached;         ///< forest: nodes that heads lead to
+  std::uint32_t begun;           ///< blocks of a walk that have begun, where some of them sum successors
   std::uint32_t summed;          ///< blocks that have summed their successors
   std::uint32_t is_faulty;       ///< what is wrong has been reported
 };
@@ -76,7 +77,7 @@ struct walk_arguments {
   list_heads heads;
   list_level above;
   std::uint32_t most_steps;      ///< of a sublist
-  std::uint32_t summing_blocks;  ///< first blocks of the grid, which sum successors; 0 if that is done
+  std::uint32_t summing_blocks;  ///< blocks that begin first and sum successors; 0 if that is done
   bool is_exclusive;
   // cuda.log
   std::uint32_t* log;             ///< nodes

@@ -80,14 +80,24 @@ __device__ __forceinline__ void store_sums(const T (&sums)[log_batch], T* out) {
   }
 }
 
-/// Step 1 beside step 3: the first blocks of a walk sum the successors while the others walk, whose reads at random
-/// leave the memory bus half idle. They do so whatever the walks have found by then, because one walk waits for them.
+/// A block's place in the order in which blocks begin, of which CUDA promises nothing.
+__device__ __forceinline__ std::uint32_t place_of_block(const walk_arguments& a) {
+  if (a.summing_blocks == 0) return blockIdx.x;
+  __shared__ std::uint32_t place;
+  if (threadIdx.x == 0) place = atomicAdd(&a.status->begun, 1U);
+  __syncthreads();
+  return place;
+}
+
+/// Step 1 beside step 3: the blocks of a walk that begin first sum the successors while the others walk, whose reads at
+/// random leave the memory bus half idle. They do so whatever the walks have found by then, because one walk waits for
+/// them.
 template <class T, class Reader>
-__device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader) {
+__device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader, std::uint32_t block) {
   constexpr int unrolled = 8;
   successor_sums sums;
   const std::uint64_t step = std::uint64_t{a.summing_blocks} * list_threads;
-  for (std::uint64_t first = blockIdx.x * list_threads + threadIdx.x; first < a.cut.count; first += unrolled * step) {
+  for (std::uint64_t first = block * list_threads + threadIdx.x; first < a.cut.count; first += unrolled * step) {
     std::uint32_t next[unrolled];
 #pragma unroll
     for (int k = 0; k < unrolled; ++k) {
@@ -107,8 +117,8 @@ __device__ void sum_beside_walks(const walk_arguments& a, const Reader& reader) 
   if (threadIdx.x == 0) atomicAdd(&a.status->summed, 1U);
 }
 
-/// The head of one list, once all summing blocks have ended, which never wait. They are the first of the grid: CUDA
-/// does not promise that blocks begin in the order of their numbers, but devices do so, and this wait needs it.
+/// The head of one list, once all summing blocks have ended: they have begun before any block that walks, and never
+/// wait.
 __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) {
   while (*static_cast<volatile std::uint32_t*>(&a.status->summed) < a.summing_blocks) __nanosleep(200);
   __threadfence();
@@ -124,7 +134,8 @@ __device__ __forceinline__ std::uint32_t wait_for_head(const walk_arguments& a) 
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
     walk_and_log(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  if (blockIdx.x < a.summing_blocks) return sum_beside_walks<T>(a, reader);
+  const std::uint32_t block = place_of_block(a);
+  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
   if (a.status->is_bad != 0) return;
   auto* const sublists = static_cast<sublist_node<T>*>(a.above.nodes);
   auto* const carries = static_cast<list_prefix<T>*>(a.above.carries);
@@ -327,7 +338,8 @@ __device__ std::uint32_t walk_from_start(const list_cut& cut, const Nodes& nodes
 template <class T, class Op, class Reader>
 __global__ void __launch_bounds__(list_threads)
     walk_level_0(const __grid_constant__ walk_arguments a, const Reader reader, const Op op) {
-  if (blockIdx.x < a.summing_blocks) return sum_beside_walks<T>(a, reader);
+  const std::uint32_t block = place_of_block(a);
+  if (block < a.summing_blocks) return sum_beside_walks<T>(a, reader, block);
   if (a.status->is_bad != 0) return;
   const single_nodes<T, Reader> nodes{reader};
   const level_arrays<T> above(a.above);
@@ -336,7 +348,7 @@ __global__ void __launch_bounds__(list_threads)
   const std::uint32_t all_walks = a.cut.blocks + (is_forest ? a.status->heads : 1);
   // The first walk of each thread is its own, the others it draws.
   const std::uint32_t threads = (gridDim.x - a.summing_blocks) * list_threads;
-  std::uint32_t walk = (blockIdx.x - a.summing_blocks) * list_threads + threadIdx.x;
+  std::uint32_t walk = (block - a.summing_blocks) * list_threads + threadIdx.x;
   for (; walk < all_walks; walk = all_walks <= threads ? all_walks : threads + atomicAdd(&a.status->walks, 1U)) {
     if (walk < a.cut.blocks) {
       walk_from_splitter<T>(a.cut, nodes, op, walk, prefixes, above, a.status, a.most_steps);

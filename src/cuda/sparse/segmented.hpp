@@ -1,0 +1,63 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/sparse/sum_rows.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// The form of a segmented matrix. Its entries are cut into windows of about as many places, one for each warp, whatever
+// rows they belong to, and a bit for each place says whether a row begins there.
+namespace sheaf::cuda {
+
+constexpr unsigned places_of_lane = window_places / 32;  ///< of a window, that a lane adds one after another
+
+/// Window w begins `shift` places behind the w-th multiple of the stride, where a row begins if one does so near.
+struct segment_window {
+  std::uint32_t row;       ///< of the first place; where rows may be empty, its number among those that are not
+  std::uint8_t shift;      ///< up to window_places - stride
+  std::uint8_t continues;  ///< 1 if the first row began in an earlier window
+  std::uint16_t reserved;
+};
+
+struct segments_shape {
+  std::uint64_t first = 0;   ///< place of the first entry
+  std::uint64_t end = 0;     ///< behind the last one
+  std::uint64_t places = 0;  ///< of the matrix's arrays
+  std::uint32_t stride = 0;
+  std::uint32_t windows = 0;
+
+  constexpr std::uint32_t most_shift() const noexcept { return window_places - stride; }
+  /// Whether a window may begin within a row of so many entries.
+  constexpr bool may_cut(std::uint64_t entries_of_row) const noexcept { return entries_of_row > most_shift(); }
+};
+
+/// Strides leave room for rows of the usual length to be whole.
+inline segments_shape shape_of_segments(const primitives::spmv_problem& p, std::uint64_t first,
+                                        std::uint64_t entries) noexcept {
+  constexpr std::uint64_t short_mean = 16;
+  const bool are_short = entries <= short_mean * p.rows;
+  segments_shape shape;
+  shape.first = first;
+  shape.end = first + entries;
+  shape.places = p.entries;
+  shape.stride = are_short ? 240 : 224;
+  shape.windows = static_cast<std::uint32_t>((entries + shape.stride - 1) / shape.stride);
+  return shape;
+}
+
+/// A segmented matrix as kernels see it.
+struct segments_view {
+  segments_shape shape;
+  const segment_window* windows = nullptr;  ///< and one behind the last
+  const std::uint16_t* lanes = nullptr;     ///< 32 of a window: a bit for each place where a row begins, and how
+                                            ///< many rows begin in the lanes before
+  const std::uint32_t* bases = nullptr;     ///< of each window's columns of 16 bits; null: columns are the caller's
+  const std::uint32_t* rows = nullptr;      ///< those with entries; null: all have
+  const std::uint32_t* empty_rows = nullptr;
+  std::uint64_t empty_count = 0;
+  const std::uint32_t* begins_of_cut = nullptr;   ///< of a window that continues a row: the window where that begins
+  const std::uint32_t* windows_of_cut = nullptr;  ///< of a window whose last row goes on: windows with a part of it
+};
+
+}  // namespace sheaf::cuda
