@@ -3,6 +3,7 @@
 #include "cuda/solvers/system_reads.hpp"
 #include "cuda/solvers/system_rows.cuh"
 #include "cuda/solvers/variants.hpp"
+#include "cuda/sparse/row_facts.cuh"
 
 // The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
 // device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration
@@ -18,6 +19,7 @@ constexpr const char* operation = "cuda.streamed";
 struct streamed_decision {
   system_scratch at;
   rows_decision rows;
+  std::uint64_t facts_at = 0;    ///< in scratch: row_facts
   std::uint64_t product_at = 0;  ///< scratch of the product
   std::uint64_t batch = 1;       ///< iterations that are queued before the host looks at scalars again
 };
@@ -33,8 +35,9 @@ plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::sco
   const machine& m = scope.machine;
   core::scratch_offsets place;
   streamed_decision d;
-  constexpr std::uint64_t most_tiles = 1 << 13;  // which one block adds: it reads 32 with each thread
+  constexpr std::uint64_t most_tiles = 1 << 11;  // which one block adds: it reads 8 with each thread
   d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
+  d.facts_at = place.take(sizeof(row_facts));
   d.product_at = place.bytes();
   core::scratch_offsets of_product;
   d.rows = decide_rows(p.product, of_product);
@@ -150,6 +153,7 @@ class streamed_solver {
         product_(p.product),
         rows_(d.rows),
         batch_(d.batch),
+        facts_(reinterpret_cast<row_facts*>(scratch + d.facts_at)),
         product_scratch_(scratch + d.product_at),
         v_(vectors_of<Value>(p, d.at, b, scratch)),
         guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
@@ -159,6 +163,7 @@ class streamed_solver {
   }
 
   void run() {
+    look_at_rows();
     start();
     primitives::conjugate_gradient_watch& watch = *b_.watch;
     system_reads reads(ctx_, operation, v_.memory, watch, read_memory::pinned);
@@ -206,6 +211,17 @@ class streamed_solver {
   }
 
  private:
+  /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does.
+  void look_at_rows() {
+    constexpr std::uint64_t worth = 8;
+    if (!rows_.has_long_rows || b_.goals.limit < worth) return;
+    csr_guard guard = guard_;
+    guard.is_faulty = nullptr;
+    const row_facts facts = inspect_rows(ctx_, operation, product_, b_.a, guard, facts_);
+    core::scratch_offsets place;
+    if (facts.has_faults == 0) rows_ = decide_rows(product_, place, facts.longest);
+  }
+
   static bool needs_nothing(const solver_state& s) {
     return !s.steps.is_done() && !system_reads::is_faulty(s) && !s.steps.wants_confirmation();
   }
@@ -254,8 +270,9 @@ class streamed_solver {
   const context& ctx_;
   const conjugate_gradient_buffers& b_;
   primitives::spmv_problem product_;
-  const rows_decision& rows_;
+  rows_decision rows_;
   std::uint64_t batch_;
+  row_facts* facts_;
   std::byte* product_scratch_;
   system_vectors<Value> v_;
   csr_guard guard_;

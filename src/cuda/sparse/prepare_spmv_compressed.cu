@@ -7,11 +7,13 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/row_facts.cuh"
+#include "cuda/sparse/segmented.hpp"
 #include "cuda/sparse/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no
-// more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids.
+// more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids;
+// where rows are of very uneven length, or span more columns, it cuts the matrix as cuda.segmented does.
 namespace sheaf::cuda {
 namespace {
 
@@ -67,7 +69,10 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   plan::planned plan;
   plan.by_name_only =
       p.columns > most_columns && is_scattered(p.pattern) && p.columns * p.value_bytes() > m.cache_bytes;
-  plan.scratch_bytes = sizeof(row_facts);
+  core::scratch_offsets place;
+  place.take(sizeof(row_facts));
+  const segmented_layout layout(p, place);
+  plan.scratch_bytes = place.bytes();
   plan.decided.set(primitives::prepare_spmv_decision{run_seconds, operation});
   plan.add("latency", 3 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
@@ -137,11 +142,22 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   const device_scope scope(ctx.device());
   const spmv_problem& p = problem.product;
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
-  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch));
+  core::scratch_offsets place;
+  const std::uint64_t facts_at = place.take(sizeof(row_facts));
+  const segmented_layout layout(p, place);
+  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + facts_at));
   const std::uint64_t longest_row = facts.has_faults != 0 ? unknown_length : facts.longest;
+  const auto make_other = [&] {
+    if (facts.has_faults == 0 && is_segmented(p, facts.entries)) {
+      *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
+    }
+    if (*b.made == nullptr) *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
+  };
+  constexpr std::uint64_t most_in_long = 8;  // of all entries a share of one in so many
+  if (is_segmented(p, facts.entries) && facts.in_long > facts.entries / most_in_long) return make_other();
   auto made = std::make_shared<compressed_matrix>(ctx, p, b.a, longest_row);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
-  auto* const is_unfit = reinterpret_cast<unsigned*>(scratch);
+  auto* const is_unfit = reinterpret_cast<unsigned*>(scratch + layout.faults);
   require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), operation);
   const auto compress = [&]<class Column>(Column) {
     launch(ctx, operation, compress_columns<Column>, ceil_div(p.rows, base_rows), guard, offsets_of(p, b.a),
@@ -155,10 +171,10 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   unsigned is_kept_as_it_is = 0;
   ctx.state().copy(&is_kept_as_it_is, is_unfit, sizeof is_kept_as_it_is);  // waits
   if (is_kept_as_it_is != 0) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
-  } else {
-    *b.made = std::move(made);
+    made.reset();
+    return make_other();
   }
+  *b.made = std::move(made);
 }
 
 }  // namespace

@@ -24,13 +24,6 @@ using primitives::spmv_problem;
 
 constexpr const char* operation = "cuda.segmented";
 
-/// Where rows are longer in the mean, a warp sums one or two at once, and bits for entries gain nothing.
-constexpr std::uint64_t longest_mean = 96;
-
-bool is_segmented(const spmv_problem& p, std::uint64_t entries) {
-  return entries >= window_places && entries <= longest_mean * p.rows;
-}
-
 /// Where sums of rows that windows cut lie, behind counts of their parts.
 struct cut_layout {
   std::uint64_t heads;
@@ -158,23 +151,6 @@ class segmented_matrix final : public primitives::prepared_product {
   buffer cut_sums_;
 };
 
-/// Where what a preparation needs lies in scratch.
-struct segmented_layout {
-  std::uint64_t facts;
-  std::uint64_t faults;
-  std::uint64_t begins;       ///< bits of the rows that begin in each window
-  std::uint64_t rows_before;  ///< of each window
-
-  segmented_layout(const spmv_problem& p, core::scratch_offsets& place) {
-    constexpr std::uint64_t least_stride = 224;
-    const std::uint64_t most_windows = ceil_div(p.entries, least_stride);
-    facts = place.take(sizeof(row_facts));
-    faults = place.take(sizeof(unsigned));
-    begins = place.take(most_windows * words_of_window * sizeof(unsigned));
-    rows_before = place.take(most_windows * sizeof(std::uint32_t));
-  }
-};
-
 plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::scope& scope) {
   const spmv_problem& p = problem.product;
   if (p.transposed) return plan::rejected("cuts entries that lie row by row, and the product is transposed");
@@ -184,6 +160,7 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   if (p.entries >> 39 != 0) return plan::rejected("windows pass 32 bits");
   const machine& m = scope.machine;
   core::scratch_offsets place;
+  place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
   // As cuda.rows for a matrix of as many entries, but for what is streamed. Columns at random do not take 16 bits.
   const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
@@ -195,7 +172,9 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
     const double bytes_of_entry = static_cast<double>(p.value_bytes() + column_bytes) +
                                   static_cast<double>(sizeof(segment_window) + 32 * sizeof(std::uint16_t) + 4) / 240;
     const double read = static_cast<double>(p.entries) * bytes_of_entry + static_cast<double>(p.y_bytes());
-    run_seconds = all_seconds * std::min(1.0, read / static_cast<double>(p.matrix_bytes() + p.y_bytes()));
+    constexpr double over_compressed = 1.05;  // for rows of about equal length
+    run_seconds =
+        all_seconds * std::min(1.0, over_compressed * read / static_cast<double>(p.matrix_bytes() + p.y_bytes()));
   }
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
   plan::planned plan;
@@ -214,19 +193,36 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   const spmv_problem& p = problem.product;
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
+  const std::uint64_t facts_at = place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
-  const row_facts facts =
-      inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
-  const bool has_faulty_rows = facts.has_faults != 0;
-  const std::uint64_t longest_row = has_faulty_rows ? unknown_length : facts.longest;
-  if (has_faulty_rows || !is_segmented(p, facts.entries)) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
-    return;
+  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + facts_at));
+  const bool has_faults = facts.has_faults != 0;
+  if (!has_faults && is_segmented(p, facts.entries)) {
+    *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
   }
-  const auto made = std::make_shared<segmented_matrix>(ctx, p, b.a, facts);
+  if (*b.made == nullptr) {
+    *b.made = std::make_shared<product_by_rows>(p, b.a, has_faults ? unknown_length : facts.longest);
+  }
+}
+
+}  // namespace
+
+segmented_layout::segmented_layout(const spmv_problem& p, core::scratch_offsets& place) {
+  constexpr std::uint64_t least_stride = 224;
+  const std::uint64_t most_windows = ceil_div(p.entries, least_stride);
+  faults = place.take(sizeof(unsigned));
+  begins = place.take(most_windows * words_of_window * sizeof(unsigned));
+  rows_before = place.take(most_windows * sizeof(std::uint32_t));
+}
+
+std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const spmv_problem& p,
+                                                             const csr_view& a, const csr_guard& guard,
+                                                             const row_facts& facts, const segmented_layout& layout,
+                                                             std::byte* scratch) {
+  const auto made = std::make_shared<segmented_matrix>(ctx, p, a, facts);
   const segments_shape& shape = made->shape();
   const segments_arrays to = made->arrays();
-  const row_offsets rows = offsets_of(p, b.a);
+  const row_offsets rows = offsets_of(p, a);
   auto* const faults = reinterpret_cast<unsigned*>(scratch + layout.faults);
   auto* const begins = reinterpret_cast<unsigned*>(scratch + layout.begins);
   auto* const rows_before = reinterpret_cast<std::uint32_t*>(scratch + layout.rows_before);
@@ -250,7 +246,7 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
   const auto compress = [&]<class Column>(Column) {
     launch(ctx, operation, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape,
-           to.windows, static_cast<const Column*>(b.a.column_indices.data), limit, to.columns, to.bases, faults);
+           to.windows, static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, faults);
   };
   if (bytes(p.column) == 8) {
     compress(0ULL);
@@ -259,15 +255,10 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   }
   unsigned found = 0;
   ctx.state().copy(&found, faults, sizeof found);  // waits
-  if ((found & has_bad_columns) != 0) {
-    *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
-    return;
-  }
+  if ((found & has_bad_columns) != 0) return nullptr;
   if ((found & has_wide_windows) != 0) made->drop_columns();
-  *b.made = made;
+  return made;
 }
-
-}  // namespace
 
 constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{"cuda.segmented", backend_kind::cuda,
                                                                         plan_segmented, run_segmented};

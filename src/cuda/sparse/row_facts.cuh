@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sum_rows.hpp"
 
 namespace sheaf::cuda {
 
@@ -10,12 +11,13 @@ struct row_facts {
   std::uint64_t entries;     ///< of all rows, if none is wrong
   std::uint64_t longest;     ///< entries of the longest row
   std::uint64_t empty;       ///< rows without entries
+  std::uint64_t in_long;     ///< entries of rows that cuda.rows would give a whole warp, while its other rows wait
   std::uint64_t has_faults;  ///< not 0 if a row was wrong, which was reported
 };
 
 static __global__ void __launch_bounds__(block_threads)
     find_row_facts(const __grid_constant__ csr_guard guard, const __grid_constant__ row_offsets rows,
-                   row_facts* facts) {
+                   std::uint64_t long_entries, row_facts* facts) {
   const std::uint64_t row = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   unsigned long long length = 0;
   if (row < rows.rows) {
@@ -30,8 +32,13 @@ static __global__ void __launch_bounds__(block_threads)
     if (row + 1 == rows.rows) facts->entries = r.end;
   }
   const unsigned empty = __ballot_sync(~0U, row < rows.rows && length == 0 ? 1 : 0);
-  for (int other = 16; other > 0; other /= 2) length = max(length, __shfl_xor_sync(~0U, length, other));
+  unsigned long long in_long = length >= long_entries ? length : 0;
+  for (int other = 16; other > 0; other /= 2) {
+    length = max(length, __shfl_xor_sync(~0U, length, other));
+    in_long += __shfl_xor_sync(~0U, in_long, other);
+  }
   if (threadIdx.x % 32 != 0) return;
+  if (in_long != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&facts->in_long), in_long);
   atomicMax(reinterpret_cast<unsigned long long*>(&facts->longest), length);
   if (empty == 0) return;
   atomicAdd(reinterpret_cast<unsigned long long*>(&facts->empty), static_cast<unsigned long long>(__popc(empty)));
@@ -42,7 +49,8 @@ static __global__ void __launch_bounds__(block_threads)
 inline row_facts inspect_rows(const context& ctx, const char* operation, const primitives::spmv_problem& p,
                               const csr_view& a, const csr_guard& guard, row_facts* on_device) {
   require(cudaMemsetAsync(on_device, 0, sizeof(row_facts), ctx.stream()), operation);
-  launch(ctx, operation, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a), on_device);
+  launch(ctx, operation, find_row_facts, ceil_div(p.rows, block_threads), guard, offsets_of(p, a),
+         whole_warp_entries(p), on_device);
   row_facts facts{};
   ctx.state().copy(&facts, on_device, sizeof facts);
   if (facts.has_faults == 0) facts.entries -= facts.first;  // the last row's end until here

@@ -32,41 +32,6 @@ struct entry_range {
         gathered(gathered_x == nullptr ? nullptr : gathered_x + first) {}
 };
 
-/// The products of `Places` entries, 32 places apart from `first` on, of which `left` places more are to be read; the
-/// others are 0. All entries are read before x is, so that all of these reads are under way at once, and their
-/// addresses are constants apart, so that they take no registers. A column past the last is read as the last, and sets
-/// bits of `bad`.
-template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
-__device__ __forceinline__ void make_products(const entry_range<Value, Column>& range, std::uint64_t first, int left,
-                                              Column last, Sum (&product)[Places], Column& bad) {
-  Column column[Places];
-  Value value[Places];
-  const Column* const columns = range.columns + first;
-  const Value* const values = range.values + first;
-#pragma unroll
-  for (unsigned k = 0; k < Places; ++k) {
-    column[k] = 0;
-    value[k] = 0;
-    if (static_cast<int>(k * 32) < left) {
-      column[k] = __ldcs(columns + k * 32);
-      value[k] = __ldcs(values + k * 32);
-    }
-  }
-#pragma unroll
-  for (unsigned k = 0; k < Places; ++k) {
-    Column near = column[k];
-    if constexpr (!is_compressed<Column>) {
-      near = min(near, last);
-      bad |= near ^ column[k];
-    }
-    Value x = 0;
-    if (static_cast<int>(k * 32) < left) {
-      x = Gathered ? __ldcs(range.gathered + first + k * 32) : __ldg(range.x_from + near);
-    }
-    product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
-  }
-}
-
 template <unsigned Lanes, class Sum>
 __device__ __forceinline__ Sum sum_of_lanes(Sum sum) {
 #pragma unroll
@@ -106,19 +71,45 @@ __device__ __forceinline__ void sum_by_warp(const product_arguments<Value, Colum
     sum[k] = 0;
   }
   const unsigned lane = threadIdx.x % 32;
+  // No condition stands before a read, so that those of all rows are under way together: lanes that have no place in a
+  // row read its first one, and those of an empty row the first of all. All entries are read before x is.
   for (std::uint64_t at = 0; at < most; at += Places * 32) {
-    Sum product[Rows][Places];
+    Column column[Rows][Places];
+    Value value[Rows][Places];
+    Value x[Rows][Places];
+    int left[Rows];
 #pragma unroll
     for (unsigned k = 0; k < Rows; ++k) {
-      const entry_range<Value, Column> range(a, gathered, places[k].begin, row[k]);
       const std::uint64_t length = places[k].length();
-      const int left = at < length ? static_cast<int>(min(length - at, most_left)) : 0;
-      make_products<Gathered>(range, at + lane, left - static_cast<int>(lane), last, product[k], bad[k]);
+      left[k] = (at < length ? static_cast<int>(min(length - at, most_left)) : 0) - static_cast<int>(lane);
+      const std::uint64_t from = (length == 0 ? 0 : places[k].begin) + (at < length ? at : 0);
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) {
+        const unsigned place = static_cast<int>(i * 32) < left[k] ? lane + i * 32 : 0;
+        column[k][i] = __ldcs(a.columns + from + place);
+        value[k][i] = __ldcs(a.values + from + place);
+        if (Gathered) x[k][i] = __ldcs(gathered + from + place);
+      }
+    }
+    __syncwarp();  // nor does the compiler put a read of an entry below the first use of another
+#pragma unroll
+    for (unsigned k = 0; k < Rows; ++k) {
+      const Value* const x_from = x_of_row(a, row[k]);
+#pragma unroll
+      for (unsigned i = 0; i < Places; ++i) {
+        const Column needed = static_cast<int>(i * 32) < left[k] ? column[k][i] : Column{0};
+        const Column near = is_compressed<Column> ? needed : min(needed, last);
+        bad[k] |= near ^ needed;
+        if (!Gathered) x[k][i] = __ldg(x_from + near);
+      }
     }
 #pragma unroll
     for (unsigned k = 0; k < Rows; ++k) {
 #pragma unroll
-      for (unsigned i = 0; i < Places; ++i) sum[k] += product[k][i];
+      for (unsigned i = 0; i < Places; ++i) {
+        const Sum product = static_cast<Sum>(value[k][i]) * static_cast<Sum>(x[k][i]);
+        sum[k] += static_cast<int>(i * 32) < left[k] ? product : Sum{0};
+      }
     }
   }
   __syncwarp();

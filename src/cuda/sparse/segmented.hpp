@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "cuda/sparse/sum_rows.hpp"
-#include "primitives/sparse/spmv.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The form of a segmented matrix. Its entries are cut into windows of about as many places, one for each warp, whatever
 // rows they belong to, and a bit for each place says whether a row begins there.
@@ -59,5 +60,29 @@ struct segments_view {
   const std::uint32_t* begins_of_cut = nullptr;   ///< of a window that continues a row: the window where that begins
   const std::uint32_t* windows_of_cut = nullptr;  ///< of a window whose last row goes on: windows with a part of it
 };
+
+/// Whether a matrix of so many entries is cut: where rows are longer in the mean, a warp sums one or two at once, and
+/// bits for entries gain nothing.
+constexpr bool is_segmented(const primitives::spmv_problem& p, std::uint64_t entries) noexcept {
+  constexpr std::uint64_t longest_mean = 96;
+  return entries >= window_places && entries <= longest_mean * p.rows;
+}
+
+/// Where what a preparation needs lies in scratch.
+struct segmented_layout {
+  std::uint64_t faults = 0;
+  std::uint64_t begins = 0;       ///< bits of the rows that begin in each window
+  std::uint64_t rows_before = 0;  ///< of each window
+
+  segmented_layout(const primitives::spmv_problem& p, core::scratch_offsets& place);
+};
+
+struct row_facts;
+
+/// Cuts a matrix whose rows are right. Waits for the device. Null if columns are bad, which were reported.
+std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx, const primitives::spmv_problem& p,
+                                                             const csr_view& a, const csr_guard& guard,
+                                                             const row_facts& facts, const segmented_layout& layout,
+                                                             std::byte* scratch);
 
 }  // namespace sheaf::cuda

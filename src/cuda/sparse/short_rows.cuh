@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(block_threads, 5)
     sum_short_rows(const __grid_constant__ product_arguments<Value, Column> a, const Value* gathered,
                    const __grid_constant__ long_row_list list, bool leaves_long_rows, unsigned log2_rows) {
   constexpr unsigned lane_places = window_places / 32;
-  constexpr unsigned most_of_a_lane = 16;
   constexpr std::uint64_t most_places = 1 << 30;
   __shared__ Sum products_of_warps[warps_of_a_block][window_places];
   if (is_skipped(a)) return;

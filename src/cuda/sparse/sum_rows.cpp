@@ -27,6 +27,11 @@ std::uint32_t rows_of_warp(const spmv_problem& p) noexcept {
 
 }  // namespace
 
+std::uint64_t whole_warp_entries(const spmv_problem& p) noexcept {
+  const std::uint32_t rows = rows_of_warp(p);
+  return rows == 0 ? ~std::uint64_t{0} : 32 / rows * most_of_a_lane + 1;
+}
+
 std::uint32_t lanes_of_row(const spmv_problem& p) noexcept {
   const std::uint64_t mean = mean_length(p);
   return mean <= 4 ? 1 : mean <= 8 ? 2 : mean <= 16 ? 4 : mean <= 40 ? 8 : mean <= 96 ? 16 : 32;
