@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "bench/harness/placed_array.hpp"
@@ -38,48 +38,34 @@ std::vector<Value> values_of_nodes(const edge_input& in, std::uint32_t component
   return all;
 }
 
-/// The largest difference from long sums, over the largest of these.
+/// A graph, what its nodes hold, and the exact sums, which all calls are judged by.
 template <class Value>
-double error_of(const edge_input& in, const edge_terms& terms, const std::vector<Value>& values,
-                const std::vector<Value>& result) {
-  const std::uint32_t components = terms.components;
-  std::vector<long double> exact(result.size());
-  for (const mesh::edge& e : in.edges) {
-    long double step[most_edge_components];
-    long double square = 0;
-    for (std::uint32_t k = 0; k < components; ++k) {
-      step[k] = static_cast<long double>(values[std::uint64_t{e.second} * components + k]) -
-                values[std::uint64_t{e.first} * components + k];
-      square += step[k] * step[k];
-    }
-    long double factor = 1;
-    if (terms.function == edge_function::inverse_square) factor = square == 0 ? 0 : 1 / (square * std::sqrt(square));
-    for (std::uint32_t k = 0; k < components; ++k) {
-      exact[std::uint64_t{e.first} * components + k] += factor * step[k];
-      exact[std::uint64_t{e.second} * components + k] -= factor * step[k];
-    }
-  }
-  long double largest = 0;
-  long double largest_error = 0;
-  for (std::uint64_t i = 0; i < exact.size(); ++i) {
-    largest = std::max(largest, std::abs(exact[i]));
-    largest_error = std::max(largest_error, std::abs(exact[i] - result[i]));
-  }
-  return largest > 0 ? static_cast<double>(largest_error / largest) : 0;
-}
-
-/// A graph and what nodes hold, in the memory of a context.
-template <class Value>
-struct placed_sum {
-  placed_sum(const context& c, std::shared_ptr<const edge_input> in, const edge_terms& t)
-      : ctx(c),
-        input(std::move(in)),
+struct judged_input {
+  judged_input(std::shared_ptr<const edge_input> in, const edge_terms& t)
+      : input(std::move(in)),
         terms(t),
         values_of(values_of_nodes<Value>(*input, terms.components)),
-        result(values_of.size()),
+        exact(edge_view(index_span{input->edges.data(), 2 * input->edges.size(), index_type::u32}), values_of,
+              {nullptr, 0, value_type_of<Value>()}, terms.components, terms.function) {}
+
+  std::shared_ptr<const edge_input> input;
+  edge_terms terms;
+  std::vector<Value> values_of;
+  jobs::exact_edge_sums exact;
+};
+
+/// That in the memory of a context, and a result.
+template <class Value>
+struct placed_sum {
+  placed_sum(const context& c, std::shared_ptr<const judged_input<Value>> in)
+      : ctx(c),
+        judged(std::move(in)),
+        input(judged->input),
+        terms(judged->terms),
+        result(judged->values_of.size()),
         ends(ctx, input->edges.data(), input->edges.size()),
         places(ctx, input->coordinates.data(), input->coordinates.size()),
-        placed_values(ctx, values_of.data(), values_of.size()),
+        placed_values(ctx, judged->values_of.data(), result.size()),
         placed_result(ctx, result.data(), result.size()) {}
   placed_sum(const placed_sum&) = delete;
   placed_sum& operator=(const placed_sum&) = delete;
@@ -88,7 +74,7 @@ struct placed_sum {
 
   edge_view edges() const { return edge_view(index_span{ends.data(), 2 * input->edges.size(), index_type::u32}); }
   const_values coordinates() const { return {places.data(), input->coordinates.size(), value_type::f64}; }
-  const_values from() const { return {placed_values.data(), values_of.size(), type}; }
+  const_values from() const { return {placed_values.data(), result.size(), type}; }
   const_values weights() const { return {nullptr, 0, type}; }
   values to() const { return {const_cast<Value*>(placed_result.data()), result.size(), type}; }
 
@@ -99,14 +85,13 @@ struct placed_sum {
     run();
     ctx.wait();
     if (is_copied) copy_bytes(ctx, result.data(), to().data, result.size() * sizeof(Value));
-    const edge_view in_host(index_span{input->edges.data(), 2 * input->edges.size(), index_type::u32});
-    return jobs::edge_sum_mistake(in_host, values_of, weights(), result, terms.components, terms.function);
+    return judged->exact.mistake(result);
   }
 
   context ctx;
+  std::shared_ptr<const judged_input<Value>> judged;
   std::shared_ptr<const edge_input> input;
   edge_terms terms;
-  std::vector<Value> values_of;
   std::vector<Value> result;
   placed_array<mesh::edge> ends;
   placed_array<double> places;
@@ -123,7 +108,7 @@ timed_call call_of(const call_place& place, const std::string& who, std::shared_
           .run = run,
           .wait = [ctx = place.ctx] { ctx.wait(); },
           .mistake = [of, run] { return of->mistake(run); },
-          .largest_error = [of] { return error_of(*of->input, of->terms, of->values_of, of->result); }};
+          .largest_error = [of] { return of->judged->exact.largest_error(of->result); }};
 }
 
 /// The preparation by a variant, and the least time that it took; none where the variant cannot run.
@@ -163,15 +148,15 @@ problem problem_of(const edge_input& in, const edge_terms& terms, value_type typ
           .of_edges = terms.function};
 }
 
-/// The arrays of a sum in host memory as the job of edge_sum has them, and the problem that they are.
+/// The arrays of a sum as the job of edge_sum has them, and the problem that they are.
 template <class Value>
-std::pair<problem, jobs::array_set> as_job(placed_sum<Value>& of) {
+std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
   const problem p = problem_of(*of.input, of.terms, placed_sum<Value>::type);
   jobs::array_set arrays;
   arrays[jobs::places::index] =
-      records(const_cast<mesh::edge*>(of.input->edges.data()), 2 * of.input->edges.size(), sizeof(std::uint32_t));
-  arrays[jobs::places::source] = records(of.values_of.data(), of.input->nodes, p.record_bytes);
-  arrays[jobs::places::target] = records(of.result.data(), of.input->nodes, p.record_bytes);
+      records(const_cast<mesh::edge*>(of.ends.data()), 2 * of.input->edges.size(), sizeof(std::uint32_t));
+  arrays[jobs::places::source] = records(const_cast<Value*>(of.placed_values.data()), of.input->nodes, p.record_bytes);
+  arrays[jobs::places::target] = records(of.to().data, of.input->nodes, p.record_bytes);
   return {p, arrays};
 }
 
@@ -182,19 +167,22 @@ std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::ui
   return jobs::job_of(p).moved_bytes(p);
 }
 
+namespace {
+
+/// The calls of ours.
 template <class Value>
-void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                    std::vector<timed_call>& all) {
+void add_ours(const call_place& place, std::shared_ptr<const judged_input<Value>> input, std::vector<timed_call>& all) {
   const context& ctx = place.ctx;
-  auto of = std::make_shared<placed_sum<Value>>(ctx, input, terms);
+  auto of = std::make_shared<placed_sum<Value>>(ctx, input);
   double copying = 0;
   if (!core::backend_of(ctx.backend()).uses_host_memory) {
     const double begin = now();
-    of = std::make_shared<placed_sum<Value>>(ctx, input, terms);
+    of.reset();
+    of = std::make_shared<placed_sum<Value>>(ctx, input);
     copying = now() - begin;
   }
   const explanation why =
-      explain_edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), terms.components, terms.function);
+      explain_edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function);
   for (const variant_estimate& v : why.variants) {
     if (!v.applicable || v.variant.starts_with("reference.")) continue;
     const auto run = [ctx, of, name = v.variant] {
@@ -217,37 +205,77 @@ void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> i
   }
 }
 
+/// A loop that is no call of ours.
 template <class Value>
-void add_plain_edges(const std::string& where, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                     std::vector<timed_call>& all) {
-  const call_place place{where, context::cpu(1)};
-  const auto of = std::make_shared<placed_sum<Value>>(place.ctx, input, terms);
-  const auto [p, arrays] = as_job(*of);
-  all.push_back(call_of<Value>(place, "plain loop", of, jobs::job_of(p).plain_loop(place.ctx, p, arrays)));
+void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
+              std::function<void()> loop, std::vector<timed_call>& all) {
+  all.push_back(call_of<Value>(place, who, std::move(of), std::move(loop)));
   all.back().is_ours = false;
 }
 
+/// The loop over the edges that one would write, on one thread.
 template <class Value>
-void add_atomic_edges(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                      std::vector<timed_call>& all) {
-  const auto of = std::make_shared<placed_sum<Value>>(place.ctx, input, terms);
+void add_plain_loop(const std::string& where, std::shared_ptr<const judged_input<Value>> input,
+                    std::vector<timed_call>& all) {
+  const call_place place{where, context::cpu(1)};
+  const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
   const auto [p, arrays] = as_job(*of);
-  all.push_back(
-      call_of<Value>(place, "atomic loop", of, peers::host::atomic_edge_loop(p, place.ctx.threads(), arrays)));
-  all.back().is_ours = false;
+  add_loop<Value>(place, "plain loop", of, jobs::job_of(p).plain_loop(place.ctx, p, arrays), all);
+}
+
+/// That loop with atomic additions: a kernel on CUDA, all threads of the CPU beside other calls.
+template <class Value>
+void add_atomics(const call_place& place, const context& cpu, std::shared_ptr<const judged_input<Value>> input,
+                 std::vector<timed_call>& all) {
+#if SHEAF_HAS_CUDA
+  if (place.ctx.backend() == backend_kind::cuda) {
+    const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
+    const auto [p, arrays] = as_job(*of);
+    std::function<void()> kernel = peers::device::atomic_edge_kernel(place.ctx, p, arrays);
+    if (kernel) add_loop<Value>(place, "kernel of atomics", of, std::move(kernel), all);
+    return;
+  }
+#endif
+  const call_place threads{fmt::format("{} threads", cpu.threads()), cpu};
+  const auto of = std::make_shared<placed_sum<Value>>(cpu, std::move(input));
+  const auto [p, arrays] = as_job(*of);
+  add_loop<Value>(threads, "atomic loop", of, peers::host::atomic_edge_loop(p, cpu.threads(), arrays), all);
+}
+
+}  // namespace
+
+template <class Value>
+void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
+                    std::vector<timed_call>& all) {
+  add_ours<Value>(place, std::make_shared<const judged_input<Value>>(std::move(input), terms), all);
+}
+
+template <class Value>
+void add_plain_edges(const std::string& where, std::shared_ptr<const edge_input> input, const edge_terms& terms,
+                     std::vector<timed_call>& all) {
+  add_plain_loop<Value>(where, std::make_shared<const judged_input<Value>>(std::move(input), terms), all);
+}
+
+template <class Value>
+void add_all_edges(const call_place& place, const context& cpu, std::shared_ptr<const edge_input> input,
+                   const edge_terms& terms, std::vector<timed_call>& all) {
+  const auto judged = std::make_shared<const judged_input<Value>>(std::move(input), terms);
+  add_plain_loop<Value>("1 thread", judged, all);
+  add_atomics<Value>(place, cpu, judged, all);
+  add_ours<Value>(place, judged, all);
 }
 
 template void add_edge_calls<float>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
                                     std::vector<timed_call>&);
-template void add_edge_calls<double>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
-                                     std::vector<timed_call>&);
 template void add_plain_edges<float>(const std::string&, std::shared_ptr<const edge_input>, const edge_terms&,
+                                     std::vector<timed_call>&);
+template void add_all_edges<float>(const call_place&, const context&, std::shared_ptr<const edge_input>,
+                                   const edge_terms&, std::vector<timed_call>&);
+template void add_edge_calls<double>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
                                      std::vector<timed_call>&);
 template void add_plain_edges<double>(const std::string&, std::shared_ptr<const edge_input>, const edge_terms&,
                                       std::vector<timed_call>&);
-template void add_atomic_edges<float>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
-                                      std::vector<timed_call>&);
-template void add_atomic_edges<double>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
-                                       std::vector<timed_call>&);
+template void add_all_edges<double>(const call_place&, const context&, std::shared_ptr<const edge_input>,
+                                    const edge_terms&, std::vector<timed_call>&);
 
 }  // namespace sheaf::bench

@@ -32,9 +32,9 @@ template <class Value>
 void add_plain_edges(const std::string& where, std::shared_ptr<const edge_input> input, const edge_terms& terms,
                      std::vector<timed_call>& all);
 
-/// That loop on all threads of a CPU context, with atomic additions.
+/// Both, and between them that loop with atomic additions: on CUDA a kernel, else on all threads of `cpu`.
 template <class Value>
-void add_atomic_edges(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                      std::vector<timed_call>& all);
+void add_all_edges(const call_place& place, const context& cpu, std::shared_ptr<const edge_input> input,
+                   const edge_terms& terms, std::vector<timed_call>& all);
 
 }  // namespace sheaf::bench

@@ -69,7 +69,7 @@ void print_rows(const edge_input& in, std::uint64_t moved, const stream_limits& 
   std::fflush(stdout);
 }
 
-/// A loop on one thread, and on all with atomic additions; then the calls of the context.
+/// A loop on one thread, and one with atomic additions; then the calls of the context.
 template <class Value>
 bool run_input(const context& ctx, const context& cpu, const edges_request& request, const stream_limits& limits_of,
                std::shared_ptr<const edge_input> input, std::string_view order) {
@@ -81,9 +81,7 @@ bool run_input(const context& ctx, const context& cpu, const edges_request& requ
   for (const std::uint32_t components : request.components) {
     const edge_terms terms{components, request.function};
     std::vector<timed_call> all;
-    add_plain_edges<Value>("1 thread", input, terms, all);
-    add_atomic_edges<Value>({fmt::format("{} threads", cpu.threads()), cpu}, input, terms, all);
-    add_edge_calls<Value>({"", ctx, request.quick ? 0 : 2}, input, terms, all);
+    add_all_edges<Value>({"", ctx, request.quick ? 0 : 2}, cpu, input, terms, all);
     const timing_limits limits{.seconds = request.seconds, .least_rounds = 3, .least_slow_rounds = 3};
     fmt::print("{}: {} nodes, {} edges, {} order, {} component{}\n", input->name, input->nodes, input->edges.size(),
                order, components, components == 1 ? "" : "s");

@@ -174,6 +174,8 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
                    "of 2005: folder with the matrices/bcsstk15.mtx.gz, 29, 30 and the meshes/aneurysm-2k.su2.gz, "
                    "cylinder-11k, aneurysm-53k; $SHEAF_DATA_DIR unless said. Those that are not there are made by rule")
       ->type_name("FOLDER");
+  papers->add_flag("--large", parsed.papers.large,
+                   "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
   papers->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));

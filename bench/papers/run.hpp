@@ -29,6 +29,7 @@ int number_of_figure(const std::string& text);
 struct request {
   bool is_requested = false;
   bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
+  bool large = false;                    ///< of 2005: inputs past the paper's, too
   bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
   std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
   std::vector<std::string> papers = {};  ///< "ujaldon2005", "he2007", ...; empty for all

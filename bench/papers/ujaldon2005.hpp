@@ -45,8 +45,8 @@ struct matrix_input {
   std::shared_ptr<const io::csr_matrix<float>> matrix = nullptr;
 };
 struct mesh_input {
-  const paper_input* of;
-  std::string name;  ///< "2k mesh"
+  const paper_input* of;  ///< null of one more
+  std::string name;       ///< "2k mesh"
   std::string source;
   std::shared_ptr<const edge_input> edges = nullptr;
 };
@@ -81,6 +81,10 @@ struct paper_run {
 std::vector<matrix_input> matrices_in(const std::string& data, bool quick);
 /// The meshes, whose edges are found on a CPU context; else boxes of tetrahedra of as many nodes.
 std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick);
+/// Past the paper's: a matrix of 10^7 entries, made by rule, and a box of tetrahedra with 10^7 edges; small in a quick
+/// run.
+matrix_input large_matrix(bool quick);
+mesh_input large_mesh(const context& cpu, bool quick);
 
 /// "1.58x", "0.00214x"
 std::string gain_text(double gain);

@@ -170,4 +170,23 @@ std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, b
   return all;
 }
 
+matrix_input large_matrix(bool quick) {
+  constexpr std::uint64_t rows = 250'000;
+  constexpr std::uint64_t entries = 10'000'000;
+  const std::uint64_t share = quick ? 1000 : 1;
+  return {.of = nullptr,
+          .name = "of 10^7 entries",
+          .source = "made by rule",
+          .matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(rows / share, entries / share))};
+}
+
+mesh_input large_mesh(const context& cpu, bool quick) {
+  constexpr std::uint64_t nodes = 1'460'000;
+  const std::uint64_t share = quick ? 1000 : 1;
+  return {.of = nullptr,
+          .name = "mesh of 10^7 edges",
+          .source = "a box of tetrahedra",
+          .edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(nodes / share)))};
+}
+
 }  // namespace sheaf::bench::papers::ujaldon2005

@@ -98,20 +98,35 @@ std::vector<timed_call> euler_calls(const paper_run& run, const mesh_input& in) 
   return calls;
 }
 
+std::vector<matrix_input> matrices_of_tables(paper_run& run) {
+  std::vector<matrix_input> all = run.matrices();
+  if (run.request.large) all.push_back(large_matrix(run.request.quick));
+  return all;
+}
+
+std::vector<mesh_input> meshes_of_tables(paper_run& run) {
+  std::vector<mesh_input> all = run.meshes();
+  if (run.request.large) all.push_back(large_mesh(run.one_thread().ctx, run.request.quick));
+  return all;
+}
+
+/// A number of the paper's, or none.
+std::string paper_text(const paper_input* of, std::uint64_t paper_input::*number) {
+  return of == nullptr ? std::string("-") : fmt::to_string(of->*number);
+}
+
 }  // namespace
 
 void table_3(paper_run& run) {
   print_caption("Table 3. Matrices",
                 "of the Harwell-Boeing collection, of whose symmetric ones the lower half counts.");
   const table rows({"matrix             ", "rows", "the paper's", "nonzeros", "the paper's", "fill"});
-  for (const matrix_input& in : run.matrices()) {
+  for (const matrix_input& in : matrices_of_tables(run)) {
     const double fill = static_cast<double>(in.matrix->entries()) /
                         (static_cast<double>(in.matrix->rows) * static_cast<double>(in.matrix->columns));
-    const auto paper = [&](std::uint64_t paper_input::*number) {
-      return in.of == nullptr ? std::string("-") : fmt::to_string(in.of->*number);
-    };
-    rows.row({in.name, fmt::to_string(in.matrix->rows), paper(&paper_input::size), fmt::to_string(in.matrix->entries()),
-              paper(&paper_input::elements), fmt::format("{:.2f} %", fill * 100)});
+    rows.row({in.name, fmt::to_string(in.matrix->rows), paper_text(in.of, &paper_input::size),
+              fmt::to_string(in.matrix->entries()), paper_text(in.of, &paper_input::elements),
+              fmt::format("{:.2f} %", fill * 100)});
     fmt::print("    {}\n", in.source);
   }
 }
@@ -119,9 +134,9 @@ void table_3(paper_run& run) {
 void table_4(paper_run& run) {
   print_caption("Table 4. Meshes", "of tetrahedra, with six edges at a node.");
   const table rows({"mesh               ", "nodes", "the paper's", "edges", "the paper's"});
-  for (const mesh_input& in : run.meshes()) {
-    rows.row({in.name, fmt::to_string(in.edges->nodes), fmt::to_string(in.of->size),
-              fmt::to_string(in.edges->edges.size()), fmt::to_string(in.of->elements)});
+  for (const mesh_input& in : meshes_of_tables(run)) {
+    rows.row({in.name, fmt::to_string(in.edges->nodes), paper_text(in.of, &paper_input::size),
+              fmt::to_string(in.edges->edges.size()), paper_text(in.of, &paper_input::elements)});
     fmt::print("    {}\n", in.source);
   }
 }
@@ -130,7 +145,7 @@ void table_5(paper_run& run) {
   print_caption("Table 5. Sparse matrix-vector products, f32",
                 "the GPU is 1.05 to 1.6 times as fast as the CPU, and loading pays after 26 to 499 runs.");
   fmt::print("{}\n", columns_of_times);
-  for (const matrix_input& in : run.matrices()) {
+  for (const matrix_input& in : matrices_of_tables(run)) {
     fmt::print("\n  # {}: {} rows, {} nonzeros, {}\n", in.name, in.matrix->rows, in.matrix->entries(), in.source);
     std::vector<timed_call> calls = product_calls(run, in);
     print_times(run, table_number(5), in.name, in.of, calls);
@@ -141,7 +156,7 @@ void table_6(paper_run& run) {
   print_caption("Table 6. The Euler kernel: forces of 3 components, f32",
                 "the GPU is 2.2 to 4.25 times as fast as the CPU, and loading pays after 7 to 23 runs.");
   fmt::print("{}\n", columns_of_times);
-  for (const mesh_input& in : run.meshes()) {
+  for (const mesh_input& in : meshes_of_tables(run)) {
     fmt::print("\n  # {}: {} nodes, {} edges, {}\n", in.name, in.edges->nodes, in.edges->edges.size(), in.source);
     std::vector<timed_call> calls = euler_calls(run, in);
     print_times(run, table_number(6), in.name, in.of, calls);

@@ -61,13 +61,12 @@ kernel<Value> kernel_of(std::uint32_t components) {
 }
 
 template <class Value>
-std::vector<contender> atomics(const context& ctx, const problem& p, const workspace& arrays) {
+std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const problem& p) {
   const std::uint32_t components = primitives::components_of_node(p);
   const kernel<Value> add =
       bytes(p.index) == 4 ? kernel_of<Value, std::uint32_t>(components) : kernel_of<Value, std::uint64_t>(components);
   if (add == nullptr) return {};
-  const auto queue = [ctx, p, add, &arrays](std::uint64_t copy) {
-    const jobs::array_set& all = arrays.all(copy);
+  return [ctx, p, add](const jobs::array_set& all) {
     edge_arrays<Value> a{};
     a.first = all[jobs::places::index].data;
     a.values = reinterpret_cast<const Value*>(all[jobs::places::source].data);
@@ -81,13 +80,26 @@ std::vector<contender> atomics(const context& ctx, const problem& p, const works
     add<<<static_cast<unsigned>((p.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(a);
     require(cudaGetLastError(), "atomics");
   };
-  return {{.who = "atomics", .queue = queue, .wait = [ctx] { wait(ctx); }}};
+}
+
+std::function<void(const jobs::array_set&)> queue_of_type(const context& ctx, const problem& p) {
+  return p.value == value_type::f64 ? queue_of<double>(ctx, p) : queue_of<float>(ctx, p);
 }
 
 }  // namespace
 
 std::vector<contender> edge_atomics(const context& ctx, const problem& p, const workspace& arrays) {
-  return p.value == value_type::f64 ? atomics<double>(ctx, p, arrays) : atomics<float>(ctx, p, arrays);
+  const auto queue = queue_of_type(ctx, p);
+  if (!queue) return {};
+  return {{.who = "atomics",
+           .queue = [queue, &arrays](std::uint64_t copy) { queue(arrays.all(copy)); },
+           .wait = [ctx] { wait(ctx); }}};
+}
+
+std::function<void()> atomic_edge_kernel(const context& ctx, const problem& p, const jobs::array_set& arrays) {
+  const auto queue = queue_of_type(ctx, p);
+  if (!queue) return {};
+  return [queue, arrays] { queue(arrays); };
 }
 
 }  // namespace sheaf::bench::peers::device

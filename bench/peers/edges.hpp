@@ -28,4 +28,7 @@ namespace sheaf::bench::peers::device {
 /// A thread for each edge, whose additions are atomic, "atomics".
 std::vector<contender> edge_atomics(const context& ctx, const problem& p, const workspace& arrays);
 
+/// That kernel over arrays of the caller's, in device memory; empty for numbers of components that it does not have.
+std::function<void()> atomic_edge_kernel(const context& ctx, const problem& p, const jobs::array_set& arrays);
+
 }  // namespace sheaf::bench::peers::device

@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(block_threads, 5)
   Column most = 0;
   const Value* const x_from = is_compressed<Column> ? a.x + s.bases[w] : a.x;
   make_products_of_window<false>(a.columns + first + lane, a.values + first + lane, x_from,
-                                 static_cast<const Value*>(nullptr), static_cast<int>(behind - lane), a.last_column,
-                                 product, most);
+                                 static_cast<const Value*>(nullptr), static_cast<int>(skipped - lane),
+                                 static_cast<int>(behind - lane), a.last_column, product, most);
   Sum* const products = products_of_warps[threadIdx.x / 32];
 #pragma unroll
   for (unsigned k = 0; k < places_of_lane; ++k) {

@@ -41,13 +41,13 @@ __device__ __noinline__ void mend_row(const product_arguments<Value, Column>& a,
   write_result(a, row, sum_of_present<Gathered, Sum>(a, gathered, r, row));
 }
 
-/// Products of 32 * Places entries side by side, of which the lane needs those of the first `left` places. All columns
-/// and values are read, whether needed or not, and then all x, with addresses that are constants apart and no
-/// conditions before them: so the reads of a warp are under way together. Sets `most` to the largest column that is
-/// needed, if it is larger.
+/// Products of 32 * Places entries side by side, of which the lane needs those of the places from `skipped` on that
+/// come before `left`. All columns and values are read, whether needed or not, and then all x, with addresses that are
+/// constants apart and no conditions before them: so the reads of a warp are under way together. Sets `most` to the
+/// largest column that is needed, if it is larger.
 template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
 __device__ __forceinline__ void make_products_of_window(const Column* columns, const Value* values, const Value* x_from,
-                                                        const Value* gathered, int left, Column last,
+                                                        const Value* gathered, int skipped, int left, Column last,
                                                         Sum (&product)[Places], Column& most) {
   Column column[Places];
   Value value[Places];
@@ -59,7 +59,10 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
   __syncwarp();  // nor does the compiler put a read below the first use of another
 #pragma unroll
   for (unsigned k = 0; k < Places; ++k) {
-    const Column needed = static_cast<int>(k * 32) < left ? column[k] : Column{0};
+    // Compressed columns before those count from another base, which may lead past x.
+    const int place = static_cast<int>(k * 32);
+    const bool is_needed = place < left && (!is_compressed<Column> || place >= skipped);
+    const Column needed = is_needed ? column[k] : Column{0};
     most = max(most, needed);
     const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(needed, last));
     product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
@@ -129,8 +132,8 @@ __global__ void __launch_bounds__(block_threads, 5)
       const std::uint64_t first = min(begin + at, a.entries - window_places);
       const auto skipped = static_cast<unsigned>(begin + at - first);
       make_products_of_window<Gathered>(a.columns + first + lane, a.values + first + lane, x_from,
-                                        gathered + first + lane, static_cast<int>(skipped + limit - at - lane),
-                                        a.last_column, product, most);
+                                        gathered + first + lane, static_cast<int>(skipped - lane),
+                                        static_cast<int>(skipped + limit - at - lane), a.last_column, product, most);
 #pragma unroll
       for (unsigned k = 0; k < lane_places; ++k) products[lane + k * 32] = product[k];
       __syncwarp();

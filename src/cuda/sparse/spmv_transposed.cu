@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(block_threads)
   for_each_entry(a.rows, offsets, first, count, [&](std::uint64_t i, std::uint64_t row, std::uint64_t place) {
     if (place == no_place) {
       columns[i] = no_column;
+      products[i] = 0;
       return;
     }
     const Column column = __ldcs(a.columns + place);

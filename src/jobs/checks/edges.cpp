@@ -1,8 +1,10 @@
 #include "jobs/checks/edges.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,8 +97,8 @@ struct edge_terms {
 };
 
 template <class T>
-std::optional<std::string> mistake_of(const edge_view& edges, const T* values, const T* weights, const T* result,
-                                      std::uint64_t nodes, std::uint32_t components, edge_function function) {
+std::vector<exact_sum> sums_of(const edge_view& edges, const T* values, const T* weights, std::uint64_t nodes,
+                               std::uint32_t components, edge_function function) {
   const reference::index_reader first({edges.first, edges.count * edges.stride, edges.type}, nodes);
   const reference::index_reader second({edges.second, edges.count * edges.stride, edges.type}, nodes);
   std::vector<exact_sum> sums(nodes * components);
@@ -111,26 +113,66 @@ std::optional<std::string> mistake_of(const edge_view& edges, const T* values, c
       }
     }
   }
-  for (std::uint64_t at = 0; at < sums.size(); ++at) {
-    if (explains(sums[at], result[at])) continue;
-    return fmt::format("component {} of node {} is {}, the sum of its {} terms is {}", at % components, at / components,
-                       result[at], sums[at].terms, static_cast<double>(sums[at].sum));
-  }
-  return std::nullopt;
+  return sums;
+}
+
+/// body(T{}) of a type of values.
+template <class Body>
+auto with_float_type(value_type type, Body body) {
+  return type == value_type::f32 ? body(float{}) : body(double{});
 }
 
 }  // namespace
 
-std::optional<std::string> edge_sum_mistake(const edge_view& edges, const_values node_values, const_values weights,
-                                            const_values result, std::uint32_t components, edge_function function) {
-  const std::uint64_t nodes = result.count / components;
-  const auto check = [&](auto zero) {
+struct exact_edge_sums::all_sums {
+  std::vector<exact_sum> of;
+  std::uint32_t components;
+};
+
+exact_edge_sums::exact_edge_sums(const edge_view& edges, const_values node_values, const_values weights,
+                                 std::uint32_t components, edge_function function)
+    : sums_(std::make_unique<all_sums>()) {
+  sums_->components = components;
+  sums_->of = with_float_type(node_values.type, [&](auto zero) {
     using T = decltype(zero);
     const T* const weight = weights.count == 0 ? nullptr : static_cast<const T*>(weights.data);
-    return mistake_of<T>(edges, static_cast<const T*>(node_values.data), weight, static_cast<const T*>(result.data),
-                         nodes, components, function);
-  };
-  return result.type == value_type::f32 ? check(float{}) : check(double{});
+    return sums_of<T>(edges, static_cast<const T*>(node_values.data), weight, node_values.count / components,
+                      components, function);
+  });
+}
+exact_edge_sums::~exact_edge_sums() = default;
+exact_edge_sums::exact_edge_sums(exact_edge_sums&&) noexcept = default;
+exact_edge_sums& exact_edge_sums::operator=(exact_edge_sums&&) noexcept = default;
+
+std::optional<std::string> exact_edge_sums::mistake(const_values result) const {
+  return with_float_type(result.type, [&](auto zero) -> std::optional<std::string> {
+    const auto* const found = static_cast<const decltype(zero)*>(result.data);
+    for (std::uint64_t at = 0; at < sums_->of.size(); ++at) {
+      const exact_sum& sum = sums_->of[at];
+      if (explains(sum, found[at])) continue;
+      return fmt::format("component {} of node {} is {}, the sum of its {} terms is {}", at % sums_->components,
+                         at / sums_->components, found[at], sum.terms, static_cast<double>(sum.sum));
+    }
+    return std::nullopt;
+  });
+}
+
+double exact_edge_sums::largest_error(const_values result) const {
+  return with_float_type(result.type, [&](auto zero) {
+    const auto* const found = static_cast<const decltype(zero)*>(result.data);
+    long double largest = 0;
+    long double largest_error = 0;
+    for (std::uint64_t at = 0; at < sums_->of.size(); ++at) {
+      largest = std::max(largest, std::abs(sums_->of[at].sum));
+      largest_error = std::max(largest_error, std::abs(sums_->of[at].sum - found[at]));
+    }
+    return largest > 0 ? static_cast<double>(largest_error / largest) : 0.0;
+  });
+}
+
+std::optional<std::string> edge_sum_mistake(const edge_view& edges, const_values node_values, const_values weights,
+                                            const_values result, std::uint32_t components, edge_function function) {
+  return exact_edge_sums(edges, node_values, weights, components, function).mistake(result);
 }
 
 }  // namespace sheaf::jobs
