@@ -105,6 +105,7 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
       {"msd", {"words", "onesweep", "msd"}},
   };
   static const names_by_name cuda_split{{"cub", {"cub"}}};
+  static const names_by_name cuda_sparse{{"sums", {"sums"}}};
   static const names_by_name cuda_movement{
       {"copy", {"copy"}},
       {"passes", {"copy", "passes"}},
@@ -113,7 +114,11 @@ inline const names_by_name& folders_seen_by_folder(const std::string& backend, c
   };
   static const names_by_name none;
   if (backend != "cuda") return none;
-  return family == "movement" ? cuda_movement : family == "sort" ? cuda_sort : family == "split" ? cuda_split : none;
+  return family == "movement" ? cuda_movement
+         : family == "sort"   ? cuda_sort
+         : family == "split"  ? cuda_split
+         : family == "sparse" ? cuda_sparse
+                              : none;
 }
 
 }  // namespace sheaf::tests

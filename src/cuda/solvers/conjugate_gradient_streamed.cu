@@ -3,7 +3,7 @@
 #include "cuda/solvers/system_reads.hpp"
 #include "cuda/solvers/system_rows.cuh"
 #include "cuda/solvers/variants.hpp"
-#include "cuda/sparse/row_facts.cuh"
+#include "cuda/sparse/sums/row_facts.cuh"
 
 // The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
 // device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration

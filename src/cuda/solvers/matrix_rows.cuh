@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sums/matrix.cuh"
 
 // The rows of a matrix as a block sums them, and what a block keeps in its shared memory.
 namespace sheaf::cuda {

@@ -2,7 +2,7 @@
 
 #include "cuda/solvers/matrix_rows.cuh"
 #include "cuda/solvers/system.cuh"
-#include "cuda/sparse/row_products.cuh"
+#include "cuda/sparse/sums/row_products.cuh"
 
 // Products by the rows of a system's matrix, as parts of kernels. A row belongs to a group of lanes as in cuda.rows; a
 // long one is its block's.

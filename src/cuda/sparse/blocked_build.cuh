@@ -3,7 +3,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/sparse/blocked.hpp"
 #include "cuda/sparse/blocked_run.cuh"
-#include "cuda/sparse/row_facts.cuh"
+#include "cuda/sparse/sums/row_facts.cuh"
 #include "cuda/split/passes.hpp"
 #include "primitives/category.hpp"
 

@@ -3,7 +3,7 @@
 #include <cuda_pipeline.h>
 
 #include "cuda/sparse/blocked.hpp"
-#include "cuda/sparse/row_products.cuh"
+#include "cuda/sparse/sums/row_products.cuh"
 
 // The two phases of a product by a blocked matrix. Neither reads memory at random: phase 1 reads x from shared memory,
 // and phase 2 reads products as runs.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "plan/choose.hpp"
 

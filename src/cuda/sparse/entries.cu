@@ -2,7 +2,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/sparse/entries.hpp"
-#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sums/matrix.cuh"
 
 namespace sheaf::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/sparse/entries.hpp"
-#include "cuda/sparse/matrix.cuh"
+#include "cuda/sparse/sums/matrix.cuh"
 
 namespace sheaf::cuda {
 

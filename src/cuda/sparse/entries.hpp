@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/sparse/guard.hpp"
+#include "cuda/sparse/sums/guard.hpp"
 
 // The entries of a matrix one after another, row by row, whatever order its rows lie in, and without places that belong
 // to no row: what transposed products sort by column.

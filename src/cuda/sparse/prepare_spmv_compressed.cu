@@ -6,9 +6,9 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/by_rows.hpp"
-#include "cuda/sparse/row_facts.cuh"
 #include "cuda/sparse/segmented.hpp"
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/row_facts.cuh"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 // The form of a segmented matrix. Its entries are cut into windows of about as many places, one for each warp, whatever

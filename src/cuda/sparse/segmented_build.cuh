@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/sparse/row_facts.cuh"
 #include "cuda/sparse/segmented_run.cuh"
+#include "cuda/sparse/sums/row_facts.cuh"
 
 // Kernels that cut a matrix into windows. Its rows lie one behind the other, and were found right.
 namespace sheaf::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/sparse/segmented.hpp"
-#include "cuda/sparse/short_rows.cuh"
+#include "cuda/sparse/sums/short_rows.cuh"
 
 // The run of a segmented matrix: a segmented sum by each warp (Blelloch, Heroux and Zagha 1993).
 namespace sheaf::cuda {

@@ -1,7 +1,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/sparse/row_products.cuh"
+#include "cuda/sparse/sums/row_products.cuh"
 #include "cuda/sparse/variants.hpp"
 
 // The variant cuda.merge (Merrill and Garland 2016, merge-based CSR SpMV). The ends of rows and the entries, merged in

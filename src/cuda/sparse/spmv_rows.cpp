@@ -1,4 +1,4 @@
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 
 // The variant cuda.rows: row by row, with a group of lanes for each row, and warps for the pieces of long rows. The

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "cuda/sparse/matrix.cuh"
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/matrix.cuh"
+#include "cuda/sparse/sums/sum_rows.hpp"
 #include "cuda/sparse/variants.hpp"
 #include "plan/choose.hpp"
 #include "primitives/gather.hpp"

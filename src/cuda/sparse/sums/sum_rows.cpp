@@ -1,4 +1,4 @@
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/sum_rows.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "cuda/sparse/short_rows.cuh"
+#include "cuda/sparse/sums/short_rows.cuh"
 
 // Sums row by row. A warp takes the places of several short rows at once, so that all lanes read neighbouring places
 // and have many reads of x under way, and brings the products to the lanes of their rows through shared memory

@@ -1,4 +1,4 @@
-#include "cuda/sparse/sum_rows.cuh"
+#include "cuda/sparse/sums/sum_rows.cuh"
 
 namespace sheaf::cuda {
 

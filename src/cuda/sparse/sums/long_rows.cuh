@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/row_products.cuh"
+#include "cuda/sparse/sums/row_products.cuh"
 
 // Rows that are much longer than the others: kernels that meet one leave it, and another kernel sums its pieces.
 namespace sheaf::cuda {

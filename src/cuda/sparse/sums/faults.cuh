@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/guard.hpp"
+#include "cuda/sparse/sums/guard.hpp"
 
 namespace sheaf::cuda {
 

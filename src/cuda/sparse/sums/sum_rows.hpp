@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/scratch_offsets.hpp"
-#include "cuda/sparse/guard.hpp"
+#include "cuda/sparse/sums/guard.hpp"
 #include "plan/variant.hpp"
 #include "primitives/sparse/spmv.hpp"
 

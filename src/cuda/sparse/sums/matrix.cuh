@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cuda/device/launch.cuh"
-#include "cuda/sparse/faults.cuh"
+#include "cuda/sparse/sums/faults.cuh"
 #include "primitives/multipass.hpp"
 
 // A matrix in compressed rows as kernels see it.

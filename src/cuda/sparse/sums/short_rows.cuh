@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sparse/long_rows.cuh"
+#include "cuda/sparse/sums/long_rows.cuh"
 
 // Rows of which a warp takes several at once.
 namespace sheaf::cuda {

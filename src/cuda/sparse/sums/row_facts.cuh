@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cuda/sparse/matrix.cuh"
-#include "cuda/sparse/sum_rows.hpp"
+#include "cuda/sparse/sums/matrix.cuh"
+#include "cuda/sparse/sums/sum_rows.hpp"
 
 namespace sheaf::cuda {
 

@@ -1,0 +1,141 @@
+// Windows of the preparation cuda.segmented hold rows of every length, wherever they begin and end, also empty ones;
+// the parts of rows that windows cut are added in order, run after run, and in a graph beside other runs.
+#include <sheaf/spmv.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/captured_graph.hpp"
+#include "support/contexts.hpp"
+#include "support/csr_trial.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+/// `count` columns of a row, near its own number or anywhere.
+column_list columns_of(std::uint64_t row, std::uint64_t count, std::uint64_t columns, bool are_near) {
+  if (!are_near) return drawn_columns(row, count, columns);
+  column_list c;
+  for (std::uint64_t i = 0; i < count; ++i) c.push_back((row + 3 * i) % columns);
+  return c;
+}
+
+sparse_rows rows_of_lengths(const std::string& name, const std::vector<std::uint64_t>& lengths, bool are_near) {
+  constexpr std::uint64_t columns = 70'000;
+  return made_rows(name + (are_near ? ", near" : ", anywhere"), lengths.size(), columns,
+                   [&](std::uint64_t r) { return columns_of(r, lengths[r], columns, are_near); });
+}
+
+/// Lengths about the steps of windows, and one of many windows, between rows of one entry and of none.
+std::vector<std::uint64_t> lengths_about_windows() {
+  std::vector<std::uint64_t> lengths(40, 0);
+  for (const std::uint64_t n : {15, 16, 17, 31, 32, 33, 223, 224, 225, 239, 240, 241, 255, 256, 257, 511, 513, 5000}) {
+    lengths.push_back(n);
+    lengths.insert(lengths.end(), n % 7, 0);
+    lengths.insert(lengths.end(), 40 + n % 13, 1);
+    lengths.push_back(n % 90);
+  }
+  lengths.insert(lengths.end(), 300, 0);
+  return lengths;
+}
+
+std::vector<sparse_rows> matrices() {
+  std::vector<sparse_rows> all;
+  for (const bool are_near : {true, false}) {
+    all.push_back(rows_of_lengths("rows of every length", lengths_about_windows(), are_near));
+    // The last window begins before its first place, or has none.
+    for (const std::uint64_t entries : {256, 257, 271, 272, 479, 480, 481, 495, 496, 497, 720}) {
+      all.push_back(
+          rows_of_lengths(std::to_string(entries) + " rows of one", std::vector<std::uint64_t>(entries, 1), are_near));
+      std::vector<std::uint64_t> one_long(entries, 0);
+      one_long[entries / 2] = entries;
+      all.push_back(rows_of_lengths("one row of " + std::to_string(entries), one_long, are_near));
+      std::vector<std::uint64_t> ends_long(entries, 1);
+      ends_long.back() = 17 + entries % 50;
+      all.push_back(rows_of_lengths(std::to_string(entries) + " rows, the last is long", ends_long, are_near));
+    }
+  }
+  return all;
+}
+
+image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_rows& m, value_type type, double beta) {
+  const image x = numbers(m.columns, type, x_at, false);
+  const image y = numbers(m.rows.size(), type, y_at, true);
+  const placed placed_x(ctx, x);
+  const placed placed_y(ctx, y);
+  prepared.run(const_values_of(placed_x.view(), type), values_of(placed_y.view(), type), 1, beta);
+  ctx.wait();
+  image found = y;
+  found.bytes = placed_y.download();
+  expect_near(found, expected_of(m, {.beta = beta}, type), type);
+  return found;
+}
+
+TEST(SegmentedProduct, HasRowsOfEveryLength) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  for (const sparse_rows& m : matrices()) {
+    for (const csr_layout& layout :
+         {csr_layout{}, csr_layout{.value = value_type::f32, .offset = index_type::u32, .column = index_type::i64}}) {
+      const csr_images images(m, layout);
+      const placed_csr a(*ctx, images);
+      for (const char* const variant : {"cuda.segmented", "cuda.compressed"}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", m.name, layout.description(), variant));
+        const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = variant});
+        const image first = right_run(*ctx, prepared, m, layout.value, 0);
+        right_run(*ctx, prepared, m, layout.value, 0.5);
+        for (int run = 0; run < 3; ++run) {
+          expect_bytes(right_run(*ctx, prepared, m, layout.value, 0).bytes, first, fmt::format("run {}", run));
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(SegmentedProduct, SaysThatItIsWhatUnevenRowsTake) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const auto product_of = [&](const sparse_rows& m, const char* variant) {
+    const csr_images images(m, {});
+    const placed_csr a(*ctx, images);
+    return prepare_spmv(*ctx, a.view(), 5, {.variant = variant}).report().product;
+  };
+  const sparse_rows uneven = rows_of_lengths("uneven", lengths_about_windows(), true);
+  EXPECT_EQ(product_of(uneven, "cuda.segmented"), "cuda.segmented");
+  EXPECT_EQ(product_of(uneven, "cuda.compressed"), "cuda.segmented");
+  EXPECT_EQ(product_of(banded(5000, 3), "cuda.compressed"), "cuda.compressed");
+  EXPECT_EQ(product_of(at_random(4000, 200'000, 6), "cuda.compressed"), "cuda.segmented");
+  EXPECT_EQ(product_of(banded(3000, 80), "cuda.segmented"), "cuda.rows") << "more than 96 a row";
+  EXPECT_EQ(product_of(banded(40, 2), "cuda.segmented"), "cuda.rows") << "less than a window";
+}
+
+TEST(SegmentedProduct, RunsInAGraphAsItDoesBesideIt) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows m = rows_of_lengths("rows of every length", lengths_about_windows(), false);
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.segmented"});
+  const image expected = right_run(*ctx, prepared, m, value_type::f64, 0);
+  const image x = numbers(m.columns, value_type::f64, x_at, false);
+  const placed placed_x(*ctx, x);
+  const image y = numbers(m.rows.size(), value_type::f64, y_at, true);
+  const placed placed_y(*ctx, y);
+  const captured_graph graph(*ctx, [&] {
+    prepared.run(const_values_of(placed_x.view(), value_type::f64), values_of(placed_y.view(), value_type::f64));
+  });
+  for (int run = 0; run < 3; ++run) {
+    graph.launch();
+    right_run(*ctx, prepared, m, value_type::f64, 0);
+    ctx->wait();
+    expect_bytes(placed_y.download(), expected, fmt::format("launch {}", run));
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::tests
