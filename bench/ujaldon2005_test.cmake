@@ -74,8 +74,7 @@ if(said MATCHES "\n  opengl: ")
     endif()
   endforeach()
 endif()
-run_paper(0 "Table 6\\. " --backend cpu --threads 1 --figures table6)
-run_paper(0 "# of 10\\^7 entries: .*\\n.*prepared cpu.*# mesh of 10\\^7 edges: .*prepared cpu.tiles" --large --backend cpu --threads 1
+run_paper(0 "# matrix of 10\\^7 entries: .*\\n.*prepared cpu.*# mesh of 10\\^7 edges: .*prepared cpu.tiles" --large --backend cpu --threads 1
   --figures table5,table6)
 run_paper(0 "Table 6\\. " --backend cpu --threads 1 --figures table6)
 if(said MATCHES "Table 5\\. |cpu, 2 threads")

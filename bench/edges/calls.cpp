@@ -38,10 +38,12 @@ std::vector<Value> values_of_nodes(const edge_input& in, std::uint32_t component
   return all;
 }
 
+}  // namespace
+
 /// A graph, what its nodes hold, and the exact sums, which all calls are judged by.
 template <class Value>
-struct judged_input {
-  judged_input(std::shared_ptr<const edge_input> in, const edge_terms& t)
+struct judged_edges {
+  judged_edges(std::shared_ptr<const edge_input> in, const edge_terms& t)
       : input(std::move(in)),
         terms(t),
         values_of(values_of_nodes<Value>(*input, terms.components)),
@@ -54,10 +56,12 @@ struct judged_input {
   jobs::exact_edge_sums exact;
 };
 
+namespace {
+
 /// That in the memory of a context, and a result.
 template <class Value>
 struct placed_sum {
-  placed_sum(const context& c, std::shared_ptr<const judged_input<Value>> in)
+  placed_sum(const context& c, std::shared_ptr<const judged_edges<Value>> in)
       : ctx(c),
         judged(std::move(in)),
         input(judged->input),
@@ -89,7 +93,7 @@ struct placed_sum {
   }
 
   context ctx;
-  std::shared_ptr<const judged_input<Value>> judged;
+  std::shared_ptr<const judged_edges<Value>> judged;
   std::shared_ptr<const edge_input> input;
   edge_terms terms;
   std::vector<Value> result;
@@ -160,6 +164,14 @@ std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
   return {p, arrays};
 }
 
+/// A loop that is no call of ours.
+template <class Value>
+void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
+              std::function<void()> loop, std::vector<timed_call>& all) {
+  all.push_back(call_of<Value>(place, who, std::move(of), std::move(loop)));
+  all.back().is_ours = false;
+}
+
 }  // namespace
 
 std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::uint64_t value_bytes) {
@@ -167,11 +179,15 @@ std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::ui
   return jobs::job_of(p).moved_bytes(p);
 }
 
-namespace {
-
-/// The calls of ours.
 template <class Value>
-void add_ours(const call_place& place, std::shared_ptr<const judged_input<Value>> input, std::vector<timed_call>& all) {
+std::shared_ptr<const judged_edges<Value>> judge_edges(std::shared_ptr<const edge_input> input,
+                                                       const edge_terms& terms) {
+  return std::make_shared<const judged_edges<Value>>(std::move(input), terms);
+}
+
+template <class Value>
+void add_edge_calls(const call_place& place, std::shared_ptr<const judged_edges<Value>> input,
+                    std::vector<timed_call>& all) {
   const context& ctx = place.ctx;
   auto of = std::make_shared<placed_sum<Value>>(ctx, input);
   double copying = 0;
@@ -205,28 +221,18 @@ void add_ours(const call_place& place, std::shared_ptr<const judged_input<Value>
   }
 }
 
-/// A loop that is no call of ours.
 template <class Value>
-void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
-              std::function<void()> loop, std::vector<timed_call>& all) {
-  all.push_back(call_of<Value>(place, who, std::move(of), std::move(loop)));
-  all.back().is_ours = false;
-}
-
-/// The loop over the edges that one would write, on one thread.
-template <class Value>
-void add_plain_loop(const std::string& where, std::shared_ptr<const judged_input<Value>> input,
-                    std::vector<timed_call>& all) {
+void add_plain_edges(const std::string& where, std::shared_ptr<const judged_edges<Value>> input,
+                     std::vector<timed_call>& all) {
   const call_place place{where, context::cpu(1)};
   const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
   const auto [p, arrays] = as_job(*of);
   add_loop<Value>(place, "plain loop", of, jobs::job_of(p).plain_loop(place.ctx, p, arrays), all);
 }
 
-/// That loop with atomic additions: a kernel on CUDA, all threads of the CPU beside other calls.
 template <class Value>
-void add_atomics(const call_place& place, const context& cpu, std::shared_ptr<const judged_input<Value>> input,
-                 std::vector<timed_call>& all) {
+void add_atomic_edges(const call_place& place, const context& cpu, std::shared_ptr<const judged_edges<Value>> input,
+                      std::vector<timed_call>& all) {
 #if SHEAF_HAS_CUDA
   if (place.ctx.backend() == backend_kind::cuda) {
     const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
@@ -242,40 +248,19 @@ void add_atomics(const call_place& place, const context& cpu, std::shared_ptr<co
   add_loop<Value>(threads, "atomic loop", of, peers::host::atomic_edge_loop(p, cpu.threads(), arrays), all);
 }
 
-}  // namespace
-
-template <class Value>
-void add_edge_calls(const call_place& place, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                    std::vector<timed_call>& all) {
-  add_ours<Value>(place, std::make_shared<const judged_input<Value>>(std::move(input), terms), all);
-}
-
-template <class Value>
-void add_plain_edges(const std::string& where, std::shared_ptr<const edge_input> input, const edge_terms& terms,
-                     std::vector<timed_call>& all) {
-  add_plain_loop<Value>(where, std::make_shared<const judged_input<Value>>(std::move(input), terms), all);
-}
-
-template <class Value>
-void add_all_edges(const call_place& place, const context& cpu, std::shared_ptr<const edge_input> input,
-                   const edge_terms& terms, std::vector<timed_call>& all) {
-  const auto judged = std::make_shared<const judged_input<Value>>(std::move(input), terms);
-  add_plain_loop<Value>("1 thread", judged, all);
-  add_atomics<Value>(place, cpu, judged, all);
-  add_ours<Value>(place, judged, all);
-}
-
-template void add_edge_calls<float>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
+template std::shared_ptr<const judged_edges<float>> judge_edges(std::shared_ptr<const edge_input>, const edge_terms&);
+template void add_edge_calls<float>(const call_place&, std::shared_ptr<const judged_edges<float>>,
                                     std::vector<timed_call>&);
-template void add_plain_edges<float>(const std::string&, std::shared_ptr<const edge_input>, const edge_terms&,
+template void add_plain_edges<float>(const std::string&, std::shared_ptr<const judged_edges<float>>,
                                      std::vector<timed_call>&);
-template void add_all_edges<float>(const call_place&, const context&, std::shared_ptr<const edge_input>,
-                                   const edge_terms&, std::vector<timed_call>&);
-template void add_edge_calls<double>(const call_place&, std::shared_ptr<const edge_input>, const edge_terms&,
-                                     std::vector<timed_call>&);
-template void add_plain_edges<double>(const std::string&, std::shared_ptr<const edge_input>, const edge_terms&,
+template void add_atomic_edges<float>(const call_place&, const context&, std::shared_ptr<const judged_edges<float>>,
                                       std::vector<timed_call>&);
-template void add_all_edges<double>(const call_place&, const context&, std::shared_ptr<const edge_input>,
-                                    const edge_terms&, std::vector<timed_call>&);
+template std::shared_ptr<const judged_edges<double>> judge_edges(std::shared_ptr<const edge_input>, const edge_terms&);
+template void add_edge_calls<double>(const call_place&, std::shared_ptr<const judged_edges<double>>,
+                                     std::vector<timed_call>&);
+template void add_plain_edges<double>(const std::string&, std::shared_ptr<const judged_edges<double>>,
+                                      std::vector<timed_call>&);
+template void add_atomic_edges<double>(const call_place&, const context&, std::shared_ptr<const judged_edges<double>>,
+                                       std::vector<timed_call>&);
 
 }  // namespace sheaf::bench

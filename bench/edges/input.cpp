@@ -102,11 +102,12 @@ std::uint64_t bytes_of_prepared_order(const mesh::box& of) {
 }
 
 std::uint64_t bytes_of_sums(const mesh::box& of, std::uint32_t components, std::uint64_t value_bytes) {
-  // Edges are there three times: as given, in a preparation, and in the scratch that makes it. So are values of nodes,
-  // and the numbers by which nodes are brought into tiles.
-  constexpr std::uint64_t copies = 3;
+  // Edges are there four times: as given, for a peer, in a preparation, and in the scratch that makes it. So are values
+  // of nodes, and the numbers by which nodes are brought into tiles. Exact sums have 64 bytes each.
+  constexpr std::uint64_t copies = 4;
+  const std::uint64_t exact = mesh::box_nodes(of) * components * 64;
   const std::uint64_t of_node = 3 * sizeof(double) + 2 * components * value_bytes + 2 * sizeof(std::uint64_t);
-  return copies * (mesh::box_edges(of) * sizeof(mesh::edge) + mesh::box_nodes(of) * of_node);
+  return exact + copies * (mesh::box_edges(of) * sizeof(mesh::edge) + mesh::box_nodes(of) * of_node);
 }
 
 }  // namespace sheaf::bench

@@ -81,7 +81,11 @@ bool run_input(const context& ctx, const context& cpu, const edges_request& requ
   for (const std::uint32_t components : request.components) {
     const edge_terms terms{components, request.function};
     std::vector<timed_call> all;
-    add_all_edges<Value>({"", ctx, request.quick ? 0 : 2}, cpu, input, terms, all);
+    const call_place place{"", ctx, request.quick ? 0 : 2};
+    const auto judged = judge_edges<Value>(input, terms);
+    add_plain_edges<Value>("1 thread", judged, all);
+    add_atomic_edges<Value>(place, cpu, judged, all);
+    add_edge_calls<Value>(place, judged, all);
     const timing_limits limits{.seconds = request.seconds, .least_rounds = 3, .least_slow_rounds = 3};
     fmt::print("{}: {} nodes, {} edges, {} order, {} component{}\n", input->name, input->nodes, input->edges.size(),
                order, components, components == 1 ? "" : "s");

@@ -175,7 +175,7 @@ matrix_input large_matrix(bool quick) {
   constexpr std::uint64_t entries = 10'000'000;
   const std::uint64_t share = quick ? 1000 : 1;
   return {.of = nullptr,
-          .name = "of 10^7 entries",
+          .name = "matrix of 10^7 entries",
           .source = "made by rule",
           .matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(rows / share, entries / share))};
 }

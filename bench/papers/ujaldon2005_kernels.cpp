@@ -88,9 +88,10 @@ std::vector<timed_call> product_calls(const paper_run& run, const matrix_input& 
 
 std::vector<timed_call> euler_calls(const paper_run& run, const mesh_input& in) {
   std::vector<timed_call> calls;
-  add_plain_edges<float>(run.one_thread().name, in.edges, {}, calls);
+  const auto judged = judge_edges<float>(in.edges, {});
+  add_plain_edges<float>(run.one_thread().name, judged, calls);
   for (const machine_place& p : run.places) {
-    add_edge_calls<float>(p.place, in.edges, {}, calls);
+    add_edge_calls<float>(p.place, judged, calls);
 #if SHEAF_HAS_OPENGL
     if (p.place.ctx.backend() == backend_kind::opengl) add_sent_edges(p.place, in, calls);
 #endif

@@ -44,7 +44,7 @@ std::vector<timed_call> precision_calls(const call_place& place, const matrix_in
 template <class Value>
 std::vector<timed_call> precision_calls(const call_place& place, const mesh_input& in) {
   std::vector<timed_call> calls;
-  add_edge_calls<Value>(place, in.edges, {}, calls);
+  add_edge_calls<Value>(place, judge_edges<Value>(in.edges, {}), calls);
   return calls;
 }
 

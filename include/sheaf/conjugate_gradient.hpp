@@ -84,7 +84,8 @@ struct conjugate_gradient_result {
 /// Sums are made in an order that the sizes alone decide: x has the same bits in every run of one variant and for every
 /// number of threads. Returns when it is done, on every backend; no iteration allocates memory, but for the history.
 /// While its stream is captured into a graph it returns at once, with NaN for all residuals: the graph does up to
-/// iteration_limit iterations, of which there must be a number, with neither history nor progress.
+/// iteration_limit iterations, of which there must be a number, with neither history nor progress. Where the recurrence
+/// comes down to the target before the true residual does, a graph may leave out the iterations behind.
 /// @throws error(bad_argument) if sizes or types disagree, views overlap or memory is not ctx's; error(out_of_memory);
 /// error(bad_index) for what spmv reports of a matrix. With any of these, x stays as it was, but where memory
 /// for the history ran out on the way: the iteration then ends as one that the progress function has ended.

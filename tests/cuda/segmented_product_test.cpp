@@ -2,16 +2,19 @@
 // the parts of rows that windows cut are added in order, run after run, and in a graph beside other runs.
 #include <sheaf/spmv.hpp>
 
-#include <functional>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sheaf/memory.hpp>
 
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 #include "support/csr_trial.hpp"
+#include "support/expect_error.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -62,7 +65,8 @@ std::vector<sparse_rows> matrices() {
   return all;
 }
 
-image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_rows& m, value_type type, double beta) {
+image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_rows& m, value_type type, double beta,
+                spmv_sums sums = spmv_sums::as_values) {
   const image x = numbers(m.columns, type, x_at, false);
   const image y = numbers(m.rows.size(), type, y_at, true);
   const placed placed_x(ctx, x);
@@ -71,7 +75,7 @@ image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_
   ctx.wait();
   image found = y;
   found.bytes = placed_y.download();
-  expect_near(found, expected_of(m, {.beta = beta}, type), type);
+  expect_near(found, expected_of(m, {.beta = beta, .sums = sums}, type), type);
   return found;
 }
 
@@ -94,6 +98,92 @@ TEST(SegmentedProduct, HasRowsOfEveryLength) {
         if (HasFailure()) return;
       }
     }
+  }
+}
+
+// Places before the first row and behind the last belong to none, and their columns and values may be anything.
+TEST(SegmentedProduct, LeavesPlacesOfNoRowAlone) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  for (const bool are_near : {true, false}) {
+    for (const std::uint64_t around : {1, 100, 300}) {
+      const sparse_rows m = rows_of_lengths("rows of every length", lengths_about_windows(), are_near);
+      std::vector<std::uint64_t> offsets{around};
+      std::vector<std::uint32_t> columns(around, 0xffffffffU);
+      std::vector<double> numbers_of(around, std::numeric_limits<double>::quiet_NaN());
+      for (const auto& row : m.rows) {
+        for (const csr_entry& e : row) {
+          columns.push_back(static_cast<std::uint32_t>(e.column));
+          numbers_of.push_back(e.value);
+        }
+        offsets.push_back(columns.size());
+      }
+      columns.resize(columns.size() + around, 0xffffffffU);
+      numbers_of.resize(columns.size(), std::numeric_limits<double>::quiet_NaN());
+      const auto sent = [&](const auto& from) {
+        buffer to(*ctx, from.size() * sizeof(from[0]));
+        copy_bytes(*ctx, to.data(), from.data(), to.size());
+        return to;
+      };
+      const buffer there[] = {sent(offsets), sent(columns), sent(numbers_of)};
+      const csr_view a(m.rows.size(), m.columns, index_span(there[0].data(), offsets.size(), index_type::u64),
+                       index_span(there[1].data(), columns.size(), index_type::u32),
+                       const_values(there[2].data(), columns.size(), value_type::f64));
+      for (const char* const variant : {"cuda.segmented", "cuda.compressed"}) {
+        SCOPED_TRACE(fmt::format("{}, {} places around, {}", m.name, around, variant));
+        const prepared_spmv prepared = prepare_spmv(*ctx, a, 5, {.variant = variant});
+        EXPECT_EQ(prepared.report().product, "cuda.segmented");
+        right_run(*ctx, prepared, m, value_type::f64, 0);
+      }
+    }
+  }
+}
+
+TEST(SegmentedProduct, AddsInWiderNumbersWhereAsked) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows m = rows_of_lengths("rows of every length", lengths_about_windows(), false);
+  const csr_images images(m, {.value = value_type::f32});
+  const placed_csr a(*ctx, images);
+  const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.sums = spmv_sums::f64, .variant = "cuda.segmented"});
+  right_run(*ctx, prepared, m, value_type::f32, 0, spmv_sums::f64);
+}
+
+// The parts of a row are counted anew in each run, with no wait in between.
+TEST(SegmentedProduct, RunsFollowEachOther) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows m = rows_of_lengths("rows of every length", lengths_about_windows(), false);
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.segmented"});
+  const image expected = right_run(*ctx, prepared, m, value_type::f64, 0);
+  const image x = numbers(m.columns, value_type::f64, x_at, false);
+  const image y = numbers(m.rows.size(), value_type::f64, y_at, true);
+  const placed placed_x(*ctx, x);
+  const placed placed_y(*ctx, y);
+  for (int run = 0; run < 50; ++run) {
+    prepared.run(const_values_of(placed_x.view(), value_type::f64), values_of(placed_y.view(), value_type::f64));
+  }
+  ctx->wait();
+  expect_bytes(placed_y.download(), expected, "the last of many runs");
+}
+
+TEST(SegmentedProduct, NamesABadColumnOfALongRow) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows m = rows_of_lengths("rows of every length", lengths_about_windows(), true);
+  csr_images images(m, {});
+  std::uint64_t place = 0;
+  std::uint64_t row = 0;
+  for (; m.rows[row].size() != 5000; ++row) place += m.rows[row].size();
+  set_entry(images.column_indices, place + 3000, 70'000);
+  const placed_csr a(*ctx, images);
+  for (const char* const variant : {"cuda.segmented", "cuda.compressed"}) {
+    expect_error(error_code::bad_index,
+                 fmt::format("prepare_spmv: column_indices[{}], of row {}, is 70000, past the matrix's 70000 columns",
+                             place + 3000, row),
+                 [&] { prepare_spmv(*ctx, a.view(), 5, {.variant = variant}); });
   }
 }
 

@@ -133,10 +133,23 @@ void cuda_state::copy(void* to, const void* from, std::uint64_t bytes) {
   require(cudaStreamSynchronize(stream_), "copy_bytes");
 }
 
+graph_memory_scope::graph_memory_scope(const context& ctx, const std::byte* first, std::uint64_t bytes) noexcept
+    : state_(state_of(ctx)),
+      outer_(state_.graph_memory_),
+      first_(reinterpret_cast<std::uintptr_t>(first)),
+      bytes_(bytes) {
+  state_.graph_memory_ = this;
+}
+
+graph_memory_scope::~graph_memory_scope() { state_.graph_memory_ = outer_; }
+
+bool graph_memory_scope::has(const void* address) const noexcept {
+  if (reinterpret_cast<std::uintptr_t>(address) - first_ < bytes_) return true;
+  return outer_ != nullptr && outer_->has(address);
+}
+
 void cuda_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
-  if (reinterpret_cast<std::uintptr_t>(first) - reinterpret_cast<std::uintptr_t>(graph_memory_) < graph_memory_bytes_) {
-    return;
-  }
+  if (graph_memory_ != nullptr && graph_memory_->has(first)) return;
   const core::memory_place place = core::place_of(first);
   if (place.space == core::memory_space::managed) return;
   if (place.space == core::memory_space::device && place.device == device_) return;

@@ -40,6 +40,27 @@ struct order_verdict {
   std::uint64_t call_number = 0;       ///< number by which readers know that the verdict is this call's
 };
 
+class cuda_state;
+
+/// Memory that a captured call has taken, of which the driver knows nothing before the graph runs: until the end of the
+/// scope, calls inside of that call may be given it.
+class graph_memory_scope {
+ public:
+  graph_memory_scope(const context& ctx, const std::byte* first, std::uint64_t bytes) noexcept;
+  ~graph_memory_scope();
+  graph_memory_scope(const graph_memory_scope&) = delete;
+  graph_memory_scope& operator=(const graph_memory_scope&) = delete;
+
+  /// Whether this scope or one around it has the address.
+  bool has(const void* address) const noexcept;
+
+ private:
+  cuda_state& state_;
+  const graph_memory_scope* outer_;
+  std::uintptr_t first_;
+  std::uint64_t bytes_;
+};
+
 /// A CUDA context: a device, a stream, a memory pool for scratch, and the slot where kernels report the first bad
 /// index.
 class cuda_state final : public core::context_state {
@@ -69,19 +90,14 @@ class cuda_state final : public core::context_state {
   /// Begins a call: gives it a number, and its kernels the limit that they check indices against and the report slot.
   index_guard guard(const core::index_words& words, index_type type, std::uint64_t records) noexcept;
 
-  /// Memory that a captured call has taken, of which the driver knows nothing before the graph runs: calls inside of that
-  /// call may be given it.
-  void know_graph_memory(const std::byte* first, std::uint64_t bytes) noexcept {
-    graph_memory_ = first;
-    graph_memory_bytes_ = bytes;
-  }
-
   /// A slot for the verdict of one call. Calls on the stream share one slot, because they run one after another. A call
   /// that is captured into a graph gets a slot of its own, because graphs may run beside the stream. The slot is null
   /// once captures have used all of them.
   order_verdict new_order_verdict();
 
  private:
+  friend graph_memory_scope;
+
   std::string_view lost_in_a_fork() const noexcept override { return "CUDA works in the parent only"; }
   bool has_report() const noexcept { return *static_cast<const volatile std::uint32_t*>(report_flag_) != 0; }
 
@@ -89,8 +105,7 @@ class cuda_state final : public core::context_state {
   cudaStream_t stream_;
   bool own_stream_;
   int multiprocessors_ = 0;
-  const std::byte* graph_memory_ = nullptr;
-  std::uint64_t graph_memory_bytes_ = 0;
+  const graph_memory_scope* graph_memory_ = nullptr;  ///< the innermost
   std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;
   std::vector<std::pair<const void*, std::uint64_t>> shared_bytes_by_kernel_;
   cudaMemPool_t pool_ = nullptr;
@@ -103,19 +118,5 @@ class cuda_state final : public core::context_state {
 
 /// The state of a context whose backend is known to be CUDA.
 inline cuda_state& state_of(const context& ctx) { return static_cast<cuda_state&>(ctx.state()); }
-
-/// know_graph_memory() until the end of the scope.
-class graph_memory_scope {
- public:
-  graph_memory_scope(const context& ctx, const std::byte* first, std::uint64_t bytes) noexcept : state_(state_of(ctx)) {
-    state_.know_graph_memory(first, bytes);
-  }
-  ~graph_memory_scope() { state_.know_graph_memory(nullptr, 0); }
-  graph_memory_scope(const graph_memory_scope&) = delete;
-  graph_memory_scope& operator=(const graph_memory_scope&) = delete;
-
- private:
-  cuda_state& state_;
-};
 
 }  // namespace sheaf::cuda

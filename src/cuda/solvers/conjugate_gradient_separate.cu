@@ -92,12 +92,11 @@ __global__ void __launch_bounds__(block_threads)
   for_rows(v, [&](std::uint64_t i) { to[i] = v.b[i] - to[i]; });
 }
 
-/// q = the x that is to be confirmed, if one is.
+/// q = the x that is to be confirmed, else the best one, of which nobody needs the product.
 template <class Value>
 __global__ void __launch_bounds__(block_threads) copy_x_to_confirm(const __grid_constant__ system_vectors<Value> v) {
   const solver_state& s = v.state();
-  if (!s.steps.wants_confirmation() || s.b_is_zero != 0) return;
-  const Value* const x = v.x[s.steps.next()];
+  const Value* const x = v.x[s.steps.wants_confirmation() ? s.steps.next() : s.steps.result()];
   for_rows(v, [&](std::uint64_t i) { v.q[i] = x[i]; });
 }
 

@@ -163,7 +163,7 @@ class streamed_solver {
   }
 
   void run() {
-    look_at_rows();
+    if (!look_at_rows()) return;
     start();
     primitives::conjugate_gradient_watch& watch = *b_.watch;
     system_reads reads(ctx_, operation, v_.memory, watch, read_memory::pinned);
@@ -212,14 +212,17 @@ class streamed_solver {
 
  private:
   /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does.
-  void look_at_rows() {
+  /// False if a row is wrong, which was reported.
+  bool look_at_rows() {
     constexpr std::uint64_t worth = 8;
-    if (!rows_.has_long_rows || b_.goals.limit < worth) return;
+    if (!rows_.has_long_rows || b_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
     const row_facts facts = inspect_rows(ctx_, operation, product_, b_.a, guard, facts_);
+    if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
-    if (facts.has_faults == 0) rows_ = decide_rows(product_, place, facts.longest);
+    rows_ = decide_rows(product_, place, facts.longest);
+    return true;
   }
 
   static bool needs_nothing(const solver_state& s) {

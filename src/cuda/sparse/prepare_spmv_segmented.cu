@@ -11,8 +11,8 @@
 
 // The preparation cuda.segmented: windows of entries of one size, and a bit for each entry that says whether a row
 // begins there (as in CSR5; Liu and Vinter 2015). A run is a segmented sum by each warp: it reads no row offsets, no
-// length of rows unbalances it, and no second kernel adds long rows. Where the columns of all windows span no more than
-// that, they take 16 bits.
+// length of rows unbalances it, and no second kernel adds long rows. Where the columns of every window span no more
+// than 2^16, they take 16 bits.
 namespace sheaf::cuda {
 namespace {
 
@@ -103,7 +103,10 @@ class segmented_matrix final : public primitives::prepared_product {
   }
 
   /// Columns stay the caller's, too.
-  void drop_columns() noexcept { columns_ = buffer(); }
+  void drop_columns() noexcept {
+    columns_ = buffer();
+    bases_ = buffer();
+  }
 
  private:
   template <class Sum, class Value, class Column>
@@ -155,9 +158,8 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   const spmv_problem& p = problem.product;
   if (p.transposed) return plan::rejected("cuts entries that lie row by row, and the product is transposed");
   if (p.has_row_ends) return plan::rejected("cuts rows that lie one behind the other, and these may lie in any order");
-  if (p.entries == 0 || p.columns == 0) return plan::rejected("the matrix has no entries");
+  if (p.entries == 0 || p.columns == 0 || p.rows == 0) return plan::rejected("the matrix has no entries");
   if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns pass 32 bits");
-  if (p.entries >> 39 != 0) return plan::rejected("windows pass 32 bits");
   const machine& m = scope.machine;
   core::scratch_offsets place;
   place.take(sizeof(row_facts));

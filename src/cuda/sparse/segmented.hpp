@@ -33,7 +33,7 @@ struct segments_shape {
   constexpr bool may_cut(std::uint64_t entries_of_row) const noexcept { return entries_of_row > most_shift(); }
 };
 
-/// Strides leave room for rows of the usual length to be whole.
+/// Strides leave room for rows of up to 16 or 32 entries to be whole.
 inline segments_shape shape_of_segments(const primitives::spmv_problem& p, std::uint64_t first,
                                         std::uint64_t entries) noexcept {
   constexpr std::uint64_t short_mean = 16;
@@ -62,10 +62,12 @@ struct segments_view {
 };
 
 /// Whether a matrix of so many entries is cut: where rows are longer in the mean, a warp sums one or two at once, and
-/// bits for entries gain nothing.
+/// bits for entries gain nothing. Windows number rows and columns with 32 bits.
 constexpr bool is_segmented(const primitives::spmv_problem& p, std::uint64_t entries) noexcept {
   constexpr std::uint64_t longest_mean = 96;
-  return entries >= window_places && entries <= longest_mean * p.rows;
+  constexpr unsigned window_bits = 39;  // of entries that no more than 2^32 windows hold
+  return p.rows >> 32 == 0 && p.columns >> 32 == 0 && p.entries >> window_bits == 0 && entries >= window_places &&
+         entries <= longest_mean * p.rows;
 }
 
 /// Where what a preparation needs lies in scratch.

@@ -41,6 +41,7 @@ __device__ __noinline__ void close_part(const product_arguments<Value, Column>& 
   const std::uint32_t parts = s.windows_of_cut[begin];
   if (__shfl_sync(~0U, done, 0) + 1 < parts) return;
   if (lane == 0) cuts.done[begin] = 0;  // for the next run
+  __syncwarp();
   __threadfence();
   Sum all = 0;
   for (std::uint32_t from = lane; from < parts; from += 32 * unrolled) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sheaf/error.hpp>
 
 #include "reference/index_reader.hpp"
 
@@ -127,12 +128,20 @@ auto with_float_type(value_type type, Body body) {
 struct exact_edge_sums::all_sums {
   std::vector<exact_sum> of;
   std::uint32_t components;
+  value_type type;
+
+  void require_shape(const const_values& result) const {
+    if (result.type == type && result.count == of.size()) return;
+    throw error(error_code::internal,
+                fmt::format("{} sums are checked by {} of another kind", result.count, of.size()));
+  }
 };
 
 exact_edge_sums::exact_edge_sums(const edge_view& edges, const_values node_values, const_values weights,
                                  std::uint32_t components, edge_function function)
     : sums_(std::make_unique<all_sums>()) {
   sums_->components = components;
+  sums_->type = node_values.type;
   sums_->of = with_float_type(node_values.type, [&](auto zero) {
     using T = decltype(zero);
     const T* const weight = weights.count == 0 ? nullptr : static_cast<const T*>(weights.data);
@@ -145,6 +154,7 @@ exact_edge_sums::exact_edge_sums(exact_edge_sums&&) noexcept = default;
 exact_edge_sums& exact_edge_sums::operator=(exact_edge_sums&&) noexcept = default;
 
 std::optional<std::string> exact_edge_sums::mistake(const_values result) const {
+  sums_->require_shape(result);
   return with_float_type(result.type, [&](auto zero) -> std::optional<std::string> {
     const auto* const found = static_cast<const decltype(zero)*>(result.data);
     for (std::uint64_t at = 0; at < sums_->of.size(); ++at) {
@@ -158,6 +168,7 @@ std::optional<std::string> exact_edge_sums::mistake(const_values result) const {
 }
 
 double exact_edge_sums::largest_error(const_values result) const {
+  sums_->require_shape(result);
   return with_float_type(result.type, [&](auto zero) {
     const auto* const found = static_cast<const decltype(zero)*>(result.data);
     long double largest = 0;

@@ -76,6 +76,7 @@ __global__ void __launch_bounds__(block_threads)
       done = atomicAdd(&list.rows[low].done, 1U);
     }
     if (__shfl_sync(~0U, done, 0) + 1 < of_row) continue;
+    __syncwarp();
     __threadfence();
     Sum all = 0;
     for (unsigned i = lane; i < of_row; i += 32) all += sums[r.first_piece + i];

@@ -59,9 +59,9 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
   __syncwarp();  // nor does the compiler put a read below the first use of another
 #pragma unroll
   for (unsigned k = 0; k < Places; ++k) {
-    // Compressed columns before those count from another base, which may lead past x.
+    // What lies before may be of no row, and compressed columns count from another base there, which may lead past x.
     const int place = static_cast<int>(k * 32);
-    const bool is_needed = place < left && (!is_compressed<Column> || place >= skipped);
+    const bool is_needed = place < left && place >= skipped;
     const Column needed = is_needed ? column[k] : Column{0};
     most = max(most, needed);
     const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(needed, last));
