@@ -99,6 +99,26 @@ TEST_P(ConjugateGradientOfADevice, NamesABadColumnOfALongRow) {
   expect_bytes(placed_x.download(), x, "x");
 }
 
+// Where b is 0 nobody has to look at the matrix. Who does, and finds a wrong row, leaves x as it was.
+TEST_P(ConjugateGradientOfADevice, LeavesXAloneWhereARowIsWrongAndNothingIsToBeDone) {
+  csr_images images(arrow(60'000), {});
+  set_entry(images.begins, 50, ~std::uint64_t{0});
+  const placed_csr a(*ctx, images);
+  const image b = numbers(60'000, value_type::f64, zero, false);
+  const image x = numbers(60'000, value_type::f64, x_at, true);
+  const placed placed_b(*ctx, b);
+  const placed placed_x(*ctx, x);
+  bool is_found = false;
+  try {
+    conjugate_gradient(*ctx, a.view(), const_values_of(placed_b.view(), value_type::f64),
+                       values_of(placed_x.view(), value_type::f64), {.variant = GetParam()});
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), error_code::bad_index);
+    is_found = true;
+  }
+  expect_bytes(placed_x.download(), is_found ? x : numbers(60'000, value_type::f64, zero, true), "x");
+}
+
 TEST_P(ConjugateGradientOfADevice, TellsOfIterationsAsOftenAsItIsAskedTo) {
   const csr_images images(laplacian(16), {});
   const placed_csr a(*ctx, images);
@@ -295,6 +315,46 @@ TEST(SystemOperatorsOfADevice, DoAFixedNumberOfIterationsInACapturedGraph) {
       }
     }
   }
+}
+
+// An operator may solve a system by an operator of its own, which a graph has inside of each application.
+TEST(SystemOperatorsOfADevice, MaySolveOtherSystemsInACapturedGraph) {
+  const std::optional<context> ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  constexpr std::uint64_t n = 512;
+  const csr_images images(laplacian(8), {});
+  const placed_csr a(*ctx, images);
+  const buffer b(*ctx, n * 8);
+  const buffer x(*ctx, n * 8);
+  const buffer of_inner(*ctx, n * 8);
+  const linear_operator inner = [&](const context& where, const_values in, values out) {
+    spmv(where, a.view(), in, out, {.variant = "cuda.rows"});
+  };
+  const conjugate_gradient_options o{.tolerance = 0, .iteration_limit = 4, .keeps_last = true};
+  const linear_operator outer = [&](const context& where, const_values in, values out) {
+    conjugate_gradient(where, inner, in, values(of_inner.data(), n, value_type::f64), o);
+    spmv(where, a.view(), in, out, {.variant = "cuda.rows"});
+  };
+  const auto solve = [&] {
+    conjugate_gradient(*ctx, outer, const_values(b.data(), n, value_type::f64), values(x.data(), n, value_type::f64),
+                       o);
+  };
+  const auto x_after = [&](auto work) {
+    std::vector<double> right(n);
+    for (std::uint64_t i = 0; i < n; ++i) right[i] = y_at(i);
+    const std::vector<double> start(n, 0);
+    copy_bytes(*ctx, b.data(), right.data(), n * 8);
+    copy_bytes(*ctx, x.data(), start.data(), n * 8);
+    copy_bytes(*ctx, of_inner.data(), start.data(), n * 8);
+    work();
+    std::vector<double> found(n);
+    copy_bytes(*ctx, found.data(), x.data(), n * 8);
+    ctx->wait();
+    return found;
+  };
+  const captured_graph graph(*ctx, solve);
+  const auto expected = x_after(solve);
+  EXPECT_EQ(x_after([&] { graph.launch(); }), expected);
 }
 
 }  // namespace
