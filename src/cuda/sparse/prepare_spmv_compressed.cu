@@ -70,7 +70,6 @@ plan::planned plan_compressed(const prepare_spmv_problem& problem, const plan::s
   plan.by_name_only =
       p.columns > most_columns && is_scattered(p.pattern) && p.columns * p.value_bytes() > m.cache_bytes;
   core::scratch_offsets place;
-  place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
   plan.scratch_bytes = place.bytes();
   plan.decided.set(primitives::prepare_spmv_decision{run_seconds, operation});
@@ -143,9 +142,9 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   const spmv_problem& p = problem.product;
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
-  const std::uint64_t facts_at = place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
-  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + facts_at));
+  const row_facts facts =
+      inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   const std::uint64_t longest_row = facts.has_faults != 0 ? unknown_length : facts.longest;
   const auto make_other = [&] {
     if (facts.has_faults == 0 && is_segmented(p, facts.entries)) {

@@ -43,9 +43,11 @@ struct cut_layout {
 class segmented_matrix final : public primitives::prepared_product {
  public:
   segmented_matrix(const context& ctx, const spmv_problem& p, const csr_view& a, const row_facts& facts)
-      : problem_(p), a_(a), has_cuts_(false), empty_count_(facts.empty) {
-    shape_ = shape_of_segments(p, facts.first, facts.entries);
-    has_cuts_ = shape_.may_cut(facts.longest);
+      : problem_(p),
+        a_(a),
+        shape_(shape_of_segments(p, facts.first, facts.entries)),
+        has_cuts_(shape_.may_cut(facts.longest)),
+        empty_count_(facts.empty) {
     const std::uint64_t windows = shape_.windows;
     windows_ = prepared_memory(ctx, "windows", (windows + 1) * sizeof(segment_window));
     lanes_ = prepared_memory(ctx, "beginnings of rows", windows * 32 * sizeof(std::uint16_t));
@@ -162,7 +164,6 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   if (p.columns >> 32 != 0 || p.rows >> 32 != 0) return plan::rejected("rows or columns pass 32 bits");
   const machine& m = scope.machine;
   core::scratch_offsets place;
-  place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
   // As cuda.rows for a matrix of as many entries, but for what is streamed. Columns at random do not take 16 bits.
   const double all_seconds = plan::corrected_plan(spmv_rows, p, scope).seconds;
@@ -195,9 +196,9 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   const spmv_problem& p = problem.product;
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
-  const std::uint64_t facts_at = place.take(sizeof(row_facts));
   const segmented_layout layout(p, place);
-  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + facts_at));
+  const row_facts facts =
+      inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   const bool has_faults = facts.has_faults != 0;
   if (!has_faults && is_segmented(p, facts.entries)) {
     *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
@@ -212,6 +213,7 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
 segmented_layout::segmented_layout(const spmv_problem& p, core::scratch_offsets& place) {
   constexpr std::uint64_t least_stride = 224;
   const std::uint64_t most_windows = ceil_div(p.entries, least_stride);
+  facts = place.take(sizeof(row_facts));
   faults = place.take(sizeof(unsigned));
   begins = place.take(most_windows * words_of_window * sizeof(unsigned));
   rows_before = place.take(most_windows * sizeof(std::uint32_t));

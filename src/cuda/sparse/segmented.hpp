@@ -72,6 +72,7 @@ constexpr bool is_segmented(const primitives::spmv_problem& p, std::uint64_t ent
 
 /// Where what a preparation needs lies in scratch.
 struct segmented_layout {
+  std::uint64_t facts = 0;  ///< row_facts
   std::uint64_t faults = 0;
   std::uint64_t begins = 0;       ///< bits of the rows that begin in each window
   std::uint64_t rows_before = 0;  ///< of each window
