@@ -65,16 +65,33 @@ std::vector<sparse_rows> matrices() {
   return all;
 }
 
+/// x and y of a product on a device.
+struct placed_vectors {
+  placed_vectors(const context& c, const sparse_rows& m, value_type of_values)
+      : ctx(c),
+        type(of_values),
+        x(numbers(m.columns, type, x_at, false)),
+        y(numbers(m.rows.size(), type, y_at, true)),
+        placed_x(ctx, x),
+        placed_y(ctx, y) {}
+
+  void run(const prepared_spmv& prepared, double beta = 0) const {
+    prepared.run(const_values_of(placed_x.view(), type), values_of(placed_y.view(), type), 1, beta);
+  }
+
+  context ctx;
+  value_type type;
+  image x, y;
+  placed placed_x, placed_y;
+};
+
 image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_rows& m, value_type type, double beta,
                 spmv_sums sums = spmv_sums::as_values) {
-  const image x = numbers(m.columns, type, x_at, false);
-  const image y = numbers(m.rows.size(), type, y_at, true);
-  const placed placed_x(ctx, x);
-  const placed placed_y(ctx, y);
-  prepared.run(const_values_of(placed_x.view(), type), values_of(placed_y.view(), type), 1, beta);
+  const placed_vectors v(ctx, m, type);
+  v.run(prepared, beta);
   ctx.wait();
-  image found = y;
-  found.bytes = placed_y.download();
+  image found = v.y;
+  found.bytes = v.placed_y.download();
   expect_near(found, expected_of(m, {.beta = beta, .sums = sums}, type), type);
   return found;
 }
@@ -158,15 +175,12 @@ TEST(SegmentedProduct, RunsFollowEachOther) {
   const placed_csr a(*ctx, images);
   const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.segmented"});
   const image expected = right_run(*ctx, prepared, m, value_type::f64, 0);
-  const image x = numbers(m.columns, value_type::f64, x_at, false);
-  const image y = numbers(m.rows.size(), value_type::f64, y_at, true);
-  const placed placed_x(*ctx, x);
-  const placed placed_y(*ctx, y);
+  const placed_vectors v(*ctx, m, value_type::f64);
   for (int run = 0; run < 50; ++run) {
-    prepared.run(const_values_of(placed_x.view(), value_type::f64), values_of(placed_y.view(), value_type::f64));
+    v.run(prepared);
   }
   ctx->wait();
-  expect_bytes(placed_y.download(), expected, "the last of many runs");
+  expect_bytes(v.placed_y.download(), expected, "the last of many runs");
 }
 
 TEST(SegmentedProduct, NamesABadColumnOfALongRow) {
@@ -212,18 +226,13 @@ TEST(SegmentedProduct, RunsInAGraphAsItDoesBesideIt) {
   const placed_csr a(*ctx, images);
   const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.segmented"});
   const image expected = right_run(*ctx, prepared, m, value_type::f64, 0);
-  const image x = numbers(m.columns, value_type::f64, x_at, false);
-  const placed placed_x(*ctx, x);
-  const image y = numbers(m.rows.size(), value_type::f64, y_at, true);
-  const placed placed_y(*ctx, y);
-  const captured_graph graph(*ctx, [&] {
-    prepared.run(const_values_of(placed_x.view(), value_type::f64), values_of(placed_y.view(), value_type::f64));
-  });
+  const placed_vectors v(*ctx, m, value_type::f64);
+  const captured_graph graph(*ctx, [&] { v.run(prepared); });
   for (int run = 0; run < 3; ++run) {
     graph.launch();
     right_run(*ctx, prepared, m, value_type::f64, 0);
     ctx->wait();
-    expect_bytes(placed_y.download(), expected, fmt::format("launch {}", run));
+    expect_bytes(v.placed_y.download(), expected, fmt::format("launch {}", run));
   }
 }
 
