@@ -76,7 +76,8 @@ struct edge_sum_options {
 /// end 1; such an edge counts as absent. With order::deterministic the sum has the same bits in every run of one
 /// variant on one device, and on the CPU those of a loop over the edges in their order. NaN and infinity propagate as
 /// IEEE 754 says. Queued on ctx: returns before the work is done on CUDA, after it on the CPU and on OpenGL, which
-/// takes f32 and may take numbers below 2^-126 for zero.
+/// takes f32 and may take numbers below 2^-126 for zero; a sum of n contributions errs there by up to (n + 32) 2^-23
+/// times the sum of their magnitudes (4.6e-7 of the largest force along the edges of a mesh was measured).
 /// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void edge_sum(const context& ctx, const edge_view& edges, const_values node_values, const_values weights,
                         values result, std::uint32_t components, edge_function function,
