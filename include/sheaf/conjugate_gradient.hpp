@@ -26,7 +26,7 @@ enum class stop_reason : std::uint8_t {
   converged,              ///< the true residual |b - A x| is at most the tolerance
   limit,                  ///< the iteration limit was reached before that
   stagnated,              ///< rounding keeps the true residual above the tolerance, and new iterations do not lower it
-  breakdown,              ///< a sum is NaN, infinite, or so small that its square is 0, as where b has NaN
+  breakdown,              ///< a sum is NaN, infinite or so small that it is 0, as where b has NaN
   not_positive_definite,  ///< a direction p with p . A p <= 0, or a diagonal value <= 0 with preconditioner::jacobi
   stopped,                ///< the progress function said so
 };
@@ -49,7 +49,7 @@ struct conjugate_gradient_options {
   std::uint64_t iteration_limit = automatic_limit;  ///< automatic: ten times the rows, and 100 at least
   sheaf::preconditioner preconditioner = sheaf::preconditioner::none;
   const_values diagonal = {};  ///< with preconditioner::jacobi: A's, where A is an operator; a matrix's own is read
-  spmv_sums sums = spmv_sums::as_values;               ///< of products and of dot products
+  spmv_sums sums = spmv_sums::as_values;               ///< of products; dot products are of f64
   access_pattern pattern = access_pattern::unknown();  ///< of the matrix's columns, row by row
   bool keeps_last = false;  ///< x is that of the last iteration also where that did not converge, not the best
   std::vector<double>* history = nullptr;  ///< gets the residual after 0, 1, 2, ... iterations, in place of what it has
@@ -62,10 +62,12 @@ struct conjugate_gradient_options {
 struct conjugate_gradient_result {
   stop_reason reason = stop_reason::converged;
   std::uint64_t iterations = 0;  ///< done; a breakdown or a direction that is not positive is met in the next one
-  double residual = 0;           ///< |b - A x| of the x that is returned, computed anew
-  double target = 0;             ///< what the residual had to come down to
-  double b_norm = 0;             ///< |b|
-  std::string variant;           ///< what ran; empty where there was nothing to do
+  // Of these, what a breakdown leaves unknown is NaN: a norm whose square overflows or vanishes, and a target that
+  // follows from it.
+  double residual = 0;  ///< |b - A x| of the x that is returned, computed anew
+  double target = 0;    ///< what the residual had to come down to
+  double b_norm = 0;    ///< |b|
+  std::string variant;  ///< what ran; empty where there was nothing to do
 
   bool converged() const noexcept { return reason == stop_reason::converged; }
 };
@@ -79,13 +81,15 @@ struct conjugate_gradient_result {
 /// converge, x is the one of least residual by the recurrence, the start value included; the result has its true
 /// residual, which rounding may have made larger than that of the start value. A semidefinite A has solutions if b is
 /// in its range, and converges to one. b = 0 gives x = 0 after 0 iterations, no row nothing. Where b has NaN or
-/// infinity, or so large or small values that |b|^2 overflows or vanishes, x stays as it was: breakdown after 0
-/// iterations. Products find what is wrong with a matrix, so where none is done, as with b = 0, it need not be noticed.
-/// Sums are made in an order that the sizes alone decide: x has the same bits in every run of one variant and for every
-/// number of threads. Returns when it is done, on every backend; no iteration allocates memory, but for the history.
-/// While its stream is captured into a graph it returns at once, with NaN for all residuals: the graph does up to
-/// iteration_limit iterations, of which there must be a number, with neither history nor progress. Where the recurrence
-/// comes down to the target before the true residual does, a graph may leave out the iterations behind.
+/// infinity, or |b|^2 overflows, or residuals that converged could not be told from 0, x stays as it was: breakdown
+/// after 0 iterations. They can be told where the target, or |b| times the epsilon of the values if that is more, is
+/// 2^-511 (1.5e-154) or more for f64 and 2^-126 (1.2e-38) for f32. Products find what is wrong with a matrix, so where
+/// none is done, as with b = 0, it need not be noticed. Sums are made in an order that the sizes alone decide: x has
+/// the same bits in every run of one variant and for every number of threads. Returns when it is done, on every
+/// backend; no iteration allocates memory, but for the history. While its stream is captured into a graph it returns at
+/// once, with NaN for all residuals: the graph does up to iteration_limit iterations, of which there must be a number,
+/// with neither history nor progress. Where the recurrence comes down to the target before the true residual does, a
+/// graph may leave out the iterations behind.
 /// @throws error(bad_argument) if sizes or types disagree, views overlap or memory is not ctx's; error(out_of_memory);
 /// error(bad_index) for what spmv reports of a matrix. With any of these, x stays as it was, but where memory
 /// for the history ran out on the way: the iteration then ends as one that the progress function has ended.

@@ -66,7 +66,7 @@ class serial_solver {
 
   void run() {
     result().b_norm = std::sqrt(dot(right_, right_));
-    result().target = std::max(b_.goals.tolerance * result().b_norm, b_.goals.absolute_tolerance);
+    result().target = b_.goals.target(result().b_norm);
     if (std::all_of(right_, right_ + n_, [](Value value) { return value == 0; })) {
       std::fill(x_, x_ + n_, Value{0});
       b_.watch->report(0, 0, result().target);
@@ -87,6 +87,7 @@ class serial_solver {
   void end(stop_reason reason, double residual) const {
     result().reason = reason;
     result().residual = residual;
+    primitives::mark_unknown_norms(result());
   }
 
   void iterate() {
@@ -96,7 +97,8 @@ class serial_solver {
     double confirmed = norm;
     int in_vain = 0;
     b_.watch->report(0, norm, result().target);
-    const bool is_usable = result().b_norm > 0 && std::isfinite(result().b_norm);
+    const bool is_usable =
+        result().b_norm > 0 && std::isfinite(result().b_norm) && b_.goals.can_be_met(result().b_norm);
     if (!is_usable || !std::isfinite(norm)) return end(stop_reason::breakdown, norm);
     if (norm <= result().target) return end(stop_reason::converged, norm);
     if (!diagonal_is_positive()) return end(stop_reason::not_positive_definite, norm);
@@ -108,6 +110,7 @@ class serial_solver {
       if (result().iterations >= b_.goals.limit) return end_with_best(stop_reason::limit);
       apply(direction_, product_);
       const double curvature = dot(direction_, product_);
+      if (size == 0) return end_with_best(stop_reason::breakdown);
       if (curvature <= 0) return end_with_best(stop_reason::not_positive_definite);
       const double alpha = size / curvature;
       if (!std::isfinite(curvature) || !std::isfinite(alpha)) return end_with_best(stop_reason::breakdown);

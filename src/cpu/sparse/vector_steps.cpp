@@ -8,20 +8,25 @@ namespace {
 using range = value_range_of_block;
 
 /// Sums that do not wait for each other. The compiler adds several in one instruction.
-template <class Sum>
 struct lanes {
   static constexpr std::uint64_t count = 8;
-  Sum sum[count]{};
+  double sum[count]{};
 
   double total() const noexcept {
-    return static_cast<double>(((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])));
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
   }
 };
+
+/// In f64 whatever the values are: f32 has no square of 1e-23 or 1e20.
+template <class Value>
+[[gnu::always_inline]] inline double multiplied(Value a, Value b) noexcept {
+  return static_cast<double>(a) * static_cast<double>(b);
+}
 
 /// Calls take(i, lane) for all values of a block: whole groups of lanes, and what is left.
 template <class Take>
 [[gnu::always_inline]] inline void for_lanes(range at, Take take) {
-  constexpr std::uint64_t count = lanes<double>::count;
+  constexpr std::uint64_t count = lanes::count;
   const std::uint64_t whole = at.first + (at.last - at.first) / count * count;
   for (std::uint64_t i = at.first; i < whole; i += count) {
     for (std::uint64_t lane = 0; lane < count; ++lane) take(i + lane, lane);
@@ -29,7 +34,7 @@ template <class Take>
   for (std::uint64_t i = whole; i < at.last; ++i) take(i, i - whole);
 }
 
-/// Value is what is stored, Sum what is added.
+/// Value is what is stored, Sum what a step is computed in.
 template <class Value, class Sum>
 struct steps {
   static const Value* in(const void* of) noexcept { return static_cast<const Value*>(of); }
@@ -38,10 +43,8 @@ struct steps {
   static double dot(const void* first, const void* second, range at) {
     const Value* const a = in(first);
     const Value* const b = in(second);
-    lanes<Sum> sums;
-    for_lanes(at, [&](std::uint64_t i, std::uint64_t lane) {
-      sums.sum[lane] += static_cast<Sum>(a[i]) * static_cast<Sum>(b[i]);
-    });
+    lanes sums;
+    for_lanes(at, [&](std::uint64_t i, std::uint64_t lane) { sums.sum[lane] += multiplied(a[i], b[i]); });
     return sums.total();
   }
 
@@ -53,42 +56,30 @@ struct steps {
 
   static residual_sums sums_of_residual(const void* residual, const void* inverse, range at) {
     const Value* const r = in(residual);
-    lanes<Sum> squares;
+    lanes squares;
     if (inverse == nullptr) {
       const double squared = dot(residual, residual, at);
       return {squared, squared};
     }
     const Value* const d = in(inverse);
-    lanes<Sum> with_z;
+    lanes with_z;
     for_lanes(at, [&](std::uint64_t i, std::uint64_t lane) {
-      const Sum square = static_cast<Sum>(r[i]) * static_cast<Sum>(r[i]);
+      const double square = multiplied(r[i], r[i]);
       squares.sum[lane] += square;
-      with_z.sum[lane] += square * static_cast<Sum>(d[i]);
+      with_z.sum[lane] += square * static_cast<double>(d[i]);
     });
     return {squares.total(), with_z.total()};
   }
 
+  // The block is in the nearest cache after the first loop; both are vectorized, and one for both is not.
   static residual_sums step_residual(void* residual, const void* product, const void* inverse, double alpha, range at) {
     Value* const __restrict r = out(residual);
     const Value* const __restrict q = in(product);
     const Sum a = static_cast<Sum>(alpha);
-    lanes<Sum> squares;
-    if (inverse == nullptr) {
-      for_lanes(at, [&](std::uint64_t i, std::uint64_t lane) {
-        r[i] = static_cast<Value>(static_cast<Sum>(r[i]) - a * static_cast<Sum>(q[i]));
-        squares.sum[lane] += static_cast<Sum>(r[i]) * static_cast<Sum>(r[i]);
-      });
-      return {squares.total(), squares.total()};
-    }
-    const Value* const __restrict d = in(inverse);
-    lanes<Sum> with_z;
-    for_lanes(at, [&](std::uint64_t i, std::uint64_t lane) {
+    for (std::uint64_t i = at.first; i < at.last; ++i) {
       r[i] = static_cast<Value>(static_cast<Sum>(r[i]) - a * static_cast<Sum>(q[i]));
-      const Sum square = static_cast<Sum>(r[i]) * static_cast<Sum>(r[i]);
-      squares.sum[lane] += square;
-      with_z.sum[lane] += square * static_cast<Sum>(d[i]);
-    });
-    return {squares.total(), with_z.total()};
+    }
+    return sums_of_residual(residual, inverse, at);
   }
 
   static void step_direction(void* direction, const void* residual, const void* inverse, double beta, range at) {
@@ -159,7 +150,7 @@ const vector_kernels& vector_kernels_of(const primitives::spmv_problem& p) noexc
 }
 
 double sum_of_blocks(const double* of_block, std::uint64_t blocks) noexcept {
-  lanes<double> sums;
+  lanes sums;
   for_lanes({0, blocks}, [&](std::uint64_t i, std::uint64_t lane) { sums.sum[lane] += of_block[i]; });
   return sums.total();
 }

@@ -6,7 +6,8 @@
 
 // What conjugate gradient does with vectors, block by block. Sums have one order, whatever the number of threads: a
 // block of block_values values has eight sums, of the values 0, 8, 16, ... from its first on, 1, 9, 17, ... and so on,
-// which are added in pairs; blocks are added one after another, in f64. Products are rounded before they are added.
+// which are added in pairs, then blocks one after another. Products are rounded before they are added. Sums are of
+// f64, also for values of f32, whose squares may be past both ends of f32.
 namespace sheaf::cpu {
 
 /// Rows of a block, whose values a thread reads and writes while they are in its nearest cache. NPB's smallest matrix

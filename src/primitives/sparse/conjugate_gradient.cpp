@@ -102,7 +102,7 @@ conjugate_gradient_problem describe_operator(const context& ctx, const_values b,
   p.is_captured = is_captured(ctx, o);
   if (p.has_jacobi) {
     if (o.diagonal.count == 0 && b.count > 0) refuse("{}: preconditioner::jacobi wants the operator's diagonal", call);
-    require_vector("the diagonal", o.diagonal, b.count, b.type);
+    if (o.diagonal.count != 0 || b.count > 0) require_vector("the diagonal", o.diagonal, b.count, b.type);
   } else if (o.diagonal.count != 0) {
     refuse("{}: a diagonal is given without preconditioner::jacobi", call);
   }
@@ -139,6 +139,10 @@ conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_pro
   constexpr std::uint64_t least_limit = 100;
   constexpr std::uint64_t iterations_of_a_row = 10;
   buffers.goals = {o.tolerance, o.absolute_tolerance, o.iteration_limit, o.keeps_last};
+  if (p.product.value == value_type::f32) {
+    buffers.goals.precision = std::numeric_limits<float>::epsilon();
+    buffers.goals.least = std::numeric_limits<float>::min();
+  }
   if (o.iteration_limit == conjugate_gradient_options::automatic_limit) {
     buffers.goals.limit = std::max(least_limit, iterations_of_a_row * p.product.rows);
   }

@@ -1,5 +1,7 @@
 #include "primitives/sparse/conjugate_gradient_steps.hpp"
 
+#include <cmath>
+#include <limits>
 #include <new>
 
 #include <fmt/format.h>
@@ -29,7 +31,16 @@ conjugate_gradient_result conjugate_gradient_steps::summary(double residual) con
   r.residual = residual;
   r.target = target_;
   r.b_norm = b_norm_;
+  mark_unknown_norms(r);
   return r;
+}
+
+void mark_unknown_norms(conjugate_gradient_result& r) {
+  if (r.reason != stop_reason::breakdown) return;
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const auto is_known = [](double norm) { return std::isfinite(norm) && norm >= least_norm; };
+  if (!is_known(r.residual)) r.residual = unknown;
+  if (!is_known(r.b_norm)) r.b_norm = r.target = unknown;
 }
 
 void conjugate_gradient_watch::report(std::uint64_t iterations, double residual, double target) noexcept {

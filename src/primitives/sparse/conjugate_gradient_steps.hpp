@@ -14,12 +14,26 @@
 // kernels call it.
 namespace sheaf::primitives {
 
-/// What of the options decides when an iteration ends.
+/// The least norm whose square is a normal number. Squares of less lose digits, and then vanish.
+constexpr double least_norm = 0x1p-511;
+static_assert(least_norm * least_norm == std::numeric_limits<double>::min());
+
+/// What decides when an iteration ends: options, and what values of the system's type can tell.
 struct conjugate_gradient_goals {
   double tolerance = 0;
   double absolute_tolerance = 0;
   std::uint64_t limit = 0;
   bool keeps_last = false;
+  double precision = std::numeric_limits<double>::epsilon();  ///< of values
+  double least = least_norm;  ///< below it a residual's square or its values lose digits, and 0 proves nothing
+
+  SHEAF_HOST_DEVICE double target(double b_norm) const noexcept {
+    return std::max(tolerance * b_norm, absolute_tolerance);
+  }
+  /// Whether a residual as small as the target, or as rounding leaves it if that is more, is told from 0.
+  SHEAF_HOST_DEVICE bool can_be_met(double b_norm) const noexcept {
+    return std::max(target(b_norm), precision * b_norm) >= least;
+  }
 };
 
 /// The scalars of an iteration, and what comes next. It has no state but its own, so that each thread of a team may
@@ -91,7 +105,7 @@ class conjugate_gradient_steps {
 SHEAF_HOST_DEVICE inline conjugate_gradient_steps::conjugate_gradient_steps(const conjugate_gradient_goals& goals,
                                                                             double b_squared) noexcept
     : goals_(goals), b_norm_(std::sqrt(b_squared)) {
-  target_ = std::max(goals.tolerance * b_norm_, goals.absolute_tolerance);
+  target_ = goals.target(b_norm_);
 }
 
 SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end(stop_reason reason) noexcept {
@@ -104,13 +118,17 @@ SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::start(double b_squared, 
   norm_ = last_confirmed_ = best_norm_ = std::sqrt(residual_squared);
   residual_z_ = residual_z;
   is_confirmed_ = true;
-  const bool is_usable = b_squared > 0 && std::isfinite(b_squared);
+  const bool is_usable = b_squared > 0 && std::isfinite(b_squared) && goals_.can_be_met(b_norm_);
   if (!is_usable || !std::isfinite(residual_squared) || !std::isfinite(residual_z)) return end(stop_reason::breakdown);
   if (norm_ <= target_) return end(stop_reason::converged);
   if (goals_.limit == 0) end(stop_reason::limit);
 }
 
 SHEAF_HOST_DEVICE inline bool conjugate_gradient_steps::take_curvature(double curvature) noexcept {
+  if (residual_z_ == 0) {  // though the residual is not: it vanished
+    end(stop_reason::breakdown);
+    return false;
+  }
   if (curvature <= 0) {
     end(stop_reason::not_positive_definite);
     return false;
@@ -165,6 +183,9 @@ SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end_step() noexcept {
   current_ = next_;
   if (!is_done_ && iterations_ >= goals_.limit) end(stop_reason::limit);
 }
+
+/// After a breakdown, norms whose squares overflow or lose digits are not known: NaN takes their place.
+void mark_unknown_norms(conjugate_gradient_result& r);
 
 /// Tells history and progress function about iterations, on the thread that called the library. A team's other threads
 /// read asks_to_stop() behind a barrier.

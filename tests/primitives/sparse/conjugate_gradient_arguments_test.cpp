@@ -93,6 +93,17 @@ TEST_F(SystemArguments, OperatorsAreCheckedAsMatricesAre) {
   EXPECT_NE(message.find("takes a matrix, and the system has an operator"), std::string::npos) << message;
 }
 
+TEST_F(SystemArguments, OperatorsOfNoRowsNeedNoDiagonal) {
+  const std::vector<float> none;
+  std::vector<float> to;
+  const conjugate_gradient_options o{.preconditioner = preconditioner::jacobi};
+  EXPECT_TRUE(conjugate_gradient(ctx, twice, none, to, o).converged());
+  conjugate_gradient_options wide = o;
+  wide.diagonal = three;
+  expect_error(error_code::bad_argument, "conjugate_gradient: the diagonal has values of type f64, the system f32",
+               [&] { conjugate_gradient(ctx, twice, none, to, wide); });
+}
+
 TEST_F(SystemArguments, PlansTouchNoData) {
   const std::uint64_t n = 1 << 20;
   const csr_view large(n, n, index_span(nullptr, n + 1, index_type::u64), index_span(nullptr, 8 * n, index_type::u32),
