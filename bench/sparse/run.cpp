@@ -159,7 +159,9 @@ template <class Value>
 bool run_typed(const context& ctx, const spmv_request& request) {
   bool all_right = true;
   for (const std::string& file : request.files) {
-    all_right = run_matrix(ctx, request, file, io::read_matrix_market<Value>(file)) && all_right;
+    const auto m =
+        io::read_matrix_market<Value>(file, {.bytes_of_a_row = sizeof(Value), .bytes_of_a_column = sizeof(Value)});
+    all_right = run_matrix(ctx, request, file, m) && all_right;
   }
   if (!request.files.empty()) return all_right;
   std::vector<matrix_kind> kinds = request.large ? large_matrix_kinds() : matrix_kinds();

@@ -103,7 +103,7 @@ TEST(MatrixMarketHeader, EntriesForWhichTheFileIsTooShortAreRefused) {
       "m.mtx: line 2: 9223372036854775807 entries are announced, the 6 bytes that follow hold 1 at most");
   expect_market_error(
       "%%MatrixMarket matrix array real general\n4294967296 4294967296\n1\n",
-      "m.mtx: line 2: 18446744073709551615 entries are announced, the 2 bytes that follow hold 1 at most");
+      "m.mtx: line 2: more than 2^64 - 1 entries are announced, the 2 bytes that follow hold 1 at most");
 }
 
 TEST(MatrixMarketHeader, EveryEntryMayHaveTheFewestBytes) {
@@ -132,7 +132,7 @@ TEST(MatrixMarketHeader, RowsForWhichTheFileHasTooFewEntriesAreRefused) {
 TEST(MatrixMarketHeader, MatricesThatMemoryDoesNotHoldAreRefusedBeforeItIsTaken) {
   const std::pair<const char*, const char*> cases[] = {
       {"1125899906842624", "9007199254741036"},
-      {"9223372036854775807", "18446744073709551615"},
+      {"9223372036854775807", "73786976294838206500"},
   };
   for (const auto& [rows, bytes] : cases) {
     const std::string file = general + rows + " 1 1\n1 1 1\n";
@@ -143,6 +143,25 @@ TEST(MatrixMarketHeader, MatricesThatMemoryDoesNotHoldAreRefusedBeforeItIsTaken)
     EXPECT_EQ(message.substr(0, expected.size()), expected);
     EXPECT_TRUE(message.ends_with(" are available")) << message;
   }
+}
+
+// The columns that a file announces are vectors of its reader, however few entries it has.
+TEST(MatrixMarketHeader, VectorsThatMemoryDoesNotHoldAreRefusedBeforeEntriesAreRead) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1000000000000000", "8000000000000060"},
+      {"1200000000000000000", "9600000000000000060"},
+      {"9223372036854775807", "73786976294838206516"},
+  };
+  for (const auto& [columns, bytes] : cases) {
+    const std::string file = general + "1 " + columns + " 1\n1 1 this is not read\n";
+    const std::string message = message_of(error_code::out_of_memory,
+                                           [&] { parse_market(file, {.bytes_of_a_row = 4, .bytes_of_a_column = 8}); });
+    const std::string expected = fmt::format(
+        "m.mtx: line 2: a matrix of 1 rows, {} columns and 1 entries and its vectors take {} bytes, ", columns, bytes);
+    EXPECT_EQ(message.substr(0, expected.size()), expected);
+    EXPECT_TRUE(message.ends_with(" are available")) << message;
+  }
+  EXPECT_EQ(parse_market(general + "1 1000000000000000 1\n1 7 5\n").columns, 1'000'000'000'000'000U);
 }
 
 }  // namespace

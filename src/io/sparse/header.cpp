@@ -142,7 +142,8 @@ void read_size_line(const named_text& file, market_header& header) {
   }
 }
 
-// Numbers that an array lists: all, the lower triangle with the diagonal, or the one below it.
+// Numbers that an array lists: all, the lower triangle with the diagonal, or the one below it; 2^64 - 1 where there are
+// more, for which no file has room.
 std::uint64_t array_entries(const market_header& header) {
   __extension__ using wide = unsigned __int128;
   wide entries = static_cast<wide>(header.rows) * header.columns;
@@ -160,8 +161,10 @@ std::uint64_t least_entry_bytes(const market_header& header) {
 void require_room(const named_text& file, const market_header& header, std::uint64_t most_rows_of_few_entries) {
   const std::uint64_t most_entries = (header.body.size() + 1) / least_entry_bytes(header);
   if (header.entries > most_entries) {
+    const bool is_past_64_bits = header.entries == std::numeric_limits<std::uint64_t>::max();
+    const std::string entries = is_past_64_bits ? "more than 2^64 - 1" : fmt::format("{}", header.entries);
     file.fail(header.size_line, fmt::format("{} entries are announced, the {} bytes that follow hold {} at most",
-                                            header.entries, header.body.size(), most_entries));
+                                            entries, header.body.size(), most_entries));
   }
   // No overflow: entries are fewer than bytes of memory.
   const std::uint64_t most_rows = std::max(most_rows_of_few_entries, rows_per_entry * header.entries);

@@ -18,6 +18,10 @@ struct matrix_market_options {
   /// Rows that every file may announce; larger matrices have an entry for every 256 rows at least. So a few bytes of
   /// text do not take gigabytes of row offsets.
   std::uint64_t most_rows_of_few_entries = std::uint64_t{1} << 24;
+  /// What the caller is to take beside the matrix for each row and each column that the file announces, as for vectors.
+  /// A few bytes of text can announce 2^63 columns, so this is compared with memory before the entries are read.
+  std::uint64_t bytes_of_a_row = 0;
+  std::uint64_t bytes_of_a_column = 0;
 };
 
 /// Reads a matrix from a MatrixMarket file (Boisvert, Pozo and Remington 1996), plain or gzip, which its first bytes
@@ -31,8 +35,8 @@ struct matrix_market_options {
 /// - Words of the banner in any case; comments before the size line; blank lines, blanks at ends of lines and CRLF
 ///   anywhere. Numbers as C and Fortran write them (io/text/number.hpp).
 /// The result does not depend on the number of threads, and neither does the error where a file has several.
-/// @throws error(bad_input) naming file, line and value; error(out_of_memory) if less is available than the matrix
-/// takes
+/// @throws error(bad_input) naming file, line and value; error(out_of_memory) naming file and line if less is available
+/// than the matrix takes, or the matrix with what the caller is to take beside it
 template <class Value>
 csr_matrix<Value> read_matrix_market(const std::string& path, const matrix_market_options& options = {});
 

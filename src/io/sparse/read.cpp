@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <limits>
 #include <new>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -30,36 +30,41 @@ int threads_of(const matrix_market_options& options) {
   return options.threads > 0 ? options.threads : omp_get_max_threads();
 }
 
+// Announced numbers of rows and columns go up to 2^63, so their bytes take more than 64 bits.
+__extension__ using wide_count = unsigned __int128;
+
 // Bytes of the entries and of the matrix that is made of them, which are there together.
 template <class Index, class Value>
-std::uint64_t bytes_wanted(const market_header& header, std::uint64_t entries) {
+wide_count bytes_of_matrix(const market_header& header, std::uint64_t entries) {
   const std::uint64_t column_bytes = header.columns > most_columns_of_32_bits ? 8 : 4;
-  // No overflow here: there are fewer entries than bytes of text.
-  const std::uint64_t entry_bytes = entries * (sizeof(market_entry<Index, Value>) + column_bytes + sizeof(Value));
-  std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(header.rows + 1, sizeof(std::uint64_t), &bytes) ||
-      __builtin_add_overflow(bytes, entry_bytes, &bytes)) {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
-  return bytes;
+  return wide_count{header.rows + 1} * sizeof(std::uint64_t) +
+         wide_count{entries} * (sizeof(market_entry<Index, Value>) + column_bytes + sizeof(Value));
 }
 
 template <class Index, class Value>
-void require_memory(const named_text& file, const market_header& header) {
+void require_memory(const named_text& file, const market_header& header, const matrix_market_options& options) {
   const std::uint64_t entries = header.entries * (header.symmetry == market_symmetry::general ? 1 : 2);
-  const std::uint64_t wanted = bytes_wanted<Index, Value>(header, entries);
-  if (wanted < small_bytes) return;
+  const wide_count matrix = bytes_of_matrix<Index, Value>(header, entries);
+  const wide_count vectors =
+      wide_count{header.rows} * options.bytes_of_a_row + wide_count{header.columns} * options.bytes_of_a_column;
+  if (matrix + vectors < small_bytes) return;
   const std::uint64_t available = core::host_available_bytes();
-  if (wanted <= available) return;
-  throw error(error_code::out_of_memory,
-              fmt::format("{}: line {}: reading {} rows and {} entries takes {} bytes, {} are available", file.origin,
-                          file.line_of(header.size_line), header.rows, entries, wanted, available));
+  const auto refuse = [&](const std::string& what, wide_count wanted) {
+    throw error(error_code::out_of_memory, fmt::format("{}: line {}: {} {} bytes, {} are available", file.origin,
+                                                       file.line_of(header.size_line), what, wanted, available));
+  };
+  if (matrix > available) refuse(fmt::format("reading {} rows and {} entries takes", header.rows, entries), matrix);
+  if (matrix + vectors > available) {
+    refuse(fmt::format("a matrix of {} rows, {} columns and {} entries and its vectors take", header.rows,
+                       header.columns, entries),
+           matrix + vectors);
+  }
 }
 
 template <class Index, class Value>
 csr_matrix<Value> read_places_of(const named_text& file, const market_header& header,
                                  const matrix_market_options& options) {
-  require_memory<Index, Value>(file, header);
+  require_memory<Index, Value>(file, header, options);
   const int threads = threads_of(options);
   const std::uint64_t usual = header.body.size() / (static_cast<std::uint64_t>(threads) * parts_per_thread);
   const std::uint64_t part_bytes =
