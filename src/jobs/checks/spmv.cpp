@@ -62,7 +62,7 @@ struct exact_sum {
   }
 };
 
-/// The sums of [begin, end) of y, or all sums of a transposed product.
+/// The sums of [begin, end) of y: of rows, or of columns of a transposed product, for which all entries are looked at.
 template <class Value>
 std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, const csr_view& a, const_values x,
                                       const_values y, const product_terms& terms) {
@@ -75,6 +75,7 @@ std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, co
     for (std::uint64_t place = begins.bits(row); place < begins.bits(row + 1); ++place) {
       const std::uint64_t from = terms.transposed ? row : columns.bits(place);
       const std::uint64_t to = terms.transposed ? columns.bits(place) : row;
+      if (to < begin || to >= end) continue;
       sums[to - begin].take(number_of(a.values, place), number_of(x, from));
     }
   }
@@ -92,10 +93,16 @@ std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, co
 
 template <class Value>
 std::optional<std::string> mistake_of(const csr_view& a, const_values x, const_values y, const product_terms& terms) {
-  constexpr std::uint64_t part_size = 1 << 16;
-  if (terms.transposed) return mistake_in<Value>(0, y.count, a, x, y, terms);
+  // Each range of columns reads all columns of the matrix again, so there are no more ranges than threads, unless their
+  // sums would take much memory: 64 MB of a thread.
+  constexpr std::uint64_t least_part_size = 1 << 16;
+  constexpr std::uint64_t most_part_size = 1 << 20;
+  const auto threads = static_cast<std::uint64_t>(terms.threads);
+  const std::uint64_t part_size = terms.transposed
+                                      ? std::clamp((y.count + threads - 1) / threads, least_part_size, most_part_size)
+                                      : least_part_size;
   std::vector<std::optional<std::string>> mistakes((y.count + part_size - 1) / part_size);
-  core::for_each_task(mistakes.size(), static_cast<std::uint64_t>(terms.threads), [&](std::uint64_t part) {
+  core::for_each_task(mistakes.size(), threads, [&](std::uint64_t part) {
     mistakes[part] = mistake_in<Value>(part * part_size, std::min(y.count, (part + 1) * part_size), a, x, y, terms);
   });
   for (std::optional<std::string>& mistake : mistakes) {

@@ -14,7 +14,7 @@ struct product_terms {
   double beta = 0;
   const double* y_before = nullptr;  ///< read if beta is not 0
   bool transposed = false;
-  int threads = 1;  ///< that look at rows; a transposed product is checked by one
+  int threads = 1;
 };
 
 /// The first value of y that no order of sums explains: it differs from the exact sum by more than n eps sum |a| |x|,
