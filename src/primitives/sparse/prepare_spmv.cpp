@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,12 +99,8 @@ prepare_spmv_problem describe(const context& ctx, const csr_view& a, std::uint64
   return p;
 }
 
-struct made_product {
-  std::shared_ptr<prepared_product> work;
-  spmv_preparation report;
-};
+}  // namespace
 
-/// Times the product that was made and the unprepared one, and keeps the faster.
 void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made) {
   product_choice unprepared = plan_unprepared(p.product, plan::scope_of(ctx));
   if (unprepared.variant == nullptr) return;
@@ -119,11 +116,14 @@ void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const cs
     return least_seconds_of_runs(ctx, [&] { work.run(ctx, from, to, 1, 0); });
   };
   const double unprepared_seconds = seconds_of(*kept);
+  made.report.timed = std::isfinite(unprepared_seconds);
   if (!is_unprepared_faster(unprepared_seconds, seconds_of(*made.work), made.report)) return;
   made.work = kept;
   made.report.variant = prepare_spmv_kept.name;
   made.report.product = product;
 }
+
+namespace {
 
 made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, const csr_view& a,
                      std::string_view asked) {
@@ -153,11 +153,13 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
       r.run_seconds = r.unprepared_seconds;
       if (!is_forced) r.variant = prepare_spmv_kept.name;
     } else if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
+      const auto trials_begin = std::chrono::steady_clock::now();
       try {
         keep_the_faster(ctx, as_told, a, made);
       } catch (const error& e) {
         if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
       }
+      r.trial_seconds = seconds_since(trials_begin);
     }
   }
   r.kept_bytes = made.work->kept_bytes();

@@ -78,5 +78,15 @@ constexpr std::string_view prepared_spmv_call = "prepared_spmv";  ///< what erro
 /// Memory that a preparation keeps. @throws error(out_of_memory): "prepare_spmv: <what> take <bytes> bytes, ..."
 buffer prepared_memory(const context& ctx, std::string_view what, std::uint64_t bytes);
 
+/// A preparation with its report.
+struct made_product {
+  std::shared_ptr<prepared_product> work;
+  spmv_preparation report;
+};
+
+/// Times runs of what was made and of the unprepared product, and puts the latter in its place where it is faster.
+/// @throws error(out_of_memory) if there is no memory for the vectors that are multiplied
+void keep_the_faster(const context& ctx, const prepare_spmv_problem& p, const csr_view& a, made_product& made);
+
 }  // namespace primitives
 }  // namespace sheaf
