@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <vector>
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "core/backends.hpp"
+#include "core/printable.hpp"
+#include "io/text/number.hpp"
 #include "jobs/sort_key.hpp"
 
 namespace sheaf::cli {
@@ -115,6 +118,20 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t le
     take(number);
   };
   return app.add_option_function<std::string>(name, read, description)->type_name("N");
+}
+
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description) {
+  // The conversion of CLI11 reads nothing as 0 and 1e400 as infinity.
+  const auto read = [name, &number](const std::string& text) {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    double value = 0;
+    if (io::read_real(at, end, value) != io::number_status::good || at != end || !std::isfinite(value)) {
+      throw CLI::ValidationError(name, fmt::format("'{}' is not a finite number", core::printable(text)));
+    }
+    number = value;
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name("NUMBER");
 }
 
 std::string seconds_text(double seconds) {

@@ -95,6 +95,10 @@ CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional
 CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
                         std::function<void(std::uint64_t)> take, const std::string& description);
 
+/// Adds an option for a real number; what is none, nothing at all, or no finite number of 64 bits is a usage error that
+/// names the option.
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description);
+
 using primitives::bytes_text;
 /// "3.21 ms", "9.97 GB/s"
 std::string seconds_text(double seconds);

@@ -202,15 +202,20 @@ void run_typed(const solve_command& o) {
 void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
+      ->required()
+      ->type_name("")
+      ->check(file_name());
   subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")
       ->type_name("")
       ->check(file_name());
-  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
-  subcommand->add_option("--tolerance", o->tolerance, "Residual to reach, relative to |B|")
-      ->type_name("NUMBER")
-      ->capture_default_str();
-  subcommand->add_option("--absolute", o->absolute, "Residual to reach, where that is more")->type_name("NUMBER");
+  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")
+      ->required()
+      ->type_name("FILE")
+      ->check(file_name());
+  add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
+      ->default_str(fmt::format("{}", o->tolerance));
+  add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");
   add_number(
       *subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1,
       [o](std::uint64_t n) { o->limit = n; }, "Most iterations; ten times the rows, and 100 at least, unless given");

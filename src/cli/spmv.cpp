@@ -124,11 +124,10 @@ nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_vi
     report["pays_after_runs"] = t.prepared ? t.prepared->pays_after_runs : 0;
   }
   if (t.prepared) {
-    report["preparation"] = {{"variant", t.prepared->variant},
-                             {"product", t.prepared->product},
-                             {"kept_bytes", t.prepared->kept_bytes},
-                             {"run_seconds", t.prepared->run_seconds},
-                             {"unprepared_seconds", t.prepared->unprepared_seconds}};
+    report["preparation"] = {
+        {"variant", t.prepared->variant},         {"product", t.prepared->product},
+        {"kept_bytes", t.prepared->kept_bytes},   {"timed", t.prepared->timed},
+        {"run_seconds", t.prepared->run_seconds}, {"unprepared_seconds", t.prepared->unprepared_seconds}};
   }
   return report;
 }
@@ -172,7 +171,12 @@ void run_typed(const spmv_command& o) {
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
   require_not_an_input(o.output, {o.matrix, o.x, o.y});
-  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
+  // The product, and a vector that is read has no more numbers than its file, but one of ones as many as are announced.
+  const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
+  const auto read =
+      io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads(),
+                                               .bytes_of_a_row = o.transposed ? x_bytes : sizeof(Value),
+                                               .bytes_of_a_column = o.transposed ? sizeof(Value) : x_bytes});
   const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
   const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
   const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
@@ -267,16 +271,20 @@ void run(const spmv_command& o) {
 void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
+      ->required()
+      ->type_name("")
+      ->check(file_name());
   subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")
       ->type_name("")
       ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(file_name());
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
-  subcommand->add_option("--alpha", o->alpha, "What the product is multiplied by")->type_name("NUMBER");
-  subcommand->add_option("--beta", o->beta, "What --y is multiplied by before it is added")->type_name("NUMBER");
+  add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
+  add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
   subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE")->check(file_name());
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(

@@ -122,6 +122,14 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   expect_failure("solve a.mtx -o out.npy --history out.npy", 2, "sheaf solve: --history out.npy is the output out.npy");
   expect_failure("solve a.mtx -o out.npy --tolerance -1 --backend cpu", 2,
                  "sheaf solve: conjugate_gradient: the tolerance is -1, not 0 or more");
+  for (const std::string option : {"--tolerance", "--absolute"}) {
+    for (const std::string number : {"", "1e400", "nan", "1e-6x"}) {
+      const program_result refused = run_sheaf(folder, "solve a.mtx -o out.npy " + option + " '" + number + "'");
+      EXPECT_EQ(refused.code, 2) << number;
+      EXPECT_NE(refused.err.find(option + ": '" + number + "' is not a finite number"), std::string::npos)
+          << refused.err;
+    }
+  }
   EXPECT_EQ(folder.read("out.npy"), "old");
   for (const char* wrong : {"solve a.mtx", "solve -o out.npy", "solve a.mtx --limit x -o out.npy"}) {
     EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
@@ -129,7 +137,8 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
 }
 
 TEST_F(CliSolve, EmptyNamesAreNoOptionsThatWereLeftOut) {
-  for (const char* wrong : {"solve a.mtx '' -o out.npy", "solve a.mtx -o out.npy --history ''"}) {
+  for (const char* wrong : {"solve '' -o out.npy", "solve a.mtx -o ''", "solve a.mtx '' -o out.npy",
+                            "solve a.mtx -o out.npy --history ''"}) {
     const program_result result = run_sheaf(folder, wrong);
     EXPECT_EQ(result.code, 2) << wrong;
     EXPECT_NE(result.err.find("an empty name names no file"), std::string::npos) << result.err;

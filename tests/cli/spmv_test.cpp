@@ -100,6 +100,7 @@ TEST_F(CliSpmv, SaysWhatTheMatrixIsAndWhatWasTaken) {
   EXPECT_TRUE(report.contains("preparation_seconds"));
   EXPECT_FALSE(report["variants"].empty());
   EXPECT_EQ(report["preparation"]["variant"], "kept");
+  EXPECT_EQ(report["preparation"]["timed"], false) << "fewer than 16 runs are to come";
   EXPECT_GT(report["runs_per_second"], 0);
 }
 
@@ -160,6 +161,45 @@ TEST_F(CliSpmv, BadInputsAreNamed) {
   EXPECT_EQ(folder.read("out.npy"), "old");
 }
 
+// A few bytes announce columns whose vector no memory holds.
+TEST_F(CliSpmv, VectorsThatMemoryDoesNotHoldAreRefusedBeforeTheyAreTaken) {
+  for (const std::string columns : {"1000000000000000", "1200000000000000000"}) {
+    folder.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 " + columns + " 1\n1 1 1\n");
+    for (const std::string options : {"", " --transpose", " --f32 --runs 20"}) {
+      const program_result refused = run_sheaf(folder, "spmv wide.mtx -o out.npy --backend cpu" + options);
+      EXPECT_EQ(refused.code, 5) << options;
+      EXPECT_TRUE(refused.err.starts_with("sheaf spmv: wide.mtx: line 2: a matrix of 1 rows, " + columns +
+                                          " columns and 1 entries and its vectors take "))
+          << refused.err;
+      EXPECT_TRUE(refused.err.ends_with(" are available\n")) << refused.err;
+    }
+  }
+  EXPECT_FALSE(folder.has("out.npy"));
+}
+
+TEST_F(CliSpmv, NumbersAreFiniteAndAllOfTheirOption) {
+  for (const std::string option : {"--alpha", "--beta"}) {
+    for (const std::string number : {"", "1e400", "inf", "nan", "1x", "1 2", "0x10"}) {
+      const program_result refused =
+          run_sheaf(folder, "spmv a.mtx --y y.npy -o out.npy " + option + " '" + number + "'");
+      EXPECT_EQ(refused.code, 2) << number;
+      EXPECT_NE(refused.err.find(option + ": '" + number + "' is not a finite number"), std::string::npos)
+          << refused.err;
+    }
+  }
+  expect_success("spmv a.mtx x.npy -o s.npy --alpha +2.0e0 --beta=-1 --y y.npy --quiet");
+  expect_result("s.npy", {396, -29});
+}
+
+TEST_F(CliSpmv, EmptyNamesAreNoOptionsThatWereLeftOut) {
+  for (const char* wrong : {"spmv '' -o out.npy", "spmv a.mtx -o ''", "spmv a.mtx '' -o out.npy",
+                            "spmv a.mtx -o out.npy --beta 1 --y ''"}) {
+    const program_result result = run_sheaf(folder, wrong);
+    EXPECT_EQ(result.code, 2) << wrong;
+    EXPECT_NE(result.err.find("an empty name names no file"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(CliSpmv, UsageErrorsAreNamed) {
   expect_failure("spmv a.mtx --beta 2 -o out.npy", 2, "sheaf spmv: --beta 2 multiplies a vector, which --y names");
   expect_failure("spmv a.mtx x.npy -o ./x.npy", 2,
@@ -190,6 +230,34 @@ TEST_F(ProductCheck, FindsWhatNoOrderOfSumsExplains) {
   const std::vector<double> before{7, 9};
   EXPECT_EQ(mistake({396, -29}, {2, -1, before.data(), false}), std::nullopt);
   EXPECT_EQ(mistake({396, -28}, {2, -1, before.data(), false}), "y[1] is -28, the sum of its 2 terms is -29");
+}
+
+// Threads check ranges of columns of a transposed product, and the first wrong one is named.
+TEST(TransposedProductCheck, FindsTheFirstMistakeForAnyNumberOfThreads) {
+  constexpr std::uint64_t columns_of_a = 300'000;
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::uint32_t> columns;
+  for (std::uint64_t row = 0; row < 3; ++row) {
+    for (std::uint64_t c = row; c < columns_of_a; c += row + 1) columns.push_back(static_cast<std::uint32_t>(c));
+    offsets.push_back(columns.size());
+  }
+  const std::vector<double> numbers(columns.size(), 0.5);
+  const std::vector<double> x{1, 10, 100};
+  std::vector<double> right(columns_of_a);
+  for (std::uint64_t row = 0; row < 3; ++row) {
+    for (std::uint64_t place = offsets[row]; place < offsets[row + 1]; ++place) right[columns[place]] += 0.5 * x[row];
+  }
+  for (const int threads : {1, 2, 7}) {
+    const auto mistake = [&](const std::vector<double>& y) {
+      return jobs::product_mistake({3, columns_of_a, offsets, columns, numbers}, x, y, {1, 0, nullptr, true, threads});
+    };
+    EXPECT_EQ(mistake(right), std::nullopt) << threads;
+    std::vector<double> wrong = right;
+    for (const std::uint64_t c : {299'999U, 200'003U, 65'536U, 65'535U, 0U}) {
+      wrong[c] += 1;
+      EXPECT_TRUE(mistake(wrong).value_or("").starts_with(fmt::format("y[{}] is ", c))) << threads;
+    }
+  }
 }
 
 TEST_F(ProductCheck, TakesWhatIsNotFiniteAsItIs) {
