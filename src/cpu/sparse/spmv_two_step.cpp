@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <atomic>
 #include <memory>
 
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/variants.hpp"
+#include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/gather.hpp"
 #include "primitives/sparse/host_matrix.hpp"
@@ -27,7 +30,6 @@ struct two_step_decision {
 // that. Nothing says so of columns of unknown order, which most matrices have in some order.
 plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
   if (p.transposed) return plan::rejected("multiplies by rows, and the product is transposed");
-  if (p.has_row_ends) return plan::rejected("gathers all places, and some may belong to no row");
   const machine& m = scope.machine;
   two_step_decision d;
   core::scratch_offsets place;
@@ -44,6 +46,7 @@ plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
   plan.by_name_only = p.pattern.shape == access_pattern::kind::unknown;
   const std::uint64_t streamed = p.entries * 2 * p.value_bytes() + p.rows * bytes(p.offset) + p.y_bytes();
   plan.add("latency", m.launch_seconds + m.step_seconds);
+  if (p.has_row_ends) plan.add("columns", m.streamed(p.entries * bytes(p.column), 0));
   plan.add("gather", inner->plan.seconds);
   constexpr double overlap_exponent = 2;
   plan.add_overlapped(overlap_exponent,
@@ -56,7 +59,26 @@ plan::planned plan_two_step(const spmv_problem& p, const plan::scope& scope) {
 /// Whether the places of all rows are all places there are. Else some are read by the gather that belong to no row.
 bool has_all_places(const spmv_problem& p, const csr_view& a) {
   const row_reader rows(a, p.entries);
-  return p.rows > 0 && rows.begin(0) == 0 && rows.end(p.rows - 1) == p.entries;
+  return !p.has_row_ends && p.rows > 0 && rows.begin(0) == 0 && rows.end(p.rows - 1) == p.entries;
+}
+
+/// Whether a gather may read every place: a place that belongs to no row may hold anything, and a bad column there is
+/// no fault of the matrix, though a gather would report it.
+bool may_gather_all_places(const spmv_problem& p, const csr_view& a, std::uint64_t threads) {
+  if (has_all_places(p, a)) return true;
+  constexpr std::uint64_t places_of_a_task = std::uint64_t{1} << 16;
+  std::atomic<bool> all_good{true};
+  primitives::with_columns(a, [&](const auto* column) {
+    for_each_task((p.entries + places_of_a_task - 1) / places_of_a_task, threads, [&](std::uint64_t task) {
+      bool good = true;
+      const std::uint64_t end = std::min(p.entries, (task + 1) * places_of_a_task);
+      for (std::uint64_t place = task * places_of_a_task; place < end; ++place) {
+        good &= static_cast<std::uint64_t>(column[place]) < p.columns;  // extends the sign
+      }
+      if (!good) all_good.store(false, std::memory_order_relaxed);
+    });
+  });
+  return all_good.load();
 }
 
 void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned& plan, const spmv_buffers& b,
@@ -68,7 +90,7 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
   // a bad column is multiplied by its columns, as cpu.rows does, and any is while wait() has a fault to report, because
   // nothing then tells whether this gather meets one more.
   std::byte* gathered = nullptr;
-  if (p.entries > 0 && state.status() != work_status::failed && has_all_places(p, b.a)) {
+  if (p.entries > 0 && state.status() != work_status::failed && may_gather_all_places(p, b.a, d.rows.threads)) {
     gathered = scratch + d.gathered_at;
     const auto& inner = plan.inner<gather_choice>();
     const std::uint64_t width = p.value_bytes();

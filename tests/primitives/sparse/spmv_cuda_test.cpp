@@ -218,8 +218,10 @@ TEST_P(SpmvOfADevice, CountsBadRowsAsEmpty) {
 TEST(PrepareSpmvCuda, RunsHaveTheSameBitsAndAreRight) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  // Columns of many slices, of a band, and of rows of which one is too long for a group.
-  const sparse_rows matrices[] = {at_random(30'000, 300'000, 8), banded(40'000, 5), power_law(3000, 200'000)};
+  // Columns of many slices, of a band, of rows of which one is too long for a group, and 2.3 million entries in rows of
+  // 1 to 200000, so that windows of any size are more than a device has warps.
+  const sparse_rows matrices[] = {at_random(30'000, 300'000, 8), banded(40'000, 5), power_law(3000, 200'000),
+                                  power_law(200'000, 200'000)};
   for (const sparse_rows& m : matrices) {
     for (const csr_layout& layout : {csr_layout{}, csr_layout{.value = value_type::f32, .offset = index_type::i32}}) {
       const csr_images images(m, layout);
@@ -233,18 +235,20 @@ TEST(PrepareSpmvCuda, RunsHaveTheSameBitsAndAreRight) {
         const image y = numbers(
             o.transposed ? m.columns : a.view().rows, layout.value, [](std::uint64_t) { return 7.0; }, true);
         image first;
-        for (int run = 0; run < 20; ++run) {
-          const placed placed_x(*ctx, x);
+        const placed placed_x(*ctx, x);
+        const expected_product expected = expected_of(m, o, layout.value);
+        for (int run = 0; run < 100; ++run) {
           const placed placed_y(*ctx, y);
           prepared.run(const_values_of(placed_x.view(), layout.value), values_of(placed_y.view(), layout.value));
           ctx->wait();
           image found = y;
           found.bytes = placed_y.download();
           if (run == 0) {
-            expect_near(found, expected_of(m, o, layout.value), layout.value);
+            expect_near(found, expected, layout.value);
             first = found;
           }
           expect_bytes(found.bytes, first, fmt::format("run {}", run));
+          if (HasFailure()) return;
         }
         a.expect_unchanged();
       }

@@ -15,6 +15,7 @@
 #include "io/sparse/matrix_market.hpp"
 #include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/scoped_environment.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -36,7 +37,7 @@ bool opengl_takes(std::string_view variant, const csr_view& a, const spmv_option
 /// Whether a variant has to take a product.
 bool takes(std::string_view variant, const csr_view& a, const spmv_options& o) {
   if (variant.empty() || variant.starts_with("reference.")) return true;
-  if ((variant == "cpu.two_step" || variant == "cuda.merge") && a.has_row_ends) return false;
+  if (variant == "cuda.merge" && a.has_row_ends) return false;
   if (variant.starts_with("opengl.")) return opengl_takes(variant, a, o);
   return o.transposed == (variant == "cpu.private" || variant == "cuda.transposed");
 }
@@ -273,36 +274,87 @@ TEST_P(EverySpmvVariant, MultipliesRealMatrices) {
   EXPECT_GT(files, 0U);
 }
 
-// The gather of two_step by the paper's multi-pass, which a context takes from its environment.
-TEST(SpmvTwoStep, GathersInSeveralPassesWhereThatIsForced) {
-  setenv("SHEAF_VARIANT", "gather:cpu.multipass", 1);
-  const std::vector<context> forced{context::cpu(1), context::cpu(2), context::cpu(7)};
-  setenv("SHEAF_VARIANT", "gather:cpu.direct", 1);
-  const context direct = context::cpu(2);
-  unsetenv("SHEAF_VARIANT");
-  const auto gather_seconds = [](const context& ctx, const csr_view& a) {
+/// Gives the three places behind each row, which belong to none, a column.
+void set_places_of_no_row(csr_images& images, const sparse_rows& m, std::uint64_t column) {
+  std::uint64_t place = 0;
+  for (std::uint64_t r = m.rows.size(); r-- > 0;) {
+    place += m.rows[r].size();
+    for (int i = 0; i < 3; ++i) set_entry(images.column_indices, place++, column);
+  }
+}
+
+/// Products by a variant of two steps have the same bits whether their gather is the first or the second of two, each
+/// forced by its name in the environment of the contexts that make_contexts makes.
+template <class MakeContexts>
+void expect_same_bits_by_gathers(const std::string& backend, const MakeContexts& make_contexts) {
+  const auto forced_to = [&](const std::string& gather) {
+    const scoped_environment forced("SHEAF_VARIANT", "gather:" + backend + gather);
+    return make_contexts();
+  };
+  const std::vector<context> multipass = forced_to(".multipass");
+  const std::vector<context> direct = forced_to(".direct");
+  const std::string variant = backend + ".two_step";
+  const spmv_options o{.variant = variant};
+  const auto gather_seconds = [&](const context& ctx, const csr_view& a) {
     const explanation why = explain_spmv(ctx, a, {nullptr, a.columns, value_type::f64},
-                                         {nullptr, a.rows, value_type::f64}, {.variant = "cpu.two_step"});
+                                         {nullptr, a.rows, value_type::f64}, {.variant = variant});
     for (const cost_term& term : why.choice()->terms) {
       if (std::string_view(term.what) == "gather") return term.seconds;
     }
     return 0.0;
   };
   for (const sparse_rows& m : {at_random(3000, 2'000'000, 8), r_mat(12, 8), grid_27(12)}) {
-    const csr_images images(m, {});
-    const spmv_options o{.variant = "cpu.two_step"};
-    image first;
-    for (const context& ctx : forced) {
-      SCOPED_TRACE(fmt::format("{}, {} threads", m.name, ctx.threads()));
-      const placed_csr a(ctx, images);
-      const image found = product_of(ctx, a.view(), o);
-      expect_near(found, expected_of(m, o, value_type::f64), value_type::f64);
-      if (first.bytes.empty()) first = found;
-      expect_bytes(found.bytes, first, "y of another number of threads");
+    for (const bool has_row_ends : {false, true}) {
+      csr_images images(m, {.has_row_ends = has_row_ends});
+      if (has_row_ends) set_places_of_no_row(images, m, 0);  // so that all columns may be gathered
+      image first;
+      for (const context& ctx : multipass) {
+        SCOPED_TRACE(fmt::format("{}, {} threads, row ends {}", m.name, ctx.threads(), has_row_ends));
+        const placed_csr a(ctx, images);
+        const image found = product_of(ctx, a.view(), o);
+        expect_near(found, expected_of(m, o, value_type::f64), value_type::f64);
+        if (first.bytes.empty()) first = found;
+        expect_bytes(found.bytes, first, "y of another number of threads");
+      }
+      const placed_csr a(direct.back(), images);
+      expect_bytes(product_of(direct.back(), a.view(), o).bytes, first, "y by another gather");
+      EXPECT_NE(gather_seconds(multipass.back(), a.view()), gather_seconds(direct.back(), a.view()));
     }
-    const placed_csr a(direct, images);
-    expect_bytes(product_of(direct, a.view(), o).bytes, first, "y by another gather");
-    EXPECT_NE(gather_seconds(forced[1], a.view()), gather_seconds(direct, a.view()));
+  }
+}
+
+// The gather of two_step by the paper's multi-pass, which a context takes from its environment.
+TEST(SpmvTwoStep, GathersInSeveralPassesWhereThatIsForced) {
+  expect_same_bits_by_gathers("cpu", [] {
+    return std::vector<context>{context::cpu(1), context::cpu(7), context::cpu(2)};
+  });
+}
+
+TEST(SpmvTwoStep, GathersInSeveralPassesOnADeviceWhereThatIsForced) {
+  if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
+  expect_same_bits_by_gathers("cuda", [] { return std::vector<context>{context::cuda(0)}; });
+}
+
+// Between rows with ends of their own lies what no row names: columns that are good, or that would be reported.
+TEST(SpmvTwoStep, PlacesOfNoRowAreNoFault) {
+  const sparse_rows m = at_random(3000, 5000, 40);
+  const spmv_options o{.variant = "cpu.two_step"};
+  const expected_product expected = expected_of(m, o, value_type::f64);
+  for (const index_type column : {index_type::u32, index_type::i32, index_type::i64}) {
+    csr_images images(m, {.column = column, .has_row_ends = true});
+    image first;
+    for (const bool is_good : {true, false}) {
+      for (const int threads : {1, 2, 7}) {
+        SCOPED_TRACE(fmt::format("good {}, {} threads", is_good, threads));
+        const context ctx = context::cpu(threads);
+        set_places_of_no_row(images, m, is_good ? 17 : ~std::uint64_t{0});
+        const placed_csr a(ctx, images);
+        const image found = product_of(ctx, a.view(), o);
+        expect_near(found, expected, value_type::f64);
+        if (first.bytes.empty()) first = found;
+        expect_bytes(found.bytes, first, "y");
+      }
+    }
   }
 }
 
