@@ -9,6 +9,12 @@ endfunction()
 foreach(options IN ITEMS "" --transpose --f32 "--f32;--transpose")
   run_spmv(0 "power-law rows.*sheaf.*ok" --quick --seconds 0.01 --threads 2 ${options})
 endforeach()
+if(HAS_EIGEN)
+  foreach(options IN ITEMS "" --transpose --f32 "--f32;--transpose")
+    run_spmv(0 "power-law rows[^:]*:.*eigen, 1 thread .* ok\n.*eigen, 2 threads .* ok\n" --quick --seconds 0.01 --threads 2
+      ${options})
+  endforeach()
+endif()
 # Every preparation is timed by name, the planner's choice first; sums of f64 are of values of f32.
 foreach(variant IN ITEMS kept cpu.diagonals cpu.blocked)
   run_spmv(0 "7-point grid: .*prepared(, | by )${variant} .* ok" --quick --seconds 0.01 --threads 2 --variants)
