@@ -51,11 +51,23 @@ std::uint64_t bytes_of(const std::string& text) {
 
 std::string cache_folder(int index) { return "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index); }
 
+// Bytes of files that the control group has in memory and has not used lately: the system drops them for others.
+std::uint64_t group_cached_bytes() {
+  std::ifstream table("/sys/fs/cgroup/memory.stat");
+  std::uint64_t bytes = 0;
+  for (std::string key; table >> key >> bytes;) {
+    if (key == "inactive_file") return bytes;
+  }
+  return 0;
+}
+
 // Memory that the control group of this process has left; no limit where there is no group.
 std::uint64_t group_bytes_left() {
   const auto most = first_word<std::uint64_t>("/sys/fs/cgroup/memory.max", ~std::uint64_t{0});  // "max" is no number
-  const auto used = first_word<std::uint64_t>("/sys/fs/cgroup/memory.current", 0);
-  return most == ~std::uint64_t{0} ? most : most - std::min(most, used);
+  if (most == ~std::uint64_t{0}) return most;
+  const auto taken = first_word<std::uint64_t>("/sys/fs/cgroup/memory.current", 0);
+  const std::uint64_t used = taken - std::min(taken, group_cached_bytes());
+  return most - std::min(most, used);
 }
 
 // Address space that this process may still take; no limit where none is set.

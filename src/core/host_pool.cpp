@@ -34,6 +34,10 @@ std::uint64_t most_kept_bytes() {
   return most;
 }
 
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) noexcept {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
 }  // namespace
 
 host_pool::~host_pool() { free_kept(0); }
@@ -47,21 +51,36 @@ void host_pool::free_kept(std::uint64_t most_bytes) noexcept {
   kept_.erase(kept_.begin(), block);
 }
 
+std::vector<host_pool::large_block>::iterator host_pool::find_kept(std::uint64_t whole_bytes) noexcept {
+  auto best = kept_.end();
+  for (auto block = kept_.begin(); block != kept_.end(); ++block) {
+    if (block->bytes < whole_bytes || block->bytes / most_oversize > whole_bytes) continue;
+    if (best == kept_.end() || block->bytes < best->bytes) best = block;
+  }
+  return best;
+}
+
+bool host_pool::has_room_for(std::uint64_t bytes, std::uint64_t (*available_bytes)()) {
+  if (bytes > ~std::uint64_t{0} - page_bytes) return false;
+  const std::uint64_t whole = whole_pages(bytes);
+  const std::lock_guard lock(mutex_);
+  if (find_kept(whole) != kept_.end() || whole <= available_bytes()) return true;
+  if (kept_.empty()) return false;
+  free_kept(0);
+  return whole <= available_bytes();
+}
+
 void* host_pool::allocate(std::uint64_t bytes) noexcept {
   if (bytes < least_large_bytes) return ::operator new (bytes, std::align_val_t{small_alignment}, std::nothrow);
   if (bytes > ~std::uint64_t{0} - page_bytes) return nullptr;
-  const std::uint64_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uint64_t whole = whole_pages(bytes);
   const std::lock_guard lock(mutex_);
   try {
     lent_.reserve(lent_.size() + 1);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
-  auto best = kept_.end();
-  for (auto block = kept_.begin(); block != kept_.end(); ++block) {
-    if (block->bytes < whole || block->bytes / most_oversize > whole) continue;
-    if (best == kept_.end() || block->bytes < best->bytes) best = block;
-  }
+  const auto best = find_kept(whole);
   if (best != kept_.end()) {
     const large_block found = *best;
     kept_.erase(best);

@@ -21,6 +21,10 @@ class host_pool {
   /// Aligned to 256 bytes; null when memory is short.
   void* allocate(std::uint64_t bytes) noexcept;
   void deallocate(void* block, std::uint64_t bytes) noexcept;
+  /// Whether memory holds a block of so many bytes: a kept one serves it, or the system has as many available. Systems
+  /// lend more than they have, and end the process that fills it, so a null block would come too late. Kept blocks are
+  /// given back if the system has too little without their bytes. @param available_bytes  what the system says
+  bool has_room_for(std::uint64_t bytes, std::uint64_t (*available_bytes)());
 
   // The functions of a memory_resource whose state is the pool.
   static void* allocate_from(void* pool, std::uint64_t bytes, CUstream_st*);
@@ -32,6 +36,8 @@ class host_pool {
     std::uint64_t bytes;
   };
   void free_kept(std::uint64_t most_bytes) noexcept;
+  /// The smallest kept block that may serve a request for whole pages, or the end.
+  std::vector<large_block>::iterator find_kept(std::uint64_t whole_bytes) noexcept;
 
   std::mutex mutex_;               // buffers of a context may be freed while it works
   std::vector<large_block> kept_;  // in the order in which they were given back

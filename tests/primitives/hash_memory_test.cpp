@@ -155,6 +155,38 @@ TEST(HashMemory, AnyAllocationMayFail) {
   }
 }
 
+// Systems lend more memory than they have. Here nothing is filled, so it does not matter how much this one has.
+TEST(HashMemory, IsComparedWithWhatTheHostHasAvailable) {
+  constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+  context ctx = context::cpu(1);
+  const auto take = [&](std::uint64_t bytes, std::uint64_t (*available)()) {
+    return primitives::hash_memory(ctx, "hash_search", "5 matches", bytes, available);
+  };
+  const auto little = [] { return 99 * mib; };
+  const auto enough = [] { return 100 * mib; };
+  const auto expect_refused = [&](std::uint64_t bytes) {
+    expect_error(error_code::out_of_memory,
+                 fmt::format("hash_search: 5 matches take {} bytes of cpu memory, which are not to be had", bytes),
+                 [&] { take(bytes, little); });
+  };
+  expect_refused(100 * mib);
+  EXPECT_EQ(take(98 * mib, little).size(), 98 * mib);
+  EXPECT_EQ(take(100, [] { return std::uint64_t{0}; }).size(), 100U) << "little memory is taken without a question";
+  ctx = context::cpu(1);
+  EXPECT_EQ(take(100 * mib, enough).size(), 100 * mib);
+  if (!under_address_sanitizer && core::host_memory_bytes() / 8 >= 100 * mib) {
+    // What was given back is lent again, whatever the system has, until something larger takes its bytes.
+    EXPECT_EQ(take(100 * mib, little).size(), 100 * mib);
+    expect_refused(120 * mib);
+    expect_refused(100 * mib);
+  }
+  // The memory of a resource of the caller's may lie anywhere.
+  short_memory memory(ctx);
+  ctx.use(memory.resource());
+  EXPECT_EQ(take(100 * mib, little).size(), 100 * mib);
+  ctx.use(memory.under);
+}
+
 TEST(HashMemory, TooManyMatchesAreNamedWithTheirBytes) {
   for (named_context& where : planned_contexts()) {
     SCOPED_TRACE(where.name);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/context_state.hpp"
+#include "core/host_pool.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/hash/search.hpp"
@@ -17,10 +19,23 @@ std::span<const hash_build_variant> hash_build_variants() {
   return all;
 }
 
-buffer hash_memory(const context& ctx, std::string_view call, const std::string& what, std::uint64_t bytes) {
+namespace {
+
+/// Whether the host has memory for what its pool would lend, filled or not. Other resources know what they have.
+bool may_be_filled(const context& ctx, std::uint64_t bytes, std::uint64_t (*available_bytes)()) {
+  constexpr std::uint64_t small_bytes = std::uint64_t{1} << 26;  // to ask the system takes longer than to fill a few
+  const memory_resource& memory = ctx.state().memory;
+  if (bytes < small_bytes || memory.allocate != core::host_pool::allocate_from) return true;
+  return static_cast<core::host_pool*>(memory.state)->has_room_for(bytes, available_bytes);
+}
+
+}  // namespace
+
+buffer hash_memory(const context& ctx, std::string_view call, const std::string& what, std::uint64_t bytes,
+                   std::uint64_t (*available_bytes)()) {
   constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;  // resources round up to what they hand out
   try {
-    if (bytes <= most_bytes) return {ctx, bytes};
+    if (bytes <= most_bytes && may_be_filled(ctx, bytes, available_bytes)) return {ctx, bytes};
   } catch (const error& e) {
     if (e.code() != error_code::out_of_memory) throw;
   }

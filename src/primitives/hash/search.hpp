@@ -9,6 +9,7 @@
 
 #include <sheaf/hash_search.hpp>
 
+#include "core/host.hpp"
 #include "plan/variant.hpp"
 
 namespace sheaf {
@@ -105,8 +106,11 @@ using hash_search_variant = plan::variant<hash_search_problem, hash_search_buffe
 std::span<const hash_build_variant> hash_build_variants();
 std::span<const hash_search_variant> hash_search_variants();
 
-/// Memory that a result keeps. @throws error(out_of_memory): "<call>: <what> take <bytes> bytes, ..."
-buffer hash_memory(const context& ctx, std::string_view call, const std::string& what, std::uint64_t bytes);
+/// Memory that a result keeps. Much memory of the host that the library takes itself is compared with what the system
+/// has. @throws error(out_of_memory): "<call>: <what> take <bytes> bytes, ..."
+/// @param available_bytes  what the system has
+buffer hash_memory(const context& ctx, std::string_view call, const std::string& what, std::uint64_t bytes,
+                   std::uint64_t (*available_bytes)() = core::host_available_bytes);
 
 constexpr std::string_view hash_build_call = "build_hash_index";
 
