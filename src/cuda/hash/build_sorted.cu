@@ -61,7 +61,7 @@ sort_problem sort_of(const hash_build_problem& p, slot_form form) {
 plan::planned plan_sorted(const hash_build_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const auto calls = std::make_shared<build_calls>();
-  calls->form = form_of(p.key_bytes, p.count, p.count);
+  calls->form = form_of(p.key_bytes, p.count, p.count, p.id);
   const std::uint64_t id_bytes = id_bytes_of(calls->form);
   const std::uint64_t tiles = ceil_div(p.count, place_tile);
   core::scratch_offsets arrays;
@@ -102,7 +102,7 @@ class sorted_build {
     slot_form form = calls_.form;
     std::uint64_t buckets = buckets_for(p_.count, p_.key_bytes, form, p_.load);
     build_state all = summarize(form, buckets);
-    const slot_form wanted_form = form_of(p_.key_bytes, p_.count, all.keys);
+    const slot_form wanted_form = form_of(p_.key_bytes, p_.count, all.keys, p_.id);
     const std::uint64_t wanted = buckets_for(all.keys, p_.key_bytes, wanted_form, p_.load);
     if (wanted_form != form || wanted != buckets) {
       form = wanted_form;

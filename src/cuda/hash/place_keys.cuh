@@ -19,11 +19,14 @@ struct neighbours {
   __device__ __forceinline__ unsigned row_words() const { return is_head ? (is_tail ? 0U : 2U) : 1U; }
 };
 
-/// What a stretch of sorted hashes does to what follows.
+/// What a stretch of sorted hashes does to what follows. Slots follow from the recurrence
+///     slot = max(home, slot of the key before + 1)
+/// where home is the first slot of the key's bucket. With k keys before a key that is slot - k = max(home - k, slot - k
+/// of the key before): a running maximum, which a scan makes. Three keys with the homes 4, 4 and 5 have home - k of 4,
+/// 3 and 3, so the maxima are 4, 4 and 4, and the slots 4 + 0, 4 + 1 and 4 + 2. The stretch of all three has reach 4
+/// and keys 3; the next key lies at 4 + 3 = 7, or at its home if that is behind.
 struct build_state {
-  /// The key after the stretch lies at slot keys + reach or behind: the most, over its keys, of the first slot of a
-  /// key's bucket less the number of keys of the stretch before it.
-  long long reach;
+  long long reach;               ///< the most home - k of its keys, where k counts keys of the stretch
   unsigned long long keys;       ///< that begin in the stretch
   unsigned long long row_words;  ///< of its records
   unsigned long long last_head;  ///< one more than the place of the last record that is the first of its key; 0: none
@@ -36,6 +39,7 @@ struct build_state {
   }
 };
 
+/// The stretch a with the stretch b behind it, whose keys have a.keys more before them.
 struct follow {
   __device__ __forceinline__ build_state operator()(const build_state& a, const build_state& b) const {
     const long long none = build_state::no_reach;
