@@ -144,10 +144,7 @@ void figure_18(paper_run& run) {
       "Figure 18. Hash search on the GPU and the CPU",
       "7.2 and 3.5 times as fast on the GPU as on Intel's and AMD's CPU, transfers included, which take 40 to "
       "60 %; the\n  multi-pass gather saves a third. The text has no sizes of tables.");
-  fmt::print(
-      "  The paper's tables are 99 % full, and so are ours on the CPU. On CUDA a table is never fuller than 90 %, "
-      "because\n"
-      "  keys would lie many buckets from their own. The column \"load\" has what the table is.\n");
+  fmt::print("  The paper's tables are 99 % full, and so are ours. The column \"load\" has what the table is.\n");
   for (session& s : run.sessions) {
     const bool on_gpu = s.ctx.backend() == backend_kind::cuda;
     print_place(s, fmt::format("keys of 4 bytes, records of 8, all found{}",

@@ -200,7 +200,7 @@ std::shared_ptr<const void> make_index(const context& ctx, const problem_spec& p
       build_hash_index(ctx, table_keys(p, arrays), {.load = primitives::load_of(p)}));
 }
 
-// Tables of CUDA are not as full as a name may ask for.
+// Where the name leaves the load to the backend, this is the one that it has chosen.
 std::vector<primitives::fact> facts_of_index(const void* made) {
   const auto& index = *static_cast<const hash_index*>(made);
   return {{"index_load_percent", static_cast<std::uint64_t>(std::lround(index.load() * 100))},
