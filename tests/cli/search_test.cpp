@@ -15,6 +15,7 @@
 #include "jobs/checks/search.hpp"
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
+#include "support/scoped_environment.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -216,6 +217,13 @@ TEST_F(CliSearch, BadInputsAreNamed) {
         "floats.npy: descr is '<f8', but table.npy has '<i8'; bits are compared, so both need one type");
   fails("keys.npy wide.npy",
         "wide.npy: keys of 12 bytes, not 4 or 8; --table-key OFFSET:BYTES says where the key lies in a row");
+  for (const std::string descr : {"'<c8'", "'<U2'", "'|S8'"}) {
+    folder.write("others.npy", npy_file(descr, "(1,)", std::string(8, 'a')));
+    fails("keys.npy others.npy", "others.npy: descr is " + descr +
+                                     "; a row is a key where it has numbers or dates, elsewhere --table-key "
+                                     "OFFSET:BYTES says where the key lies in it");
+    expect_success("search keys.npy others.npy --table-key 0:8 -o out");
+  }
   fails("raw.bin table.npy", "raw.bin: not an .npy file; raw files need --key-bytes");
   fails("raw.bin table.npy --key-bytes 8", "raw.bin: 10 bytes are no whole number of 8 bytes each: 2 are left over");
   fails("keys.npy raw.bin", "raw.bin: not an .npy file; raw files need --table-bytes");
@@ -243,6 +251,23 @@ TEST_F(CliSearch, UsageErrorsAreNamed) {
         "--table-key 18446744073709551615:8 ends past the 8 bytes of a row of table.npy");
   fails("keys.npy table.npy -o out --first --records table.npy",
         "--records is for all matches, not for --first or --count");
+  std::filesystem::create_directory(folder / "inner");
+  for (const std::string prefix : {".", "..", "inner", "inner/", "inner/missing/", "./"}) {
+    fails("keys.npy table.npy -o " + prefix,
+          "-o " + prefix + ": a folder; the prefix is what names of files begin with");
+  }
+  expect_success("search keys.npy table.npy -o inner/found --quiet");
+  EXPECT_TRUE(folder.has("inner/found.ids.npy"));
+  {
+    const scoped_environment forced("SHEAF_VARIANT", "hash_search:reference.serial");
+    const program_result refused = run_sheaf(folder, "search keys.npy table.npy -o out --backend cpu");
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("force build_hash_index:reference.serial, too"), std::string::npos) << refused.err;
+  }
+  {
+    const scoped_environment forced("SHEAF_VARIANT", "hash_search:reference.serial,build_hash_index:reference.serial");
+    expect_success("search keys.npy table.npy -o out --backend cpu --quiet");
+  }
   fails("keys.npy table.npy -o out --record-bytes 8", "--record-bytes is for --records");
   fails("keys.npy table.npy -o out --backend reference --variant cpu.direct",
         "--variant cpu.direct is not of --backend reference");

@@ -140,6 +140,7 @@ TEST(HashIndex, MovesAndIsOfNoUseWhereItWasMovedFrom) {
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.key_bytes()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.id_type()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.bytes()); });
+  expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.load()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.backend()); });
   expect_error(error_code::bad_argument, moved, [&] { static_cast<void>(index.variant()); });
   std::vector<std::uint32_t> out(3);
@@ -209,7 +210,7 @@ TEST(HashIndex, SaysWhatWouldSearchIt) {
     EXPECT_TRUE(why.choice()->variant.starts_with("cpu.")) << why.choice()->variant;
     for (const variant_estimate& v : why.variants) {
       if (v.variant == "reference.serial") {
-        EXPECT_EQ(v.reason, "searches what reference.serial has built");
+        EXPECT_EQ(v.reason, "searches what reference.serial has built: force build_hash_index:reference.serial, too");
       }
     }
   }

@@ -69,6 +69,12 @@ void key_file::reverse_bytes() {
 key_place key_of_rows(const key_place* given, const io::record_file& table, const_records rows) {
   if (given == nullptr) {
     require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
+    if (table.is_npy() && !is_number_or_date(table.type())) {
+      refuse(error_code::bad_input,
+             fmt::format("{}: descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key "
+                         "OFFSET:BYTES says where the key lies in it",
+                         table.path(), core::printable(table.type().descr)));
+    }
     return {0, rows.record_bytes};
   }
   if (given->offset <= rows.record_bytes && given->bytes <= rows.record_bytes - given->offset) {

@@ -37,6 +37,7 @@ class key_file {
 };
 
 /// Where the key lies in rows of a table. @param given  what the user says, or null: the rows are the keys
+/// @throws error(bad_input) for rows that are no keys, error(bad_argument) for a place that they have not
 key_place key_of_rows(const key_place* given, const io::record_file& table, const_records rows);
 
 /// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key that
