@@ -1,5 +1,7 @@
 #include "cli/files/output_set.hpp"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,14 +11,21 @@
 
 namespace sheaf::cli {
 
-output_set::output_set(std::string prefix, std::vector<std::string> inputs)
-    : prefix_(std::move(prefix)), inputs_(std::move(inputs)) {
-  if (prefix_.empty()) throw error(error_code::bad_argument, "-o: an empty prefix names no files");
+output_set::output_set(std::string prefix, std::vector<std::string> inputs, std::string option)
+    : prefix_(std::move(prefix)), option_(std::move(option)), inputs_(std::move(inputs)) {
+  if (prefix_.empty()) {
+    throw error(error_code::bad_argument, fmt::format("{}: an empty prefix names no files", option_));
+  }
+  std::error_code none;
+  if (prefix_.ends_with('/') || std::filesystem::is_directory(prefix_, none)) {
+    throw error(error_code::bad_argument,
+                fmt::format("{} {}: a folder; the prefix is what names of files begin with", option_, prefix_));
+  }
 }
 
 void output_set::open(std::string_view ending, std::uint64_t bytes) {
   std::string path = fmt::format("{}.{}", prefix_, ending);
-  for (const std::string& input : inputs_) require_not_an_input(path, {input});
+  for (const std::string& input : inputs_) require_not_an_input(path, {input}, option_);
   for (const output& other : outputs_) {
     if (name_one_file(other.path, path)) {
       throw error(error_code::bad_argument, fmt::format("{} and {} are one file", other.path, path));
@@ -32,8 +41,9 @@ void output_set::write(std::size_t number, const std::string& header, const void
   file.finish();
 }
 
-void output_set::commit() {
+void output_set::commit(io::output_file* beside) {
   std::vector<io::output_file*> files;
+  if (beside != nullptr) files.push_back(beside);
   for (const output& each : outputs_) files.push_back(each.file.get());
   io::output_file::commit_all(files);
 }
