@@ -218,8 +218,8 @@ TEST_P(SpmvOfADevice, CountsBadRowsAsEmpty) {
 TEST(PrepareSpmvCuda, RunsHaveTheSameBitsAndAreRight) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  // Columns of many slices, of a band, of rows of which one is too long for a group, and 2.3 million entries in rows of
-  // 1 to 200000, so that windows of any size are more than a device has warps.
+  // Columns of many slices, of a band, of rows of which one is too long for a group, and 2.5 million entries in rows of
+  // 1 to some 100000, so that windows of any size are more than a device has warps.
   const sparse_rows matrices[] = {at_random(30'000, 300'000, 8), banded(40'000, 5), power_law(3000, 200'000),
                                   power_law(200'000, 200'000)};
   for (const sparse_rows& m : matrices) {
