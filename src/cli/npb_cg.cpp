@@ -69,6 +69,7 @@ void run(const npb_command& o) {
                         {"nonzeros", matrix.entries()},
                         {"iterations", of.iterations},
                         {"variant", answer.variant},
+                        {"reason", name(answer.reason)},
                         {"residual", answer.residual},
                         {"zeta", answer.zeta},
                         {"official_zeta", of.zeta},
@@ -83,7 +84,11 @@ void run(const npb_command& o) {
                answer.mop_per_second, ctx.threads(), ctx.threads() == 1 ? "" : "s");
   }
   if (!answer.is_right) {
-    throw verification_failed(fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta), std::move(report));
+    std::string mistake = fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta);
+    if (answer.reason != stop_reason::limit) {
+      mistake += fmt::format("; a system ended before its 25 steps: {}", name(answer.reason));
+    }
+    throw verification_failed(mistake, std::move(report));
   }
   if (!o.common.quiet && o.common.json) print_json(std::move(report));
 }

@@ -46,15 +46,18 @@ struct solve_command {
   bool narrow = false;
 };
 
+/// A norm over |b|, and itself where that is 0. NaN has no sign.
+double relative(double norm, double b_norm) { return std::abs(b_norm == 0 ? norm : norm / b_norm); }
+
 std::string csv_of(const std::vector<double>& history, double b_norm) {
   std::string text = "iteration,residual,relative_residual\n";
   for (std::size_t i = 0; i < history.size(); ++i) {
-    text += fmt::format("{},{},{}\n", i, history[i], b_norm > 0 ? history[i] / b_norm : 0);
+    text += fmt::format("{},{},{}\n", i, std::abs(history[i]), relative(history[i], b_norm));
   }
   return text;
 }
 
-double relative_of(const conjugate_gradient_result& r) { return r.b_norm > 0 ? r.residual / r.b_norm : r.residual; }
+double relative_of(const conjugate_gradient_result& r) { return relative(r.residual, r.b_norm); }
 
 /// JSON has no NaN and no infinity.
 nlohmann::json json_number(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
@@ -88,22 +91,27 @@ void print_lines(const solve_command& o, const csr_view& a, const conjugate_grad
   const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, r.iterations));
   fmt::print("{}: {} rows, {} nonzeros\n", o.matrix, a.rows, a.values.count);
   fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(r.reason), r.iterations,
-             r.residual, relative_of(r), o.common.verify ? "; verified" : "");
+             std::abs(r.residual), relative_of(r), o.common.verify ? "; verified" : "");
   fmt::print("  {} in {}, {} an iteration\n", r.variant.empty() ? "nothing" : r.variant, seconds_text(seconds),
              seconds_text(of_iteration));
 }
 
-std::string complaint_of(const solve_command& o, const conjugate_gradient_result& r) {
+std::string complaint_of(const solve_command& o, const csr_view& a, const conjugate_gradient_result& r) {
   const std::string where = fmt::format("{}: not converged: ", o.matrix);
-  const std::string rest =
-      fmt::format("|b - A x| is {:.3g}, not {:.3g}; {} has the best x that was found", r.residual, r.target, o.output);
+  const bool is_known = !std::isnan(r.residual) && !std::isnan(r.target);
+  const std::string residual =
+      is_known ? fmt::format("{:.3g}, not {:.3g}", r.residual, r.target) : std::string("not known");
+  const std::string rest = fmt::format("|b - A x| is {}; {} has the best x that was found", residual, o.output);
   switch (r.reason) {
     case stop_reason::not_positive_definite:
+      if (const auto mistake = o.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
+        return fmt::format("{}the matrix is not positive definite: {}; {}", where, *mistake, rest);
+      }
       return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where, r.iterations + 1,
                          rest);
     case stop_reason::breakdown:
-      return fmt::format("{}iteration {} met a sum that is no number, infinite or 0; {}", where, r.iterations + 1,
-                         rest);
+      return fmt::format("{}iteration {} met a sum that is no number, infinite, or too small to be told from 0; {}",
+                         where, r.iterations + 1, rest);
     case stop_reason::stagnated:
       return fmt::format("{}rounding keeps the residual from falling further after {} iterations; {}", where,
                          r.iterations, rest);
@@ -128,7 +136,7 @@ void run_typed(const solve_command& o) {
                                                    read.rows, read.columns));
   }
   if (const auto asymmetry = jobs::asymmetry_of(on_host)) {
-    throw error(error_code::bad_input, fmt::format("{}: the matrix is not symmetric: {}", o.matrix, *asymmetry));
+    throw error(error_code::bad_input, fmt::format("{}: {}", o.matrix, *asymmetry));
   }
   const std::uint64_t n = read.rows;
   const std::vector<Value> b = o.b.empty() ? std::vector<Value>(n, 1) : read_vector<Value>(o.b, n, "rows", o.matrix);
@@ -193,7 +201,7 @@ void run_typed(const solve_command& o) {
   io::output_file::commit_all(files);
   nlohmann::json report = report_of(o, ctx, a, solved, seconds);
   if (!o.common.quiet && !o.common.json) print_lines(o, a, solved, seconds);
-  if (!solved.converged()) throw not_converged(complaint_of(o, solved), std::move(report));
+  if (!solved.converged()) throw not_converged(complaint_of(o, on_host, solved), std::move(report));
   if (!o.common.quiet && o.common.json) print_json(std::move(report));
 }
 

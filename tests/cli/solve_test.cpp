@@ -96,12 +96,68 @@ TEST_F(CliSolve, WhatDoesNotConvergeIsWrittenWithExitCodeSeven) {
             "sheaf solve: negative.mtx: not converged: the matrix is not positive definite, which iteration 1 found; "
             "|b - A x| is 1.73, not 1.73e-08; x.npy has the best x that was found\n");
   folder.write("nan.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({4, std::nan(""), 0})));
-  const program_result broken = run_sheaf(folder, "solve a.mtx nan.npy -o x.npy --backend cpu --quiet --verify");
-  EXPECT_EQ(broken.code, 7);
-  EXPECT_TRUE(broken.err.starts_with("sheaf solve: a.mtx: not converged: iteration 1 met a sum that is no number"))
-      << broken.err;
-  const program_result tight = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --quiet --tolerance 1e-30");
-  EXPECT_TRUE(tight.code == 0 || tight.code == 7) << tight.err;
+  folder.write("large.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({1e200, 0, 0})));
+  folder.write("small.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({1e-200, 0, 0})));
+  for (const std::string b : {"nan.npy", "large.npy", "small.npy"}) {
+    for (const std::string backend : {"cpu", "reference"}) {
+      folder.write("x.npy", "old");
+      const program_result broken =
+          run_sheaf(folder, "solve a.mtx " + b + " -o x.npy --quiet --verify --backend " + backend);
+      EXPECT_EQ(broken.code, 7);
+      EXPECT_EQ(broken.err,
+                "sheaf solve: a.mtx: not converged: iteration 1 met a sum that is no number, infinite, or too small to "
+                "be told from 0; |b - A x| is not known; x.npy has the best x that was found\n");
+      expect_result<double>("x.npy", {0, 0, 0});
+    }
+  }
+  // What f64 cannot reach: residuals stay where rounding leaves them.
+  folder.write("thirds.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({0.1, 1.0 / 3, 0.7})));
+  const program_result tight =
+      run_sheaf(folder, "solve a.mtx thirds.npy -o x.npy --backend cpu --quiet --tolerance 1e-30");
+  EXPECT_EQ(tight.code, 7);
+  EXPECT_TRUE(tight.err.starts_with(
+      "sheaf solve: a.mtx: not converged: rounding keeps the residual from falling further after "))
+      << tight.err;
+}
+
+TEST_F(CliSolve, HistoriesAreWrittenWhateverTheEnd) {
+  const program_result few = run_sheaf(folder, "solve a.mtx -o x.npy --backend cpu --limit 1 --quiet --history r.csv");
+  EXPECT_EQ(few.code, 7) << few.err;
+  const std::string of_few = folder.read("r.csv");
+  EXPECT_TRUE(of_few.starts_with("iteration,residual,relative_residual\n0,1.7320508075688772,1\n1,1.22")) << of_few;
+  EXPECT_EQ(std::count(of_few.begin(), of_few.end(), '\n'), 3);
+  folder.write("minus.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({-std::nan(""), 1, 0})));
+  EXPECT_EQ(run_sheaf(folder, "solve a.mtx minus.npy -o x.npy --backend cpu --quiet --history r.csv").code, 7);
+  EXPECT_EQ(folder.read("r.csv"), "iteration,residual,relative_residual\n0,nan,nan\n");
+  folder.write("zero.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({0, 0, 0})));
+  expect_success("solve a.mtx zero.npy -o x.npy --backend cpu --quiet --history r.csv");
+  EXPECT_EQ(folder.read("r.csv"), "iteration,residual,relative_residual\n0,0,0\n");
+}
+
+TEST_F(CliSolve, FilesThatCannotBeWrittenLeaveNone) {
+  expect_failure("solve a.mtx -o none/x.npy --backend cpu", 5,
+                 "sheaf solve: none/x.npy: cannot be created: No such file or directory");
+  expect_failure("solve a.mtx -o x.npy --history none/r.csv --backend cpu", 5,
+                 "sheaf solve: none/r.csv: cannot be created: No such file or directory");
+  EXPECT_FALSE(folder.has("x.npy"));
+}
+
+TEST_F(CliSolve, JacobiNamesTheRowWhoseDiagonalIsNotPositive) {
+  const std::string head = "%%MatrixMarket matrix coordinate real symmetric\n";
+  const auto expect_named = [&](const std::string& matrix, const std::string& words) {
+    folder.write("wrong.mtx", head + matrix);
+    for (const std::string backend : {"cpu", "reference"}) {
+      const program_result result =
+          run_sheaf(folder, "solve wrong.mtx -o x.npy --jacobi --verify --quiet --backend " + backend);
+      EXPECT_EQ(result.code, 7);
+      EXPECT_TRUE(result.err.starts_with(
+          "sheaf solve: wrong.mtx: not converged: the matrix is not positive definite: " + words + "; |b - A x| is 1."))
+          << result.err;
+    }
+  };
+  expect_named("2 2 2\n1 1 1\n2 2 -3\n", "row 2 has -3 on the diagonal");
+  expect_named("2 2 2\n1 1 1\n2 2 0\n", "row 2 has 0 on the diagonal");
+  expect_named("2 2 2\n1 1 1\n2 1 0.5\n", "row 2 has no value on the diagonal");
 }
 
 TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
@@ -114,6 +170,8 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
                  "sheaf solve: flat.mtx: the matrix has 2 rows and 3 columns, not as many");
   expect_failure("solve skew.mtx -o out.npy", 3,
                  "sheaf solve: skew.mtx: the matrix is not symmetric: row 1, column 2 has 3, row 2, column 1 has 0");
+  folder.write("nan.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 nan\n2 2 1\n");
+  expect_failure("solve nan.mtx -o out.npy", 3, "sheaf solve: nan.mtx: row 1, column 1 is nan");
   expect_failure("solve a.mtx two.npy -o out.npy", 3, "sheaf solve: two.npy: 2 numbers, but a.mtx has 3 rows");
   expect_failure("solve a.mtx whole.npy -o out.npy", 3,
                  "sheaf solve: whole.npy: descr is '<i4'; a vector is '<f4' or '<f8'");
@@ -188,6 +246,14 @@ TEST_F(CliSolve, NpbCgWithAnotherMatrixIsUnsuccessful) {
   const program_result json = run_sheaf(folder, "npb-cg S --matrix s.mtx --backend cpu --json");
   EXPECT_EQ(json.code, 4);
   EXPECT_EQ(nlohmann::json::parse(json.out)["verification"], "UNSUCCESSFUL");
+  for (double& value : matrix.values) value = 0;
+  io::write_matrix_market(folder / "s.mtx", matrix);
+  const program_result zeros = run_sheaf(folder, "npb-cg S --matrix s.mtx --backend cpu");
+  EXPECT_EQ(zeros.code, 4);
+  EXPECT_NE(zeros.out.find("\nzeta nan, official "), std::string::npos) << zeros.out;
+  EXPECT_EQ(zeros.err,
+            "sheaf npb-cg: verification failed: zeta is nan, not 8.5971775078648; a system ended before its 25 steps: "
+            "not positive definite\n");
   expect_failure("npb-cg W --matrix s.mtx", 3,
                  "sheaf npb-cg: s.mtx: 1400 rows and 1400 columns, but class W has 7000 of both");
   expect_failure("npb-cg S --matrix none.mtx", 3,
@@ -200,6 +266,8 @@ class SolutionCheck : public testing::Test {
   std::optional<std::string> mistake(const std::vector<double>& x, double residual) const {
     return jobs::solution_mistake({2, 2, offsets, columns, numbers}, b, x, residual);
   }
+  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<std::uint64_t> offsets{0, 2, 4};
   std::vector<std::uint32_t> columns{0, 1, 0, 1};
   std::vector<double> numbers{2, 1, 1, 2};
@@ -217,13 +285,45 @@ TEST_F(SolutionCheck, FindsResidualsThatAreNotThoseOfX) {
   EXPECT_NE(mistake({1, 1}, 0), std::nullopt);
 }
 
+// Solvers add squares in f64, which end long before numbers do.
+TEST_F(SolutionCheck, TakesNaNWhereSquaresAreNoNumbers) {
+  for (const double value : {1e200, 1e-200}) {
+    b = {value, 0};
+    EXPECT_EQ(mistake({0, 0}, nan), std::nullopt);
+    EXPECT_EQ(mistake({0, 0}, value), std::nullopt);
+    EXPECT_NE(mistake({0, 0}, infinity), std::nullopt);
+  }
+  EXPECT_EQ(mistake({0, 0}, 0), std::nullopt);  // 1e-200 has no square
+  b = {1e200, 0};
+  EXPECT_EQ(mistake({0, 0}, 0), "|b - A x| is 1e+200, and is said to be 0");
+  b = {1e100, 0};
+  EXPECT_EQ(mistake({0, 0}, nan), "|b - A x| is 1e+100, and is said to be nan");
+  b = {1e308, 0};
+  EXPECT_EQ(mistake({1e308, 0}, infinity), std::nullopt);  // 2e308 is no number
+}
+
+TEST_F(SolutionCheck, NamesTheFirstDiagonalThatIsNotPositive) {
+  const auto found = [&] { return jobs::diagonal_mistake({2, 2, offsets, columns, numbers}); };
+  EXPECT_EQ(found(), std::nullopt);
+  numbers = {2, 1, 1, -1};
+  EXPECT_EQ(found(), "row 2 has -1 on the diagonal");
+  offsets = {0, 2, 3};
+  columns = {0, 1, 0};
+  numbers = {2, 1, 1};
+  EXPECT_EQ(found(), "row 2 has no value on the diagonal");
+}
+
 TEST_F(SolutionCheck, FindsEntriesWhoseMirrorImageIsAnother) {
   const auto asymmetry = [&] { return jobs::asymmetry_of({2, 2, offsets, columns, numbers}); };
   EXPECT_EQ(asymmetry(), std::nullopt);
   numbers[1] = 1 + 1e-14;
   EXPECT_EQ(asymmetry(), std::nullopt);
   numbers[1] = 1.5;
-  EXPECT_EQ(asymmetry(), "row 1, column 2 has 1.5, row 2, column 1 has 1");
+  EXPECT_EQ(asymmetry(), "the matrix is not symmetric: row 1, column 2 has 1.5, row 2, column 1 has 1");
+  numbers[1] = -nan;
+  EXPECT_EQ(asymmetry(), "row 1, column 2 is nan");
+  numbers = {2, 1, 1, infinity};
+  EXPECT_EQ(asymmetry(), "row 2, column 2 is inf");
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ class rows_of {
   std::uint64_t column(std::uint64_t place) const { return columns_.bits(place); }
   double number(std::uint64_t place) const { return number_of(a_.values, place); }
 
-  /// The value of an entry, 0 where there is none.
-  double number_at(std::uint64_t row, std::uint64_t wanted) const {
+  std::optional<double> entry_at(std::uint64_t row, std::uint64_t wanted) const {
     std::uint64_t low = begin(row);
     std::uint64_t high = end(row);
     while (low < high) {
@@ -37,8 +36,12 @@ class rows_of {
         high = middle;
       }
     }
-    return low < end(row) && column(low) == wanted ? number(low) : 0;
+    if (low < end(row) && column(low) == wanted) return number(low);
+    return std::nullopt;
   }
+
+  /// The value of an entry, 0 where there is none.
+  double number_at(std::uint64_t row, std::uint64_t wanted) const { return entry_at(row, wanted).value_or(0); }
 
  private:
   const csr_view& a_;
@@ -46,14 +49,23 @@ class rows_of {
   reference::index_reader columns_;
 };
 
-}  // namespace
+/// The end of f64 at which squares are no numbers, or lose digits.
+bool is_past_squares(long double norm) {
+  // A factor for what rounding makes of sums of squares.
+  const long double least = 2 * std::sqrt(static_cast<long double>(std::numeric_limits<double>::min()));
+  const long double most = std::sqrt(static_cast<long double>(std::numeric_limits<double>::max())) / 2;
+  return norm < least || norm > most;
+}
 
-std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual) {
-  const long double precision =
-      a.values.type == value_type::f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+template <class Value>
+std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_values x, double residual) {
+  using limits = std::numeric_limits<Value>;
+  const long double precision = limits::epsilon();
+  const long double least = limits::denorm_min();
   const rows_of rows(a);
   long double squared = 0;
   long double bound_squared = 0;
+  bool may_overflow = false;
   for (std::uint64_t row = 0; row < a.rows; ++row) {
     long double rest = number_of(b, row);
     long double size = std::abs(rest);
@@ -62,19 +74,33 @@ std::optional<std::string> solution_mistake(const csr_view& a, const_values b, c
       rest -= term;
       size += std::abs(term);
     }
-    const long double bound = precision * size * static_cast<long double>(rows.end(row) - rows.begin(row) + 3);
+    // A term, or a sum, below the least normal number is off by as much as the least one that is not 0.
+    const long double bound =
+        (precision * size + least) * static_cast<long double>(rows.end(row) - rows.begin(row) + 3);
+    may_overflow = may_overflow || size > static_cast<long double>(limits::max()) / 2;
     squared += rest * rest;
     bound_squared += bound * bound;
   }
   const long double exact = std::sqrt(squared);
-  if (!std::isfinite(exact)) {
+  if (std::isnan(residual) && is_past_squares(exact)) return std::nullopt;
+  if (!std::isfinite(exact) || may_overflow) {
     if (!std::isfinite(residual)) return std::nullopt;
-  } else {
-    // The sum of squares is rounded, too.
-    const long double bound = std::sqrt(bound_squared) + precision * exact * static_cast<long double>(a.rows + 3);
+  }
+  if (std::isfinite(exact)) {
+    // The sum of squares is rounded, too, and squares that are no normal numbers are off by the least one.
+    const auto terms = static_cast<long double>(a.rows + 3);
+    const long double bound = std::sqrt(bound_squared) + precision * exact * terms +
+                              std::sqrt(terms * static_cast<long double>(std::numeric_limits<double>::denorm_min()));
     if (std::abs(exact - static_cast<long double>(residual)) <= bound) return std::nullopt;
   }
   return fmt::format("|b - A x| is {}, and is said to be {}", static_cast<double>(exact), residual);
+}
+
+}  // namespace
+
+std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual) {
+  return a.values.type == value_type::f32 ? mistake_in<float>(a, b, x, residual)
+                                          : mistake_in<double>(a, b, x, residual);
 }
 
 std::optional<std::string> asymmetry_of(const csr_view& a) {
@@ -84,11 +110,23 @@ std::optional<std::string> asymmetry_of(const csr_view& a) {
     for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
       const std::uint64_t column = rows.column(place);
       const double here = rows.number(place);
+      if (std::isnan(here)) return fmt::format("row {}, column {} is nan", row + 1, column + 1);
+      if (std::isinf(here)) return fmt::format("row {}, column {} is {}", row + 1, column + 1, here);
       const double there = rows.number_at(column, row);
       if (std::abs(here - there) <= precision * std::max(std::abs(here), std::abs(there))) continue;
-      return fmt::format("row {}, column {} has {}, row {}, column {} has {}", row + 1, column + 1, here, column + 1,
-                         row + 1, there);
+      return fmt::format("the matrix is not symmetric: row {}, column {} has {}, row {}, column {} has {}", row + 1,
+                         column + 1, here, column + 1, row + 1, there);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> diagonal_mistake(const csr_view& a) {
+  const rows_of rows(a);
+  for (std::uint64_t row = 0; row < a.rows; ++row) {
+    const std::optional<double> value = rows.entry_at(row, row);
+    if (!value) return fmt::format("row {} has no value on the diagonal", row + 1);
+    if (!(*value > 0)) return fmt::format("row {} has {} on the diagonal", row + 1, *value);
   }
   return std::nullopt;
 }

@@ -9,11 +9,16 @@
 namespace sheaf::jobs {
 
 /// What is wrong with |b - A x| as a solver said it is: null if exact sums explain it, up to what rounding may make of
-/// each row's terms.
+/// each row's terms. It may say NaN where the square of the exact one overflows or vanishes in f64.
 std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual);
 
-/// The first entry whose mirror image is another number, by more than 1e-10 of it: "row 2, column 5 has 1, row 5,
-/// column 2 has 0", counted from 1 as MatrixMarket files count.
+/// The first entry that is no finite number, "row 2, column 2 is nan", or whose mirror image is another number, by more
+/// than 1e-10 of it: "the matrix is not symmetric: row 2, column 5 has 1, row 5, column 2 has 0". Rows and columns are
+/// counted from 1 as MatrixMarket files count.
 std::optional<std::string> asymmetry_of(const csr_view& a);
+
+/// The first row whose value on the diagonal is not above 0: "row 2 has -1 on the diagonal", "row 2 has no value on the
+/// diagonal".
+std::optional<std::string> diagonal_mistake(const csr_view& a);
 
 }  // namespace sheaf::jobs

@@ -68,18 +68,20 @@ class power_method {
     std::fill(z_.begin(), z_.end(), 0.0);
     x_there_.send();
     z_there_.send();
-    const conjugate_gradient_result solved = conjugate_gradient(
-        ctx_, a_, const_values(x_there_.data(), of_.rows, value_type::f64),
-        values(z_there_.data(), of_.rows, value_type::f64),
-        {.tolerance = 0,
-         .iteration_limit = steps_of_a_system,
-         .pattern = access_pattern::random(),
-         .keeps_last = true,
-         .variant = options_.variant});
+    const conjugate_gradient_result solved =
+        conjugate_gradient(ctx_, a_, const_values(x_there_.data(), of_.rows, value_type::f64),
+                           values(z_there_.data(), of_.rows, value_type::f64),
+                           {.tolerance = 0,
+                            .iteration_limit = steps_of_a_system,
+                            .pattern = access_pattern::random(),
+                            .keeps_last = true,
+                            .variant = options_.variant});
     z_there_.fetch();
+    if (answer.reason == stop_reason::limit) answer.reason = solved.reason;
     answer.residual = solved.residual;
     answer.variant = solved.variant;
-    answer.zeta = of_.shift - 1 / dot(x_, z_);  // z has the other sign, as the matrix has
+    answer.zeta = of_.shift - 1 / dot(x_, z_);                         // z has the other sign, as the matrix has
+    if (std::isnan(answer.zeta)) answer.zeta = std::abs(answer.zeta);  // NaN has no sign
     const double scale = 1 / std::sqrt(dot(z_, z_));
     for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = scale * z_[i];
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/context.hpp>
 
 #include "jobs/nas/matrix.hpp"
@@ -23,8 +24,10 @@ struct nas_answer {
   double residual = 0;        ///< of the last system
   double seconds = 0;         ///< of all iterations
   double mop_per_second = 0;  ///< by the benchmark's count of operations
-  bool is_right = false;      ///< zeta is the official one to 1e-10, relative
-  std::string variant;        ///< what solved the last system
+  /// Of the first system that did not take its 25 steps; limit if all did.
+  stop_reason reason = stop_reason::limit;
+  bool is_right = false;  ///< zeta is the official one to 1e-10, relative
+  std::string variant;    ///< what solved the last system
 };
 
 /// Runs the benchmark as prescribed: one iteration that is not timed, then those of the class from the start.
