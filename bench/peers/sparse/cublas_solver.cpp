@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <cublas_v2.h>
 #include <cusparse.h>
+#include <fmt/format.h>
 #include <sheaf/memory.hpp>
 
 #include "bench/peers/sparse/cublas_scalars.hpp"
@@ -44,11 +47,14 @@ class cublas_solver {
         r_memory_(ctx, a.rows * 8),
         p_memory_(ctx, a.rows * 8),
         q_memory_(ctx, a.rows * 8),
+        z_memory_(ctx, terms.has_jacobi ? a.rows * 8 : 0),
+        diagonal_memory_(ctx, terms.has_jacobi ? a.rows * 8 : 0),
         scalar_memory_(ctx, sizeof(cublas_scalars)),
         workspace_(ctx, workspace_bytes),
         r_(r_memory_.as<double>()),
         p_(p_memory_.as<double>()),
         q_(q_memory_.as<double>()),
+        z_(terms.has_jacobi ? z_memory_.as<double>() : r_),
         s_(scalar_memory_.as<cublas_scalars>()) {
     const auto size = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
     const auto width = [](index_type type) { return bytes(type) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I; };
@@ -69,6 +75,7 @@ class cublas_solver {
     scratch_ = buffer(ctx, std::max<std::uint64_t>(1, scratch_bytes));
     require(cusparseSpMV_preprocess(sparse_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, from_, &zero_, to_,
                                     CUDA_R_64F, CUSPARSE_SPMV_ALG_DEFAULT, scratch_.data()));
+    if (terms.has_jacobi) place_diagonal(a);
     run();
     if (dots != dots_are::in_a_graph) return;
     require(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeGlobal));
@@ -92,12 +99,15 @@ class cublas_solver {
     const std::uint64_t bytes = static_cast<std::uint64_t>(n_) * 8;
     require(cudaMemsetAsync(x_, 0, bytes, ctx_.stream()));
     require(cudaMemcpyAsync(r_, b_, bytes, cudaMemcpyDeviceToDevice, ctx_.stream()));
-    require(cudaMemcpyAsync(p_, b_, bytes, cudaMemcpyDeviceToDevice, ctx_.stream()));
+    precondition();
+    require(cudaMemcpyAsync(p_, z_, bytes, cudaMemcpyDeviceToDevice, ctx_.stream()));
     require(cublasSetPointerMode(dense_, CUBLAS_POINTER_MODE_HOST));
     double squared = 0;
     require(cublasDdot(dense_, n_, r_, 1, r_, 1, &squared));
+    double size = squared;
+    if (terms_.has_jacobi) require(cublasDdot(dense_, n_, r_, 1, z_, 1, &size));
     target_ = terms_.tolerance * std::sqrt(squared);
-    return dots_ == dots_are::read_by_host ? run_by_host(squared) : run_on_device(squared);
+    return dots_ == dots_are::read_by_host ? run_by_host(squared, size) : run_on_device(squared, size);
   }
 
  private:
@@ -108,22 +118,56 @@ class cublas_solver {
                          CUSPARSE_SPMV_ALG_DEFAULT, scratch_.data()));
   }
 
-  std::uint64_t run_by_host(double squared) const {
+  /// Copies the matrix's diagonal to the device, from the host, which is not timed.
+  void place_diagonal(const csr_view& a) const {
+    std::vector<double> numbers(a.values.count);
+    copy_bytes(ctx_, numbers.data(), a.values.data, numbers.size() * sizeof(double));
+    const std::vector<std::uint64_t> begins = numbers_on_host(a.row_begins);
+    const std::vector<std::uint64_t> columns = numbers_on_host(a.column_indices);
+    std::vector<double> diagonal(a.rows);
+    for (std::uint64_t row = 0; row < a.rows; ++row) {
+      for (std::uint64_t place = begins[row]; place < begins[row + 1]; ++place) {
+        if (columns[place] == row) diagonal[row] += numbers[place];
+      }
+    }
+    copy_bytes(ctx_, diagonal_memory_.data(), diagonal.data(), diagonal.size() * sizeof(double));
+  }
+
+  std::vector<std::uint64_t> numbers_on_host(const index_span& of) const {
+    if (bytes(of.type) == 8) {
+      std::vector<std::uint64_t> wide(of.count);
+      copy_bytes(ctx_, wide.data(), of.data, of.count * 8);
+      return wide;
+    }
+    std::vector<std::uint32_t> narrow(of.count);
+    copy_bytes(ctx_, narrow.data(), of.data, of.count * 4);
+    return {narrow.begin(), narrow.end()};
+  }
+
+  /// z of r; without a preconditioner r itself.
+  void precondition() const {
+    if (!terms_.has_jacobi) return;
+    queue_division(ctx_.stream(), r_, diagonal_memory_.as<double>(), z_, static_cast<std::uint64_t>(n_));
+  }
+
+  std::uint64_t run_by_host(double squared, double size) const {
     std::uint64_t i = 0;
     while (i < terms_.limit && std::sqrt(squared) > target_) {
       multiply();
       double curvature = 0;
       require(cublasDdot(dense_, n_, p_, 1, q_, 1, &curvature));
-      const double alpha = squared / curvature;
+      const double alpha = size / curvature;
       const double minus_alpha = -alpha;
       require(cublasDaxpy(dense_, n_, &alpha, p_, 1, x_, 1));
       require(cublasDaxpy(dense_, n_, &minus_alpha, q_, 1, r_, 1));
-      double next = 0;
-      require(cublasDdot(dense_, n_, r_, 1, r_, 1, &next));
-      const double beta = next / squared;
-      squared = next;
+      require(cublasDdot(dense_, n_, r_, 1, r_, 1, &squared));
+      double next = squared;
+      precondition();
+      if (terms_.has_jacobi) require(cublasDdot(dense_, n_, r_, 1, z_, 1, &next));
+      const double beta = next / size;
+      size = next;
       require(cublasDscal(dense_, n_, &beta, p_, 1));
-      require(cublasDaxpy(dense_, n_, &one_, r_, 1, p_, 1));
+      require(cublasDaxpy(dense_, n_, &one_, z_, 1, p_, 1));
       ++i;
     }
     require(cudaStreamSynchronize(ctx_.stream()));
@@ -137,17 +181,19 @@ class cublas_solver {
     queue_alpha(ctx_.stream(), s_);
     require(cublasDaxpy(dense_, n_, &s_->alpha, p_, 1, x_, 1));
     require(cublasDaxpy(dense_, n_, &s_->minus_alpha, q_, 1, r_, 1));
-    require(cublasDdot(dense_, n_, r_, 1, r_, 1, &s_->next_squared));
+    precondition();
+    require(cublasDdot(dense_, n_, r_, 1, z_, 1, &s_->next_size));
+    if (terms_.has_jacobi) require(cublasDdot(dense_, n_, r_, 1, r_, 1, &s_->squared));
     queue_beta(ctx_.stream(), s_);
     require(cublasDscal(dense_, n_, &s_->beta, p_, 1));
-    require(cublasDaxpy(dense_, n_, &s_->one, r_, 1, p_, 1));
+    require(cublasDaxpy(dense_, n_, &s_->one, z_, 1, p_, 1));
   }
 
   /// The host looks at the residual after every 16 iterations.
-  std::uint64_t run_on_device(double squared) const {
+  std::uint64_t run_on_device(double squared, double size) const {
     constexpr std::uint64_t batch = 16;
     cublas_scalars scalars{};
-    scalars.squared = squared;
+    scalars.size = size;
     scalars.one = 1;
     require(cudaMemcpyAsync(s_, &scalars, sizeof scalars, cudaMemcpyHostToDevice, ctx_.stream()));
     std::uint64_t i = 0;
@@ -160,7 +206,8 @@ class cublas_solver {
           queue_iteration();
         }
       }
-      require(cudaMemcpyAsync(&squared, &s_->squared, sizeof squared, cudaMemcpyDeviceToHost, ctx_.stream()));
+      const double* const found = terms_.has_jacobi ? &s_->squared : &s_->size;
+      require(cudaMemcpyAsync(&squared, found, sizeof squared, cudaMemcpyDeviceToHost, ctx_.stream()));
       require(cudaStreamSynchronize(ctx_.stream()));
     }
     return i;
@@ -175,12 +222,15 @@ class cublas_solver {
   buffer r_memory_;
   buffer p_memory_;
   buffer q_memory_;
+  buffer z_memory_;
+  buffer diagonal_memory_;
   buffer scalar_memory_;
   buffer workspace_;
   buffer scratch_;
   double* r_;
   double* p_;
   double* q_;
+  double* z_;
   cublas_scalars* s_;
   double target_ = 0;
   const double one_ = 1;
@@ -200,7 +250,7 @@ std::vector<named_solver> cublas_solvers(const context& ctx, const csr_view& a, 
                                          const solver_terms& terms) {
   std::vector<named_solver> all;
   constexpr std::uint64_t most_rows = std::uint64_t{1} << 31;
-  if (a.has_row_ends || terms.has_jacobi || a.values.type != value_type::f64 || a.rows >= most_rows) return all;
+  if (a.has_row_ends || a.values.type != value_type::f64 || a.rows >= most_rows) return all;
   const std::pair<const char*, dots_are> ways[] = {{"cuBLAS, dots read by the host", dots_are::read_by_host},
                                                    {"cuBLAS, dots on the device", dots_are::left_on_device},
                                                    {"cuBLAS, in a graph", dots_are::in_a_graph}};
@@ -208,8 +258,8 @@ std::vector<named_solver> cublas_solvers(const context& ctx, const csr_view& a, 
     try {
       const auto made = std::make_shared<cublas_solver>(ctx, a, b, x, terms, dots);
       all.push_back({who, [made] { return made->run(); }});
-    } catch (const std::runtime_error&) {
-      continue;  // what does not take this matrix is no peer
+    } catch (const std::runtime_error& e) {
+      fmt::print("{}: left out: {}\n", who, e.what());
     }
   }
   return all;

@@ -17,9 +17,9 @@ struct named_solver {
 };
 
 /// Solves A x = b as one writes it with cuSPARSE's product and cuBLAS's vector calls: with dot products that the host
-/// reads, with dot products left on the device, and with such an iteration captured in a graph. For values of f64,
-/// without a preconditioner; none where cuSPARSE or cuBLAS was not found when this was built, or does not take the
-/// matrix. The views' arrays must outlive them.
+/// reads, with dot products left on the device, and with such an iteration captured in a graph; with Jacobi by one more
+/// kernel and dot product. For values of f64; none where cuSPARSE or cuBLAS was not found when this was built, or does
+/// not take the matrix. The views' arrays must outlive them.
 std::vector<named_solver> cublas_solvers(const context& ctx, const csr_view& a, const_values b, values x,
                                          const solver_terms& terms);
 
