@@ -1,1 +1,0 @@
-// Moved to tests/plan/hash_choice_test.cpp.
