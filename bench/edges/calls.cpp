@@ -214,7 +214,8 @@ void add_edge_calls(const call_place& place, std::shared_ptr<const judged_edges<
     if (!made) continue;
     const auto prepared = std::make_shared<prepared_edge_sum>(std::move(made->first));
     const auto run = [of, prepared] { prepared->run(of->from(), of->weights(), of->to(), of->terms.function); };
-    all.push_back(call_of<Value>(place, std::string(v.name), of, run));
+    const std::string& runs = prepared->report().run_variant;
+    all.push_back(call_of<Value>(place, runs == v.name ? runs : fmt::format("{} as {}", v.name, runs), of, run));
     all.back().is_prepared = true;
     all.back().loading_seconds = copying + made->second;
     all.back().kept_bytes = prepared->report().kept_bytes;

@@ -257,13 +257,17 @@ void edge_sum(const context& ctx, const edge_view& edges, const Nodes& node_valu
 
 /// What a preparation found out, cost and saves.
 struct edge_sum_preparation {
-  std::string variant;                ///< name of the variant of the preparation, "cpu.tiles"
+  std::string variant;  ///< name of the variant of the preparation, "cpu.tiles"
+  /// Name of the variant whose work a run does: of edge_sum, where the preparation keeps the edges as they are, or of a
+  /// preparation, which is not `variant` where the edges do not suit that one's form: "cuda.by_node" for "cuda.tiles".
+  std::string run_variant;
   std::string unprepared_variant;     ///< name of the edge_sum variant that a call without preparation is
-  double preparation_seconds = 0;     ///< measured time of the preparation
+  double preparation_seconds = 0;     ///< measured time of the preparation, without trial runs
   double run_seconds = 0;             ///< time of one run: measured if the preparation timed runs, else predicted
   double unprepared_seconds = 0;      ///< the same of edge_sum without preparation
   std::uint64_t kept_bytes = 0;       ///< bytes of memory that the prepared object holds until it is destroyed
   std::uint64_t pays_after_runs = 0;  ///< number of runs that make up for the preparation; 0 if no number does
+  double trial_seconds = 0;  ///< measured time of the trial runs, of this preparation and of an unprepared call
 };
 
 struct prepare_edge_sum_options {

@@ -121,6 +121,7 @@ class tiled_edges final : public primitives::prepared_edges {
     });
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
+  std::string_view run_variant() const override { return "cpu.tiles"; }
 
  private:
   edge_tiles tiles_;

@@ -21,23 +21,25 @@ using primitives::edge_sum_problem;
 using primitives::prepare_edge_sum_buffers;
 using primitives::prepare_edge_sum_problem;
 
+constexpr const char* by_node = "cuda.by_node";
+
 class listed_edges final : public primitives::prepared_edges {
  public:
   listed_edges(buffer begins, buffer entries, bool has_long_lists)
       : begins_(std::move(begins)), entries_(std::move(entries)), has_long_lists_(has_long_lists) {}
 
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override {
-    constexpr const char* operation = "cuda.by_node";
     const device_scope current_device(ctx.device());
     const std::uint64_t entries = 2 * p.edges;
     const std::uint64_t scratch_bytes = has_long_lists_ ? piece_sum_bytes(p, entries) : 0;
-    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, operation, scratch_bytes);
+    const core::scratch scratch = plan::take_scratch(ctx, primitives::prepared_edge_sum_call, by_node, scratch_bytes);
     const edge_sum_kernels kernels(p, b);
-    queue_list_sums(ctx, operation, kernels,
+    queue_list_sums(ctx, by_node, kernels,
                     {views_of(p, b), begins_.as<std::uint64_t>(), entries_.as<edge_kernels::list_entry>(), p.nodes,
                      entries, scratch_bytes == 0 ? nullptr : scratch.data(), lanes_of_list(p, entries), false});
   }
   std::uint64_t kept_bytes() const override { return begins_.size() + entries_.size(); }
+  std::string_view run_variant() const override { return by_node; }
 
  private:
   buffer begins_;
@@ -75,15 +77,14 @@ plan::planned plan_by_node(const prepare_edge_sum_problem& p, const plan::scope&
 
 void run_by_node(const context& ctx, const prepare_edge_sum_problem& p, const plan::planned& plan,
                  const prepare_edge_sum_buffers& b, std::byte* scratch) {
-  constexpr const char* operation = "cuda.by_node";
   const device_scope current_device(ctx.device());
   const auto& layout = plan.inner<by_node_layout>();
   const edge_kernels::end_arrays edges = ends_of(p.sum, b.edges);
-  const bad_end_report bad_ends(ctx, operation, p.sum, primitives::edge_call::prepare_edge_sum,
+  const bad_end_report bad_ends(ctx, by_node, p.sum, primitives::edge_call::prepare_edge_sum,
                                 scratch + layout.first_bad);
-  *b.made = make_by_node(ctx, operation, p.sum, edges, layout.lists, scratch, bad_ends.first_bad(),
+  *b.made = make_by_node(ctx, by_node, p.sum, edges, layout.lists, scratch, bad_ends.first_bad(),
                          reinterpret_cast<unsigned long long*>(scratch + layout.longest));
-  bad_ends.queue(ctx, operation, edges);
+  bad_ends.queue(ctx, by_node, edges);
 }
 
 }  // namespace

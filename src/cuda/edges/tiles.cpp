@@ -42,6 +42,7 @@ class tiled_edges final : public primitives::prepared_edges {
     require(kernels->sum_tiles(ctx.stream(), kernels->f, a), operation);
   }
   std::uint64_t kept_bytes() const override { return tiles_.kept_bytes(); }
+  std::string_view run_variant() const override { return operation; }
 
  private:
   edge_tiles tiles_;

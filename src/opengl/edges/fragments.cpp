@@ -101,6 +101,7 @@ class kept_incidence final : public array_edges {
     call.finish();
   }
   std::uint64_t kept_bytes() const override { return edges_->bytes(); }
+  std::string_view run_variant() const override { return "opengl.fragments"; }
 
  private:
   kept_objects<incidence> edges_;
@@ -125,6 +126,8 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
   std::shared_ptr<kept_incidence> made;
   {
     pipeline_call call(state, primitives::prepare_edge_sum_call);
+    // So that the first run, which may have weights, need not wait for the driver's compiler.
+    for (const bool has_weights : {false, true}) node_program(state, p, has_weights);
     incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();
     if (first_bad == no_edge) made = std::make_shared<kept_incidence>(ctx, std::move(edges));

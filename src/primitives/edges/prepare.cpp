@@ -26,6 +26,7 @@ sum_choice plan_unprepared(const edge_sum_problem& p, const plan::scope& in) {
 
 class kept_edges final : public prepared_edges {
  public:
+  /// @param chosen  has a variant
   kept_edges(const edge_sum_problem& p, sum_choice chosen, const edge_view& edges)
       : problem_(p), chosen_(std::move(chosen)), edges_(edges) {}
 
@@ -33,13 +34,14 @@ class kept_edges final : public prepared_edges {
     edge_sum_buffers buffers = b;
     buffers.edges = edges_;
     const std::uint64_t scratch_bytes = chosen_.plan.scratch_bytes;
-    if (p == problem_ && chosen_.variant != nullptr && scratch_bytes <= ctx.scratch_limit()) {
+    if (p == problem_ && scratch_bytes <= ctx.scratch_limit()) {
       const core::scratch scratch(ctx.state(), scratch_bytes);
       if (scratch.is_taken()) return chosen_.variant->run(ctx, p, chosen_.plan, buffers, scratch.data());
     }
     plan::execute(edge_sum_call, edge_sum_variants(), p, ctx, {}, buffers);
   }
   std::uint64_t kept_bytes() const override { return 0; }
+  std::string_view run_variant() const override { return chosen_.variant->name; }
 
  private:
   edge_sum_problem problem_;
@@ -92,6 +94,18 @@ struct made_edges {
   edge_sum_preparation report;
 };
 
+/// Predicted seconds of a run of the executor that was made, which may be that of another preparation than `planned`.
+double predicted_run_seconds(const context& ctx, const prepare_edge_sum_problem& p, const prepared_edges& work,
+                             std::string_view planned, double planned_seconds) {
+  if (work.run_variant() == planned) return planned_seconds;
+  for (const prepare_edge_sum_variant& v : prepare_edge_sum_variants()) {
+    if (v.name != work.run_variant()) continue;
+    const plan::planned plan = v.plan(p, plan::scope_of(ctx));
+    if (plan.applicable()) return plan.decided.get<prepare_edge_sum_decision>().run_seconds;
+  }
+  return planned_seconds;
+}
+
 /// Times the executor that was made and the unprepared sum, and keeps the faster.
 void keep_the_faster(const context& ctx, const prepare_edge_sum_problem& p, const edge_view& edges, made_edges& made) {
   sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
@@ -122,7 +136,8 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
       prepare_edge_sum_call, prepare_edge_sum_variants(), p, ctx, asked, {edges, coordinates, &made.work});
   ctx.wait();
   r.variant = variant->name;
-  r.run_seconds = r.unprepared_seconds = plan.decided.get<prepare_edge_sum_decision>().run_seconds;
+  r.run_seconds = r.unprepared_seconds = predicted_run_seconds(
+      ctx, p, *made.work, variant->name, plan.decided.get<prepare_edge_sum_decision>().run_seconds);
   const sum_choice unprepared = plan_unprepared(p.sum, plan::scope_of(ctx));
   if (unprepared.variant != nullptr) {
     r.unprepared_variant = unprepared.variant->name;
@@ -132,13 +147,16 @@ made_edges prepare(const context& ctx, const prepare_edge_sum_problem& p, const 
                                       p.sum.edges * p.sum.weight_components * p.sum.value_bytes();
     if (variant->name != prepare_edge_sum_kept.name && !is_forced && p.sum.nodes > 0 &&
         may_time_runs(ctx, p.expected_runs, timed_bytes)) {
+      const auto trials_begin = std::chrono::steady_clock::now();
       try {
         keep_the_faster(ctx, p, edges, made);
       } catch (const error& e) {
         if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
       }
+      r.trial_seconds = seconds_since(trials_begin);
     }
   }
+  r.run_variant = made.work->run_variant();
   r.kept_bytes = made.work->kept_bytes();
   report_preparation(begin, r);
   return made;

@@ -20,6 +20,9 @@ class prepared_edges {
   /// @throws error(out_of_memory) if a run takes scratch that is not to be had
   virtual void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) = 0;
   virtual std::uint64_t kept_bytes() const = 0;
+  /// Name of the variant, of edge_sum or of a preparation, whose work a run does. It may be another preparation than
+  /// the one that was planned, because only the edges show whether that one's form suits them.
+  virtual std::string_view run_variant() const = 0;
 };
 
 /// What a prepared_edge_sum holds: an executor, behind the comparison of each run's views with what was prepared.
@@ -29,6 +32,7 @@ class checked_edges final : public prepared_edges {
       : work_(std::move(work)), p_(p), edges_(edges) {}
   void run(const context& ctx, const edge_sum_problem& p, const edge_sum_buffers& b) override;
   std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+  std::string_view run_variant() const override { return work_->run_variant(); }
 
   /// A run with the caller's views, of which `p` has all but the type of the values and the number of weights.
   void run_views(const context& ctx, edge_sum_problem p, const_values node_values, const_values weights, values result,
