@@ -125,6 +125,13 @@ __global__ void __launch_bounds__(build_threads)
   }
 }
 
+/// Whether runs would read more padding than edges. A list of an odd number of entries leaves half of its last row
+/// empty in any case, so an entry for each node does not count as padding; what does is that a node has fewer edges
+/// than the first of its slice.
+bool slices_are_mostly_padding(std::uint64_t slice_entries, std::uint64_t filled_entries, std::uint64_t nodes) {
+  return slice_entries > 2 * (filled_entries + nodes);
+}
+
 }  // namespace
 
 tile_build_layout::tile_build_layout(std::uint64_t nodes, std::uint32_t tile_nodes, core::scratch_offsets& place) {
@@ -158,8 +165,9 @@ bool build_tiles(const context& ctx, const char* operation, std::uint64_t nodes,
   ctx.state().copy(&found, facts, sizeof found);  // waits
   ctx.state().copy(&ids, id_begins + tiles, sizeof ids);
   ctx.state().copy(&rows, slice_begins + slices, sizeof rows);
-  const std::uint64_t padded = rows * slice_nodes * 2;
-  if (found.has_wide_tile != 0 || found.most_edges > most_edges_of_a_node || padded / 2 > in.entry_count + nodes) {
+  constexpr std::uint64_t entries_of_row = 2 * slice_nodes;
+  if (found.has_wide_tile != 0 || found.most_edges > most_edges_of_a_node ||
+      slices_are_mostly_padding(rows * entries_of_row, in.entry_count, nodes)) {
     return false;
   }
   made.most_nodes = found.most_nodes;
