@@ -1,5 +1,6 @@
 // A program with a function of edges of its own, compiled against an installed sheaf: fluxes between nodes of three
-// components by two weights of an edge, on a ring. Without a GPU it only says so.
+// components by two weights of an edge, on a ring. Without a GPU it says so and ends with 77, which a test takes for
+// skipped.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -31,7 +32,7 @@ int main() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::puts("no CUDA device here");
-    return 0;
+    return 77;
   }
   using sheaf::value_type;
   constexpr std::uint32_t nodes = 10'000;
@@ -56,21 +57,25 @@ int main() {
   const sheaf::const_values edge_weights(on_device(weights), weights.size(), value_type::f32);
   float* const there = on_device(std::vector<float>(2 * nodes, -1));
   const sheaf::values result(there, 2 * nodes, value_type::f32);
-  for (const char* const variant : {"", "cuda.two_pass", "cuda.by_node", "cuda.tiles"}) {
-    if (variant[0] == '\0' || variant[5] == 't' && variant[6] == 'w') {
-      sheaf::edge_sum<3, 2, float>(ctx, edges, node_values, edge_weights, result, flux{}, {.variant = variant});
-    } else {
-      const auto prepared = sheaf::prepare_edge_sum(ctx, edges, nodes, 3, 10, {.variant = variant});
-      sheaf::run_edge_sum<3, 2, float>(prepared, node_values, edge_weights, result, flux{});
-    }
+  const auto is_right = [&](const char* variant) {
     ctx.wait();
     std::vector<float> found(2 * nodes);
     cudaMemcpy(found.data(), there, found.size() * sizeof(float), cudaMemcpyDeviceToHost);
     for (std::uint32_t i = 0; i < 2 * nodes; ++i) {
       if (found[i] == expected[i]) continue;  // all are small whole numbers
       std::printf("wrong: number %u is %g, not %g, variant '%s'\n", i, found[i], expected[i], variant);
-      return 1;
+      return false;
     }
+    return true;
+  };
+  for (const char* const variant : {"", "cuda.two_pass"}) {
+    sheaf::edge_sum<3, 2, float>(ctx, edges, node_values, edge_weights, result, flux{}, {.variant = variant});
+    if (!is_right(variant)) return 1;
+  }
+  for (const char* const variant : {"cuda.by_node", "cuda.tiles"}) {
+    const auto prepared = sheaf::prepare_edge_sum(ctx, edges, nodes, 3, 10, {.variant = variant});
+    sheaf::run_edge_sum<3, 2, float>(prepared, node_values, edge_weights, result, flux{});
+    if (!is_right(variant)) return 1;
   }
   std::puts("right");
   return 0;
