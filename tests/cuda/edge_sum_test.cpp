@@ -65,8 +65,14 @@ TEST_F(EdgeSumOnCuda, PreparedRunsSumGraphsOfEveryShape) {
           const prepared_edge_sum prepared =
               prepare_edge_sum(*ctx, e.edges(), g.nodes, layout.components, 3,
                                {.coordinates = {at.view().data, g.nodes * dimensions, type}, .variant = variant});
-          EXPECT_EQ(prepared.report().variant, variant);
-          EXPECT_EQ(prepared.report().kept_bytes > 0, variant != std::string_view("kept"));
+          const edge_sum_preparation& report = prepared.report();
+          EXPECT_EQ(report.variant, variant);
+          EXPECT_EQ(report.kept_bytes > 0, variant != std::string_view("kept"));
+          if (variant == std::string_view("kept")) {
+            EXPECT_EQ(report.run_variant, report.unprepared_variant);
+          } else if (variant == std::string_view("cuda.by_node")) {
+            EXPECT_EQ(report.run_variant, variant);
+          }
           const image found = run_of(*ctx, prepared, e, images);
           expect_near(found, expected, layout.value);
           expect_bytes(run_of(*ctx, prepared, e, images).bytes, found, "the result of another run");
@@ -78,7 +84,80 @@ TEST_F(EdgeSumOnCuda, PreparedRunsSumGraphsOfEveryShape) {
   }
 }
 
-// Prepared for one number of components, run with others, up to values that shared memory does not hold.
+/// A graph, and where its nodes are; no coordinates let the order be grown along the edges.
+struct placed_graph {
+  edge_graph graph;
+  image coordinates;
+};
+
+/// Graphs of which tiles can be made for any number of components: at most 4096 edges of a node, at most 6144 nodes
+/// that a tile reaches outside, and slices that are not mostly padding.
+std::vector<placed_graph> graphs_for_tiles() {
+  std::vector<placed_graph> all;
+  const image none = box_coordinates(0, false);
+  all.push_back({path_graph(127), none});
+  all.push_back({box_graph(24, true), box_coordinates(24, true)});
+  all.push_back({box_graph(24, true), none});
+  // The tile of the hub reaches the 3000 nodes of its spokes, and its slice is 1500 rows high.
+  all.push_back({box_graph(30, true), box_coordinates(30, true)});
+  add_star(all.back().graph, 13, 3000);
+  all.push_back({box_graph(20, true), box_coordinates(20, true)});
+  add_loops(all.back().graph, 500);
+  all.push_back({rmat_graph(11, 20'000, 35), none});
+  return all;
+}
+
+TEST_F(EdgeSumOnCuda, TilesAreMadeOfGraphsThatSuitThem) {
+  for (const placed_graph& in : graphs_for_tiles()) {
+    const edge_graph& g = in.graph;
+    for (std::uint32_t components = 1; components <= most_edge_components; ++components) {
+      for (const value_type value : {value_type::f32, value_type::f64}) {
+        const edge_images images(
+            g, {.value = value,
+                .in_pairs = components % 3 == 0,
+                .has_weights = components % 2 == 0,
+                .components = components,
+                .function = components < 5 ? edge_function::inverse_square : edge_function::weighted_difference});
+        SCOPED_TRACE(fmt::format("{}, {}", g.name, images.layout.description()));
+        const placed_edges e(*ctx, images);
+        const placed at(*ctx, in.coordinates);
+        const prepared_edge_sum prepared =
+            prepare_edge_sum(*ctx, e.edges(), g.nodes, components, 3,
+                             {.coordinates = {at.view().data, in.coordinates.count, value_type::f64},
+                              .value = value,
+                              .variant = "cuda.tiles"});
+        EXPECT_EQ(prepared.report().run_variant, "cuda.tiles");
+        const image found = run_of(*ctx, prepared, e, images);
+        expect_near(found, expected_of(g, images), value);
+        expect_bytes(run_of(*ctx, prepared, e, images).bytes, found, "the result of another run");
+        e.expect_unchanged();
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Of a node with more than 4096 edges, of tiles that reach most other nodes, and of few nodes that have most edges, so
+// that slices would be mostly padding.
+TEST_F(EdgeSumOnCuda, ListsTakeThePlaceOfTilesWhereTheseAreNoGood) {
+  for (const edge_graph& g : {star_graph(9000), drawn_graph(30'000, 300'000), rmat_graph(11, 20'000),
+                              edge_graph{"loops of one node", 1, {{0, 0}, {0, 0}, {0, 0}}}}) {
+    SCOPED_TRACE(g.name);
+    const edge_images images(g, {});
+    const placed_edges e(*ctx, images);
+    const auto prepared_by = [&](std::string_view variant) {
+      return prepare_edge_sum(*ctx, e.edges(), g.nodes, 3, 1, {.variant = variant});
+    };
+    const prepared_edge_sum tiles = prepared_by("cuda.tiles");
+    const prepared_edge_sum lists = prepared_by("cuda.by_node");
+    EXPECT_EQ(tiles.report().variant, "cuda.tiles");
+    EXPECT_EQ(tiles.report().run_variant, "cuda.by_node");
+    EXPECT_EQ(tiles.report().run_seconds, lists.report().run_seconds) << "predicted for another executor";
+    expect_bytes(run_of(*ctx, tiles, e, images).bytes, run_of(*ctx, lists, e, images), "the result");
+  }
+}
+
+// Prepared for f32 and the function weighted_difference.
 TEST_F(EdgeSumOnCuda, PreparedRunsTakeOtherTypesAndFunctions) {
   const edge_graph g = box_graph(20, true);
   const image coordinates = coordinates_of(g.nodes, 3, value_type::f64, false);
@@ -101,6 +180,26 @@ TEST_F(EdgeSumOnCuda, PreparedRunsTakeOtherTypesAndFunctions) {
   }
 }
 
+/// 100 runs, of five preparations.
+void expect_same_bits(const context& ctx, const edge_images& images, const const_values& coordinates,
+                      std::string_view variant) {
+  SCOPED_TRACE(fmt::format("{}, {}", variant, images.layout.description()));
+  const placed_edges e(ctx, images);
+  image first;
+  for (int preparation = 0; preparation < 5; ++preparation) {
+    const prepared_edge_sum prepared =
+        prepare_edge_sum(ctx, e.edges(), images.nodes, images.layout.components, 1,
+                         {.coordinates = coordinates, .value = images.layout.value, .variant = variant});
+    ASSERT_EQ(prepared.report().run_variant, variant);
+    for (int run = 0; run < 20; ++run) {
+      const image found = run_of(ctx, prepared, e, images);
+      if (first.bytes.empty()) first = found;
+      expect_bytes(found.bytes, first, fmt::format("preparation {}, run {}", preparation, run));
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 TEST_F(EdgeSumOnCuda, HasTheSameBitsInEveryRun) {
   const edge_images images(rmat_graph(12, 60'000), {.value = value_type::f32, .components = 5});
   const placed_edges e(*ctx, images);
@@ -108,15 +207,14 @@ TEST_F(EdgeSumOnCuda, HasTheSameBitsInEveryRun) {
   for (int run = 0; run < 100; ++run) {
     expect_bytes(sum_of(*ctx, e, images, {.variant = "cuda.two_pass"}).bytes, first, "two passes");
   }
-  for (const char* const variant : {"cuda.by_node", "cuda.tiles"}) {
-    image of_variant;
-    for (int preparation = 0; preparation < 5; ++preparation) {  // of 20 runs each
-      const prepared_edge_sum prepared =
-          prepare_edge_sum(*ctx, e.edges(), images.nodes, 5, 1, {.value = value_type::f32, .variant = variant});
-      for (int run = 0; run < 20; ++run) {
-        const image found = run_of(*ctx, prepared, e, images);
-        if (of_variant.bytes.empty()) of_variant = found;
-        expect_bytes(found.bytes, of_variant, variant);
+  expect_same_bits(*ctx, images, {}, "cuda.by_node");  // a node has more edges than a piece of a list
+  const image coordinates = box_coordinates(40, true);
+  const placed at(*ctx, coordinates);
+  for (const value_type value : {value_type::f32, value_type::f64}) {
+    for (const std::uint32_t components : {3U, 5U}) {
+      const edge_images of_box(box_graph(40, true), {.value = value, .components = components});
+      for (const char* const variant : {"cuda.by_node", "cuda.tiles"}) {
+        expect_same_bits(*ctx, of_box, {at.view().data, coordinates.count, value_type::f64}, variant);
       }
     }
   }
@@ -135,8 +233,9 @@ TEST_F(EdgeSumOnCuda, TilesAreGrownAlongTheEdgesWhereThereAreNoCoordinates) {
     const prepared_edge_sum lists = prepared_by("cuda.by_node", access_pattern::random());
     const prepared_edge_sum tiles = prepared_by("cuda.tiles", access_pattern::random());
     const prepared_edge_sum ranges = prepared_by("cuda.tiles", access_pattern::sequential());  // which is not true
+    EXPECT_EQ(tiles.report().run_variant, "cuda.tiles");
     EXPECT_LT(tiles.report().kept_bytes, lists.report().kept_bytes);
-    EXPECT_EQ(ranges.report().kept_bytes, lists.report().kept_bytes) << "these are tiles, too";
+    EXPECT_EQ(ranges.report().run_variant, "cuda.by_node") << "these are tiles, too";
     const image found = run_of(*ctx, tiles, e, images);
     expect_near(found, expected, value_type::f64);
     for (int preparation = 0; preparation < 3; ++preparation) {

@@ -27,13 +27,18 @@ struct edge_graph {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> edges = {};
 };
 
+/// The number of a node of a box of side^3 nodes, which lie in order, or at random.
+inline std::uint64_t box_node(std::uint64_t side, bool at_random, std::uint64_t x, std::uint64_t y, std::uint64_t z) {
+  const std::uint64_t in_order = (z * side + y) * side + x;
+  return at_random ? inputs::permute(in_order, side * side * side, 5) : in_order;
+}
+
 /// A box of side^3 nodes, cut into tetrahedra by Freudenthal's rule; its nodes lie in order, or at random.
 inline edge_graph box_graph(std::uint64_t side, bool at_random) {
   const std::uint64_t n = side * side * side;
   edge_graph g{fmt::format("box of {} nodes{}", n, at_random ? " at random" : ""), n};
   const auto number = [&](std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-    const std::uint64_t in_order = (z * side + y) * side + x;
-    return at_random ? inputs::permute(in_order, n, 5) : in_order;
+    return box_node(side, at_random, x, y, z);
   };
   for (std::uint64_t i = 0; i < n; ++i) {
     const std::uint64_t x = i % side;
@@ -73,15 +78,36 @@ inline edge_graph star_graph(std::uint64_t nodes) {
   return g;
 }
 
-/// R-MAT (Chakrabarti et al. 2004) with the shares .57, .19, .19, .05: few nodes have most edges.
-inline edge_graph rmat_graph(std::uint32_t log2_nodes, std::uint64_t edges) {
-  edge_graph g{fmt::format("R-MAT of 2^{} nodes", log2_nodes), std::uint64_t{1} << log2_nodes};
+/// Adds edges from one node to `spokes` others, and back, in turn.
+inline void add_star(edge_graph& g, std::uint64_t hub, std::uint64_t spokes) {
+  g.name += fmt::format(", with a star of {} edges", spokes);
+  const std::uint64_t step = g.nodes / (spokes + 1);
+  for (std::uint64_t k = 1; k <= spokes; ++k) {
+    g.edges.emplace_back(k % 2 == 0 ? hub : k * step, k % 2 == 0 ? k * step : hub);
+  }
+}
+
+/// Adds edges from nodes to themselves, among the others.
+inline void add_loops(edge_graph& g, std::uint64_t loops) {
+  g.name += fmt::format(", with {} loops", loops);
+  for (std::uint64_t k = 0; k < loops; ++k) {
+    const std::uint64_t node = k * (g.nodes / loops);
+    g.edges.emplace_back(node, node);
+    std::swap(g.edges.back(), g.edges[k * (g.edges.size() / loops)]);
+  }
+}
+
+/// R-MAT (Chakrabarti et al. 2004): few nodes have most edges. Of the four shares, in per cent, the first is `share`,
+/// the last is 5, and the others are equal; with 57 as usual, nodes differ most.
+inline edge_graph rmat_graph(std::uint32_t log2_nodes, std::uint64_t edges, std::uint64_t share = 57) {
+  edge_graph g{fmt::format("R-MAT of 2^{} nodes, {} per cent", log2_nodes, share), std::uint64_t{1} << log2_nodes};
+  const std::uint64_t half = share + (95 - share) / 2;
   for (std::uint64_t e = 0; e < edges; ++e) {
     std::uint64_t ends[2] = {0, 0};
     for (std::uint32_t bit = 0; bit < log2_nodes; ++bit) {
       const std::uint64_t draw = inputs::mix(e * 64 + bit) % 100;
-      ends[0] = 2 * ends[0] + (draw >= 76 ? 1 : 0);
-      ends[1] = 2 * ends[1] + (draw >= 95 || (draw >= 57 && draw < 76) ? 1 : 0);
+      ends[0] = 2 * ends[0] + (draw >= half ? 1 : 0);
+      ends[1] = 2 * ends[1] + (draw >= 95 || (draw >= share && draw < half) ? 1 : 0);
     }
     g.edges.emplace_back(ends[0], ends[1]);
   }
@@ -155,6 +181,19 @@ inline double float_at(const image& i, std::uint64_t at, value_type type) {
 /// A number in (-1, 1) that f32 holds.
 inline double drawn_float(std::uint64_t seed) {
   return static_cast<float>(static_cast<double>(static_cast<std::int64_t>(inputs::mix(seed))) / 9.3e18);
+}
+
+/// Where the nodes of a box are, three numbers of f64 each.
+inline image box_coordinates(std::uint64_t side, bool at_random) {
+  image at = poisoned(3 * side * side * side, 8, 8, 0, false);
+  for (std::uint64_t i = 0; i < side * side * side; ++i) {
+    const std::uint64_t place[3] = {i % side, i / side % side, i / side / side};
+    const std::uint64_t node = box_node(side, at_random, place[0], place[1], place[2]);
+    for (std::uint64_t k = 0; k < 3; ++k) {
+      set_float(at, 3 * node + k, value_type::f64, static_cast<double>(place[k]));
+    }
+  }
+  return at;
 }
 
 /// The arrays of a graph in host memory.
@@ -298,6 +337,18 @@ inline void expect_near(const image& found, const expected_sums& expected, value
   const image before = poisoned(found.count, found.record_bytes, found.stride_bytes);
   std::memcpy(around.bytes.data() + around.first, before.bytes.data() + before.first, found.count * found.record_bytes);
   expect_bytes(around.bytes, before, "bytes around the result");
+}
+
+/// What one node gets, another gives: the sums of all nodes together are 0 but for rounding.
+inline void expect_nothing_left_over(const image& found, const expected_sums& expected, std::uint32_t components,
+                                     value_type type) {
+  std::vector<long double> sums(components);
+  std::vector<long double> bounds(components);
+  for (std::uint64_t i = 0; i < found.count; ++i) {
+    sums[i % components] += float_at(found, i, type);
+    bounds[i % components] += expected.bound[i];
+  }
+  for (std::uint32_t k = 0; k < components; ++k) EXPECT_LE(std::abs(sums[k]), bounds[k]) << "component " << k;
 }
 
 /// The contexts on which there are variants to choose from.

@@ -111,22 +111,17 @@ TEST_P(EveryEdgeSumVariant, HasOneToEightComponents) {
   }
 }
 
-// What one node gets, another gives.
 TEST_P(EveryEdgeSumVariant, LeavesNothingOverInTheSumOfAllNodes) {
   const edge_graph g = box_graph(14, true);
-  const value_type type = any_type();
-  const edge_images images(g, {.value = type, .function = edge_function::inverse_square});
-  const expected_sums expected = expected_of(g, images);
-  for (const named_context& where : contexts()) {
-    const placed_edges e(where.ctx, images);
-    const image found = sum_of(where.ctx, e, images, options());
-    long double sums[3] = {};
-    long double bounds[3] = {};
-    for (std::uint64_t i = 0; i < found.count; ++i) {
-      sums[i % 3] += float_at(found, i, type);
-      bounds[i % 3] += expected.bound[i];
+  for (const value_type type : {value_type::f32, value_type::f64}) {
+    if (is_opengl() && type == value_type::f64) continue;
+    const edge_images images(g, {.value = type, .function = edge_function::inverse_square});
+    const expected_sums expected = expected_of(g, images);
+    for (const named_context& where : contexts()) {
+      SCOPED_TRACE(fmt::format("{}, {}", where.name, images.layout.description()));
+      const placed_edges e(where.ctx, images);
+      expect_nothing_left_over(sum_of(where.ctx, e, images, options()), expected, 3, type);
     }
-    for (int k = 0; k < 3; ++k) EXPECT_LE(std::abs(sums[k]), bounds[k]) << where.name;
   }
 }
 
