@@ -24,7 +24,7 @@ struct su2_options {
 ///   12 hexahedron, 13 prism, 14 pyramid), node numbers from 0, and maybe a number of the element, which is ignored.
 ///   Points are numbered by their order; a number behind the coordinates is ignored.
 /// - `NPOIN= n m`, of which m points belong to this part of a mesh, is read as n points.
-/// - '%' begins a comment; blank lines, blanks at ends of lines and CRLF anywhere.
+/// - '%' begins a comment; blank lines, blanks at ends of lines and CRLF anywhere; a byte order mark before the text.
 /// - AOA, AOS, NCHUNK, NZONE and IZONE of 1, periodic boundaries and FFD boxes are ignored. Other keywords are if no
 ///   lines of numbers follow them. SEND_RECV and several zones are refused.
 /// - A node that no element names is kept, and an element that names one twice is refused. Elements keep the

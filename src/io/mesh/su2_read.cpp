@@ -22,6 +22,13 @@ constexpr std::uint64_t least_part_bytes = std::uint64_t{1} << 16;
 constexpr std::uint64_t most_part_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t parts_per_thread = 8;
 
+// What some editors write before the first character of a file in UTF-8.
+std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
 unstructured_mesh read_text(const named_text& file, const su2_options& options) {
   const int threads = options.threads > 0 ? options.threads : omp_get_max_threads();
   const std::uint64_t usual = file.text.size() / (static_cast<std::uint64_t>(threads) * parts_per_thread);
@@ -50,12 +57,12 @@ unstructured_mesh parse_su2(std::span<const std::byte> file, const std::string& 
       const std::uint64_t most =
           options.most_text_bytes > 0 ? options.most_text_bytes : core::host_available_bytes() / 2;
       inflated.emplace(inflate_gzip(file, origin, most, [&](std::string_view front) {
-        require_su2_front(named_text{front, origin});
+        require_su2_front(named_text{without_byte_order_mark(front), origin});
       }));
     }
     const std::string_view text =
         inflated ? inflated->text() : std::string_view(reinterpret_cast<const char*>(file.data()), file.size());
-    return read_text({text, origin}, options);
+    return read_text({without_byte_order_mark(text), origin}, options);
   } catch (const std::bad_alloc&) {
     throw error(error_code::out_of_memory, fmt::format("{}: no memory for the mesh", origin));
   }

@@ -123,6 +123,7 @@ class layout_reader {
     if (word.key == "NZONE" || word.key == "IZONE") return take_zone(word, body);
     // Control points of FFD boxes and the rotations of periodic boundaries, which take lines of their own.
     if (word.key.starts_with("FFD_") || word.key.starts_with("PERIODIC_") || word.key == "NPERIODIC") return;
+    require_capitals(word);
     require_no_lines(word, body);
   }
 
@@ -144,6 +145,15 @@ class layout_reader {
     if (before == nullptr) return;
     file_.fail(word.line,
                fmt::format("{} is there twice: in line {}, too", printable(word.key), file_.line_of(before)));
+  }
+
+  // SU2 ignores such a keyword, and would then miss the section.
+  void require_capitals(const keyword& word) const {
+    std::string capitals(word.key);
+    for (char& c : capitals) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    for (const std::string_view known : {"NDIME", "NELEM", "NPOIN", "NMARK", "MARKER_TAG", "MARKER_ELEMS"}) {
+      if (capitals == known) file_.fail(word.line, fmt::format("{}=, the keyword is {}=", printable(word.key), known));
+    }
   }
 
   void require_no_lines(const keyword& word, std::string_view body) const {

@@ -111,6 +111,8 @@ TEST(Su2, KeywordsThatAreWrongAreRefused) {
       {"NDIME= 2\nNPOIN= 0\n", "line 1: the file has no NELEM"},
       {"NDIME= 2\nNELEM= 0\n", "line 1: the file has no NPOIN"},
       {"NDIME= 4\n" + body, "line 1: NDIME is 4, neither 2 nor 3"},
+      {"ndime= 2\n" + body, "line 1: ndime=, the keyword is NDIME="},
+      {"NDIME= 2\nNElem= 0\nNPOIN= 0\n", "line 2: NElem=, the keyword is NELEM="},
       {"NDIME= two\n" + body, "line 1: NDIME 'two' is no whole number"},
       {"NDIME= 2.0\n" + body, "line 1: NDIME '2.0' is no whole number"},
       {"NDIME= -2\n" + body, "line 1: NDIME '-2' is no whole number"},
@@ -297,6 +299,15 @@ TEST(Su2, GzipFilesAreReadAsTheirText) {
   expect_su2_error(other, "m.su2: line 1: '1 2' stands before the first keyword of an SU2 file");
   const std::string commented = std::string(200000, '%') + "\n" + plane_file();
   EXPECT_EQ(parse_su2(gzipped(commented)), parse_su2(plane_file()));
+}
+
+TEST(Su2, AByteOrderMarkIsPassedOver) {
+  const std::string mark = "\xef\xbb\xbf";
+  EXPECT_EQ(parse_su2(mark + plane_file()), parse_su2(plane_file()));
+  EXPECT_EQ(parse_su2(gzipped(mark + plane_file())), parse_su2(plane_file()));
+  expect_su2_error(mark + "NDIME= 4\nNELEM= 0\nNPOIN= 0\n", "m.su2: line 1: NDIME is 4, neither 2 nor 3");
+  EXPECT_THROW(parse_su2(mark + mark + plane_file()), error);
+  EXPECT_THROW(parse_su2(mark), error);
 }
 
 TEST(Su2, FilesAreReadByTheirPath) {
