@@ -4,7 +4,7 @@ execute_process(COMMAND ${BENCH} papers --quick --backend cpu --threads 1 --json
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "sheaf-bench papers exited with ${code}:\n${said}${complained}")
 endif()
-foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16 18)
+foreach(figure IN ITEMS 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16 18 19 20)
   if(NOT said MATCHES "\nFigure ${figure}\\. ")
     message(FATAL_ERROR "figure ${figure} is missing:\n${said}")
   endif()
@@ -32,6 +32,14 @@ foreach(row IN ITEMS 0 50 99)
       message(FATAL_ERROR "${OUTPUT}: ${missing}")
     endif()
   endforeach()
+endforeach()
+
+# Figures 19 and 20 have rows of matrices.
+string(JSON rows LENGTH "${document}" input_rows)
+foreach(words IN ITEMS "he2007/19" "he2007/20" "conjugate gradient by cpu.fused" "product by cpu.two_step")
+  if(NOT document MATCHES "\"${words}\"")
+    message(FATAL_ERROR "'${words}' is missing among the ${rows} rows of matrices of ${OUTPUT}")
+  endif()
 endforeach()
 
 # On several threads, figure 12 has one thread beside them.

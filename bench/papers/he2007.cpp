@@ -215,7 +215,7 @@ void print_conclusion(const paper_run& run) {
 }  // namespace
 }  // namespace he2007
 
-std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request) {
+findings print_he2007(sessions& all_sessions, const papers::request& request) {
   he2007::paper_run run{.sessions = all_sessions, .request = request};
   fmt::print("He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics Processors, SC 2007\n");
   fmt::print(
@@ -226,7 +226,7 @@ std::vector<result> print_he2007(sessions& all_sessions, const papers::request& 
     if (request.wants_figure(f.number)) f.print(run);
   }
   he2007::print_conclusion(run);
-  return std::move(run.results);
+  return {.rows = std::move(run.results), .input_rows = std::move(run.input_results)};
 }
 
 }  // namespace sheaf::bench::papers

@@ -34,8 +34,9 @@ struct paper_run {
   papers::sessions& sessions;
   const papers::request& request;
   std::vector<result> results = {};
-  spread paper_accuracy = {};  ///< accuracy of the 2007 model in figures 6 to 9
-  spread our_accuracy = {};    ///< accuracy of our plans in figures 6 to 9
+  std::vector<input_result> input_results = {};  ///< of matrices, in figures 19 and 20
+  spread paper_accuracy = {};                    ///< accuracy of the 2007 model in figures 6 to 9
+  spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
   std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
 
   /// Calls papers::measured and appends to results.

@@ -3,7 +3,10 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@
 #include "bench/papers/he2007.hpp"
 #include "bench/sparse/matrices.hpp"
 #include "bench/sparse/placed_matrix.hpp"
+#include "jobs/checks/solution.hpp"
 #include "jobs/checks/spmv.hpp"
 #include "jobs/nas/matrix.hpp"
 #include "primitives/sparse/spmv.hpp"
@@ -26,8 +30,8 @@ namespace {
 
 constexpr std::uint64_t iterations_of_a_system = 25;
 
-/// The median of the rounds; a round has as many calls as last a millisecond.
-double seconds_of(const context& ctx, bool is_quick, const std::function<void()>& call) {
+/// The rounds' times of a call; a round has as many calls as last a millisecond.
+timing time_of_call(const context& ctx, bool is_quick, const std::function<void()>& call) {
   using clock = std::chrono::steady_clock;
   const auto timed = [&](std::uint64_t calls) {
     const auto begin = clock::now();
@@ -36,14 +40,15 @@ double seconds_of(const context& ctx, bool is_quick, const std::function<void()>
     return std::chrono::duration<double>(clock::now() - begin).count() / static_cast<double>(calls);
   };
   timed(1);
-  if (is_quick) return timed(1);
+  const double first = timed(1);
+  if (is_quick) return {first, first, first, 1};
   constexpr int rounds = 9;
   constexpr double least_seconds = 1e-3;
-  const auto calls = static_cast<std::uint64_t>(1 + least_seconds / std::max(timed(1), 1e-7));
+  const auto calls = static_cast<std::uint64_t>(1 + least_seconds / std::max(first, 1e-7));
   std::vector<double> all;
   for (int i = 0; i < rounds; ++i) all.push_back(timed(calls));
-  std::nth_element(all.begin(), all.begin() + rounds / 2, all.end());
-  return all[rounds / 2];
+  std::sort(all.begin(), all.end());
+  return {all[rounds / 2], all.front(), all.back(), calls * rounds};
 }
 
 /// Two operations for each nonzero.
@@ -81,74 +86,140 @@ context with_gather(const context& ctx, const std::string& variant) {
   }
 }
 
+/// Products with a matrix and solutions of its systems, in a session's memory.
 template <class Value>
-void measure_matrix(const session& s, const std::string& matrix, const io::csr_matrix<double>& wide, bool is_quick,
-                    const table& rows) {
-  const context& ctx = s.ctx;
-  const io::csr_matrix<Value> m = with_values<Value>(wide);
-  const placed_matrix<Value> placed(ctx, m);
-  const csr_view& a = placed.view;
-  const std::vector<Value> ones(m.rows, 1);
-  const std::vector<Value> zeros(m.rows, 0);
-  const placed_array<Value> b(ctx, ones.data(), m.rows);
-  std::vector<Value> result = zeros;
-  const placed_array<Value> x(ctx, result.data(), m.rows);
-  const value_type type = value_type_of<Value>();
-  const const_values from(b.data(), m.rows, type);
-  const values to(const_cast<Value*>(x.data()), m.rows, type);
-  const csr_view in_host(m.rows, m.columns, m.row_offsets, m.columns_of_entries(), m.values);
-  const auto product_in = [&](const context& where, std::string_view variant) {
-    std::fill(result.begin(), result.end(), std::numeric_limits<Value>::quiet_NaN());
-    if (to.data != result.data()) copy_bytes(ctx, to.data, result.data(), m.rows * sizeof(Value));
-    const double seconds = seconds_of(where, is_quick, [&] { spmv(where, a, from, to, {.variant = variant}); });
-    if (to.data != result.data()) copy_bytes(ctx, result.data(), to.data, m.rows * sizeof(Value));
-    if (const auto mistake = jobs::product_mistake(in_host, ones, result, {})) {
-      throw error(error_code::internal, fmt::format("{}: a wrong product: {}", matrix, *mistake));
+class measured_matrix {
+ public:
+  measured_matrix(paper_run& run, const session& s, int figure, const std::string& matrix,
+                  const io::csr_matrix<double>& wide)
+      : run_(run),
+        s_(s),
+        figure_(figure),
+        matrix_(matrix),
+        m_(with_values<Value>(wide)),
+        in_host_(m_.rows, m_.columns, m_.row_offsets, m_.columns_of_entries(), m_.values),
+        placed_(s.ctx, m_),
+        ones_(m_.rows, 1),
+        zeros_(m_.rows, 0),
+        result_(zeros_),
+        b_(s.ctx, ones_.data(), m_.rows),
+        x_(s.ctx, result_.data(), m_.rows),
+        from_(b_.data(), m_.rows, type),
+        to_(const_cast<Value*>(x_.data()), m_.rows, type),
+        two_step_(fmt::format("{}.two_step", name(s.ctx.backend()))) {}
+
+  std::vector<std::string> cells() {
+    const explanation why = explain_spmv(s_.ctx, placed_.view, from_, to_);
+    const answer chosen = product_in(s_.ctx, "sheaf", {});
+    std::vector<std::string> all{
+        matrix_,
+        type == value_type::f64 ? "f64" : "f32",
+        count_text(m_.entries()),
+        fmt::format("{:.0f}", static_cast<double>(m_.entries()) / static_cast<double>(m_.rows)),
+        can_do_two_steps(s_.ctx) ? rate_of(product_in(s_.ctx, two_step_, two_step_)) : "-",
+        two_step_by("direct"),
+        two_step_by("multipass"),
+        rate_of(chosen),
+        std::string(why.choice() == nullptr ? "" : why.choice()->variant)};
+    try {
+      const answer solved = solution();
+      const double products = chosen.seconds * static_cast<double>(iterations_of_a_system + 1);
+      all.push_back(fmt::format("{:.3f} ms{}", solved.seconds * 1e3, solved.is_right ? "" : " WRONG"));
+      all.push_back(percent_text(products / solved.seconds));
+    } catch (const error& e) {
+      if (e.code() != error_code::no_variant) throw;
+      all.insert(all.end(), {"-", "-"});
     }
-    return seconds;
-  };
-  const std::string two_step = fmt::format("{}.two_step", name(ctx.backend()));
-  const explanation why = explain_spmv(ctx, a, from, to);
-  const bool has_two_step = std::any_of(why.variants.begin(), why.variants.end(), [&](const variant_estimate& v) {
-    return v.variant == two_step && v.applicable;
-  });
-  const auto two_step_by = [&](std::string_view gather) {
-    if (!has_two_step) return std::string("-");
-    const context where = with_gather(ctx, fmt::format("{}.{}", name(ctx.backend()), gather));
-    const auto estimates = explain_spmv(where, a, from, to).variants;
-    const bool can_run = std::any_of(estimates.begin(), estimates.end(),
-                                     [&](const variant_estimate& v) { return v.variant == two_step && v.applicable; });
-    return can_run ? rate(product_in(where, two_step), m.entries()) : "-";
-  };
-  const double chosen = product_in(ctx, {});
-  std::vector<std::string> cells{matrix,
-                                 type == value_type::f64 ? "f64" : "f32",
-                                 count_text(m.entries()),
-                                 fmt::format("{:.0f}", static_cast<double>(m.entries()) / static_cast<double>(m.rows)),
-                                 has_two_step ? rate(product_in(ctx, two_step), m.entries()) : "-",
-                                 two_step_by("direct"),
-                                 two_step_by("multipass"),
-                                 rate(chosen, m.entries()),
-                                 std::string(why.choice() == nullptr ? "" : why.choice()->variant)};
-  try {
-    const double solved = seconds_of(ctx, is_quick, [&] {
-      copy_bytes(ctx, to.data, zeros.data(), m.rows * sizeof(Value));
-      conjugate_gradient(ctx, a, from, to, {.tolerance = 0, .iteration_limit = iterations_of_a_system});
-    });
-    const double products = chosen * static_cast<double>(iterations_of_a_system + 1);
-    cells.push_back(fmt::format("{:.3f} ms", solved * 1e3));
-    cells.push_back(percent_text(products / solved));
-  } catch (const error& e) {
-    if (e.code() != error_code::no_variant) throw;
-    cells.insert(cells.end(), {"-", "-"});
+    return all;
   }
-  rows.row(cells);
-}
+
+ private:
+  static constexpr value_type type = value_type_of<Value>();
+
+  struct answer {
+    double seconds;
+    bool is_right;
+  };
+
+  bool is_apart() const { return to_.data != result_.data(); }
+
+  bool can_do_two_steps(const context& ctx) const {
+    const auto estimates = explain_spmv(ctx, placed_.view, from_, to_).variants;
+    return std::any_of(estimates.begin(), estimates.end(),
+                       [&](const variant_estimate& v) { return v.variant == two_step_ && v.applicable; });
+  }
+
+  std::string rate_of(const answer& a) const { return rate(a.seconds, m_.entries()) + (a.is_right ? "" : " WRONG"); }
+
+  answer note(const std::string& who, const timing& time, const std::optional<std::string>& mistake) {
+    if (mistake) fmt::print("  # {}, {} by {}: {}\n", matrix_, type == value_type::f64 ? "f64" : "f32", who, *mistake);
+    run_.input_results.push_back({.figure = fmt::format("he2007/{}", figure_),
+                                  .input = fmt::format("{}, {}", matrix_, type == value_type::f64 ? "f64" : "f32"),
+                                  .machine = s_.hardware.machine,
+                                  .where = std::string(name(s_.ctx.backend())),
+                                  .backend = s_.ctx.backend(),
+                                  .who = who,
+                                  .time = time,
+                                  .verified = !mistake});
+    return {time.median_seconds, !mistake};
+  }
+
+  answer product_in(const context& where, const std::string& who, std::string_view variant) {
+    std::fill(result_.begin(), result_.end(), std::numeric_limits<Value>::quiet_NaN());
+    if (is_apart()) copy_bytes(s_.ctx, to_.data, result_.data(), m_.rows * sizeof(Value));
+    const timing time =
+        time_of_call(where, run_.request.quick, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });
+    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    return note("product by " + who, time, jobs::product_mistake(in_host_, ones_, result_, {}));
+  }
+
+  std::string two_step_by(const std::string& gather) {
+    if (!can_do_two_steps(s_.ctx)) return "-";
+    const context where = with_gather(s_.ctx, fmt::format("{}.{}", name(s_.ctx.backend()), gather));
+    if (!can_do_two_steps(where)) return "-";
+    return rate_of(product_in(where, fmt::format("{}, {}", two_step_, gather), two_step_));
+  }
+
+  /// 25 iterations from 0.
+  answer solution() {
+    conjugate_gradient_result solved;
+    const timing time = time_of_call(s_.ctx, run_.request.quick, [&] {
+      copy_bytes(s_.ctx, to_.data, zeros_.data(), m_.rows * sizeof(Value));
+      solved = conjugate_gradient(s_.ctx, placed_.view, from_, to_,
+                                  {.tolerance = 0, .iteration_limit = iterations_of_a_system});
+    });
+    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    std::optional<std::string> mistake = jobs::solution_mistake(in_host_, ones_, result_, solved.residual);
+    if (solved.iterations != iterations_of_a_system) {
+      mistake =
+          fmt::format("{} after {} iterations, not {}", name(solved.reason), solved.iterations, iterations_of_a_system);
+    } else if (!mistake && !(solved.residual <= solved.b_norm)) {  // which is that of the start
+      mistake = fmt::format("|b - A x| is {}, and |b| is {}", solved.residual, solved.b_norm);
+    }
+    return note("conjugate gradient by " + solved.variant, time, mistake);
+  }
+
+  paper_run& run_;
+  const session& s_;
+  int figure_;
+  const std::string& matrix_;
+  io::csr_matrix<Value> m_;
+  csr_view in_host_;
+  placed_matrix<Value> placed_;
+  std::vector<Value> ones_;
+  std::vector<Value> zeros_;
+  std::vector<Value> result_;  ///< on the CPU what x is
+  placed_array<Value> b_;
+  placed_array<Value> x_;
+  const_values from_;
+  values to_;
+  std::string two_step_;
+};
 
 /// A matrix and its name.
 using named_matrix = std::pair<std::string, std::function<io::csr_matrix<double>(int threads)>>;
 
-void measure_matrices(paper_run& run, const std::vector<named_matrix>& matrices) {
+void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix>& matrices) {
   for (session& s : run.sessions) {
     if (primitives::spmv_variants().empty()) continue;
     print_place(
@@ -159,8 +230,9 @@ void measure_matrices(paper_run& run, const std::vector<named_matrix>& matrices)
                       "variant", "25 iterations", "products in it"});
     for (const auto& [matrix, make] : matrices) {
       const io::csr_matrix<double> m = make(s.ctx.threads());
-      measure_matrix<float>(s, matrix, m, run.request.quick, rows);
-      if (s.ctx.backend() != backend_kind::opengl) measure_matrix<double>(s, matrix, m, run.request.quick, rows);
+      rows.row(measured_matrix<float>(run, s, figure, matrix, m).cells());
+      if (s.ctx.backend() == backend_kind::opengl) continue;
+      rows.row(measured_matrix<double>(run, s, figure, matrix, m).cells());
     }
   }
 }
@@ -177,7 +249,7 @@ void figure_19(paper_run& run) {
     matrices.emplace_back(fmt::format("NAS, class {}", name),
                           [name](int threads) { return jobs::nas_matrix(jobs::nas_class_named(name), threads); });
   }
-  measure_matrices(run, matrices);
+  measure_matrices(run, 19, matrices);
 }
 
 void figure_20(paper_run& run) {
@@ -190,7 +262,7 @@ void figure_20(paper_run& run) {
   for (const matrix_kind& kind : stand_ins()) {
     matrices.emplace_back(kind.name, [&kind, quick = run.request.quick](int) { return kind.make(quick); });
   }
-  measure_matrices(run, matrices);
+  measure_matrices(run, 20, matrices);
 }
 
 }  // namespace sheaf::bench::papers::he2007

@@ -46,7 +46,7 @@ std::vector<paper> papers_asked_for(const papers::request& request) {
       {"ujaldon2005",
        {3, table_number(1), table_number(3), table_number(4), table_number(5), table_number(6)},
        ujaldon2005_rows},
-      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, rows_of<print_he2007>},
+      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, print_he2007},
       {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, rows_of<print_patidar2009>},
       {"wei2010", {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)}, rows_of<print_wei2010>}};
   std::erase_if(all, [&](const paper& p) {

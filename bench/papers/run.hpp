@@ -126,7 +126,7 @@ struct findings {
 /// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6.
 std::vector<input_result> print_ujaldon2005(sessions& all_sessions, const papers::request& request);
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
-std::vector<result> print_he2007(sessions& all_sessions, const papers::request& request);
+findings print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
 /// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
