@@ -129,11 +129,13 @@ made_movement prepare(const context& ctx, std::string_view call, const prepare_p
   const bool is_unprepared = variant->name == prepare_kept.name && plan.inner<movement_plan>().runs_as(unprepared);
   const std::uint64_t array_bytes = (p.count + p.indexed_count) * p.record_bytes;
   if (!is_forced && !is_unprepared && may_time_runs(ctx, p.expected_runs, array_bytes)) {
+    const auto trials_begin = std::chrono::steady_clock::now();
     try {
       keep_the_faster(ctx, as_told, index, made);
     } catch (const error& e) {
       if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
     }
+    r.trial_seconds = seconds_since(trials_begin);
   }
   r.kept_bytes = made.work->kept_bytes();
   report_preparation(begin, r);
@@ -165,32 +167,22 @@ void require_prepared(std::string_view call, const context& ctx, const_records s
                      indexed_name);
 }
 
-/// Compares the arguments of each run with the prepared problem.
-class checked_movement final : public prepared_movement {
- public:
-  checked_movement(std::shared_ptr<prepared_movement> work, const prepare_problem& p) : work_(std::move(work)), p_(p) {}
-  void run(const context& ctx, const_records from, records to) override {
-    if (p_.direction == prepared_direction::gather) {
-      require_prepared("prepared_gather", ctx, to, "out", from, "table", p_);
-    } else {
-      require_prepared("prepared_scatter", ctx, from, "in", to, "out", p_);
-    }
-    if (p_.count > 0) work_->run(ctx, from, to);
+}  // namespace
+
+void checked_movement::run(const context& ctx, const_records from, records to) {
+  if (p_.direction == prepared_direction::gather) {
+    require_prepared(prepared_gather_call, ctx, to, "out", from, "table", p_);
+  } else {
+    require_prepared(prepared_scatter_call, ctx, from, "in", to, "out", p_);
   }
-  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
-
- private:
-  std::shared_ptr<prepared_movement> work_;
-  prepare_problem p_;
-};
-
-// A prepared object without work was moved from.
-prepared_movement& work_of(std::string_view call, const std::shared_ptr<prepared_movement>& work) {
-  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", call);
-  return *work;
+  if (p_.count > 0) work_->run(ctx, from, to);
 }
 
-}  // namespace
+checked_movement& checked(std::string_view call, const std::shared_ptr<prepared_movement>& work) {
+  if (work == nullptr) refuse("{}: it was moved from, and what it was is another object now", call);
+  return static_cast<checked_movement&>(*work);
+}
+
 }  // namespace primitives
 
 prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
@@ -198,7 +190,7 @@ prepared_gather::prepared_gather(const context& ctx, std::shared_ptr<primitives:
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_gather::run(const_records table, records out) const {
-  primitives::work_of("prepared_gather", work_).run(ctx_, table, out);
+  primitives::checked(primitives::prepared_gather_call, work_).run(ctx_, table, out);
 }
 
 prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<primitives::prepared_movement> work,
@@ -206,7 +198,7 @@ prepared_scatter::prepared_scatter(const context& ctx, std::shared_ptr<primitive
     : ctx_(ctx), work_(std::move(work)), report_(std::move(report)) {}
 
 void prepared_scatter::run(const_records in, records out) const {
-  primitives::work_of("prepared_scatter", work_).run(ctx_, in, out);
+  primitives::checked(primitives::prepared_scatter_call, work_).run(ctx_, in, out);
 }
 
 prepared_gather prepare_gather(const context& ctx, index_span index, std::uint64_t table_count,

@@ -14,6 +14,10 @@
 // preparations have the members that are used here.
 namespace sheaf::primitives {
 
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 /// The seconds of a run that is waited for; infinity where its memory is not to be had.
 template <class Run>
 double seconds_of_run(const context& ctx, const Run& run) {
@@ -25,7 +29,7 @@ double seconds_of_run(const context& ctx, const Run& run) {
     if (e.code() != error_code::out_of_memory) throw;
     return std::numeric_limits<double>::infinity();
   }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return seconds_since(begin);
 }
 
 /// The least seconds of some runs.
@@ -63,10 +67,11 @@ bool is_unprepared_faster(double unprepared_seconds, double prepared_seconds, Re
   return unprepared_seconds < prepared_seconds;
 }
 
-/// Writes how long the preparation took, and the runs that make up for it.
+/// Writes how long the preparation took, but for the runs that it timed, and the runs that make up for that. Trial runs
+/// are no part of it: they are a choice of this library's, and longer than many a preparation.
 template <class Report>
 void report_preparation(std::chrono::steady_clock::time_point begin, Report& report) {
-  report.preparation_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.preparation_seconds = std::max(0.0, seconds_since(begin) - report.trial_seconds);
   const double saved = report.unprepared_seconds - report.run_seconds;
   if (saved > 1e-9) report.pays_after_runs = static_cast<std::uint64_t>(std::ceil(report.preparation_seconds / saved));
 }

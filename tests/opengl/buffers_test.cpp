@@ -1,5 +1,6 @@
-// Prepared products and sums of numbers in the caller's buffer objects: the bits of runs with arrays, in buffers of the
-// library's context and of contexts that share with it, of every usage; and what is refused before anything is written.
+// Prepared products, sums and movements of what lies in the caller's buffer objects: the bits of runs with arrays, in
+// buffers of the library's context and of contexts that share with it, of every usage; and what is refused before
+// anything is written.
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sheaf/interop/opengl.hpp>
+#include <sheaf/prepared.hpp>
 
 #include "opengl/device/errors.hpp"
 #include "support/csr_trial.hpp"
@@ -24,6 +26,21 @@ constexpr csr_layout narrow{value_type::f32, index_type::u32, index_type::u32, f
 constexpr const char* products[] = {"opengl.texture", "opengl.packed", "opengl.fragments",
                                     "opengl.lookup",  "opengl.vertex", "kept"};
 constexpr const char* sums[] = {"opengl.points", "opengl.fragments", "kept"};
+
+constexpr const char* movements[] = {"opengl.resident", "kept"};
+
+// Lists name some records several times, and others not at all.
+std::vector<std::uint32_t> drawn_list(std::uint64_t entries, std::uint64_t records) {
+  std::vector<std::uint32_t> index(entries);
+  for (std::uint64_t i = 0; i < entries; ++i) index[i] = static_cast<std::uint32_t>((i * 7919 + i / 3) % records);
+  return index;
+}
+
+std::vector<float> drawn_floats(std::uint64_t count) {
+  std::vector<float> numbers(count);
+  for (std::uint64_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(i * 37 % 1009) - 500;
+  return numbers;
+}
 
 std::vector<float> floats_of(const image& i) {
   std::vector<float> numbers(i.count);
@@ -389,6 +406,113 @@ TEST_F(OpenglBuffers, OfSumsOverEdgesAreRefusedLikewise) {
   result.expect_unchanged();
 }
 
+// Of all widths that texels hold, with records of a scatter's output that no index names, and several that one does.
+TEST_F(OpenglBuffers, MovementsHaveTheBitsOfRunsWithArrays) {
+  for (const bool small : {false, true}) {
+    if (small) cut_small();
+    for (const std::uint64_t words : {1, 2, 3, 4}) {
+      for (const auto& [entries, records] : {std::pair<std::uint64_t, std::uint64_t>{900, 700}, {500, 1300}, {1, 1}}) {
+        const std::vector<std::uint32_t> index = drawn_list(entries, records);
+        const std::vector<float> by_entry = drawn_floats(entries * words);
+        const std::vector<float> by_record = drawn_floats(records * words + 1);
+        const std::vector<float> table(by_record.begin() + 1, by_record.end());
+        for (const char* const form : movements) {
+          SCOPED_TRACE(fmt::format("{} words, {} of {}, {}, small {}", words, entries, records, form, small));
+          const prepare_options options{.duplicates = duplicates::last, .variant = form};
+          const prepared_gather to_gather = prepare_gather(ctx(), std::span(index), records, 4 * words, 3, options);
+          std::vector<float> gathered = by_entry;
+          const caller_buffer table_there(ctx(), table);
+          const caller_buffer gathered_there(ctx(), gathered);
+          to_gather.run({table.data(), records, 4 * words}, {gathered.data(), entries, 4 * words});
+          opengl_run(to_gather, table_there.view(), gathered_there.view());
+          EXPECT_TRUE(same_bits(gathered_there.download(), gathered));
+          table_there.expect_unchanged();
+
+          const prepared_scatter to_scatter = prepare_scatter(ctx(), std::span(index), records, 4 * words, 3, options);
+          std::vector<float> out = table;
+          const caller_buffer in_there(ctx(), by_entry);
+          const caller_buffer out_there(ctx(), out);
+          to_scatter.run({by_entry.data(), entries, 4 * words}, {out.data(), records, 4 * words});
+          opengl_run(to_scatter, in_there.view(), out_there.view());
+          ctx().wait();
+          EXPECT_TRUE(same_bits(out_there.download(), out));
+          in_there.expect_unchanged();
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(OpenglBuffers, OfMovementsMayBePartsOfOneBuffer) {
+  const std::vector<std::uint32_t> index{2, 0, 1, 2};
+  for (const char* const form : movements) {
+    SCOPED_TRACE(form);
+    const caller_buffer there(ctx(), {1, 2, 3, 0, 0, 0, 0});
+    const opengl_buffer table = there.view();
+    const opengl_buffer out{table.name, table.offset_bytes + 12};
+    opengl_run(prepare_gather(ctx(), std::span(index), 3, 4, 3, {.variant = form}), table, out);
+    EXPECT_EQ(there.download(), (std::vector<float>{1, 2, 3, 3, 1, 2, 3}));
+    const opengl_buffer four{table.name, table.offset_bytes + 12};
+    opengl_run(prepare_scatter(ctx(), std::span(index), 3, 4, 3, {.duplicates = duplicates::last, .variant = form}),
+               four, table);
+    EXPECT_EQ(there.download(), (std::vector<float>{1, 2, 3, 3, 1, 2, 3}));
+  }
+}
+
+TEST_F(OpenglBuffers, OfMovementsAreRefusedLikewise) {
+  const std::vector<std::uint32_t> index{2, 0, 1, 2};
+  const caller_buffer three(ctx(), std::vector<float>(6, 1));
+  const caller_buffer four(ctx(), std::vector<float>(8, 2));
+  const std::string none = "which is none of this OpenGL context or of one that shares its objects";
+  for (const char* const form : movements) {
+    SCOPED_TRACE(form);
+    const prepare_options options{.duplicates = duplicates::last, .variant = form};
+    const prepared_gather to_gather = prepare_gather(ctx(), std::span(index), 3, 8, 3, options);
+    const prepared_scatter to_scatter = prepare_scatter(ctx(), std::span(index), 3, 8, 3, options);
+    const auto refused = [&](const auto& prepared, const std::string& message, const opengl_buffer& from,
+                             const opengl_buffer& to) {
+      expect_error(error_code::bad_argument, message, [&] { opengl_run(prepared, from, to); });
+      EXPECT_EQ(unread_error(ctx()), GLenum{GL_NO_ERROR});
+    };
+    refused(to_gather, "prepared_gather: table is in buffer 4711, " + none, {4711, 0}, four.view());
+    refused(to_gather, "prepared_gather: out is in buffer 0, " + none, three.view(), {});
+    refused(to_scatter, "prepared_scatter: in is in buffer 4711, " + none, {4711, 0}, three.view());
+    refused(to_gather,
+            fmt::format("prepared_gather: table begins at byte 6 of buffer {}, no multiple of 4", three.name()),
+            {three.name(), 6}, four.view());
+    refused(to_gather,
+            fmt::format("prepared_gather: out takes 32 bytes from byte 44 on, and buffer {} has {}", four.name(),
+                        four.bytes()),
+            three.view(), {four.name(), 44});
+    refused(to_scatter,
+            fmt::format("prepared_scatter: in takes 32 bytes from byte 44 on, and buffer {} has {}", four.name(),
+                        four.bytes()),
+            {four.name(), 44}, three.view());
+    refused(to_gather, fmt::format("prepared_gather: out overlaps table in buffer {}", four.name()), four.view(),
+            {four.name(), 4 * caller_buffer::around + 8});
+    refused(to_scatter, fmt::format("prepared_scatter: out overlaps in in buffer {}", four.name()), four.view(),
+            four.view());
+  }
+  three.expect_unchanged();
+  four.expect_unchanged();
+}
+
+// A bad index is reported when its list is read: by the preparation, or with the list as it is by each run.
+TEST_F(OpenglBuffers, OfMovementsByAListThatIsWrong) {
+  const std::vector<std::uint32_t> index{0, 7, 1};
+  const caller_buffer table(ctx(), {1, 2});
+  const caller_buffer out(ctx(), {5, 5, 5});
+  expect_error(error_code::bad_index, "gather: index[1] is 7, past the table's 2 records",
+               [&] { prepare_gather(ctx(), std::span(index), 2, 4, 3, {.variant = "opengl.resident"}); });
+  opengl_run(prepare_gather(ctx(), std::span(index), 2, 4, 3, {.variant = "kept"}), table.view(), out.view());
+  expect_error(error_code::bad_index, "gather: index[1] is 7, past the table's 2 records", [&] { ctx().wait(); });
+  EXPECT_EQ(out.download(), (std::vector<float>{1, 0, 2}));
+  const prepare_options trusted{.bounds = bounds::trust, .variant = "opengl.resident"};
+  opengl_run(prepare_gather(ctx(), std::span(index), 2, 4, 3, trusted), table.view(), out.view());
+  EXPECT_EQ(out.download(), (std::vector<float>{1, 0, 2}));
+}
+
 TEST_F(OpenglBuffers, AreForPreparationsOfOpenglThatAreStillThere) {
   const csr_images images(banded(10, 1), narrow);
   const edge_images edges(box_graph(2, false), {.value = value_type::f32});
@@ -410,6 +534,14 @@ TEST_F(OpenglBuffers, AreForPreparationsOfOpenglThatAreStillThere) {
 
 // Without values there is nothing to name.
 TEST_F(OpenglBuffers, OfNothingNeedNotBeThere) {
+  for (const char* const form : movements) {
+    SCOPED_TRACE(form);
+    const std::vector<std::uint32_t> nothing;
+    EXPECT_NO_THROW(opengl_run(prepare_gather(ctx(), std::span(nothing), 0, 4, 3, {.variant = form}), {}, {}));
+    const caller_buffer stays(ctx(), {1, 2});
+    opengl_run(prepare_scatter(ctx(), std::span(nothing), 2, 4, 3, {.variant = form}), {}, stays.view());
+    stays.expect_unchanged();
+  }
   const sparse_rows no_columns = made_rows("40 x 0", 40, 0, [](std::uint64_t) { return column_list{}; });
   const sparse_rows no_rows = made_rows("0 x 40", 0, 40, [](std::uint64_t) { return column_list{}; });
   const caller_buffer there(ctx(), std::vector<float>(40, 3));

@@ -229,6 +229,28 @@ TEST_F(OpenglEdges, ReportsWhatAPreparationCostAndKeeps) {
   }
 }
 
+// The compiler of the driver takes longer than many a sum.
+TEST_F(OpenglEdges, PreparationsLinkTheProgramsOfRuns) {
+  for (const std::uint32_t components : {3U, 6U}) {
+    for (const char* const form : forms) {
+      SCOPED_TRACE(fmt::format("{}, {} components", form, components));
+      const context fresh = context::opengl();
+      std::size_t linked = 0;
+      for (const bool has_weights : {false, true}) {
+        const edge_images images(box_graph(5, false),
+                                 {.value = value_type::f32, .has_weights = has_weights, .components = components});
+        const placed_edges e(fresh, images);
+        const prepared_edge_sum made = prepare_edge_sum(fresh, e.edges(), images.nodes, components, 1,
+                                                        {.value = value_type::f32, .variant = form});
+        if (!has_weights) linked = opengl::state_of(fresh).linked_programs();
+        EXPECT_GT(linked, 0U);
+        run_of(made, e, images);
+        EXPECT_EQ(opengl::state_of(fresh).linked_programs(), linked);
+      }
+    }
+  }
+}
+
 TEST_F(OpenglEdges, PreparationsNameTheFirstEndThatIsNoNode) {
   cut_small();
   edge_images images(drawn_graph(100, 5000), {.value = value_type::f32, .index = index_type::i32});

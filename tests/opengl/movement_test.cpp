@@ -289,6 +289,28 @@ TEST_F(OpenglMovement, PreparedRunsDoWithoutTheUploadOfTheList) {
   }
 }
 
+// The compiler of the driver takes longer than many a gather.
+TEST_F(OpenglMovement, PreparationsLinkTheProgramsOfRuns) {
+  const std::vector<std::uint32_t> index{2, 0, 1};
+  const std::vector<std::uint32_t> table{7, 8, 9};
+  std::vector<std::uint32_t> out(3);
+  const prepare_options options{.variant = "opengl.resident"};
+  for (const bool gathers : {true, false}) {
+    const context fresh = context::opengl();
+    const opengl::opengl_state& made = opengl::state_of(fresh);
+    if (gathers) {
+      const prepared_gather prepared = prepare_gather(fresh, std::span(index), 3, 4, 1, options);
+      EXPECT_EQ(made.linked_programs(), 1U);
+      prepared.run(std::span(table), std::span(out));
+    } else {
+      const prepared_scatter prepared = prepare_scatter(fresh, std::span(index), 3, 4, 1, options);
+      EXPECT_EQ(made.linked_programs(), 1U);
+      prepared.run(std::span(table), std::span(out));
+    }
+    EXPECT_EQ(made.linked_programs(), 1U);
+  }
+}
+
 TEST_F(OpenglMovement, PreparedListsOutliveTheirContextAndChangeThreads) {
   const std::vector<std::uint32_t> index{2, 0, 1};
   const std::vector<std::uint32_t> table{7, 8, 9};

@@ -312,6 +312,46 @@ TEST_F(OpenglSparse, ReportsWhatAPreparationCostAndKeeps) {
   }
 }
 
+TEST_F(OpenglSparse, KeepsNoMoreThanItsEntriesWhereTheyTakeManyBuffers) {
+  state().lower_limits({.texture_edge = 13, .points_per_draw = 100, .vertices_per_buffer = 270});
+  const csr_images images(banded(100, 2), narrow);
+  const placed_csr a(ctx(), images);
+  const std::uint64_t entries = images.values.count;
+  ASSERT_GT(entries, 270U);
+  for (const char* const form : {"opengl.texture", "opengl.lookup", "opengl.vertex"}) {
+    EXPECT_EQ(prepare_spmv(ctx(), a.view(), 1, {.variant = form}).report().kept_bytes, 12 * entries) << form;
+  }
+}
+
+// The compiler of the driver takes longer than many a product.
+TEST_F(OpenglSparse, PreparationsLinkTheProgramsOfRuns) {
+  const csr_images images(banded(100, 2), narrow);
+  for (const char* const form : forms) {
+    SCOPED_TRACE(form);
+    const context fresh = context::opengl();
+    const placed_csr a(fresh, images);
+    EXPECT_EQ(opengl::state_of(fresh).linked_programs(), 0U);
+    const prepared_spmv prepared = prepare_spmv(fresh, a.view(), 1, {.variant = form});
+    const std::size_t linked = opengl::state_of(fresh).linked_programs();
+    EXPECT_GT(linked, 0U);
+    run_of(prepared, a.view(), {.alpha = 1, .beta = 0});
+    run_of(prepared, a.view(), {.alpha = 2, .beta = 1});
+    EXPECT_EQ(opengl::state_of(fresh).linked_programs(), linked);
+  }
+}
+
+TEST_F(OpenglSparse, TrialRunsAreNoPartOfLoading) {
+  const csr_images images(banded(1000, 3), narrow);
+  const placed_csr a(ctx(), images);
+  EXPECT_EQ(prepare_spmv(ctx(), a.view(), 15).report().trial_seconds, 0);
+  const spmv_preparation tried = prepare_spmv(ctx(), a.view(), 1'000'000).report();
+  EXPECT_GT(tried.trial_seconds, 0) << tried.variant;
+  const double saved = tried.unprepared_seconds - tried.run_seconds;
+  if (saved > 1e-9) {
+    EXPECT_EQ(tried.pays_after_runs, static_cast<std::uint64_t>(std::ceil(tried.preparation_seconds / saved)));
+  }
+}
+
 TEST_F(OpenglSparse, PreparationsNameWhatIsWrongWithAMatrix) {
   csr_images images(banded(100, 2), narrow);
   set_entry(images.column_indices, 248, 100);

@@ -8,6 +8,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/export.hpp>
+#include <sheaf/prepared.hpp>
 #include <sheaf/spmv.hpp>
 
 namespace sheaf {
@@ -24,11 +25,11 @@ SHEAF_API void* opengl_context(const context& ctx);
 /// What OpenGL calls the device: "llvmpipe (LLVM 15.0.6, 256 bits)".
 SHEAF_API std::string_view opengl_renderer(const context& ctx);
 
-/// Numbers of 32-bit floats side by side in a buffer object of the caller's; a view that owns nothing.
+/// Numbers of 32-bit floats, or records, side by side in a buffer object of the caller's; a view that owns nothing.
 struct opengl_buffer {
   /// As glGenBuffers gave it, in the context that opengl_context() returns or in one that shares its objects.
   std::uint32_t name = 0;
-  std::uint64_t offset_bytes = 0;  ///< of the first number; a multiple of 4
+  std::uint64_t offset_bytes = 0;  ///< of the first number or record; a multiple of 4
 };
 
 /// prepared.run(x, y, alpha, beta) with vectors that lie on the device: nothing of them passes through host memory,
@@ -47,5 +48,10 @@ SHEAF_API void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x,
 /// @param weights  one for each edge, or the name 0 for none, which counts as 1 each.
 SHEAF_API void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_values,
                           const opengl_buffer& weights, const opengl_buffer& result, edge_function function);
+
+/// prepared.run(table, out) and prepared.run(in, out) likewise, with records side by side, of the width and as many as
+/// prepared for.
+SHEAF_API void opengl_run(const prepared_gather& prepared, const opengl_buffer& table, const opengl_buffer& out);
+SHEAF_API void opengl_run(const prepared_scatter& prepared, const opengl_buffer& in, const opengl_buffer& out);
 
 }  // namespace sheaf

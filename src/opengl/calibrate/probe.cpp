@@ -253,7 +253,7 @@ class pipeline_probe final : public plan::probe {
       for (std::uint64_t done = 0; done < count; done += most) {
         p.set("seed", ++runs_ * 0x85ebca6bU);
         glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(std::min(count - done, most)));
-        state_of(ctx_).end_draw_of_points();
+        state_of(ctx_).flush_points_in_software();
       }
     });
     glBindVertexArray(0);

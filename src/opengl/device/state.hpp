@@ -43,13 +43,16 @@ class opengl_state final : public core::host_state {
   /// Whether the device can count rows of pixels from the top (glClipControl), which no call here does.
   bool has_clip_control() const noexcept { return has_clip_control_; }
 
-  /// Lets a renderer in software draw what it has been given so far, where more draws of points follow.
-  void end_draw_of_points() const noexcept {
+  /// Stands behind each draw of points, of which a draw has at most limits().points_per_draw. A renderer in software
+  /// sorts all points that it was given into tiles of the frame buffer before it draws any; a glFlush makes it draw
+  /// these few while they are in the caches. Hardware draws points as they come and is left alone.
+  void flush_points_in_software() const noexcept {
     if (is_software_) glFlush();
   }
 
   /// Linked at the first call, and there as long as this object. The context is current.
   const program& program_of(const program_files& files);
+  std::size_t linked_programs() const noexcept { return programs_.size(); }
 
   /// Keeps objects whose owner has ended until the next call, for which the context is current, or the context's end.
   void leave(std::shared_ptr<void> objects) noexcept;

@@ -169,6 +169,8 @@ draw_target::draw_target(const texel_format& texels, const tile& t, texture colo
 draw_target::draw_target(const texel_format& texels, const tile& t) : draw_target(texels, t, make_texture(texels, t)) {}
 draw_target::draw_target(const texel_format& texels, const tile& t, const_records array)
     : draw_target(texels, t, uploaded(texels, t, array)) {}
+draw_target::draw_target(const texel_format& texels, const tile& t, const source_array& array)
+    : draw_target(texels, t, uploaded(texels, t, array)) {}
 
 void draw_target::bind() const {
   glBindFramebuffer(GL_FRAMEBUFFER, frame_.name());

@@ -30,6 +30,13 @@ constexpr texel_format texels_for(std::uint64_t record_bytes) {
   return {GL_RGBA32UI, GL_RGBA_INTEGER, GL_UNSIGNED_INT, 16};
 }
 
+/// Texels of records that lie side by side, which transfers of pixels read and write as they are: of 12 bytes the
+/// driver adds a fourth channel and leaves it out.
+constexpr texel_format side_by_side_texels_for(std::uint64_t record_bytes) {
+  if (record_bytes == 12) return {GL_RGBA32UI, GL_RGB_INTEGER, GL_UNSIGNED_INT, 12};
+  return texels_for(record_bytes);
+}
+
 /// Why no texel holds records of this width, or null.
 constexpr const char* no_texel_for(std::uint64_t record_bytes) {
   const bool fits = record_bytes == 4 || record_bytes == 8 || record_bytes == 12 || record_bytes == 16;
@@ -41,7 +48,7 @@ constexpr const char* no_texel_for(std::uint64_t record_bytes) {
 texture make_texture(const texel_format& texels, const tile& t);
 /// A texture with the tile's records of an array.
 texture uploaded(const texel_format& texels, const tile& t, const_records array);
-/// A texture with the tile's records of an array in which they lie side by side and have the bytes of a texel.
+/// A texture with the tile's records of an array in which they lie side by side and have the bytes of texels.
 texture uploaded(const texel_format& texels, const tile& t, const source_array& array);
 /// Lets a texture unit read from a texture.
 void bind_texture(std::uint32_t unit, const texture& t);
@@ -53,6 +60,8 @@ class draw_target {
   draw_target(const texel_format& texels, const tile& t);
   /// With the tile's records of an array.
   draw_target(const texel_format& texels, const tile& t, const_records array);
+  /// With those of an array in which they lie side by side and have the bytes of texels.
+  draw_target(const texel_format& texels, const tile& t, const source_array& array);
 
   /// Draws go here from now on.
   void bind() const;
@@ -60,7 +69,7 @@ class draw_target {
   void clear() const;
   /// Copies the pixels of the tile's records into an array. Bytes between records keep their value.
   void read_back(records array) const;
-  /// Likewise into an array of floats, where they lie side by side, 1 to 4 of them in a record.
+  /// Likewise into an array in which records lie side by side: 1 to 4 floats, or the bytes of texels.
   void read_back(const result_array& array, std::uint64_t record_bytes) const;
   const texture& color() const noexcept { return color_; }
 

@@ -46,8 +46,12 @@ edge_piece next_piece(const opengl_state& state, const edge_sum_problem& p, cons
   return piece;
 }
 
+const program& edge_point_program(opengl_state& state, const edge_sum_problem& p) {
+  return state.program_of(p.components > 4 ? wide_files : point_files);
+}
+
 const program& use_edge_points(opengl_state& state, const edge_sum_problem& p, const node_values& values) {
-  const program& points = state.program_of(p.components > 4 ? wide_files : point_files);
+  const program& points = edge_point_program(state, p);
   points.use();
   values.bind(points);
   points.set("node_count", static_cast<std::uint32_t>(p.nodes));

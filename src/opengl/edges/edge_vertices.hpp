@@ -21,7 +21,9 @@ struct edge_piece {
 edge_piece next_piece(const opengl_state& state, const primitives::edge_sum_problem& p, const edge_view& edges,
                       std::uint64_t begin, std::uint64_t& first_bad);
 
-/// The program of sums over edges by points, in use.
+/// The program of sums over edges by points, linked if this is its first use.
+const program& edge_point_program(opengl_state& state, const primitives::edge_sum_problem& p);
+/// That program, in use.
 const program& use_edge_points(opengl_state& state, const primitives::edge_sum_problem& p, const node_values& values);
 
 /// Adds contributions at the first ends of the piece's edges, and subtracts them at the second ends.

@@ -15,7 +15,7 @@ constexpr program_files files_of(bool is_wide, bool has_weights) {
   return {"pixels.vert", "", is_wide ? "wide_edge_nodes.frag" : "edge_nodes.frag"};
 }
 
-// A driver may take a draw of seconds for a hang, and llvmpipe ends loops after 65535 rounds.
+// Nodes of more edges are summed by several draws (draw_loops).
 constexpr std::uint32_t edges_of_a_loop = std::uint32_t{1} << 15;
 
 struct edge_range {
@@ -33,6 +33,10 @@ std::uint64_t list_bytes(const edge_sum_problem& p) noexcept {
 }
 
 }  // namespace
+
+const program& node_program(opengl_state& state, const edge_sum_problem& p, bool has_weights) {
+  return state.program_of(files_of(p.components > 4, has_weights));
+}
 
 std::uint64_t incidence::scratch_bytes(const edge_sum_problem& p, edge_numbers numbers) noexcept {
   return range_bytes(p) + (numbers == edge_numbers::kept ? 2 : 1) * list_bytes(p);
@@ -85,7 +89,7 @@ incidence::incidence(const opengl_state& state, const edge_sum_problem& p, const
 
 void incidence::draw(opengl_state& state, const edge_sum_problem& p, const node_values& values,
                      const source_array& weights, const node_sums& sums) const {
-  const program& nodes = state.program_of(files_of(p.components > 4, weights.exists()));
+  const program& nodes = node_program(state, p, weights.exists());
   nodes.use();
   values.bind(nodes);
   rows_.bind(1, nodes, "rows");

@@ -13,6 +13,9 @@ namespace sheaf::opengl {
 /// Who reads the numbers of edges: nobody where no weights belong to them.
 enum class edge_numbers : std::uint8_t { none, kept };
 
+/// The program of sums over the edges of nodes, linked if this is its first use.
+const program& node_program(opengl_state& state, const primitives::edge_sum_problem& p, bool has_weights);
+
 /// The edges of each node in textures, in the order of the edges: the nodes at the other ends, and apart from them the
 /// numbers of the edges, which sums with weights alone read.
 class incidence {

@@ -14,15 +14,24 @@ std::vector<tile_target> targets_of(const opengl_state& state, const texel_forma
   return targets;
 }
 
+std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const source_array& array,
+                                    std::uint64_t count) {
+  std::vector<tile_target> targets;
+  for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
+    targets.push_back({t, draw_target(texels, t, array)});
+  }
+  return targets;
+}
+
 void set_viewport_of(const program& points, const tile& t) {
   points.set("width_bits", t.width_bits);
   points.set("size", static_cast<float>(t.width()), static_cast<float>(t.height));
 }
 
-void set_record_attribute(std::uint64_t record_bytes) {
+void set_record_attribute(std::uint64_t record_bytes, std::uint64_t first_byte) {
   glEnableVertexAttribArray(1);
   glVertexAttribIPointer(1, static_cast<GLint>(record_bytes / sizeof(std::uint32_t)), GL_UNSIGNED_INT,
-                         static_cast<GLsizei>(record_bytes), nullptr);
+                         static_cast<GLsizei>(record_bytes), reinterpret_cast<const void*>(first_byte));
 }
 
 namespace {
@@ -32,17 +41,9 @@ void set_number_attribute(std::uint64_t first) {
   glVertexAttribIPointer(0, 1, GL_UNSIGNED_INT, 0, reinterpret_cast<const void*>(first * sizeof(std::uint32_t)));
 }
 
-// Draws the points of payload [first, first + count), whose numbers attribute 0 takes.
-void draw_payload(const opengl_state& state, const program& points, std::span<const tile_target> targets,
-                  const buffer_object& buffer, const_records payload, point_payload kind, std::uint64_t first,
-                  std::uint64_t count) {
-  fill_buffer(buffer, payload, first, count);
-  if (kind == point_payload::record) {
-    set_record_attribute(payload.record_bytes);
-  } else {
-    glEnableVertexAttribArray(1);
-    glVertexAttribPointer(1, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
-  }
+// Draws points whose numbers and records, or values, the attributes take.
+void draw_attributes(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                     std::uint64_t count) {
   for (const tile_target& target : targets) {
     target.pixels.bind();
     set_viewport_of(points, target.where);
@@ -50,7 +51,7 @@ void draw_payload(const opengl_state& state, const program& points, std::span<co
     points.set("tile_count", static_cast<std::uint32_t>(target.where.count));
     glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(count));
   }
-  state.end_draw_of_points();
+  state.flush_points_in_software();
   require_no_error("glDrawArrays of points");
 }
 
@@ -67,7 +68,14 @@ void draw_points(const opengl_state& state, const program& points, std::span<con
     const std::uint64_t count = std::min(numbers.size() - first, state.limits().points_per_draw);
     fill_buffer(number_buffer, list, first, count);
     set_number_attribute(0);
-    draw_payload(state, points, targets, payload_buffer, payload, kind, first, count);
+    fill_buffer(payload_buffer, payload, first, count);
+    if (kind == point_payload::record) {
+      set_record_attribute(payload.record_bytes);
+    } else {
+      glEnableVertexAttribArray(1);
+      glVertexAttribPointer(1, 1, GL_FLOAT, GL_FALSE, 0, nullptr);
+    }
+    draw_attributes(state, points, targets, count);
   }
   glBindVertexArray(0);
 }
@@ -84,20 +92,44 @@ std::vector<number_piece> pieces_of(const opengl_state& state, std::span<const s
   return pieces;
 }
 
-void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
-                 const number_piece& piece, const_records payload) {
-  const buffer_object payload_buffer;
+namespace {
+
+// Draws a piece of the list. set_records(first, count) lets attribute 1 take the records of the list's entries from
+// `first` on.
+template <class SetRecords>
+void draw_piece(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                const number_piece& piece, std::uint64_t record_bytes, SetRecords set_records) {
   glBindVertexArray(piece.attributes.name());
   for (std::uint64_t done = 0; done < piece.count; done += state.limits().points_per_draw) {
     const std::uint64_t count = std::min(piece.count - done, state.limits().points_per_draw);
     glBindBuffer(GL_ARRAY_BUFFER, piece.numbers.name());
     set_number_attribute(done);
-    draw_payload(state, points, targets, payload_buffer, payload, point_payload::record, piece.first + done, count);
+    set_records(piece.first + done, count);
+    draw_attributes(state, points, targets, count);
   }
-  // A piece that is kept does not keep the payload.
+  // A piece that is kept does not keep the records.
   glBindBuffer(GL_ARRAY_BUFFER, 0);
-  set_record_attribute(payload.record_bytes);
+  set_record_attribute(record_bytes);
   glBindVertexArray(0);
+}
+
+}  // namespace
+
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 const number_piece& piece, const_records payload) {
+  const buffer_object payload_buffer;
+  draw_piece(state, points, targets, piece, payload.record_bytes, [&](std::uint64_t first, std::uint64_t count) {
+    fill_buffer(payload_buffer, payload, first, count);
+    set_record_attribute(payload.record_bytes);
+  });
+}
+
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 const number_piece& piece, const source_array& payload, std::uint64_t record_bytes) {
+  draw_piece(state, points, targets, piece, record_bytes, [&](std::uint64_t first, std::uint64_t) {
+    glBindBuffer(GL_ARRAY_BUFFER, payload.buffer);
+    set_record_attribute(record_bytes, payload.offset + first * record_bytes);
+  });
 }
 
 }  // namespace sheaf::opengl

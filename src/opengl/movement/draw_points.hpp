@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <sheaf/records.hpp>
 
@@ -26,12 +27,15 @@ struct tile_target {
 
 /// The tiles of an array, with its records.
 std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const_records array);
+/// Of an array whose records lie side by side and have the bytes of texels.
+std::vector<tile_target> targets_of(const opengl_state& state, const texel_format& texels, const source_array& array,
+                                    std::uint64_t count);
 
 /// Tells the program in use the shape of the tile that is drawn to.
 void set_viewport_of(const program& points, const tile& t);
 
-/// Lets attribute 1 take records, side by side in the buffer that is bound to GL_ARRAY_BUFFER.
-void set_record_attribute(std::uint64_t record_bytes);
+/// Lets attribute 1 take records, side by side from a byte on in the buffer that is bound to GL_ARRAY_BUFFER.
+void set_record_attribute(std::uint64_t record_bytes, std::uint64_t first_byte = 0);
 
 /// Draws a point for each number that names a record, in the order of the list: of points at one pixel the one that is
 /// later in the list is drawn later, whatever the sizes of buffers and draws. The program has points.vert or
@@ -52,5 +56,8 @@ std::vector<number_piece> pieces_of(const opengl_state& state, std::span<const s
 /// draw_points() by a list that is on the device, for records.
 void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
                  const number_piece& piece, const_records payload);
+/// Likewise for records that lie side by side in a buffer object.
+void draw_points(const opengl_state& state, const program& points, std::span<const tile_target> targets,
+                 const number_piece& piece, const source_array& payload, std::uint64_t record_bytes);
 
 }  // namespace sheaf::opengl

@@ -63,7 +63,7 @@ void draw_vertices(const opengl_state& state, const program& points, const tile&
                    GL_STREAM_DRAW);
       points.set("first", static_cast<std::uint32_t>(done));
       glDrawElements(GL_POINTS, static_cast<GLsizei>(count), GL_UNSIGNED_INT, nullptr);
-      state.end_draw_of_points();
+      state.flush_points_in_software();
     }
     require_no_error("glDrawElements of points");
   }
@@ -105,7 +105,7 @@ void kept_vertices::draw(const opengl_state& state, const program& points, const
     points.set("vertex_count", static_cast<std::int32_t>(d.vertex_count));
     points.set("first", static_cast<std::uint32_t>(d.first));
     glDrawElements(GL_POINTS, static_cast<GLsizei>(d.count), GL_UNSIGNED_INT, nullptr);
-    state.end_draw_of_points();
+    state.flush_points_in_software();
   }
   require_no_error("glDrawElements of points");
   glBindVertexArray(0);

@@ -28,7 +28,8 @@ void run_texture(const context& ctx, const gather_problem& p, const plan::planne
   pipeline_call call(state, "gather");
   const table_lookup lookup(state, b.table);
   for (const tile& t : tiles_of(p.count, state.limits().texture_edge)) {
-    lookup.gather(uploaded(texel_format{}, t, const_records(numbers, p.count, sizeof *numbers)), t, b.out);
+    const texture list = uploaded(texel_format{}, t, const_records(numbers, p.count, sizeof *numbers));
+    lookup.gathered(list, t).read_back(b.out);
   }
   call.finish();
 }

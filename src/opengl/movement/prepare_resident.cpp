@@ -4,6 +4,7 @@
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
+#include "opengl/movement/array_movement.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "opengl/movement/table_lookup.hpp"
@@ -39,46 +40,75 @@ struct list_tile {
   texture numbers;
 };
 
-class resident_gather final : public primitives::prepared_movement {
+class resident_gather final : public array_movement {
  public:
-  resident_gather(const context& ctx, std::uint64_t bytes, std::vector<list_tile> list)
-      : bytes_(bytes), list_(ctx, std::move(list)) {}
+  resident_gather(const context& ctx, const prepare_problem& p, std::vector<list_tile> list)
+      : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records table, records out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, "prepared_gather");
-    const table_lookup lookup(state, table);
-    for (const list_tile& part : *list_) lookup.gather(part.numbers, part.where, out);
+    pipeline_call call(state, primitives::prepared_gather_call);
+    write(table_lookup(state, table), out);
     call.finish();
   }
-  std::uint64_t kept_bytes() const override { return bytes_; }
+  void run_buffers(const context& ctx, const source_array& table, const result_array& out) override {
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, primitives::prepared_gather_call);
+    write(table_lookup(state, table, problem_.indexed_count, problem_.record_bytes), out, problem_.record_bytes);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return record_number_bytes(problem_); }
 
  private:
-  std::uint64_t bytes_;
+  // `out` is what draw_target::read_back() takes.
+  template <class... Out>
+  void write(const table_lookup& lookup, const Out&... out) const {
+    for (const list_tile& part : *list_) lookup.gathered(part.numbers, part.where).read_back(out...);
+  }
+
+  prepare_problem problem_;
   kept_objects<std::vector<list_tile>> list_;
 };
 
-class resident_scatter final : public primitives::prepared_movement {
+class resident_scatter final : public array_movement {
  public:
-  resident_scatter(const context& ctx, std::uint64_t bytes, std::vector<number_piece> list)
-      : bytes_(bytes), list_(ctx, std::move(list)) {}
+  resident_scatter(const context& ctx, const prepare_problem& p, std::vector<number_piece> list)
+      : problem_(p), list_(ctx, std::move(list)) {}
 
   void run(const context& ctx, const_records in, records out) override {
     opengl_state& state = state_of(ctx);
     state.begin_call();
-    pipeline_call call(state, "prepared_scatter");
-    const std::vector<tile_target> targets = targets_of(state, texels_for(out.record_bytes), out);
-    const program& points = state.program_of(record_point_files);
-    points.use();
-    for (const number_piece& piece : *list_) draw_points(state, points, targets, piece, in);
+    pipeline_call call(state, primitives::prepared_scatter_call);
+    const std::vector<tile_target> targets = targets_of(state, texels_for(problem_.record_bytes), out);
+    draw(state, targets, in);
     for (const tile_target& target : targets) target.pixels.read_back(out);
     call.finish();
   }
-  std::uint64_t kept_bytes() const override { return bytes_; }
+  void run_buffers(const context& ctx, const source_array& in, const result_array& out) override {
+    opengl_state& state = state_of(ctx);
+    state.begin_call();
+    pipeline_call call(state, primitives::prepared_scatter_call);
+    const std::uint64_t width = problem_.record_bytes;
+    const std::vector<tile_target> targets =
+        targets_of(state, side_by_side_texels_for(width), out, problem_.indexed_count);
+    draw(state, targets, in, width);
+    for (const tile_target& target : targets) target.pixels.read_back(out, width);
+    call.finish();
+  }
+  std::uint64_t kept_bytes() const override { return record_number_bytes(problem_); }
 
  private:
-  std::uint64_t bytes_;
+  // `in` is what draw_points() takes.
+  template <class... In>
+  void draw(opengl_state& state, const std::vector<tile_target>& targets, const In&... in) const {
+    const program& points = state.program_of(record_point_files);
+    points.use();
+    for (const number_piece& piece : *list_) draw_points(state, points, targets, piece, in...);
+  }
+
+  prepare_problem problem_;
   kept_objects<std::vector<number_piece>> list_;
 };
 
@@ -96,12 +126,14 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
   write_record_numbers(state, p, b.index, gathers(p) ? primitives::gather_words : primitives::scatter_words, numbers);
   pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
-  const std::uint64_t bytes = record_number_bytes(p);
+  // Linked now, so that the first run need not wait for the driver's compiler.
   if (gathers(p)) {
+    lookup_program(state);
     const const_records list(numbers, p.count, sizeof *numbers);
-    *b.made = std::make_shared<resident_gather>(ctx, bytes, tiles_of_list(state, list));
+    *b.made = std::make_shared<resident_gather>(ctx, p, tiles_of_list(state, list));
   } else {
-    *b.made = std::make_shared<resident_scatter>(ctx, bytes, pieces_of(state, {numbers, p.count}));
+    state.program_of(record_point_files);
+    *b.made = std::make_shared<resident_scatter>(ctx, p, pieces_of(state, {numbers, p.count}));
   }
   call.finish();
 }

@@ -28,17 +28,23 @@ void for_each_draw(const opengl_state& state, std::uint64_t count, Draw draw) {
   const std::uint64_t most = state.limits().points_per_draw;
   for (std::uint64_t first = 0; first < count; first += most) {
     draw(first, count - first < most ? count - first : most);
-    state.end_draw_of_points();
+    state.flush_points_in_software();
   }
 }
 
 /// Tells the program in use which tile is drawn to, and draws there from now on.
 void draw_to(const program& user, const tile_target& target);
 
-/// Draws all pixels of the bound target by fragments that loop. A draw does up to `most` rounds, from number `skip` on,
-/// as the program in use is told. The first draw writes every pixel, whatever it had, so nothing blends where one draw
-/// does all rounds; further draws add. Blending is off before and afterwards.
+/// Draws all pixels of the bound target by fragments that loop, in draws of limited length: a driver may take a draw of
+/// seconds for a hang, and llvmpipe ends loops after 65535 rounds. The program in use (spmv_rows.frag, edge_nodes.frag)
+/// keeps to this protocol of two uniforms:
+/// - A fragment does rounds [skip, skip + most) of its loop, as far as it has any.
+/// - Of skip 0 it writes its pixel, a zero where its loop has no rounds. So the first draw writes every pixel, whatever
+///   it had, and nothing blends where one draw does all rounds.
+/// - Of a later skip it discards itself where no round is left, and else blending adds what it writes.
+/// Blending is off before and afterwards.
 /// @param rounds  of the longest loop
+/// @param most    rounds of a fragment in one draw
 void draw_loops(const program& user, std::uint64_t rounds, std::uint32_t most);
 
 }  // namespace sheaf::opengl

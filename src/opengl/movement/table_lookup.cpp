@@ -9,18 +9,33 @@ constexpr program_files lookup_files{"pixels.vert", "", "gather_texture.frag"};
 
 }  // namespace
 
+const program& lookup_program(opengl_state& state) { return state.program_of(lookup_files); }
+
 table_lookup::table_lookup(opengl_state& state, const_records table)
-    : texels_(texels_for(table.record_bytes)), program_(state.program_of(lookup_files)) {
+    : texels_(texels_for(table.record_bytes)), program_(lookup_program(state)) {
   for (const tile& t : tiles_of(table.count, state.limits().texture_edge)) {
     parts_.push_back({t, uploaded(texels_, t, table)});
   }
+  use();
+}
+
+table_lookup::table_lookup(opengl_state& state, const source_array& table, std::uint64_t count,
+                           std::uint64_t record_bytes)
+    : texels_(side_by_side_texels_for(record_bytes)), program_(lookup_program(state)) {
+  for (const tile& t : tiles_of(count, state.limits().texture_edge)) {
+    parts_.push_back({t, uploaded(texels_, t, table)});
+  }
+  use();
+}
+
+void table_lookup::use() const {
   program_.use();
   program_.set_unit("list", 0);
   program_.set_unit("table", 1);
 }
 
-void table_lookup::gather(const texture& list, const tile& t, records out) const {
-  const draw_target pixels(texels_, t);
+draw_target table_lookup::gathered(const texture& list, const tile& t) const {
+  draw_target pixels(texels_, t);
   pixels.clear();
   bind_texture(0, list);
   // A fragment whose record lies in another part of the table is discarded; pixels that none writes stay zero.
@@ -32,7 +47,7 @@ void table_lookup::gather(const texture& list, const tile& t, records out) const
     draw_all_pixels();
   }
   require_no_error("gather: texture lookups");
-  pixels.read_back(out);
+  return pixels;
 }
 
 }  // namespace sheaf::opengl

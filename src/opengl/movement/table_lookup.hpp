@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <sheaf/records.hpp>
@@ -11,20 +12,27 @@
 
 namespace sheaf::opengl {
 
+/// The program of lookups in a table, linked if this is its first use.
+const program& lookup_program(opengl_state& state);
+
 /// A table in textures, and the program whose fragments look its records up, in use.
 class table_lookup {
  public:
   table_lookup(opengl_state& state, const_records table);
+  /// Of a table whose records lie side by side, in a buffer too.
+  table_lookup(opengl_state& state, const source_array& table, std::uint64_t count, std::uint64_t record_bytes);
 
-  /// Writes the records that a tile of the list names to the output's tile, and zeros where a number names none.
+  /// The records that a tile of the list names, as pixels, and zeros where a number names none.
   /// @param list  the record numbers of the tile
-  void gather(const texture& list, const tile& t, records out) const;
+  draw_target gathered(const texture& list, const tile& t) const;
 
  private:
   struct part {
     tile where;
     texture texels;
   };
+
+  void use() const;
 
   texel_format texels_;
   const program& program_;

@@ -1,6 +1,5 @@
-// A fragment is a node, and loops over its edges from number `skip` on, `most` of them. The first draw writes every node,
-// further ones those that have edges left. Others are the nodes at the other ends, numbers those of the
-// edges, which weights alone need.
+// A fragment is a node, and loops over its edges by the protocol of draw_loops() (movement/sum_pixels.hpp). Others are
+// the nodes at the other ends, numbers those of the edges, which weights alone need.
 uniform usampler2DArray rows;
 uniform uint rows_width_bits;
 uniform uint rows_layer_bits;

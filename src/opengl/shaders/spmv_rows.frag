@@ -1,5 +1,4 @@
-// A fragment is a row, and loops over its entries from number `skip` on, `most` of them. The first draw writes every row,
-// further ones those that have entries left.
+// A fragment is a row, and loops over its entries by the protocol of draw_loops() (movement/sum_pixels.hpp).
 uniform usampler2DArray rows;
 uniform uint rows_width_bits;
 uniform uint rows_layer_bits;

@@ -23,12 +23,17 @@ class entry_cursor {
 
   bool is_done() const noexcept { return row_ == a_.rows; }
   bool has_met_faults() const noexcept { return has_met_faults_; }
+  /// Groups that were emitted so far.
+  std::uint64_t emitted() const noexcept { return emitted_; }
 
   /// Calls emit(group) for the next entries, in groups of `Most` or less of one row, at most `room` times. Returns how
   /// often.
   template <unsigned Most, class Emit>
   std::uint64_t visit(std::uint64_t room, Emit emit) {
-    return primitives::with_columns(a_, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
+    const std::uint64_t groups =
+        primitives::with_columns(a_, [&](const auto* columns) { return visit_as<Most>(columns, room, emit); });
+    emitted_ += groups;
+    return groups;
   }
 
  private:
@@ -71,6 +76,7 @@ class entry_cursor {
   std::uint64_t limit_;
   std::uint64_t row_ = 0;
   std::uint64_t place_ = 0;
+  std::uint64_t emitted_ = 0;
   bool is_in_row_ = false;
   bool has_met_faults_ = false;
 };

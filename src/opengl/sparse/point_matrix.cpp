@@ -93,21 +93,23 @@ void fill_elements(point_piece& piece, const spmv_problem& p, std::uint64_t room
   });
 }
 
-const program_files& files_of(point_form form) {
+}  // namespace
+
+const program& program_of(opengl_state& state, point_form form) {
   static constexpr program_files files[] = {{"spmv_points.vert", "", "spmv_texture.frag"},
                                             {"spmv_points.vert", "", "spmv_lookup.frag"},
                                             {"spmv_vertex.vert", "spmv_vertex.geom", "value.frag"},
                                             {"spmv_packed.vert", "", "spmv_packed.frag"}};
-  return files[static_cast<int>(form)];
+  return state.program_of(files[static_cast<int>(form)]);
 }
-
-}  // namespace
 
 point_piece next_piece(const opengl_state& state, const spmv_problem& p, point_form form, entry_cursor& cursor) {
   std::uint64_t room = std::min(points_of_a_buffer, state.limits().vertices_per_buffer);
   // Of packed entries a row's last point may have room left.
   const std::uint64_t most = form == point_form::packed ? p.entries / packed_entries + p.rows : p.entries;
-  room = std::clamp<std::uint64_t>(most, 1, room);
+  // Where offsets go back and forth, entries belong to several rows, and there may be more points.
+  const std::uint64_t left = cursor.emitted() < most ? most - cursor.emitted() : most;
+  room = std::clamp<std::uint64_t>(left, 1, room);
   point_piece piece;
   glBindVertexArray(piece.attributes.name());
   switch (form) {
@@ -127,7 +129,7 @@ struct point_product::looked_up {
 };
 
 point_product::point_product(opengl_state& state, const spmv_problem& p, point_form form, const source_array& x)
-    : form_(form), program_(state.program_of(files_of(form))), x_(std::make_unique<looked_up>()) {
+    : form_(form), program_(program_of(state, form)), x_(std::make_unique<looked_up>()) {
   program_.use();
   const std::uint64_t bytes = p.x_count() * sizeof(float);
   switch (form) {

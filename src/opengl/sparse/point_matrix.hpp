@@ -35,6 +35,9 @@ struct point_piece {
 point_piece next_piece(const opengl_state& state, const primitives::spmv_problem& p, point_form form,
                        entry_cursor& cursor);
 
+/// The program of a form's products, linked if this is its first use.
+const program& program_of(opengl_state& state, point_form form);
+
 /// x on the device, as a form looks it up, and the program that does, in use.
 class point_product {
  public:

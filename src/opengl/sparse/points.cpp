@@ -84,6 +84,8 @@ void prepare_points(const context& ctx, const primitives::prepare_spmv_problem& 
   std::shared_ptr<kept_points> made;
   {
     pipeline_call call(state, "prepare_spmv");
+    program_of(state, form);  // so that the first run need not wait for the driver's compiler
+    result_program(state);
     std::vector<point_piece> pieces;
     while (!cursor.is_done() && !cursor.has_met_faults()) pieces.push_back(next_piece(state, p, form, cursor));
     if (!cursor.has_met_faults()) made = std::make_shared<kept_points>(ctx, p, form, std::move(pieces));

@@ -11,12 +11,14 @@ constexpr program_files result_files{"pixels.vert", "", "spmv_result.frag"};
 
 }  // namespace
 
+const program& result_program(opengl_state& state) { return state.program_of(result_files); }
+
 void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& v) {
   if (v.alpha == 1 && v.beta == 0) {
     for (const tile_target& target : sums) target.pixels.read_back(v.y, sizeof(float));
     return;
   }
-  const program& scale = state.program_of(result_files);
+  const program& scale = result_program(state);
   scale.use();
   scale.set_unit("sums", 0);
   scale.set_unit("before", 1);

@@ -18,4 +18,7 @@ struct product_vectors {
 /// y = alpha sums + beta y, by one more rendering pass unless y is the sums.
 void write_result(opengl_state& state, const std::vector<tile_target>& sums, const product_vectors& v);
 
+/// The program of that pass, linked if this is its first use.
+const program& result_program(opengl_state& state);
+
 }  // namespace sheaf::opengl

@@ -15,8 +15,7 @@ using primitives::spmv_problem;
 
 constexpr program_files row_files{"pixels.vert", "", "spmv_rows.frag"};
 
-// A driver may take a draw of seconds for a hang, and llvmpipe ends loops after 65535 rounds. Longer rows are summed by
-// several draws.
+// Longer rows are summed by several draws (draw_loops).
 constexpr std::uint32_t entries_of_a_loop = std::uint32_t{1} << 15;
 
 struct row_range {
@@ -32,6 +31,8 @@ struct matrix_entry {
 std::uint64_t range_bytes(const spmv_problem& p) noexcept { return core::scratch_aligned(p.rows * sizeof(row_range)); }
 
 }  // namespace
+
+const program& row_program(opengl_state& state) { return state.program_of(row_files); }
 
 std::uint64_t row_matrix::scratch_bytes(const spmv_problem& p) noexcept {
   return range_bytes(p) + core::scratch_aligned(p.entries * sizeof(matrix_entry));
@@ -68,7 +69,7 @@ row_matrix::row_matrix(opengl_state& state, const spmv_problem& p, const csr_vie
 
 void row_matrix::draw(opengl_state& state, const spmv_problem& p, const source_array& x,
                       const std::vector<tile_target>& sums) const {
-  const program& multiply = state.program_of(row_files);
+  const program& multiply = row_program(state);
   multiply.use();
   const layered_texture texels(state, "spmv: x", float_texels, p.x_count());
   texels.upload(x);

@@ -33,4 +33,7 @@ class row_matrix {
   layered_texture entries_;
 };
 
+/// The program of products by such fragments, linked if this is its first use.
+const program& row_program(opengl_state& state);
+
 }  // namespace sheaf::opengl

@@ -153,11 +153,13 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
       r.run_seconds = r.unprepared_seconds;
       if (!is_forced) r.variant = prepare_spmv_kept.name;
     } else if (!is_forced && p.product.y_count() > 0 && may_time_runs(ctx, p.expected_runs, vector_bytes)) {
+      const auto trials_begin = std::chrono::steady_clock::now();
       try {
         keep_the_faster(ctx, as_told, a, made);
       } catch (const error& e) {
         if (e.code() != error_code::out_of_memory) throw;  // what was predicted stays
       }
+      r.trial_seconds = seconds_since(trials_begin);
     }
   }
   r.kept_bytes = made.work->kept_bytes();

@@ -1,0 +1,104 @@
+#include <sheaf/interop/opengl.hpp>
+
+#include <algorithm>
+
+#include <sheaf/memory.hpp>
+
+#include "opengl/device/buffer_texture.hpp"
+#include "opengl/device/state.hpp"
+#include "opengl/movement/array_movement.hpp"
+
+// Prepared gathers and scatters of records in the caller's buffer objects.
+namespace sheaf {
+namespace opengl {
+namespace {
+
+using primitives::checked_movement;
+using primitives::prepare_problem;
+using primitives::prepared_direction;
+
+/// The two sides of a run.
+struct movement_sides {
+  std::string_view call;
+  std::string_view from_name;
+  std::uint64_t from_count;
+  std::uint64_t to_count;
+  std::uint64_t record_bytes;
+
+  explicit movement_sides(const prepare_problem& p) : record_bytes(p.record_bytes) {
+    const bool gathers = p.direction == prepared_direction::gather;
+    call = gathers ? primitives::prepared_gather_call : primitives::prepared_scatter_call;
+    from_name = gathers ? "table" : "in";
+    from_count = gathers ? p.indexed_count : p.count;
+    to_count = gathers ? p.count : p.indexed_count;
+  }
+  std::uint64_t from_bytes() const noexcept { return from_count * record_bytes; }
+  std::uint64_t to_bytes() const noexcept { return to_count * record_bytes; }
+};
+
+struct movement_arrays {
+  source_array from;
+  result_array to;
+};
+
+movement_arrays require_arrays(opengl_state& state, const movement_sides& sides, const opengl_buffer& from,
+                               const opengl_buffer& to) {
+  pipeline_call call(state, sides.call);
+  const movement_arrays arrays{require_buffer(sides.call, sides.from_name, from, sides.from_bytes()),
+                               require_buffer(sides.call, "out", to, sides.to_bytes())};
+  require_apart(sides.call, "out", to, sides.to_bytes(), sides.from_name, from, sides.from_bytes());
+  call.finish();
+  return arrays;
+}
+
+// An executor that is not this backend's own takes arrays in host memory alone. Records of a scatter's output that no
+// index names keep their value, so the output goes both ways.
+void run_through_host(const context& ctx, primitives::prepared_movement& work, const movement_sides& sides,
+                      const movement_arrays& arrays) {
+  opengl_state& state = state_of(ctx);
+  const buffer from(ctx, std::max<std::uint64_t>(1, sides.from_bytes()));
+  const buffer to(ctx, std::max<std::uint64_t>(1, sides.to_bytes()));
+  {
+    pipeline_call call(state, sides.call);
+    if (sides.from_bytes() > 0) read_array(arrays.from, sides.from_bytes(), from.data());
+    if (sides.to_bytes() > 0) read_array(arrays.to, sides.to_bytes(), to.data());
+    call.finish();
+  }
+  work.run(ctx, {from.data(), sides.from_count, sides.record_bytes}, {to.data(), sides.to_count, sides.record_bytes});
+  if (sides.to_bytes() == 0) return;
+  pipeline_call call(state, sides.call);
+  const buffer_object result;
+  copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, to.data(), sides.to_bytes());
+  copy_to_array({result.name(), 0}, sides.to_bytes(), arrays.to);
+  call.finish();
+}
+
+void run_buffers(const context& ctx, std::string_view call, const std::shared_ptr<primitives::prepared_movement>& held,
+                 const opengl_buffer& from, const opengl_buffer& to) {
+  const checked_movement& work = primitives::checked(call, held);
+  opengl_state& state = require_opengl(ctx, call);
+  const movement_sides sides(work.problem());
+  const current_scope current(state.handle(), call);
+  const movement_arrays arrays = require_arrays(state, sides, from, to);
+  if (work.problem().count == 0) return;
+  if (auto* const own = dynamic_cast<array_movement*>(&work.executor())) {
+    own->run_buffers(ctx, arrays.from, arrays.to);
+  } else {
+    run_through_host(ctx, work.executor(), sides, arrays);
+  }
+  glFinish();  // what another context reads must be complete
+  state.require_not_lost(call);
+}
+
+}  // namespace
+}  // namespace opengl
+
+void opengl_run(const prepared_gather& prepared, const opengl_buffer& table, const opengl_buffer& out) {
+  opengl::run_buffers(prepared.ctx_, primitives::prepared_gather_call, prepared.work_, table, out);
+}
+
+void opengl_run(const prepared_scatter& prepared, const opengl_buffer& in, const opengl_buffer& out) {
+  opengl::run_buffers(prepared.ctx_, primitives::prepared_scatter_call, prepared.work_, in, out);
+}
+
+}  // namespace sheaf
