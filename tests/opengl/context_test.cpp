@@ -75,12 +75,57 @@ TEST_F(OpenglContext, IsOneOfTheDevicesThatAreCounted) {
   message_of(error_code::backend_unavailable, [] { context::opengl(-1); });
 }
 
-TEST_F(OpenglContext, HardwareComesBeforeSoftware) {
-  bool seen_software = false;
-  for (const opengl::egl_device& device : opengl::known_devices().devices) {
-    EXPECT_FALSE(seen_software && !device.is_software) << device.renderer;
-    seen_software = seen_software || device.is_software;
+// No device that EGL lists is needed for this.
+TEST(OpenglDevices, ComeWithHardwareBeforeSoftware) {
+  const auto made = [](const char* extensions, const char* renderer) {
+    return opengl::egl_device{.extensions = extensions, .renderer = renderer};
+  };
+  const std::vector<opengl::egl_device> sorted = opengl::hardware_first({
+      made("EGL_MESA_device_software EGL_EXT_device_query", "an unknown rasterizer"),
+      made("EGL_EXT_device_drm", "NVIDIA H200/PCIe/SSE2"),
+      made("", "llvmpipe (LLVM 15.0.6, 256 bits)"),
+      made("EGL_EXT_device_drm EGL_MESA_device_software_of_another_kind", "AMD Radeon (radeonsi)"),
+      made("EGL_EXT_device_drm EGL_MESA_device_software", "softpipe"),
+      made("", "Mesa Intel(R) Graphics"),
+  });
+  const std::pair<const char*, bool> expected[] = {
+      {"NVIDIA H200/PCIe/SSE2", false}, {"AMD Radeon (radeonsi)", false},           {"Mesa Intel(R) Graphics", false},
+      {"an unknown rasterizer", true},  {"llvmpipe (LLVM 15.0.6, 256 bits)", true}, {"softpipe", true}};
+  ASSERT_EQ(sorted.size(), std::size(expected));
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    EXPECT_EQ(sorted[i].renderer, expected[i].first);
+    EXPECT_EQ(sorted[i].is_software, expected[i].second) << sorted[i].renderer;
   }
+  EXPECT_TRUE(opengl::hardware_first({}).empty());
+}
+
+TEST(OpenglDevices, AreSoftwareByTheirNames) {
+  for (const char* const name : {"llvmpipe (LLVM 15.0.6, 256 bits)", "softpipe", "Mesa swrast",
+                                 "ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (Subzero)))", "Software Rasterizer",
+                                 "Apple Software Renderer"}) {
+    EXPECT_TRUE(opengl::is_named_as_software(name)) << name;
+  }
+  for (const char* const name : {"", "OpenGL", "NVIDIA H100 80GB HBM3/PCIe/SSE2", "AMD Radeon RX 7900 (radeonsi)",
+                                 "Mesa Intel(R) UHD Graphics 630", "zink Vulkan 1.3 (NVIDIA)"}) {
+    EXPECT_FALSE(opengl::is_named_as_software(name)) << name;
+  }
+}
+
+TEST(OpenglDevices, ThatWillNotDoEachSayWhy) {
+  EXPECT_EQ(opengl::why_no_device({}), "EGL finds no device");
+  const std::vector<std::string> problems{
+      "eglInitialize says EGL_NOT_INITIALIZED", "has no EGL_KHR_surfaceless_context",
+      "context::opengl: no core context of OpenGL 3.3: eglCreateContext says EGL_BAD_MATCH"};
+  EXPECT_EQ(opengl::why_no_device(problems),
+            "EGL's device 0: eglInitialize says EGL_NOT_INITIALIZED; EGL's device 1: has no "
+            "EGL_KHR_surfaceless_context; EGL's device 2: no core context of OpenGL 3.3: eglCreateContext says "
+            "EGL_BAD_MATCH");
+}
+
+TEST_F(OpenglContext, IsOfTheDeviceThatIsFirst) {
+  const std::vector<opengl::egl_device>& known = opengl::known_devices().devices;
+  ASSERT_FALSE(known.empty());
+  EXPECT_EQ(opengl_renderer(ctx()), known.front().renderer);
 }
 
 TEST_F(OpenglContext, IsNotWhatBestTakes) { EXPECT_NE(context::best().backend(), backend_kind::opengl); }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -17,6 +19,7 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr EGLint most_devices = 32;
+constexpr std::string_view call_name = "context::opengl";
 
 bool names_extension(const char* extensions, std::string_view wanted) {
   std::string_view all = extensions == nullptr ? "" : extensions;
@@ -37,7 +40,7 @@ bool has_client_extension(std::string_view extension) {
 
 struct candidate {
   EGLDisplay display = EGL_NO_DISPLAY;
-  bool is_software = false;
+  std::string extensions;
 };
 
 std::vector<candidate> displays_of_devices() {
@@ -52,8 +55,8 @@ std::vector<candidate> displays_of_devices() {
     const EGLDeviceEXT device = devices[static_cast<std::size_t>(i)];
     const EGLDisplay display = eglGetPlatformDisplayEXT(EGL_PLATFORM_DEVICE_EXT, device, nullptr);
     if (display == EGL_NO_DISPLAY) continue;
-    found.push_back(
-        {display, names_extension(eglQueryDeviceStringEXT(device, EGL_EXTENSIONS), "EGL_MESA_device_software")});
+    const char* const extensions = eglQueryDeviceStringEXT(device, EGL_EXTENSIONS);
+    found.push_back({display, extensions == nullptr ? "" : extensions});
   }
   return found;
 }
@@ -63,7 +66,7 @@ std::vector<candidate> candidates() {
   if (found.empty() && has_client_extension("EGL_MESA_platform_surfaceless") &&
       has_client_extension("EGL_EXT_platform_base")) {
     const EGLDisplay display = eglGetPlatformDisplayEXT(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
-    if (display != EGL_NO_DISPLAY) found.push_back({display, false});
+    if (display != EGL_NO_DISPLAY) found.push_back({display, ""});
   }
   return found;
 }
@@ -83,37 +86,30 @@ std::string missing_of(EGLDisplay display) {
   return "";
 }
 
-// Software that takes the place of a device whose driver is missing.
-bool is_named_as_software(std::string_view renderer) {
-  constexpr std::string_view names[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"};
-  return std::any_of(std::begin(names), std::end(names),
-                     [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
-}
-
 device_list find_devices() {
   device_list list;
   if (!can_load("libEGL.so.1")) return {{}, "libEGL.so.1 is not installed"};
   if (!can_load("libOpenGL.so.0") && !can_load("libGL.so.1")) {
     return {{}, "neither libOpenGL.so.0 nor libGL.so.1 is installed"};
   }
-  list.why_none = "EGL finds no device";
-  for (const candidate& c : candidates()) {
-    if (const std::string missing = missing_of(c.display); !missing.empty()) {
-      list.why_none = missing;
+  std::vector<std::string> problems;
+  for (candidate& c : candidates()) {
+    if (std::string missing = missing_of(c.display); !missing.empty()) {
+      problems.push_back(std::move(missing));
       continue;
     }
     try {
       const egl_context context(c.display);
-      const current_scope current(context, "context::opengl");
+      const current_scope current(context, call_name);
       const auto* const text = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
       std::string renderer = text == nullptr || *text == '\0' ? "OpenGL" : text;
-      const bool is_software = c.is_software || is_named_as_software(renderer);
-      list.devices.push_back({c.display, std::move(renderer), is_software});
+      list.devices.push_back({c.display, std::move(c.extensions), std::move(renderer)});
     } catch (const error& e) {
-      list.why_none = e.what();
+      problems.emplace_back(e.what());
     }
   }
-  std::stable_partition(list.devices.begin(), list.devices.end(), [](const egl_device& d) { return !d.is_software; });
+  list.devices = hardware_first(std::move(list.devices));
+  list.why_none = why_no_device(problems);
   return list;
 }
 
@@ -123,6 +119,33 @@ std::uint32_t forks_before_first_use() noexcept {
 }
 
 }  // namespace
+
+bool is_named_as_software(std::string_view renderer) noexcept {
+  constexpr std::string_view names[] = {"llvmpipe", "softpipe", "swrast", "SwiftShader", "Software"};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return renderer.find(name) != std::string_view::npos; });
+}
+
+std::vector<egl_device> hardware_first(std::vector<egl_device> found) {
+  for (egl_device& d : found) {
+    d.is_software =
+        names_extension(d.extensions.c_str(), "EGL_MESA_device_software") || is_named_as_software(d.renderer);
+  }
+  std::stable_partition(found.begin(), found.end(), [](const egl_device& d) { return !d.is_software; });
+  return found;
+}
+
+std::string why_no_device(std::span<const std::string> problems) {
+  if (problems.empty()) return "EGL finds no device";
+  const std::string prefix = fmt::format("{}: ", call_name);
+  std::string why;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    std::string_view problem = problems[i];
+    if (problem.starts_with(prefix)) problem.remove_prefix(prefix.size());
+    why += fmt::format("{}EGL's device {}: {}", i == 0 ? "" : "; ", i, problem);
+  }
+  return why;
+}
 
 bool is_child_of_a_user() noexcept { return core::forks_so_far() != forks_before_first_use(); }
 
@@ -134,7 +157,8 @@ const device_list& known_devices() {
 EGLContext make_context(EGLDisplay display) {
   const EGLenum previous_api = eglQueryAPI();
   if (eglBindAPI(EGL_OPENGL_API) == EGL_FALSE) {
-    throw error(error_code::backend_unavailable, "context::opengl: the driver has no OpenGL, only other interfaces");
+    throw error(error_code::backend_unavailable,
+                fmt::format("{}: the driver has no OpenGL, only other interfaces", call_name));
   }
   // A context of a later version where the driver has one.
   constexpr EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,       3,
@@ -159,7 +183,7 @@ EGLContext make_context(EGLDisplay display) {
   eglBindAPI(previous_api);
   if (context == EGL_NO_CONTEXT) {
     throw error(error_code::backend_unavailable,
-                fmt::format("context::opengl: no core context of OpenGL 3.3: eglCreateContext says {}",
+                fmt::format("{}: no core context of OpenGL 3.3: eglCreateContext says {}", call_name,
                             name_of_egl_error(problem)));
   }
   return context;

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "opengl/device/api.hpp"
@@ -12,9 +13,20 @@ namespace sheaf::opengl {
 /// initialised once and never terminated.
 struct egl_device {
   EGLDisplay display = EGL_NO_DISPLAY;
-  std::string renderer;  ///< as OpenGL names it
-  bool is_software = false;
+  std::string extensions;    ///< that EGL says the device has, with spaces between them
+  std::string renderer;      ///< as OpenGL names it
+  bool is_software = false;  ///< by the two above
 };
+
+/// Whether OpenGL names a renderer as software, which takes the place of a device whose driver is missing.
+bool is_named_as_software(std::string_view renderer) noexcept;
+/// The devices in the order of their numbers: hardware first, renderers in software last, and either in the order of
+/// the list. Says of each whether it is software.
+std::vector<egl_device> hardware_first(std::vector<egl_device> found);
+
+/// Why there is no device, by what was wrong with each that EGL lists. Messages of context::opengl stand without its
+/// name, which the error that quotes this begins with.
+std::string why_no_device(std::span<const std::string> problems);
 
 struct device_list {
   std::vector<egl_device> devices;  ///< hardware first
