@@ -109,6 +109,27 @@ TEST_F(OpenglHostMemory, WhatIsBadIsLeftOutAndNamed) {
   EXPECT_NO_THROW(ctx().wait());
 }
 
+TEST_F(OpenglHostMemory, RefusesWhatTakesMoreLayersThanThereAre) {
+  const csr_images images(banded(700, 1), narrow);
+  const placed_csr a(ctx(), images);
+  state().lower_limits({.texture_edge = 13,
+                        .texture_layers = 10,
+                        .buffer_texels = 600,
+                        .points_per_draw = 100,
+                        .vertices_per_buffer = 270});
+  expect_error(error_code::bad_argument,
+               "product_from_host: 700 values of x take more layers than a texture has here, 10 of 13 x 13 texels",
+               [&] { product_from_host(ctx(), a.view(), lookup_scheme::texels); });
+  expect_error(error_code::bad_argument, "product_from_host: x has 700 values, a table of one row holds 600",
+               [&] { product_from_host(ctx(), a.view(), lookup_scheme::colors); });
+  EXPECT_NO_THROW(product_from_host(ctx(), a.view(), lookup_scheme::vertices));
+  const std::vector<std::uint32_t> ends{0, 1};
+  expect_error(
+      error_code::bad_argument,
+      "edge_sum_from_host: 700 texels of nodes take more layers than a texture has here, 10 of 13 x 13 texels",
+      [&] { edge_sum_from_host(ctx(), edge_view(index_span(ends)), 140, 5, edge_function::weighted_difference); });
+}
+
 TEST_F(OpenglHostMemory, SaysWhatItCannotTake) {
   const csr_images wide(banded(10, 1), {});
   const placed_csr a(ctx(), wide);

@@ -178,7 +178,7 @@ TEST_F(Ujaldon2005, NamesTheListThatTakesSeveralTextures) {
   const std::vector<index_span> lists{one, one, many};
   std::vector<std::uint32_t> out(1);
   expect_error(
-      error_code::bad_argument, "gather_nested: list 2 has 5 records, which take 2 textures here, not one",
+      error_code::bad_argument, "gather_nested: list 2 has 5 records, which take 2 textures of 2 x 2 texels, not one",
       [&] { opengl::gather_nested(ctx(), one, lists, std::vector<lookup_scheme>(3, lookup_scheme::texels), out); });
 }
 
@@ -315,7 +315,7 @@ TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
       "gather_from_dimensions: a table of 200 records takes a texture of 8 texels a side in 3 dimensions, the device "
       "has 7");
   state().lower_limits({.texture_edge = 1, .points_per_draw = 1 << 20, .vertices_per_buffer = 1 << 20});
-  EXPECT_EQ(message(2), "gather_from_dimensions: out has 2 records, which take 2 textures here, not one");
+  EXPECT_EQ(message(2), "gather_from_dimensions: out has 2 records, which take 2 textures of 1 x 1 texels, not one");
   const std::vector<std::uint8_t> bytes(10);
   std::vector<std::uint8_t> byte_out(2);
   expect_error(error_code::bad_argument, "gather_where: texels hold records of 4, 8, 12 or 16 bytes, not of 1",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "opengl/device/layered_texture.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/transfer.hpp"
 #include "primitives/movement.hpp"
@@ -23,8 +24,17 @@ void require_one_texture_each(std::string_view call, const context& ctx, const_r
 tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count) {
   const std::vector<tile> tiles = tiles_of(count, state.limits().texture_edge);
   if (tiles.size() == 1) return tiles.front();
-  throw error(error_code::bad_argument, fmt::format("{}: {} has {} records, which take {} textures here, not one", call,
-                                                    array, count, tiles.size()));
+  const std::uint32_t edge = state.limits().texture_edge;
+  throw error(error_code::bad_argument,
+              fmt::format("{}: {} has {} records, which take {} textures of {} x {} texels, not one", call, array,
+                          count, tiles.size(), edge, edge));
+}
+
+void require_layers(std::string_view call, const opengl_state& state, std::string_view what, std::uint64_t count) {
+  if (fits_layers(state.limits(), count)) return;
+  throw error(error_code::bad_argument,
+              fmt::format("{}: {} {} take more layers than a texture has here, {} of {} x {} texels", call, count, what,
+                          state.limits().texture_layers, state.limits().texture_edge, state.limits().texture_edge));
 }
 
 void require_float_pipeline(std::string_view call, const context& ctx, value_type type) {

@@ -18,6 +18,8 @@ void require_one_texture_each(std::string_view call, const context& ctx, const_r
                               records out);
 /// The tile of an array that fits one texture. @throws error(bad_argument), naming call and array, if it does not
 tile only_tile(std::string_view call, std::string_view array, const opengl_state& state, std::uint64_t count);
+/// @throws error(bad_argument), naming the call, what and the limit, unless one texture of layers holds so many texels
+void require_layers(std::string_view call, const opengl_state& state, std::string_view what, std::uint64_t count);
 /// @throws error(bad_argument), naming the call, unless the context is one of OpenGL and the values are f32
 void require_float_pipeline(std::string_view call, const context& ctx, value_type type);
 /// A sum over edges without weights, of f32.

@@ -121,6 +121,7 @@ product_from_host::product_from_host(const context& ctx, const csr_view& a, look
       throw error(error_code::bad_argument, fmt::format("{}: x has {} values, a table of one row holds {}",
                                                         product_call, p.columns, state.limits().buffer_texels));
     }
+    if (form == point_form::texture_lookup) require_layers(product_call, state, "values of x", p.columns);
     sent_pieces<point_piece> pieces;
     while (!cursor.is_done()) {
       point_piece piece = next_piece(state, p, form, cursor);
@@ -176,6 +177,7 @@ edge_sum_from_host::edge_sum_from_host(const context& ctx, const edge_view& edge
   std::uint64_t first_bad = no_edge;
   {
     pipeline_call call(state, edges_call);
+    require_layers(edges_call, state, "texels of nodes", node_texels(p));
     sent_pieces<edge_piece> pieces;
     for (std::uint64_t begin = 0; begin < p.edges;) {
       edge_piece piece = next_piece(state, p, edges, begin, first_bad);

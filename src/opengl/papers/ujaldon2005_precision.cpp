@@ -151,14 +151,6 @@ struct exact_sums {
   }
 };
 
-// Of the forms that the library plans, plans ask this.
-void require_one_texture(std::string_view call, const opengl_state& state, std::string_view what, std::uint64_t count) {
-  if (fits_layers(state.limits(), count)) return;
-  throw error(error_code::bad_argument,
-              fmt::format("{}: {} {} take more layers than a texture has here, {} of {} x {} texels", call, count, what,
-                          state.limits().texture_layers, state.limits().texture_edge, state.limits().texture_edge));
-}
-
 exact_sums exact_product(const spmv_problem& p, const csr_view& a, const float* x) {
   exact_sums exact(p.rows);
   entry_cursor cursor(p, a);
@@ -203,7 +195,7 @@ precision_figures spmv_at_precision(const context& ctx, const csr_view& a, const
   primitives::require_csr_memory(spmv_call, ctx, a);
   primitives::require_vectors(spmv_call, ctx, p, a, x, y);
   opengl_state& state = state_of(ctx);
-  require_one_texture(spmv_call, state, "values of x", p.columns);
+  require_layers(spmv_call, state, "values of x", p.columns);
   const std::uint64_t number = state.begin_call();
   const auto* const numbers = static_cast<const float*>(x.data);
   auto* const out = static_cast<float*>(y.data);
@@ -260,7 +252,7 @@ precision_figures edge_sum_at_precision(const context& ctx, const edge_view& edg
   primitives::require_edge_memory(edge_call, ctx, edges);
   primitives::require_edge_views(edge_call, ctx, edges, node_values, no_weights, result);
   opengl_state& state = state_of(ctx);
-  require_one_texture(edge_call, state, "nodes", p.nodes);
+  require_layers(edge_call, state, "nodes", p.nodes);
   const std::uint64_t number = state.begin_call();
   const auto* const numbers = static_cast<const float*>(node_values.data);
   auto* const out = static_cast<float*>(result.data);
