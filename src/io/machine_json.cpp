@@ -108,10 +108,12 @@ machine machine_of(const json& document, const std::string& origin) {
   m.barrier_seconds = in.seconds("barrier_seconds");
   m.access_seconds = in.seconds("access_seconds");
   if (document.contains("digit_seconds")) m.digit_seconds = in.seconds("digit_seconds");
-  if (document.contains("upload_bytes_per_second")) m.upload_bytes_per_second = in.rate("upload_bytes_per_second");
-  if (document.contains("readback_bytes_per_second")) {
-    m.readback_bytes_per_second = in.rate("readback_bytes_per_second");
-  }
+  // Plans would take transfers of calls on OpenGL for free without their rates.
+  const auto has_rate = [&](const char* field) {
+    return m.backend == backend_kind::opengl || document.contains(field);
+  };
+  if (has_rate("upload_bytes_per_second")) m.upload_bytes_per_second = in.rate("upload_bytes_per_second");
+  if (has_rate("readback_bytes_per_second")) m.readback_bytes_per_second = in.rate("readback_bytes_per_second");
   m.streams = in.stream_rates("streams");
   m.latencies = in.latencies("latencies");
   m.random_read = in.rates("random_read");

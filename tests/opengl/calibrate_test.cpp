@@ -1,18 +1,45 @@
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sheaf/machine.hpp>
 
 #include "core/backends.hpp"
 #include "plan/probe.hpp"
+#include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 
 namespace sheaf::tests {
 namespace {
 
 constexpr std::uint64_t footprint = 1 << 16;
+
+machine shipped_profile() {
+  for (const machine& m : shipped_machines()) {
+    if (m.backend == backend_kind::opengl) return m;
+  }
+  throw std::logic_error("no profile of OpenGL is shipped");
+}
+
+// Plans would take transfers for free.
+TEST(OpenglProfile, HasRatesOfUploadsAndReadbacks) {
+  const std::string text = format_machine(shipped_profile());
+  EXPECT_NO_THROW(parse_machine(text, "m.json"));
+  for (const std::string rate : {"upload_bytes_per_second", "readback_bytes_per_second"}) {
+    std::string renamed = text;
+    renamed.replace(renamed.find(rate), rate.size(), "x" + rate.substr(1));
+    expect_error(error_code::bad_input, "m.json: " + rate + " is missing", [&] { parse_machine(renamed, "m.json"); });
+    std::string zero = text;
+    const std::size_t begin = zero.find(':', zero.find(rate)) + 1;
+    zero.replace(begin, zero.find_first_of(",}", begin) - begin, "0");
+    EXPECT_THAT(message_of(error_code::bad_input, [&] { parse_machine(zero, "m.json"); }),
+                testing::StartsWith("m.json: " + rate + " is 0"));
+  }
+}
 
 class OpenglProbe : public opengl_test {
  protected:
