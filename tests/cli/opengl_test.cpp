@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -83,12 +84,14 @@ TEST_F(CliOpengl, ShowsItsMachineAndIsNotTheOneThatIsUsed) {
 // the way.
 TEST_F(CliOpengl, MeasuresItsDeviceAndPlansWithWhatItMeasured) {
   const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
-  const program_result measured = run_sheaf(folder, "machine --calibrate --seconds 1 --backend opengl --json");
-  if (measured.code == 7) {  // too busy or too slow to be measured in a second, which the command must say
+  program_result measured;
+  for (const int seconds : {1, 5, 25}) {
+    measured = run_sheaf(folder, fmt::format("machine --calibrate --seconds {} --backend opengl --json", seconds));
+    if (measured.code != 7) break;  // 7: too busy or too slow to be measured in that time, which the command must say
     EXPECT_EQ(nlohmann::json::parse(measured.out)["error"]["code"], "measurement_failed");
     EXPECT_FALSE(folder.has("cache"));
-    return;
   }
+  if (measured.code == 7 && !requires_opengl()) GTEST_SKIP() << measured.err;
   ASSERT_EQ(measured.code, 0) << measured.err;
   const auto found = nlohmann::json::parse(measured.out)["machines"][0];
   EXPECT_EQ(found["backend"], "opengl");
