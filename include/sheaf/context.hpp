@@ -58,7 +58,9 @@ class SHEAF_API context {
   /// The graphics pipeline of a device, through OpenGL 3.3 or later, without window or display. Devices are numbered
   /// with hardware first and renderers in software last. Arrays of its calls lie in host memory: a call uploads, draws
   /// and reads back, and its work is done when it returns. A call makes the context's OpenGL context current on the
-  /// thread that calls and puts back what was current there, so threads may take turns.
+  /// thread that calls and puts back what was current there, so threads may take turns. A call throws
+  /// error(device_failure), "... one thread uses a context at a time", while the OpenGL context is current on another
+  /// thread, which runs a call of its own or has made it current.
   /// @throws error(backend_unavailable) if the library has no OpenGL backend or the machine no such device.
   static context opengl(int device = 0);
   /// The first device of a backend; `threads` are those of the CPU, as in cpu(). @throws error(backend_unavailable)
