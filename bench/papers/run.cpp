@@ -86,7 +86,8 @@ int number_of_figure(const std::string& text) {
   if (failure == std::errc{} && end == text.data() + text.size() && number > 0) {
     return is_table ? table_number(number) : number;
   }
-  throw error(error_code::bad_argument, fmt::format("'{}' is not a figure; there are 12, table1, ...", text));
+  throw error(error_code::bad_argument,
+              fmt::format("'{}' is not the number of a figure or table, written as in 3,table1", text));
 }
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
