@@ -6,7 +6,7 @@
 
 #include "opengl/device/buffer_texture.hpp"
 #include "opengl/device/state.hpp"
-#include "opengl/movement/array_movement.hpp"
+#include "opengl/movement/array_records.hpp"
 
 // Prepared gathers and scatters of records in the caller's buffer objects.
 namespace sheaf {

@@ -4,7 +4,7 @@
 
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/record_numbers.hpp"
-#include "opengl/movement/array_movement.hpp"
+#include "opengl/movement/array_records.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "opengl/movement/table_lookup.hpp"
