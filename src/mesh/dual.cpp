@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <new>
 #include <span>
 #include <string>
@@ -255,6 +256,40 @@ dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh) {
   } catch (const std::bad_alloc&) {
     throw error(error_code::out_of_memory, "mesh: no memory for its median dual");
   }
+}
+
+dual_check check_dual(const unstructured_mesh& mesh, const dual_mesh& dual) {
+  const auto dimension = static_cast<std::size_t>(mesh.dimension);
+  std::vector<double> sums(mesh.nodes() * dimension, 0);
+  std::vector<double> lengths(mesh.nodes(), 0);
+  const auto add_normal = [&](std::uint64_t node, const double* normal, double sign) {
+    double square = 0;
+    for (std::size_t axis = 0; axis < dimension; ++axis) {
+      sums[node * dimension + axis] += sign * normal[axis];
+      square += normal[axis] * normal[axis];
+    }
+    lengths[node] += std::sqrt(square);
+  };
+  for (std::uint64_t e = 0; e < dual.edges.size(); ++e) {
+    add_normal(dual.edges[e].first, dual.edge_normals.data() + e * dimension, 1);
+    add_normal(dual.edges[e].second, dual.edge_normals.data() + e * dimension, -1);
+  }
+  for (const boundary_normals& part : dual.boundary) {
+    for (std::uint64_t n = 0; n < part.nodes.size(); ++n) {
+      add_normal(part.nodes[n], part.normals.data() + n * dimension, 1);
+    }
+  }
+  dual_check found;
+  for (const double volume : dual.volumes) found.volume += volume;
+  for (std::uint64_t node = 0; node < mesh.nodes(); ++node) {
+    if (lengths[node] == 0) continue;  // a node of no element
+    double square = 0;
+    for (std::size_t axis = 0; axis < dimension; ++axis) {
+      square += sums[node * dimension + axis] * sums[node * dimension + axis];
+    }
+    found.closure_error = std::max(found.closure_error, std::sqrt(square) / lengths[node]);
+  }
+  return found;
 }
 
 }  // namespace sheaf::mesh

@@ -39,4 +39,15 @@ struct dual_mesh {
 /// element of a marker is no face of exactly one element or is there twice; error(out_of_memory)
 dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh);
 
+/// What says whether a dual mesh is sound.
+struct dual_check {
+  double volume = 0;  ///< of all cells
+  /// The largest, over all nodes, of the length of the sum of a cell's normals, which point outwards, over the sum of
+  /// their lengths: some 10^-16 where all cells close.
+  double closure_error = 0;
+};
+
+/// @param dual  the mesh's median dual
+dual_check check_dual(const unstructured_mesh& mesh, const dual_mesh& dual);
+
 }  // namespace sheaf::mesh

@@ -250,6 +250,20 @@ TEST(MedianDual, BoundaryWithoutMarkersIsFound) {
   }
 }
 
+TEST(MedianDual, CheckSaysWhetherCellsClose) {
+  for (const std::uint64_t layers : {0, 2}) {
+    const unstructured_mesh made = make_box(context::cpu(1), {{4, 3, layers}});
+    dual_mesh dual = median_dual(context::cpu(1), made);
+    const double volume = sum_of(dual.volumes);
+    EXPECT_DOUBLE_EQ(mesh::check_dual(made, dual).volume, volume);
+    EXPECT_LT(mesh::check_dual(made, dual).closure_error, 1e-15);
+    dual.edge_normals[3] *= 2;
+    EXPECT_GT(mesh::check_dual(made, dual).closure_error, 1e-3);
+  }
+  unstructured_mesh lone{2, {1, 1}, {}, {}};
+  EXPECT_EQ(mesh::check_dual(lone, median_dual(context::cpu(1), lone)).closure_error, 0);
+}
+
 TEST(MedianDual, NodesOfNoElementHaveNoVolume) {
   unstructured_mesh mesh = single(element_type::triangle).mesh;
   mesh.coordinates.insert(mesh.coordinates.end(), {7, 7});
