@@ -100,10 +100,11 @@ TEST_F(CliEdges, SaysWhatRunsTakeAndWhenLoadingHasPaid) {
   const program_result text = run_sheaf(folder, "edges square.su2 --backend cpu --verify");
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_TRUE(text.out.starts_with("square.su2: 4 nodes, 5 edges, 2 components\nedges: cpu.")) << text.out;
-  for (const char* part :
-       {" runs a second; ", " in the mean of 100 runs; verified\n", "  loading: ", "; without, cpu."}) {
+  for (const char* part : {" runs a second; ", " in the mean of 100 runs; verified\n",
+                           "  loading: ", ", of which 0 ns copy to the device and ", " prepare; without, cpu."}) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " in " << text.out;
   }
+  EXPECT_EQ(text.out.find("dual: "), std::string::npos);
   const program_result json = run_sheaf(folder, "edges square.su2 --backend cpu --json --runs 7 -o out.npy");
   ASSERT_EQ(json.code, 0) << json.err;
   const auto report = nlohmann::json::parse(json.out);
@@ -116,8 +117,101 @@ TEST_F(CliEdges, SaysWhatRunsTakeAndWhenLoadingHasPaid) {
   EXPECT_EQ(report["output"], "out.npy");
   EXPECT_GT(report["seconds"], 0);
   EXPECT_GE(report["mean_seconds"], report["seconds"]);
+  EXPECT_DOUBLE_EQ(report["runs_per_second"], 1 / report["seconds"].get<double>());
   EXPECT_GT(report["loading_seconds"], 0);
+  EXPECT_EQ(report["copy_seconds"], 0);
+  EXPECT_EQ(report["preparation_seconds"], report["loading_seconds"]);
+  EXPECT_EQ(report["preparation"]["run_variant"], report["variant"]);
   EXPECT_TRUE(report.contains("pays_after_runs"));
+  EXPECT_FALSE(report.contains("dual"));
+}
+
+TEST_F(CliEdges, CountsTheCopyToADeviceAsLoading) {
+  if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
+  const program_result json = run_sheaf(folder, "edges square.su2 --backend cuda --json --runs 3");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto report = nlohmann::json::parse(json.out);
+  EXPECT_GT(report["copy_seconds"], 0);
+  EXPECT_DOUBLE_EQ(report["loading_seconds"],
+                   report["copy_seconds"].get<double>() + report["preparation_seconds"].get<double>());
+}
+
+// Each triangle gives a third of its area, 2, to each of its nodes.
+TEST_F(CliEdges, WritesTheMedianDualOfAMesh) {
+  const std::string third = " --backend cpu --runs 1 --dual ";
+  const program_result text = run_sheaf(folder, "edges square.su2" + third + "square");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("\ndual: volume 4, closure error "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(", 0 flat elements, 0 reoriented elements\n"), std::string::npos) << text.out;
+  EXPECT_EQ(folder.read("square.edges.npy"),
+            npy_file("'<u4'", "(5, 2)", bytes_of<std::uint32_t>({0, 1, 0, 2, 0, 3, 1, 2, 2, 3})));
+  const auto numbers_of = [&](const std::string& name, const std::string& shape, std::size_t count) {
+    const std::string all = folder.read(name);
+    const std::string header = npy_file("'<f8'", shape, "");
+    EXPECT_TRUE(all.starts_with(header)) << name;
+    std::vector<double> numbers(count);
+    EXPECT_EQ(all.size(), header.size() + count * sizeof(double)) << name;
+    if (all.size() == header.size() + count * sizeof(double)) {
+      std::memcpy(numbers.data(), all.data() + header.size(), count * sizeof(double));
+    }
+    return numbers;
+  };
+  const std::vector<double> volumes = numbers_of("square.volumes.npy", "(4,)", 4);
+  const std::vector<double> expected{4.0 / 3, 2.0 / 3, 4.0 / 3, 2.0 / 3};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(volumes[i], expected[i], 1e-15) << i;
+  // The dual face of the diagonal goes from centroid to centroid, at a right angle to it.
+  const std::vector<double> normals = numbers_of("square.normals.npy", "(5, 2)", 10);
+  EXPECT_NEAR(normals[2], 2.0 / 3, 1e-15);
+  EXPECT_NEAR(normals[3], 2.0 / 3, 1e-15);
+
+  folder.write("turned.su2",
+               "NDIME= 2\nNELEM= 3\n5 0 2 1\n5 0 2 3\n5 0 4 1\nNPOIN= 5\n0 0\n2 0\n2 2\n0 2\n1 0\nNMARK= 0\n");
+  const program_result json = run_sheaf(folder, "edges turned.su2 -o out.npy --json" + third + "turned");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const auto dual = nlohmann::json::parse(json.out)["dual"];
+  EXPECT_NEAR(dual["volume"], 4, 1e-14);
+  EXPECT_EQ(dual["flat_elements"], 1);
+  EXPECT_EQ(dual["reoriented_elements"], 1);
+  EXPECT_LT(dual["closure_error"], 1e-15);
+  EXPECT_EQ(dual["outputs"],
+            (std::vector<std::string>{"turned.volumes.npy", "turned.normals.npy", "turned.edges.npy"}));
+}
+
+TEST_F(CliEdges, WritesAllOfTheDualOrNothing) {
+  folder.write("d.volumes.npy", "old");
+  folder.write("out.npy", "old");
+  folder.write("three.su2",
+               "NDIME= 2\nNELEM= 3\n5 0 1 2\n5 0 1 3\n5 0 1 4\nNPOIN= 5\n0 0\n1 0\n0 1\n1 1\n0 -1\nNMARK= 0\n");
+  expect_failure("edges three.su2 --dual d -o out.npy", 3,
+                 "sheaf edges: three.su2: triangle 0, triangle 1 and triangle 2 share a face");
+  expect_failure("edges square.su2 --dual d -o d.normals.npy", 2,
+                 "sheaf edges: -o d.normals.npy and d.normals.npy of --dual are one file");
+  folder.write("d.edges.npy", folder.read("pairs.npy"));
+  expect_failure("edges square.su2 d.edges.npy --dual ./d -o out.npy", 2,
+                 "sheaf edges: --dual ./d.edges.npy is the input d.edges.npy; inputs are never written");
+  expect_failure("edges edges.npy values.npy --dual d", 2,
+                 "sheaf edges: --dual needs a mesh, and edges.npy has edges alone");
+  EXPECT_EQ(folder.read("d.volumes.npy"), "old");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+}
+
+TEST_F(CliEdges, RefusesNumbersThatF32DoesNotHold) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  folder.write("out.npy", "old");
+  folder.write("far.su2", "NDIME= 2\nNELEM= 1\n5 0 1 2\nNPOIN= 3\n0 0\n1 0\n0 1e308\nNMARK= 0\n");
+  folder.write("large.npy", npy_file("'<f8'", "(3, 1)", bytes_of<double>({infinite, -1e39, 4})));
+  folder.write("heavy.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 1e40})));
+  const auto fails = [&](const std::string& arguments, const std::string& message) {
+    expect_failure("edges " + arguments + " --f32 -o out.npy", 3,
+                   "sheaf edges: " + message + ", which f32 does not hold; leave out --f32");
+  };
+  fails("far.su2", "far.su2: node 2: coordinate 1 is 1e+308");
+  fails("edges.npy large.npy", "large.npy: node 1: component 0 is -1e+39");
+  fails("edges.npy values.npy --weights heavy.npy", "heavy.npy: the weight of edge 1 is 1e+40");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+  expect_success("edges far.su2 --quiet --runs 1");
+  folder.write("large.npy", npy_file("'<f8'", "(3, 1)", bytes_of<double>({infinite, std::nan(""), 3.4e38})));
+  expect_success("edges edges.npy large.npy --f32 --quiet --runs 1 --verify");
 }
 
 TEST_F(CliEdges, GraphsWithoutEdgesOrNodesGiveWhatTheyHave) {
@@ -158,8 +252,9 @@ TEST_F(CliEdges, UsageErrorsAreNamed) {
   expect_failure("edges edges.npy", 2, "sheaf edges: VALUES is needed: edges.npy has no positions of nodes");
   expect_failure("edges edges.npy values.npy -o ./values.npy", 2,
                  "sheaf edges: -o ./values.npy is the input values.npy; inputs are never written");
-  for (const char* wrong : {"edges", "edges square.su2 --runs 0", "edges square.su2 --function other",
-                            "edges square.su2 ''", "edges square.su2 --weights ''", "edges square.su2 -o ''"}) {
+  for (const char* wrong : {"edges", "edges square.su2 --runs 0", "edges square.su2 --function other", "edges ''",
+                            "edges square.su2 --dual ''", "edges square.su2 ''", "edges square.su2 --weights ''",
+                            "edges square.su2 -o ''"}) {
     EXPECT_EQ(run_sheaf(folder, wrong).code, 2) << wrong;
   }
 }
