@@ -293,11 +293,12 @@ void report(const edges_command& o, const context& ctx, std::uint64_t edges, con
   fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", p.run_variant,
              seconds_text(t.seconds), t.runs_per_second(), seconds_text(t.mean_seconds), o.runs,
              o.common.verify ? "; verified" : "");
-  const bool is_another = p.variant != "kept" && p.variant != p.run_variant;
-  fmt::print("  loading: {}, of which {} copy to the device and {} prepare{}; without, {} in {}; {}\n",
-             seconds_text(t.loading_seconds()), seconds_text(t.copy_seconds), seconds_text(p.preparation_seconds),
-             is_another ? fmt::format(" {}, which does not suit these edges", p.variant) : "", p.unprepared_variant,
-             seconds_text(t.unprepared),
+  std::string loading = seconds_text(t.loading_seconds());
+  if (t.copy_seconds > 0) loading += fmt::format(", {} of it the copy to the device", seconds_text(t.copy_seconds));
+  if (p.variant != "kept" && p.variant != p.run_variant) {
+    loading += fmt::format(", and {} does not suit these edges", p.variant);
+  }
+  fmt::print("  loading: {}; without, {} in {}; {}\n", loading, p.unprepared_variant, seconds_text(t.unprepared),
              pays ? fmt::format("preparing pays after {} runs", *pays) : "preparing gains nothing here");
   if (dual) print_dual(*dual);
 }
