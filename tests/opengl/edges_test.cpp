@@ -229,7 +229,7 @@ TEST_F(OpenglEdges, ReportsWhatAPreparationCostAndKeeps) {
   }
 }
 
-// The compiler of the driver takes longer than many a sum.
+// The driver's linker takes longer than many a sum.
 TEST_F(OpenglEdges, PreparationsLinkTheProgramsOfRuns) {
   for (const std::uint32_t components : {3U, 6U}) {
     for (const char* const form : forms) {

@@ -289,7 +289,7 @@ TEST_F(OpenglMovement, PreparedRunsDoWithoutTheUploadOfTheList) {
   }
 }
 
-// The compiler of the driver takes longer than many a gather.
+// The driver's linker takes longer than many a gather.
 TEST_F(OpenglMovement, PreparationsLinkTheProgramsOfRuns) {
   const std::vector<std::uint32_t> index{2, 0, 1};
   const std::vector<std::uint32_t> table{7, 8, 9};

@@ -323,7 +323,7 @@ TEST_F(OpenglSparse, KeepsNoMoreThanItsEntriesWhereTheyTakeManyBuffers) {
   }
 }
 
-// The compiler of the driver takes longer than many a product.
+// The driver's linker takes longer than many a product.
 TEST_F(OpenglSparse, PreparationsLinkTheProgramsOfRuns) {
   const csr_images images(banded(100, 2), narrow);
   for (const char* const form : forms) {

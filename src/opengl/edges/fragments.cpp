@@ -126,7 +126,7 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
   std::shared_ptr<kept_incidence> made;
   {
     pipeline_call call(state, primitives::prepare_edge_sum_call);
-    // So that the first run, which may have weights, need not wait for the driver's compiler.
+    // So that the first run, which may have weights, need not wait for the driver's linker.
     for (const bool has_weights : {false, true}) node_program(state, p, has_weights);
     incidence edges(state, p, b.edges, edge_numbers::kept, scratch);
     first_bad = edges.first_bad();

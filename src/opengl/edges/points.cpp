@@ -103,7 +103,7 @@ void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, co
   std::shared_ptr<kept_points> made;
   {
     pipeline_call call(state, primitives::prepare_edge_sum_call);
-    edge_point_program(state, p);  // so that the first run need not wait for the driver's compiler
+    edge_point_program(state, p);  // so that the first run need not wait for the driver's linker
     std::vector<edge_piece> pieces;
     for (std::uint64_t begin = 0; begin < p.edges && first_bad == no_edge;) {
       pieces.push_back(next_piece(state, p, b.edges, begin, first_bad));

@@ -126,7 +126,7 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
   auto* const numbers = reinterpret_cast<std::uint32_t*>(scratch);
   write_record_numbers(state, p, b.index, gathers(p) ? primitives::gather_words : primitives::scatter_words, numbers);
   pipeline_call call(state, gathers(p) ? "prepare_gather" : "prepare_scatter");
-  // Linked now, so that the first run need not wait for the driver's compiler.
+  // Linked now, so that the first run need not wait for the driver's linker.
   if (gathers(p)) {
     lookup_program(state);
     const const_records list(numbers, p.count, sizeof *numbers);

@@ -106,7 +106,7 @@ void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, con
   std::shared_ptr<kept_rows> made;
   {
     pipeline_call call(state, "prepare_spmv");
-    row_program(state);  // so that the first run need not wait for the driver's compiler
+    row_program(state);  // so that the first run need not wait for the driver's linker
     result_program(state);
     row_matrix matrix(state, p, b.a, scratch);
     if (!matrix.has_faults()) made = std::make_shared<kept_rows>(ctx, p, std::move(matrix));

@@ -84,7 +84,7 @@ void prepare_points(const context& ctx, const primitives::prepare_spmv_problem& 
   std::shared_ptr<kept_points> made;
   {
     pipeline_call call(state, "prepare_spmv");
-    program_of(state, form);  // so that the first run need not wait for the driver's compiler
+    program_of(state, form);  // so that the first run need not wait for the driver's linker
     result_program(state);
     std::vector<point_piece> pieces;
     while (!cursor.is_done() && !cursor.has_met_faults()) pieces.push_back(next_piece(state, p, form, cursor));
