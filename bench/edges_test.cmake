@@ -18,6 +18,17 @@ run_edges(0 "su2: 4 nodes, 6 edges, natural order.*su2: 4 nodes, 6 edges, random
 run_edges(0 "box of 4294967296 nodes skipped: sums take [0-9]+ MB, [0-9]+ are available"
   --nodes 4294967296 --backend cpu --threads 1 --seconds 0)
 
+# A file may follow a list.
+run_edges(0 "su2: 4 nodes, 6 edges, natural order, 2 components.*natural order, 3 components"
+  ${quick} --orders natural --components 2,3 ${mesh} --json ${OUTPUT})
+file(READ ${OUTPUT} written)
+string(JSON rows LENGTH "${written}" input_rows)
+string(JSON input GET "${written}" input_rows 0 input)
+string(JSON is_right GET "${written}" input_rows 0 verified)
+if(rows LESS 8 OR NOT input MATCHES "su2, natural order, 2 x f64, weighted_difference" OR NOT is_right)
+  message(FATAL_ERROR "${OUTPUT} has ${rows} rows, the first of '${input}'")
+endif()
+
 file(WRITE ${mesh} "no mesh")
 run_edges(3 "edges.json.su2: line 1" ${mesh})
 run_edges(2 "--components" ${quick} --components 9)

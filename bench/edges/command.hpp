@@ -7,6 +7,8 @@
 #include <sheaf/context.hpp>
 #include <sheaf/edge_sum.hpp>
 
+#include "bench/harness/report.hpp"
+
 namespace sheaf::bench {
 
 /// What `sheaf-bench edges` is asked for.
@@ -26,7 +28,7 @@ struct edges_request {
 /// Times sums over the edges of each mesh by a plain loop, by atomic additions, by every variant and prepared, in turn;
 /// prints a row for each with its median time, the bytes that a sum has to move, the share of the time in which this
 /// machine streams as many, and how many runs make up for preparing. What memory does not hold is left out, with a line
-/// that says so. Returns whether every answer is right. @throws error(bad_input) for a file
-bool run_edges(const context& ctx, const edges_request& request);
+/// that says so. Returns the rows. @throws error(bad_input) for a file
+std::vector<input_result> run_edges(const context& ctx, const edges_request& request);
 
 }  // namespace sheaf::bench

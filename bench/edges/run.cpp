@@ -60,7 +60,9 @@ void print_rows(const edge_input& in, std::uint64_t moved, const stream_limits& 
                                    all.front().time.median_seconds / c.time.median_seconds,
                                    static_cast<double>(moved) * 1e-6, 100 * bound / c.time.median_seconds);
     if (c.is_prepared && unprepared != nullptr) {
-      const auto runs = runs_to_amortise(c.loading_seconds, c.time.median_seconds, unprepared->time.median_seconds);
+      // Calls without preparation take the copy to the device, too.
+      const auto runs = runs_to_amortise(c.loading_seconds - unprepared->loading_seconds, c.time.median_seconds,
+                                         unprepared->time.median_seconds);
       line += fmt::format("  prepared in {}, {}", time_text(c.loading_seconds),
                           runs ? fmt::format("pays after {} runs", *runs) : "which gains nothing here");
     }
@@ -69,15 +71,32 @@ void print_rows(const edge_input& in, std::uint64_t moved, const stream_limits& 
   std::fflush(stdout);
 }
 
+/// The rows of a file of --json.
+void add_results(const context& ctx, const context& cpu, const std::string& input, const std::vector<timed_call>& all,
+                 std::vector<input_result>& rows) {
+  for (const timed_call& c : all) {
+    rows.push_back({.figure = "edges",
+                    .input = input,
+                    .machine = platform_of(c.backend == ctx.backend() ? ctx : cpu).machine,
+                    .where = c.where.empty() ? std::string(name(c.backend)) : c.where,
+                    .backend = c.backend,
+                    .who = c.who,
+                    .is_prepared = c.is_prepared,
+                    .loading_seconds = c.loading_seconds,
+                    .time = c.time,
+                    .largest_error = c.largest_error ? c.largest_error() : -1,
+                    .verified = c.is_right});
+  }
+}
+
 /// A loop on one thread, and one with atomic additions; then the calls of the context.
 template <class Value>
-bool run_input(const context& ctx, const context& cpu, const edges_request& request, const stream_limits& limits_of,
-               std::shared_ptr<const edge_input> input, std::string_view order) {
+void run_input(const context& ctx, const context& cpu, const edges_request& request, const stream_limits& limits_of,
+               std::shared_ptr<const edge_input> input, std::string_view order, std::vector<input_result>& rows) {
   if (input->edges.empty()) {
     fmt::print("{}: {} nodes, no edges\n", input->name, input->nodes);
-    return true;
+    return;
   }
-  bool all_right = true;
   for (const std::uint32_t components : request.components) {
     const edge_terms terms{components, request.function};
     std::vector<timed_call> all;
@@ -91,26 +110,29 @@ bool run_input(const context& ctx, const context& cpu, const edges_request& requ
                order, components, components == 1 ? "" : "s");
     time_and_check(all, limits);
     print_rows(*input, moved_bytes(*input, terms, sizeof(Value)), limits_of, all);
-    all_right = all_right && std::all_of(all.begin(), all.end(), [](const timed_call& c) { return c.is_right; });
+    add_results(
+        ctx, cpu,
+        fmt::format("{}, {} order, {} x {}, {}", input->name, order, components, sizeof(Value) == 8 ? "f64" : "f32",
+                    primitives::text_of(request.function, primitives::edge_functions)),
+        all, rows);
   }
-  return all_right;
 }
 
 template <class Value>
-bool run_typed(const context& ctx, const edges_request& request) {
+std::vector<input_result> run_typed(const context& ctx, const edges_request& request) {
   const context cpu = ctx.backend() == backend_kind::cpu ? ctx : context::cpu();
   const stream_limits limits = measure_limits(ctx, cpu, request.quick);
-  bool all_right = true;
+  std::vector<input_result> rows;
   for (const std::string& file : request.files) {
     const auto read = std::make_shared<const edge_input>(read_edges(cpu, file));
     for (const std::string& order : request.orders) {
       const auto in = order == "natural"  ? read
                       : order == "random" ? std::make_shared<const edge_input>(with_nodes_at_random(*read, seed))
                                           : std::make_shared<const edge_input>(in_prepared_order(cpu, *read));
-      all_right = run_input<Value>(ctx, cpu, request, limits, in, order) && all_right;
+      run_input<Value>(ctx, cpu, request, limits, in, order, rows);
     }
   }
-  if (!request.files.empty()) return all_right;
+  if (!request.files.empty()) return rows;
   const std::uint32_t most_components = *std::max_element(request.components.begin(), request.components.end());
   for (const std::uint64_t nodes : request.quick ? std::vector<std::uint64_t>{1000} : request.nodes) {
     for (const std::string& order : request.orders) {
@@ -127,17 +149,15 @@ bool run_typed(const context& ctx, const edges_request& request) {
       edge_input in = edges_of_box(cpu, box);
       if (order == "prepared") in = in_prepared_order(cpu, in);
       in.name = fmt::format("box of {} x {} x {} cells", box.cells[0], box.cells[1], box.cells[2]);
-      all_right =
-          run_input<Value>(ctx, cpu, request, limits, std::make_shared<const edge_input>(std::move(in)), order) &&
-          all_right;
+      run_input<Value>(ctx, cpu, request, limits, std::make_shared<const edge_input>(std::move(in)), order, rows);
     }
   }
-  return all_right;
+  return rows;
 }
 
 }  // namespace
 
-bool run_edges(const context& ctx, const edges_request& request) {
+std::vector<input_result> run_edges(const context& ctx, const edges_request& request) {
   fmt::print("sums over edges, {}, {}, {}\n", request.narrow ? "f32" : "f64",
              primitives::text_of(request.function, primitives::edge_functions), platform_of(ctx).machine);
   fmt::print(

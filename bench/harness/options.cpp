@@ -284,16 +284,19 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
   edges->add_option("FILE", parsed.edges.files, "SU2 meshes, gzip or not");
   edges->add_option("--nodes", parsed.edges.nodes, "of the boxes; what memory does not hold is left out")
       ->delimiter(',')
+      ->allow_extra_args(false)  // a file may follow
       ->check(CLI::Range(std::uint64_t{8}, std::uint64_t{1} << 32))
       ->capture_default_str();
   edges
       ->add_option("--orders", parsed.edges.orders,
                    "of the nodes: natural (a file's own), random, prepared (along a Morton curve)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"natural", "random", "prepared"}))
       ->capture_default_str();
   edges->add_option("--components", parsed.edges.components, "of a node's value, 1 to 8")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1U, most_edge_components))
       ->capture_default_str();
   edges
@@ -309,6 +312,7 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
       ->capture_default_str();
   edges->add_flag("--quick", parsed.edges.quick, "small boxes: to see that rows run");
   edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
+  edges->add_option("--json", parsed.json_path, "write the rows to this file");
   edges->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
   edges->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
   edges->callback([&parsed] { parsed.edges.is_requested = true; });

@@ -55,6 +55,8 @@ kernel<Value> kernel_of(std::uint32_t components) {
     case 3: return add_edges<Value, Index, 3>;
     case 4: return add_edges<Value, Index, 4>;
     case 5: return add_edges<Value, Index, 5>;
+    case 6: return add_edges<Value, Index, 6>;
+    case 7: return add_edges<Value, Index, 7>;
     case 8: return add_edges<Value, Index, 8>;
     default: return nullptr;
   }
