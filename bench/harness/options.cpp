@@ -218,9 +218,8 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
       "Times sparse matrix-vector products, on the CPU beside Eigen's and on a GPU beside cuSPARSE's, of "
       "MatrixMarket files or of matrices of its own:\n"
       "banded, grids of 7 and 27 points, uniform at random, rows whose lengths follow a power law, "
-      "R-MAT, one dense row, that of NAS CG, class A, and stand-ins for four of the University of Florida's, with "
-      "their rows and "
-      "about as many nonzeros a row: Stanford_Berkeley, pkustk14, pkustk08 and nd24k.\n\n"
+      "R-MAT, one dense row, that of NAS CG, class A, and in place of Stanford_Berkeley, pkustk14, pkustk08 and nd24k "
+      "others of their rows and of about as many nonzeros a row.\n\n"
       "Example: sheaf-bench spmv matrix.mtx.gz --threads 2");
   spmv->add_option("FILE", parsed.spmv.files, "MatrixMarket files, gzip or not");
   spmv->add_option("--seconds", parsed.spmv.seconds, "begin no further round of a matrix after so long")
