@@ -73,6 +73,26 @@ struct scan_command : list_command {
 
 [[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
 
+/// The type of the ranks. @throws error(bad_argument) for a type that cannot number so many nodes
+index_type rank_type_for(std::optional<index_type> asked, std::uint64_t nodes) {
+  const index_type type = asked.value_or(nodes >> 32 == 0 ? index_type::u32 : index_type::u64);
+  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
+  if (nodes >> bits == 0) return type;
+  refuse(error_code::bad_argument, fmt::format("--type {} cannot number {} nodes", name(type), nodes));
+}
+
+/// Calls timed(). The error of two heads where one list is expected says which option takes them.
+template <class Work>
+double timed_lists(const context& ctx, const std::string& list_path, Work work) {
+  try {
+    return timed(ctx, list_path, work);
+  } catch (const error& e) {
+    const std::string_view words = e.what();
+    if (e.code() != error_code::bad_index || !words.ends_with("two lists, where one is expected")) throw;
+    throw error(e.code(), std::string(words) + "; --lists many takes any number");
+  }
+}
+
 void list_command::add_to(CLI::App& subcommand) {
   subcommand.add_option("LIST", list, "The next node of each node: .npy of u4, u8, i4 or i8, or raw with --index-type")
       ->required()
@@ -118,7 +138,7 @@ void run(const rank_command& o) {
   require_not_an_input(o.output, {o.list});
   require_raw_name(o.output, o.list, !o.index_kind);
   const index_span successors = list.indices();
-  const index_type type = index_type_for(o.rank_type, successors.count);
+  const index_type type = rank_type_for(o.rank_type, successors.count);
 
   const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
   const index_span through(context_list.data(), successors.count, successors.type);
@@ -131,13 +151,13 @@ void run(const rank_command& o) {
   record_output out(o.output, o.index_kind ? "" : io::format_npy_header(written, list.shape()), successors.count,
                     bytes(type));
   const context_output context_out(ctx, out);
-  const double seconds = timed(ctx, o.list, [&] {
+  const double seconds = timed_lists(ctx, o.list, [&] {
     list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
   });
   context_out.fetch();
   if (o.common.verify) {
     const index_span found(out.rows().data, successors.count, type);
-    if (const auto mistake = jobs::rank_mistake(successors, found)) throw verification_failed(*mistake);
+    if (const auto mistake = jobs::rank_mistake(successors, o.lists, found)) throw verification_failed(*mistake);
   }
   out.commit();
   print_report(o.common, o.output, ctx, plan, successors.count, bytes(type), seconds);
@@ -188,13 +208,16 @@ class value_file {
 
 scalar parse_scalar(const std::string& text, value_type type) {
   std::optional<scalar> found;
+  bool is_out_of_range = false;
   primitives::with_value(type, [&](auto number) {
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (problem == std::errc{} && end == text.data() + text.size()) found = scalar(number);
+    if (end != text.data() + text.size()) return;
+    if (problem == std::errc{}) found = scalar(number);
+    is_out_of_range = problem == std::errc::result_out_of_range;
   });
   if (found) return *found;
-  refuse(error_code::bad_argument,
-         fmt::format("--exclusive-from: '{}' is not a number of type {}", core::printable(text), name(type)));
+  refuse(error_code::bad_argument, fmt::format("--exclusive-from: '{}' is {} of type {}", core::printable(text),
+                                               is_out_of_range ? "out of the range" : "not a number", name(type)));
 }
 
 void require_operator(scan_operator op, value_type type, const std::string& path) {
@@ -230,13 +253,13 @@ void run(const scan_command& o) {
   record_output out(o.output, like.is_npy() ? io::format_npy_header(like.type(), like.shape()) : "", in.count,
                     value_bytes);
   const context_output context_out(ctx, out);
-  const double seconds = timed(ctx, o.list, [&] {
+  const double seconds = timed_lists(ctx, o.list, [&] {
     list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, o.op, options);
   });
   context_out.fetch();
   if (o.common.verify) {
     const const_values found(out.rows().data, in.count, in.type);
-    if (const auto mistake = jobs::scan_mistake(successors, in, found, o.op, options.exclusive_from)) {
+    if (const auto mistake = jobs::scan_mistake(successors, o.lists, in, found, o.op, options.exclusive_from)) {
       throw verification_failed(*mistake);
     }
   }

@@ -1,7 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -168,7 +170,9 @@ TEST_F(CliList, WhatIsNoListNamesFileAndNodesAndLeavesTheOldOutput) {
                      program + "joined.npy: nodes 0 and 1 both lead to node 2, so this is no list");
       expect_failure(
           call("two.npy", "values.npy"), 3,
-          program + "two.npy: no node leads to node 2, and none to node 4: two lists, where one is expected");
+          program +
+              "two.npy: no node leads to node 2, and none to node 4: two lists, where one is expected; --lists "
+              "many takes any number");
       expect_failure(call("cycle.npy", "four.npy") + " --lists many", 3, program + "cycle.npy: node 1 is on a cycle");
     }
   }
@@ -201,14 +205,25 @@ TEST_F(CliList, UsageErrorsAreNamed) {
                  "sheaf scan: --op and takes integers, but values.npy has values of type f64");
   expect_failure("scan list.npy values.npy --exclusive-from one -o out.npy", 2,
                  "sheaf scan: --exclusive-from: 'one' is not a number of type f64");
-  for (const std::string number : {"1.5", "4294967296", "-1"}) {
+  for (const std::string number : {"1.5", "-1", "4294967296x"}) {
     expect_failure("scan list.npy whole.npy -o out.npy --exclusive-from=" + number, 2,
                    "sheaf scan: --exclusive-from: '" + number + "' is not a number of type u32");
+  }
+  expect_failure("scan list.npy whole.npy -o out.npy --exclusive-from 4294967296", 2,
+                 "sheaf scan: --exclusive-from: '4294967296' is out of the range of type u32");
+  for (const std::string number : {"1e-400", "1e400"}) {
+    expect_failure("scan list.npy values.npy -o out.npy --exclusive-from " + number, 2,
+                   "sheaf scan: --exclusive-from: '" + number + "' is out of the range of type f64");
   }
   expect_failure("rank list.npy -o ./list.npy", 2,
                  "sheaf rank: -o ./list.npy is the input list.npy; inputs are never written");
   expect_failure("scan list.npy values.npy -o ./values.npy", 2,
                  "sheaf scan: -o ./values.npy is the input values.npy; inputs are never written");
+  // A sparse file of 2^31 nodes is not read before the type of ranks is known to be too narrow.
+  folder.write("long.bin", "");
+  std::filesystem::resize_file(folder / "long.bin", std::uintmax_t{4} << 31);
+  expect_failure("rank long.bin --index-type u32 --type i32 -o out.bin", 2,
+                 "sheaf rank: --type i32 cannot number 2147483648 nodes");
   expect_failure("rank list.npy --type f32 -o out.npy", 2,
                  "sheaf rank: 'f32' is not an index type: u32, u64, i32, i64");
   for (const char* wrong : {"rank list.npy --lists two -o out.npy", "scan list.npy values.npy --op sub -o out.npy",
@@ -239,22 +254,48 @@ TEST_F(CliList, PlansExplainRanksAndScans) {
                  "sheaf plan: list_scan: the bitwise operators take integers, not f32");
 }
 
+using rank_list = std::vector<std::uint32_t>;
+
 // The check behind --verify finds wrong answers, which the calls above never give.
 TEST(ListCheck, SaysWhichRankIsWrong) {
   const std::vector<std::int32_t> two{3, -1, 0, -1, 1};
-  EXPECT_EQ(jobs::rank_mistake(two, std::vector<std::uint32_t>{1, 1, 0, 2, 0}), std::nullopt);
-  EXPECT_EQ(jobs::rank_mistake(two, std::vector<std::uint64_t>{1, 1, 0, 2, 0}), std::nullopt);
-  EXPECT_EQ(jobs::rank_mistake(two, std::vector<std::uint32_t>{1, 1, 0, 3, 0}),
+  constexpr list_count many = list_count::many;
+  EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 1, 0, 2, 0}), std::nullopt);
+  EXPECT_EQ(jobs::rank_mistake(two, many, std::vector<std::uint64_t>{1, 1, 0, 2, 0}), std::nullopt);
+  EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 1, 0, 3, 0}),
             "the rank of node 3 is 3, a walk from node 2 has 2");
-  EXPECT_EQ(jobs::rank_mistake(two, std::vector<std::uint32_t>{1, 2, 0, 2, 1}),
+  EXPECT_EQ(jobs::rank_mistake(two, many, rank_list{1, 2, 0, 2, 1}),
             "the rank of node 4 is 1, a walk from node 4 has 0");
+}
+
+// Whatever a call has answered where there was nothing to answer.
+TEST(ListCheck, SaysWhatIsNoList) {
+  using successors = std::vector<std::int32_t>;
+  constexpr list_count one = list_count::one;
+  constexpr list_count many = list_count::many;
+  EXPECT_EQ(jobs::rank_mistake(successors{1, 0}, many, rank_list{77, 99}),
+            "node 0 is on no list: no walk from a head comes to it");
+  EXPECT_EQ(jobs::rank_mistake(successors{-1, 2, 1}, one, rank_list{0, 1, 2}),
+            "node 1 is on no list: no walk from a head comes to it");
+  EXPECT_EQ(jobs::rank_mistake(successors{3, -1, 0, -1, 1}, one, rank_list{1, 1, 0, 2, 0}),
+            "node 4 is a second head beside node 2, where one list is expected");
+  EXPECT_EQ(jobs::rank_mistake(successors{2, 2, -1}, many, rank_list{0, 0, 1}),
+            "a walk from node 1 comes to node 2 again");
+  EXPECT_EQ(jobs::rank_mistake(successors{1, 2, 1}, one, rank_list{0, 1, 2}),
+            "a walk from node 0 comes to node 1 again");
+  const std::vector<float> ones(2, 1);
+  EXPECT_EQ(jobs::scan_mistake(successors{1, 0}, one, ones, ones, scan_operator::add, {}),
+            "node 0 is on no list: no walk from a head comes to it");
+  EXPECT_EQ(jobs::scan_mistake(successors{-1, -1}, one, ones, ones, scan_operator::add, {}),
+            "node 1 is a second head beside node 0, where one list is expected");
+  EXPECT_EQ(jobs::scan_mistake(successors{-1, -1}, many, ones, ones, scan_operator::add, {}), std::nullopt);
 }
 
 template <class T>
 std::optional<std::string> mistake_of(const std::vector<T>& in, const std::vector<T>& out, scan_operator op,
                                       std::optional<scalar> exclusive_from = {}) {
   const std::vector<std::int32_t> list{1, 2, -1};
-  return jobs::scan_mistake(list, in, out, op, exclusive_from);
+  return jobs::scan_mistake(list, list_count::one, in, out, op, exclusive_from);
 }
 
 TEST(ListCheck, ComparesIntegersExactly) {
@@ -288,6 +329,66 @@ TEST(ListCheck, AllowsFloatsWhatRoundingMayDo) {
   EXPECT_EQ(mistake_of<double>({2, 3, 7}, {2, 6, 43}, scan_operator::mul),
             "the result of node 2 is 43, a walk from node 0 has 42");
   EXPECT_NE(mistake_of<float>({1, 2, 3}, {1, 1, 1.0000001F}, scan_operator::min), std::nullopt);
+}
+
+/// The list 0, 1, 2, ... of so many nodes.
+std::vector<std::uint32_t> list_in_order(std::uint32_t nodes) {
+  std::vector<std::uint32_t> list(nodes);
+  std::iota(list.begin(), list.end(), 1U);
+  if (nodes > 0) list.back() = 0xffffffffU;
+  return list;
+}
+
+// The number of nodes times the precision is more than the whole sum from 2^23 nodes on.
+TEST(ListCheck, SeesWrongSumsOfFloatsInLongLists) {
+  constexpr std::uint32_t nodes = 1 << 24;
+  const std::vector<std::uint32_t> list = list_in_order(nodes);
+  const std::vector<float> ones(nodes, 1);
+  std::vector<float> sums(nodes);
+  std::iota(sums.begin(), sums.end(), 1.0F);
+  const auto mistake = [&] { return jobs::scan_mistake(list, list_count::one, ones, sums, scan_operator::add, {}); };
+  EXPECT_EQ(mistake(), std::nullopt);
+  const float right = sums[nodes / 2];
+  sums[nodes / 2] = right + 1000;
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 8389609, a walk from node 0 has 8388609");
+  sums[nodes / 2] = right;
+  std::fill(sums.begin() + nodes / 2, sums.end(), 0.0F);
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, a walk from node 0 has 8388609");
+  // No step from one node to the next is wrong by more than rounding, but all together are.
+  std::fill(sums.begin() + nodes / 2, sums.end(), static_cast<float>(nodes / 2));
+  EXPECT_NE(mistake(), std::nullopt);
+}
+
+// From 2^24 on, a float stays as it is where 1 is added.
+TEST(ListCheck, TakesSumsOfAWalkInFloats) {
+  constexpr std::uint32_t nodes = 1 << 20;
+  constexpr float first = 1 << 24;
+  const std::vector<std::uint32_t> list = list_in_order(nodes);
+  std::vector<float> in(nodes, 1);
+  in.front() = first;
+  const std::vector<float> of_a_walk(nodes, first);
+  const auto mistake = [&](const std::vector<float>& out, std::optional<scalar> from) {
+    return jobs::scan_mistake(list, list_count::one, in, out, scan_operator::add, from);
+  };
+  EXPECT_EQ(mistake(of_a_walk, {}), std::nullopt);
+  EXPECT_NE(mistake(std::vector<float>(nodes, first + 2), {}), std::nullopt);
+  in.front() = 1;
+  EXPECT_EQ(mistake(of_a_walk, first), std::nullopt);
+}
+
+// Each multiplication rounds the whole product, in whatever order values are put together.
+TEST(ListCheck, TakesProductsOfFloatsThatDriftButNoneThatJumps) {
+  constexpr std::uint32_t nodes = 1 << 24;
+  const std::vector<std::uint32_t> list = list_in_order(nodes);
+  const std::vector<float> ones(nodes, 1);
+  std::vector<float> products(nodes);
+  for (std::uint32_t i = 0; i < nodes; ++i) products[i] = static_cast<float>(1 + i * 0x1p-24);
+  const auto mistake = [&] {
+    return jobs::scan_mistake(list, list_count::one, ones, products, scan_operator::mul, {});
+  };
+  EXPECT_EQ(mistake(), std::nullopt);
+  std::fill(products.begin() + nodes / 2, products.end(), 0.0F);
+  EXPECT_EQ(mistake(), "the result of node 8388608 is 0, a walk from node 0 has 1");
 }
 
 TEST(ListCheck, TakesWhatIsNotFiniteAsItIs) {
