@@ -222,6 +222,9 @@ SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::u
 SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                             const device_scan_operator& op, const void* initial, list_count lists,
                             access_pattern pattern, std::string_view variant);
+SHEAF_API void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
+                                   const device_scan_operator& op, const void* initial, list_count lists,
+                                   access_pattern pattern, std::string_view variant);
 
 }  // namespace detail
 
@@ -229,16 +232,17 @@ SHEAF_API void list_scan_by(const context& ctx, index_span successor, const_reco
 /// out[i] = op(...op(op(in[head], ...), ...), in[i]). For CUDA see sheaf/cuda/list_scan.cuh. What op throws reaches the
 /// caller once all threads have ended; out then holds anything.
 /// @param initial  null: inclusive; else an exclusive scan that begins with this value.
+/// @param pattern  of the nodes' places, along the list.
 /// @throws error(bad_argument) as above, and for a context that is not the CPU's.
 template <record_range In, record_output_range Out, class Op>
 requires std::same_as<std::ranges::range_value_t<In>, std::ranges::range_value_t<Out>> &&
     list_scan_function<Op, std::ranges::range_value_t<In>>
 void list_scan(const context& ctx, index_span successor, const In& in, Out&& out, const Op& op,
                const std::ranges::range_value_t<In>* initial = nullptr, list_count lists = list_count::one,
-               std::string_view variant = {}) {
+               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
   using T = std::ranges::range_value_t<In>;
   detail::list_scan_by(ctx, successor, const_records(in), records(out), detail::host_operator<T>(op), initial, lists,
-                       access_pattern::unknown(), variant);
+                       pattern, variant);
 }
 
 /// list_scan of packed nodes with an associative function of the caller's on the CPU, as above. Nodes are aligned to 8
@@ -248,10 +252,10 @@ requires std::same_as<std::ranges::range_value_t<Nodes>, list_node<std::ranges::
     list_scan_function<Op, std::ranges::range_value_t<Out>>
 void list_scan(const context& ctx, const Nodes& nodes, Out&& out, const Op& op,
                const std::ranges::range_value_t<Out>* initial = nullptr, list_count lists = list_count::one,
-               std::string_view variant = {}) {
+               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
   using T = std::ranges::range_value_t<Out>;
   detail::list_scan_packed_by(ctx, std::ranges::data(nodes), std::ranges::size(nodes), records(out),
-                              detail::host_operator<T>(op), initial, lists, access_pattern::unknown(), variant);
+                              detail::host_operator<T>(op), initial, lists, pattern, variant);
 }
 
 }  // namespace sheaf

@@ -54,11 +54,18 @@ namespace {
 constexpr std::uint64_t packed_bytes = 8;
 constexpr std::uint64_t most_nodes = std::uint64_t{1} << 56;  // with values of 64 bytes their bytes have 62 bits
 
+/// As require_index_width(), whose error has records where lists have nodes.
+void require_node_width(std::string_view call, index_type type, std::string_view what, std::uint64_t nodes) {
+  require_index_type(call, type, what);
+  const int bits = bytes(type) == 8 ? 63 : type == index_type::i32 ? 31 : 32;
+  if (nodes >> bits != 0) refuse("{}: {} has 4-byte entries, too narrow for {} nodes", call, what, nodes);
+}
+
 /// The successors and the output; data may be null.
 void require_list_shapes(std::string_view call, index_span successor, list_count lists, std::uint64_t out_count,
                          std::string_view out_name) {
   if (successor.count > most_nodes) refuse("{}: {} nodes are more than memory can hold", call, successor.count);
-  require_index_width(call, successor.type, "successor", successor.count);
+  require_node_width(call, successor.type, "successor", successor.count);
   require_enumerator(call, "lists", lists, list_count::many);
   if (out_count != successor.count) {
     refuse("{}: {} has {} values for {} nodes", call, out_name, out_count, successor.count);
@@ -92,7 +99,7 @@ void require_operator(value_type in, value_type out, scan_operator op, const std
 
 void require_rank_shapes(index_span successor, index_output rank, const list_rank_options& options) {
   require_list_shapes(rank_call, successor, options.lists, rank.count, "rank");
-  require_index_width(rank_call, rank.type, "rank", successor.count);
+  require_node_width(rank_call, rank.type, "rank", successor.count);
 }
 
 list_problem describe_rank(const context& ctx, index_span successor, index_output rank,
@@ -281,10 +288,37 @@ void run_scan_by(const context& ctx, index_span successor, const_records in, rec
   plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
 }
 
+/// The call by an operator of the caller's on packed nodes; `op` is a member of list_buffers.
+template <class Operator>
+void run_packed_scan_by(const context& ctx, const void* nodes, std::uint64_t count, records out, const void* initial,
+                        list_count lists, access_pattern pattern, std::string_view variant,
+                        const Operator* list_buffers::*op, const Operator& given) {
+  const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
+  const index_span successor = successors_of(all);
+  require_list_shapes(scan_call, successor, lists, out.count, "out");
+  require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
+  if (count == 0) return;
+  const list_problem problem = describe_scan_by(ctx, successor, out, true, initial, lists, pattern);
+  list_buffers buffers;
+  buffers.successor = successor;
+  buffers.nodes = nodes;
+  buffers.out = out.data;
+  buffers.initial = initial;
+  buffers.*op = &given;
+  plan::execute(scan_call, list_variants(), problem, ctx, variant, buffers);
+}
+
 /// Functions on host memory are for contexts of the CPU.
 void require_cpu(const context& ctx) {
   if (ctx.backend() != backend_kind::cpu) {
     refuse("{}: a function of the caller's runs on a CPU context, not on {}", scan_call, name(ctx.backend()));
+  }
+}
+
+/// Device functions are for contexts of CUDA.
+void require_cuda(const context& ctx) {
+  if (ctx.backend() != backend_kind::cuda) {
+    refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));
   }
 }
 
@@ -296,19 +330,7 @@ void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t co
                          const host_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                          std::string_view variant) {
   require_cpu(ctx);
-  const const_list_nodes all(nodes, count, value_type::u32);  // whatever the 4 bytes are
-  require_list_shapes(scan_call, successors_of(all), lists, out.count, "out");
-  require_packed_views(ctx, all, out.data, out.count * out.record_bytes);
-  if (count == 0) return;
-  const index_span successor = successors_of(all);
-  list_buffers buffers;
-  buffers.successor = successor;
-  buffers.nodes = nodes;
-  buffers.out = out.data;
-  buffers.initial = initial;
-  buffers.on_host = &op;
-  plan::execute(scan_call, list_variants(), describe_scan_by(ctx, successor, out, true, initial, lists, pattern), ctx,
-                variant, buffers);
+  run_packed_scan_by(ctx, nodes, count, out, initial, lists, pattern, variant, &list_buffers::on_host, op);
 }
 
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out, const host_scan_operator& op,
@@ -320,10 +342,15 @@ void list_scan_by(const context& ctx, index_span successor, const_records in, re
 void list_scan_by(const context& ctx, index_span successor, const_records in, records out,
                   const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
                   std::string_view variant) {
-  if (ctx.backend() != backend_kind::cuda) {
-    refuse("{}: a device function of the caller's runs on a CUDA context, not on {}", scan_call, name(ctx.backend()));
-  }
+  require_cuda(ctx);
   run_scan_by(ctx, successor, in, out, initial, lists, pattern, variant, &list_buffers::on_device, op);
+}
+
+void list_scan_packed_by(const context& ctx, const void* nodes, std::uint64_t count, records out,
+                         const device_scan_operator& op, const void* initial, list_count lists, access_pattern pattern,
+                         std::string_view variant) {
+  require_cuda(ctx);
+  run_packed_scan_by(ctx, nodes, count, out, initial, lists, pattern, variant, &list_buffers::on_device, op);
 }
 
 }  // namespace detail

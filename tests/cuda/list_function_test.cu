@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -134,6 +135,80 @@ TEST(ListFunctionOfADevice, SeesWholeValuesInTheOrderOfTheList) {
   expect_scans<13, 1>(*ctx);
   expect_scans<24, 8>(*ctx);
   expect_scans<64, 16>(*ctx);
+}
+
+/// Scans packed nodes of 4 bytes each, with successors whose end is negative, and compares with a walk.
+template <std::size_t Alignment>
+void expect_packed_scan(const context& ctx, std::uint32_t count, list_count lists, bool is_exclusive,
+                        const char* variant) {
+  SCOPED_TRACE(testing::Message() << "aligned to " << Alignment << ", " << count << " nodes, lists "
+                                  << static_cast<int>(lists) << ", exclusive " << is_exclusive << ", variant '"
+                                  << variant << "'");
+  using function = padded_function<4, Alignment>;
+  constexpr std::uint64_t hop = 7919;  // a prime that divides no count here
+  const std::uint32_t length = lists == list_count::one ? count : list_nodes;
+  const auto node_of = [&](std::uint64_t k) { return static_cast<std::uint32_t>(k * hop % count); };
+  std::vector<list_node<function>> in(count);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const bool ends = k + 1 == count || (k + 1) % length == 0;
+    in[node_of(k)] = {
+        make_function<4, Alignment>(static_cast<std::uint8_t>(2 * k + 1), static_cast<std::uint8_t>(k * 7)),
+        ends ? -1 : static_cast<std::int32_t>(node_of(k + 1))};
+  }
+  const function initial = make_function<4, Alignment>(3, 5);
+  const buffer nodes = on_device(ctx, in);
+  const buffer results(ctx, count * sizeof(function));
+  list_scan(ctx, nodes.as<list_node<function>>(), count, results.as<function>(), compose{},
+            is_exclusive ? &initial : nullptr, lists, access_pattern::unknown(), variant);
+  ctx.wait();
+  std::vector<function> got(count);
+  copy_bytes(ctx, got.data(), results.data(), count * sizeof(function));
+  function running = initial;
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const bool begins = k % length == 0;
+    if (begins) running = initial;
+    const function before = running;
+    const function& own = in[node_of(k)].value;
+    running = begins && !is_exclusive ? own : compose{}(running, own);
+    const function& expected = is_exclusive ? before : running;
+    for (std::size_t i = 0; i < 4; ++i) {
+      ASSERT_EQ(expected.bytes[i], got[node_of(k)].bytes[i]) << "byte " << i << " of the result of rank " << k;
+    }
+  }
+}
+
+TEST(ListFunctionOfADevice, TakesPackedNodes) {
+  const std::optional<context> ctx = device_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  for (const char* const variant : {"", "cuda.log", "cuda.sublist", "cuda.sublist_host_scan", "cuda.pointer_jumping"}) {
+    for (const list_count lists : {list_count::one, list_count::many}) {
+      for (const std::uint32_t count : {1U, 2U, 33U, 5000U}) {
+        for (const bool is_exclusive : {false, true}) {
+          expect_packed_scan<1>(*ctx, count, lists, is_exclusive, variant);
+          expect_packed_scan<4>(*ctx, count, lists, is_exclusive, variant);
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+struct sum {
+  __host__ __device__ float operator()(const float& a, const float& b) const { return a + b; }
+};
+
+// The arguments are looked at before anything runs on a device.
+TEST(ListFunctionOfADevice, OnPackedNodesIsForContextsOfCuda) {
+  const context ctx = context::cpu();
+  const list_node<float> nodes[] = {{1, 1}, {2, -1}};
+  float out[2];
+  try {
+    list_scan(ctx, nodes, 2, out, sum{});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), error_code::bad_argument);
+    EXPECT_STREQ(e.what(), "list_scan: a device function of the caller's runs on a CUDA context, not on cpu");
+  }
 }
 
 TEST(ListFunctionOfADevice, OnWhatIsNoListIsAnErrorThatNamesANode) {

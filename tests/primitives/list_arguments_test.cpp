@@ -127,13 +127,13 @@ TEST_P(ListArguments, EnumeratorsMustExist) {
 }
 
 TEST_P(ListArguments, NumbersMustHoldEveryNode) {
-  refuses_rank("rank has 4-byte entries, too narrow for 2147483648 records", successor(most_i32, index_type::i64),
+  refuses_rank("rank has 4-byte entries, too narrow for 2147483648 nodes", successor(most_i32, index_type::i64),
                rank(most_i32, index_type::i32));
-  refuses_rank("rank has 4-byte entries, too narrow for 4294967296 records", successor(most_u32, index_type::i64),
+  refuses_rank("rank has 4-byte entries, too narrow for 4294967296 nodes", successor(most_u32, index_type::i64),
                rank(most_u32, index_type::u32));
-  refuses_rank("successor has 4-byte entries, too narrow for 2147483648 records", successor(most_i32, index_type::i32),
+  refuses_rank("successor has 4-byte entries, too narrow for 2147483648 nodes", successor(most_i32, index_type::i32),
                rank(most_i32));
-  refuses_scan("successor has 4-byte entries, too narrow for 4294967296 records", successor(most_u32), in(most_u32),
+  refuses_scan("successor has 4-byte entries, too narrow for 4294967296 nodes", successor(most_u32), in(most_u32),
                out(most_u32));
 }
 

@@ -253,7 +253,7 @@ class EveryListVariantOfTheHost : public EveryListVariant {
       SCOPED_TRACE(where.name);
       std::vector<T> out(c.count);
       list_scan(where.ctx, index_view(successors, c.successor), in, out, op, is_exclusive ? &initial : nullptr,
-                c.lists(), GetParam());
+                c.lists(), access_pattern::random(), GetParam());
       EXPECT_NO_THROW(where.ctx.wait());
       EXPECT_TRUE(in == in_before) << "values to read were modified";
       for (std::uint64_t i = 0; i < c.count && !HasFailure(); ++i) {
@@ -329,7 +329,8 @@ TEST_P(EveryListVariantOfTheHost, KeepsTheOrderOfFunctionsThatDoNotCommuteOnPack
         if (where.ctx.backend() != backend_kind::cpu) continue;
         SCOPED_TRACE(where.name);
         std::vector<function> out(count);
-        list_scan(where.ctx, nodes, out, compose{}, is_exclusive ? &initial : nullptr, c.lists(), GetParam());
+        list_scan(where.ctx, nodes, out, compose{}, is_exclusive ? &initial : nullptr, c.lists(),
+                  access_pattern::sequential(), GetParam());
         EXPECT_NO_THROW(where.ctx.wait());
         EXPECT_TRUE(out == expected);
         if (HasFailure()) return;
@@ -403,7 +404,7 @@ TEST(ListScan, TakesTypedRanges) {
   list_scan(ctx, nodes, out, std::plus<>{});
   EXPECT_EQ(out, (std::vector<float>{1, 10, 8, 5}));
   const float initial = 10;
-  list_scan(ctx, nodes, out, std::plus<>{}, &initial, list_count::many, "reference.serial");
+  list_scan(ctx, nodes, out, std::plus<>{}, &initial, list_count::many, access_pattern::unknown(), "reference.serial");
   EXPECT_EQ(out, (std::vector<float>{10, 18, 15, 11}));
   std::vector<std::uint64_t> wide_rank(4);
   list_rank(ctx, successor, wide_rank, {.lists = list_count::many, .variant = "reference.serial"});

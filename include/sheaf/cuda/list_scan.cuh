@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include <sheaf/cuda/detail/list_operator.cuh>
@@ -9,6 +12,18 @@
 // is not needed). The program links the library and the CUDA runtime.
 namespace sheaf {
 
+namespace detail {
+
+/// What kernels can do with values and operators that a program brings.
+template <class T, class Op>
+constexpr void require_device_operator() {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "values are moved as bytes");
+  static_assert(std::is_trivially_copyable_v<Op>, "the operator is an argument of kernels");
+  static_assert(sizeof(T) <= 64 && alignof(T) <= 16, "values have at most 64 bytes, aligned to at most 16");
+}
+
+}  // namespace detail
+
 /// out[i] = the values from the head of node i's list to node i, put together by op in the list's order, on a CUDA
 /// context. As the other list_scan in all else: inputs, errors at ctx.wait(), determinism, and what `lists` means.
 /// @param in       one value for each node, on the device, aligned to T.
@@ -16,17 +31,33 @@ namespace sheaf {
 /// @param op       an associative function object, op(earlier, later) -> T, callable on the device and trivially
 ///                 copyable. It need not commute.
 /// @param initial  null: inclusive; else, in host memory, what an exclusive scan begins with.
+/// @param pattern  of the nodes' places, along the list.
 /// @throws error(bad_argument) for a context that is not a CUDA context, lengths or spans as there.
 template <class T, class Op>
 void list_scan(const context& ctx, index_span successor, const T* in, T* out, const Op& op,
                const std::type_identity_t<T>* initial = nullptr, list_count lists = list_count::one,
                access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
-  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "values are moved as bytes");
-  static_assert(std::is_trivially_copyable_v<Op>, "the operator is an argument of kernels");
-  static_assert(sizeof(T) <= 64 && alignof(T) <= 16, "values have at most 64 bytes, aligned to at most 16");
+  detail::require_device_operator<T, Op>();
   detail::list_scan_by(ctx, successor, const_records(in, successor.count, sizeof(T)),
                        records(out, successor.count, sizeof(T)), list_kernels::device_operator<T>(op), initial, lists,
                        pattern, variant);
+}
+
+/// list_scan of packed nodes with an operator that a program brings, on a CUDA context, as above. A walk reads value
+/// and successor of a node in one access, and nothing has to be packed first.
+/// @param nodes  `count` nodes on the device, aligned to 8 bytes. T need not be a number, and a T of 4 bytes that holds
+///               two of 2 is one.
+/// @param out    as many values; may not overlap nodes.
+template <class T, class Op>
+void list_scan(const context& ctx, const list_node<T>* nodes, std::uint64_t count, T* out, const Op& op,
+               const std::type_identity_t<T>* initial = nullptr, list_count lists = list_count::one,
+               access_pattern pattern = access_pattern::unknown(), std::string_view variant = {}) {
+  detail::require_device_operator<T, Op>();
+  static_assert(sizeof(list_node<T>) == sizeof(list_kernels::packed_node<T>) &&
+                    offsetof(list_node<T>, successor) == offsetof(list_kernels::packed_node<T>, next),
+                "kernels read nodes as they are");
+  detail::list_scan_packed_by(ctx, nodes, count, records(out, count, sizeof(T)), list_kernels::device_operator<T>(op),
+                              initial, lists, pattern, variant);
 }
 
 }  // namespace sheaf

@@ -1,5 +1,6 @@
 // A program with an operator of its own, compiled against an installed sheaf: products of 2x2 matrices modulo 2^32,
-// which do not commute, along a list that hops through the array. Without a GPU it only says so.
+// which do not commute, along a list that hops through the array, and compositions of functions of numbers of 16 bits
+// whose nodes are packed. Without a GPU it says so and ends with 77, which a test takes for skipped.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -62,13 +63,52 @@ bool is_right(const sheaf::context& ctx, std::uint32_t count, bool is_exclusive,
   return true;
 }
 
+/// x -> scale * x + shift of numbers of 16 bits.
+struct affine {
+  std::uint16_t scale;
+  std::uint16_t shift;
+};
+
+struct composed {
+  __host__ __device__ affine operator()(const affine& earlier, const affine& later) const {
+    const std::uint32_t shift = std::uint32_t{earlier.shift} * later.scale + later.shift;
+    return {static_cast<std::uint16_t>(std::uint32_t{earlier.scale} * later.scale), static_cast<std::uint16_t>(shift)};
+  }
+};
+
+bool is_right_packed(const sheaf::context& ctx) {
+  const std::uint32_t count = 100000;
+  std::vector<sheaf::list_node<affine>> nodes(count);
+  for (std::uint32_t i = 0; i < count; ++i) {  // from the last node to the first
+    nodes[i] = {{static_cast<std::uint16_t>(2 * i + 1), static_cast<std::uint16_t>(i)},
+                static_cast<std::int32_t>(i) - 1};
+  }
+  sheaf::list_node<affine>* device_nodes = nullptr;
+  affine* device_out = nullptr;
+  cudaMalloc(&device_nodes, count * sizeof nodes[0]);
+  cudaMalloc(&device_out, count * sizeof(affine));
+  cudaMemcpy(device_nodes, nodes.data(), count * sizeof nodes[0], cudaMemcpyHostToDevice);
+  sheaf::list_scan(ctx, device_nodes, count, device_out, composed{});
+  ctx.wait();
+  std::vector<affine> out(count);
+  cudaMemcpy(out.data(), device_out, count * sizeof(affine), cudaMemcpyDeviceToHost);
+  cudaFree(device_nodes);
+  cudaFree(device_out);
+  affine running{};
+  for (std::uint32_t i = count; i-- > 0;) {
+    running = i + 1 == count ? nodes[i].value : composed{}(running, nodes[i].value);
+    if (out[i].scale != running.scale || out[i].shift != running.shift) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int main() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
     std::puts("no CUDA device here");
-    return 0;
+    return 77;
   }
   const sheaf::context ctx = sheaf::context::cuda();
   for (const char* const variant : {"", "cuda.log", "cuda.sublist", "cuda.pointer_jumping"}) {
@@ -79,6 +119,10 @@ int main() {
         return 1;
       }
     }
+  }
+  if (!is_right_packed(ctx)) {
+    std::puts("wrong: packed nodes");
+    return 1;
   }
   std::puts("right");
   return 0;
