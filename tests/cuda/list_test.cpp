@@ -1,7 +1,9 @@
 // Lists made against the splitters of cuda.log and cuda.sublist: all splitters of every cut that a plan may choose
-// stand in a row behind the head, so that one sublist has nearly all nodes and its walk is given up.
+// stand in a row, behind the head or at the end. One sublist, that of the last splitter or that of the head, then has
+// nearly all nodes, and its walk is given up.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,7 +11,10 @@
 #include <sheaf/list_scan.hpp>
 #include <sheaf/memory.hpp>
 
+#include "cuda/list/plan.hpp"
 #include "inputs/pattern_function.hpp"
+#include "plan/choose.hpp"
+#include "primitives/list_scan.hpp"
 #include "support/contexts.hpp"
 
 namespace sheaf::tests {
@@ -27,11 +32,17 @@ bool is_a_splitter_of_some_cut(std::uint32_t node) {
   return false;
 }
 
-/// The nodes in the list's order: splitters first, each group at random.
-std::vector<std::uint32_t> splitters_in_a_row() {
+std::vector<std::uint32_t> nodes_at_random() {
   std::vector<std::uint32_t> order(count);
   for (std::uint32_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(inputs::permute(i, count, 5));
-  std::stable_partition(order.begin(), order.end(), is_a_splitter_of_some_cut);
+  return order;
+}
+
+/// The nodes in the list's order: splitters first or last, each group at random.
+std::vector<std::uint32_t> splitters_in_a_row(bool splitters_first) {
+  std::vector<std::uint32_t> order = nodes_at_random();
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::uint32_t node) { return is_a_splitter_of_some_cut(node) == splitters_first; });
   return order;
 }
 
@@ -41,7 +52,8 @@ std::vector<std::uint32_t> successors_of(const std::vector<std::uint32_t>& order
   return successor;
 }
 
-class ListsAgainstSplitters : public ::testing::Test {
+/// The parameter says whether splitters come first.
+class ListsAgainstSplitters : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (!ctx_) GTEST_SKIP() << "no CUDA device here";
@@ -60,10 +72,12 @@ class ListsAgainstSplitters : public ::testing::Test {
   }
 
   const std::optional<context> ctx_ = cuda_context();
-  const std::vector<std::uint32_t> order_ = splitters_in_a_row();
+  const std::vector<std::uint32_t> order_ = splitters_in_a_row(GetParam());
 };
 
-TEST_F(ListsAgainstSplitters, AreRanked) {
+INSTANTIATE_TEST_SUITE_P(SplittersFirst, ListsAgainstSplitters, ::testing::Bool());
+
+TEST_P(ListsAgainstSplitters, AreRanked) {
   const buffer successor = on_device(successors_of(order_));
   for (const char* const variant : walking_variants) {
     SCOPED_TRACE(variant);
@@ -78,7 +92,7 @@ TEST_F(ListsAgainstSplitters, AreRanked) {
   }
 }
 
-TEST_F(ListsAgainstSplitters, AreScannedWithTheSameSumsInEveryRun) {
+TEST_P(ListsAgainstSplitters, AreScannedWithTheSameSumsInEveryRun) {
   const buffer successor = on_device(successors_of(order_));
   std::vector<double> values(count);
   for (std::uint32_t i = 0; i < count; ++i) values[i] = static_cast<double>(inputs::mix(i) % 1000) / 7;
@@ -103,7 +117,7 @@ TEST_F(ListsAgainstSplitters, AreScannedWithTheSameSumsInEveryRun) {
   }
 }
 
-TEST_F(ListsAgainstSplitters, AndAForestOfThemAreScanned) {
+TEST_P(ListsAgainstSplitters, AndAForestOfThemAreScanned) {
   std::vector<std::uint32_t> next = successors_of(order_);
   std::vector<std::uint32_t> begins{0, 1000, count / 2, count - 1};
   for (std::size_t list = 1; list < begins.size(); ++list) next[order_[begins[list] - 1]] = 0xffffffffU;
@@ -124,6 +138,41 @@ TEST_F(ListsAgainstSplitters, AndAForestOfThemAreScanned) {
       wrong += sums[order_[i]] != 3 * (i - begin + 1);
     }
     EXPECT_EQ(wrong, 0U);
+  }
+}
+
+/// What the steps of a call knew of the list in the end, with sublists of 32 nodes in the mean.
+list_kernels::list_status status_after(const context& ctx, const buffer& successor, const char* variant) {
+  primitives::list_problem p;
+  p.backend = backend_kind::cuda;
+  p.count = count;
+  p.log2_block = 5;
+  const auto chosen = plan::cheapest(primitives::list_variants(), p, backend_kind::cuda, plan::scope_of(ctx), variant);
+  const buffer scratch(ctx, chosen.plan.scratch_bytes);
+  const buffer rank(ctx, count * sizeof(std::uint32_t));
+  primitives::list_buffers b;
+  b.successor = {successor.data(), count, index_type::u32};
+  b.out = rank.data();
+  chosen.variant->run(ctx, p, chosen.plan, b, scratch.data());
+  ctx.wait();
+  core::scratch_offsets arrays;
+  const cuda::list_layout layout = cuda::lay_out(p, p.log2_block, arrays);
+  list_kernels::list_status status{};
+  copy_bytes(ctx, &status, scratch.data() + layout.status, sizeof status);
+  return status;
+}
+
+// A walk that went on to the end would leave a list that nothing is wrong with, and take as long as a serial one.
+TEST_P(ListsAgainstSplitters, AreGivenUpByTheirLongWalk) {
+  ASSERT_LT(cuda::most_steps(5), count / 4) << "a walk to the end would pass the limit";
+  const buffer against = on_device(successors_of(order_));
+  const buffer at_random = on_device(successors_of(nodes_at_random()));
+  for (const char* const variant : walking_variants) {
+    SCOPED_TRACE(variant);
+    const list_kernels::list_status given_up = status_after(*ctx_, against, variant);
+    EXPECT_NE(given_up.is_bad, 0U);
+    EXPECT_EQ(given_up.is_faulty, 0U);
+    EXPECT_EQ(status_after(*ctx_, at_random, variant).is_bad, 0U) << "the list at random";
   }
 }
 
