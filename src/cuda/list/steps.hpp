@@ -30,8 +30,8 @@ class list_call {
   void scan_sublists();
   /// Step 4 by the host, which waits for the walk.
   void scan_sublists_on_host();
-  /// Step 6: if the steps before found the list bad, finds out what is wrong and reports it. If nothing is, the
-  /// sublists were too long: writes the results by pointer jumping.
+  /// Step 6 resolves what the steps before have left open. If they found the list bad, or `always`, it looks for what
+  /// is wrong and reports it. If nothing is, the sublists were too long, and it writes the results by pointer jumping.
   void resolve(std::byte* resolve_scratch, bool always);
 
   list_kernels::walk_arguments walk_arguments() const;

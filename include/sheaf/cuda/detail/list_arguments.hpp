@@ -62,7 +62,7 @@ struct list_level {
   list_cut cut;    ///< of its nodes; no blocks on the last level
   void* nodes;     ///< sublist_node
   void* prefixes;  ///< list_prefix, all bits set at first
-  void* carries;   ///< list_prefix, all bits set at first
+  void* carries;   ///< list_prefix, all bits set at first: what comes before nodes that a list of this level begins at
 };
 
 /// Where lists begin.
@@ -89,11 +89,11 @@ struct walk_arguments {
   void* prefixes;  ///< list_prefix of all nodes
 };
 
-/// What the last level's pointer jumping works in.
+/// What the last level's pointer jumping works in. Each round reads one half of an array of two and writes the other.
 struct last_level_arrays {
-  std::uint32_t* previous;  ///< all bits set at first
-  std::uint32_t* hop[2];
-  void* upto[2];  ///< list_prefix
+  std::uint32_t* previous;  ///< predecessors; all bits set at first
+  std::uint32_t* hop[2];    ///< the node that a pointer has come to; no_node once it is past the beginning of its list
+  void* upto[2];            ///< list_prefix: all that lies between there and a node, with the node itself
 };
 
 struct levels_arguments {
