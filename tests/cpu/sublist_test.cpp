@@ -375,5 +375,25 @@ TEST(CpuSublistLayout, FitsNumbersAndRanksIntoLinks) {
   }
 }
 
+// Benchmarks read the time of each step of section 3 from these reports.
+TEST_P(CpuSublist, ReportsEachStepOnceAndInOrder) {
+  using primitives::list_step;
+  const std::vector<list_step> expected{list_step::head, list_step::splitters, list_step::walks, list_step::sublists,
+                                        list_step::results};
+  for_each_hard_list({1000, 100'000}, [&](const hard_list& list) {
+    std::vector<list_step> reported;
+    const primitives::list_listener listener{
+        &reported, [](void* state, list_step step) { static_cast<std::vector<list_step>*>(state)->push_back(step); }};
+    std::vector<std::uint32_t> rank(list.nodes.size());
+    primitives::list_buffers b;
+    b.successor = list.next;
+    b.out = rank.data();
+    b.listener = &listener;
+    const tuned_run run(ctx, {}, rank_problem(rank.size(), list.lists()), b);
+    EXPECT_EQ(complaint(ctx), "");
+    EXPECT_EQ(reported, expected);
+  });
+}
+
 }  // namespace
 }  // namespace sheaf::tests
