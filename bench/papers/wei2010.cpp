@@ -13,9 +13,11 @@ namespace {
 // A serial walk along a random list takes a CPU some 100 ns for each node.
 constexpr std::uint64_t most_cpu_nodes = 16 * million;
 
-// The kinds of lists that section 4 has.
+// The kinds of lists that section 4 has. A stride of one less than the nodes comes in both ways: without wrapping
+// around, and with it, as the paper's, which goes back by one node each time.
 std::vector<primitives::input_pattern> kinds(std::uint64_t nodes) {
-  return {in_order(), strided(16), strided(128), strided(usual_stride), strided(nodes - 1), at_random()};
+  const primitives::input_pattern wrapping{primitives::pattern_kind::reverse};
+  return {in_order(), strided(16), strided(128), strided(usual_stride), strided(nodes - 1), wrapping, at_random()};
 }
 
 struct list_times {
@@ -95,6 +97,9 @@ void figure_4(paper_run& run) {
   for (session& s : run.sessions) {
     const std::uint64_t nodes = run.count(s, 64);
     print_place(s, fmt::format("{} nodes", count_text(nodes)));
+    fmt::print(
+        "  strided:{} does not wrap around: 0, n/2, 1, n/2 + 1, ... A stride of n - 1 that wraps around is reverse.\n",
+        nodes - 1);
     const table rows({"order", "scan", "per node", "variant", "rank", "per node", "variant"});
     spread scans;
     for (const primitives::input_pattern& order : kinds(nodes)) {

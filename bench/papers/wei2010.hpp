@@ -31,8 +31,12 @@ struct paper_run {
   std::uint64_t count(const session& s, std::uint64_t millions) const;
 };
 
-/// The stride of the paper's tables. A stride of one less than the nodes puts neighbours half the array apart.
+/// The stride of the paper's tables.
 constexpr std::uint64_t usual_stride = 1001;
+/// Every stride-th node from node 0 on, then from node 1 on, and so on. The paper's strides wrap around instead, which
+/// makes no difference to stride 1001 but where a sweep ends. Of n nodes, stride n - 1 is 0, n/2, 1, n/2 + 1, ... here:
+/// neighbours lie half the array apart. Strides n - d that wrap around would go back by d nodes each time, as `reverse`
+/// does for d = 1.
 primitives::input_pattern strided(std::uint64_t stride);
 primitives::input_pattern in_order();
 primitives::input_pattern at_random();

@@ -277,7 +277,7 @@ void table_4(paper_run& run) {
   print_caption("Table 4. The memory test at random beside lists of the longest stride, and of random order",
                 "both slow down alike beyond 64 M nodes, to 13.4 ns for an access and 14.05 ns for a node.");
   for (session& s : run.sessions) {
-    print_place(s, "a stride of one less than the nodes, which puts neighbours half the array apart");
+    print_place(s, "neighbours half the array apart: a stride of one less than the nodes, which does not wrap around");
     compare(run, s, table_number(4), true, paper, [](std::uint64_t nodes) { return strided(nodes - 1); });
     print_place(s, "random order");
     compare(run, s, table_number(4), true, {}, [](std::uint64_t) { return at_random(); });

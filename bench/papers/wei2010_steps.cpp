@@ -2,11 +2,9 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "bench/papers/wei2010.hpp"
+#include "bench/papers/wei2010_loads.hpp"
 #include "plan/choose.hpp"
 #include "primitives/list_scan.hpp"
 #include "primitives/operators/scan_value.hpp"
@@ -164,52 +163,16 @@ std::optional<scan_steps> measure_steps(session& s, const problem& p, const scan
 }
 
 #if SHEAF_HAS_CUDA
-// Nodes that the multiprocessor with the most of them walks over, over their mean, where `walkers` threads, as many on
-// each of `multiprocessors`, walk the sublists of a stride list of `nodes` nodes, a power of two, cut into sublists of
-// 2^log2_block in the mean: thread t sublists t, t + walkers, ... as in the paper (`dealt`), or each the next that is
-// left (`drawn`).
-struct largest_load {
-  double dealt = 0;
-  double drawn = 0;
-};
-largest_load load_of(std::uint64_t nodes, std::uint64_t stride, std::uint32_t log2_block, std::uint64_t walkers,
-                     std::uint64_t multiprocessors) {
-  // A node's rank is the node times the inverse of the stride, modulo the nodes: by Newton's iteration.
-  std::uint64_t inverse = stride;
-  for (int i = 0; i < 5; ++i) inverse *= 2 - stride * inverse;
-  const std::uint64_t blocks = nodes >> log2_block;
+// The sublists of CUDA's walks over a list of stride 1001, whose blocks of 2^log2_block nodes have a splitter each.
+std::vector<std::uint64_t> lengths_of_sublists(std::uint64_t nodes, std::uint32_t log2_block) {
+  const std::uint64_t blocks = (nodes + (std::uint64_t{1} << log2_block) - 1) >> log2_block;
   const list_kernels::list_cut cut{log2_block, static_cast<std::uint32_t>(nodes), static_cast<std::uint32_t>(blocks),
                                    0};
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> sublists(blocks);  // rank of its splitter, number
+  std::vector<std::uint64_t> splitters(blocks);
   for (std::uint64_t block = 0; block < blocks; ++block) {
-    const std::uint64_t node = list_kernels::splitter_at(cut, static_cast<std::uint32_t>(block));
-    sublists[block] = {(node * inverse) & (nodes - 1), block};
+    splitters[block] = list_kernels::splitter_at(cut, static_cast<std::uint32_t>(block));
   }
-  std::sort(sublists.begin(), sublists.end());
-  std::vector<std::uint64_t> length(blocks);
-  for (std::uint64_t i = 0; i < blocks; ++i) {
-    length[sublists[i].second] = (i + 1 < blocks ? sublists[i + 1].first : nodes) - sublists[i].first;
-  }
-  const std::uint64_t of_each = std::max<std::uint64_t>(1, walkers / multiprocessors);
-  std::vector<std::uint64_t> dealt(multiprocessors);
-  std::vector<std::uint64_t> drawn(multiprocessors);
-  // The thread that is done first draws next.
-  std::priority_queue<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::pair<std::uint64_t, std::uint64_t>>,
-                      std::greater<>>
-      threads;
-  for (std::uint64_t t = 0; t < walkers; ++t) threads.emplace(0, t);
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    dealt[block % walkers / of_each % multiprocessors] += length[block];
-    const auto [done, thread] = threads.top();
-    threads.pop();
-    threads.emplace(done + length[block], thread);
-    drawn[thread / of_each % multiprocessors] += length[block];
-  }
-  const auto over_mean = [&](const std::vector<std::uint64_t>& loads) {
-    return static_cast<double>(*std::max_element(loads.begin(), loads.end())) * static_cast<double>(multiprocessors) /
-           static_cast<double>(nodes);
-  };
-  return {over_mean(dealt), over_mean(drawn)};
+  return sublist_lengths(splitters, nodes, usual_stride);
 }
 #endif
 
@@ -268,7 +231,8 @@ void measure_sublists(paper_run& run, session& s) {
           measure_steps(s, packed_sums(nodes, strided(usual_stride)), {.variant = variant, .log2_block = log2_block});
       if (!found) continue;
       const std::uint64_t sublists = nodes >> log2_block;
-      const largest_load load = load_of(nodes, usual_stride, log2_block, std::min(walkers, sublists), multiprocessors);
+      const largest_load load =
+          load_of(lengths_of_sublists(nodes, log2_block), std::min(walkers, sublists), multiprocessors);
       rows.row({count_text(sublists), std::to_string(1U << log2_block), time_text(found->steps[2]),
                 time_text(found->steps[3]), time_text(found->total), fmt::format("{:.2f} x mean", load.dealt),
                 fmt::format("{:.2f} x mean", load.drawn)});
