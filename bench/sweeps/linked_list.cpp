@@ -25,14 +25,27 @@ sweep linked_lists() {
   return s;
 }
 
-// Neighbours of the longest stride lie half the array apart.
+// Strides do not wrap around: with one of n - 1, the first sweep goes through nodes 0 and n - 1, and as sweeps are of
+// equal length, the list is 0, n/2, 1, n/2 + 1 and so on, whose neighbours lie half the array apart. A stride of n - 1
+// that wraps around goes back by one node each time, which is the pattern `reverse`.
 primitives::input_pattern pattern_for(primitives::input_pattern pattern, std::uint64_t count) {
   const bool is_longest = pattern.kind == primitives::pattern_kind::strided && pattern.parameter == longest_stride;
   if (is_longest) pattern.parameter = std::max<std::uint64_t>(count, 2) - 1;
   return pattern;
 }
 
+// Throws for a pattern that goes through nodes twice, unless the sweep has other families that take it.
+void require_lists(const sweep& s, std::span<const primitives::entry* const> entries) {
+  if (entries.size() < s.entries.size()) return;
+  for (const primitives::input_pattern& pattern : s.patterns) {
+    if (is_distinct(pattern)) continue;
+    throw error(error_code::bad_argument,
+                fmt::format("--patterns {}: an order that goes through nodes twice is no list", name(pattern)));
+  }
+}
+
 void add(const sweep& s, std::span<const primitives::entry* const> entries, std::vector<problem>& problems) {
+  require_lists(s, entries);
   for (const std::uint64_t count : s.counts) {
     for (const primitives::input_pattern& pattern : s.patterns) {
       for (const std::string& layout : s.list_layouts) {

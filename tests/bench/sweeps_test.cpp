@@ -16,6 +16,7 @@
 #include "jobs/generated/seeds.hpp"
 #include "primitives/entries/hash_search.hpp"
 #include "primitives/entries/row_name.hpp"
+#include "support/expect_error.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -96,6 +97,13 @@ TEST(ListSweep, GoesTo2To30Nodes) {
       EXPECT_TRUE(rows.contains({order, count})) << order << " of " << count;
     }
   }
+}
+
+TEST(ListSweep, RefusesOrdersThatAreNoList) {
+  bench::sweep s = bench::sweep_named("list");
+  s.patterns = bench::patterns({"identity", "uniform"});
+  expect_error(error_code::bad_argument, "--patterns uniform: an order that goes through nodes twice is no list",
+               [&] { bench::problems_of(s); });
 }
 
 }  // namespace
