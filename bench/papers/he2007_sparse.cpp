@@ -46,6 +46,7 @@ timing time_of_call(const context& ctx, bool is_quick, const std::function<void(
   constexpr double least_seconds = 1e-3;
   const auto calls = static_cast<std::uint64_t>(1 + least_seconds / std::max(first, 1e-7));
   std::vector<double> all;
+  all.reserve(rounds);
   for (int i = 0; i < rounds; ++i) all.push_back(timed(calls));
   std::sort(all.begin(), all.end());
   return {all[rounds / 2], all.front(), all.back(), calls * rounds};
@@ -76,8 +77,7 @@ context with_gather(const context& ctx, const std::string& variant) {
   setenv(forces, ("gather:" + variant).c_str(), 1);
   const auto restore = [&] { set == nullptr ? unsetenv(forces) : setenv(forces, before.c_str(), 1); };
   try {
-    const context made =
-        ctx.backend() == backend_kind::cuda ? context::cuda(ctx.device()) : context::cpu(ctx.threads());
+    context made = ctx.backend() == backend_kind::cuda ? context::cuda(ctx.device()) : context::cpu(ctx.threads());
     restore();
     return made;
   } catch (...) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -102,7 +103,7 @@ TEST_F(CliSolve, WhatDoesNotConvergeIsWrittenWithExitCodeSeven) {
     for (const std::string backend : {"cpu", "reference"}) {
       folder.write("x.npy", "old");
       const program_result broken =
-          run_sheaf(folder, "solve a.mtx " + b + " -o x.npy --quiet --verify --backend " + backend);
+          run_sheaf(folder, fmt::format("solve a.mtx {} -o x.npy --quiet --verify --backend {}", b, backend));
       EXPECT_EQ(broken.code, 7);
       EXPECT_EQ(broken.err,
                 "sheaf solve: a.mtx: not converged: iteration 1 met a sum that is no number, infinite, or too small to "
@@ -182,9 +183,9 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
                  "sheaf solve: conjugate_gradient: the tolerance is -1, not 0 or more");
   for (const std::string option : {"--tolerance", "--absolute"}) {
     for (const std::string number : {"", "1e400", "nan", "1e-6x"}) {
-      const program_result refused = run_sheaf(folder, "solve a.mtx -o out.npy " + option + " '" + number + "'");
+      const program_result refused = run_sheaf(folder, fmt::format("solve a.mtx -o out.npy {} '{}'", option, number));
       EXPECT_EQ(refused.code, 2) << number;
-      EXPECT_NE(refused.err.find(option + ": '" + number + "' is not a finite number"), std::string::npos)
+      EXPECT_NE(refused.err.find(fmt::format("{}: '{}' is not a finite number", option, number)), std::string::npos)
           << refused.err;
     }
   }

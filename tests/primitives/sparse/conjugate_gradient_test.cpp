@@ -409,7 +409,7 @@ conjugate_gradient_result solve_by_jacobi(const context& ctx, csr_view a, const 
   a.values.data = place(a.values.data, a.values.count * bytes(a.values.type));
   const const_values right(place(b.data(), b.size() * sizeof(double)), b.size(), value_type::f64);
   const values solution(place(x.data(), x.size() * sizeof(double)), x.size(), value_type::f64);
-  const conjugate_gradient_result result = conjugate_gradient(ctx, a, right, solution, o);
+  conjugate_gradient_result result = conjugate_gradient(ctx, a, right, solution, o);
   copy_bytes(ctx, x.data(), solution.data, x.size() * sizeof(double));
   ctx.wait();
   return result;
