@@ -41,9 +41,10 @@ constexpr const spmv_variant* spmv_list[] = {&cuda::spmv_rows, &cuda::spmv_merge
                                              &cuda::spmv_transposed};
 constexpr const prepare_spmv_variant* prepare_spmv_list[] = {
     &cuda::prepare_spmv_blocked, &cuda::prepare_spmv_compressed, &cuda::prepare_spmv_segmented,
-    &cuda::prepare_spmv_transposed};
+    &cuda::prepare_spmv_sliced, &cuda::prepare_spmv_transposed};
 constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {
-    &cuda::conjugate_gradient_persistent, &cuda::conjugate_gradient_streamed, &cuda::conjugate_gradient_separate};
+    &cuda::conjugate_gradient_persistent, &cuda::conjugate_gradient_streamed, &cuda::conjugate_gradient_sliced,
+    &cuda::conjugate_gradient_separate};
 
 constexpr const edge_sum_variant* edge_sum_list[] = {&cuda::edge_sum_atomic, &cuda::edge_sum_two_pass};
 constexpr const prepare_edge_sum_variant* prepare_edge_sum_list[] = {&cuda::prepare_edge_sum_tiles,

@@ -15,6 +15,7 @@
 #include "support/contexts.hpp"
 #include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/prepared_runs.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -63,37 +64,6 @@ std::vector<sparse_rows> matrices() {
     }
   }
   return all;
-}
-
-/// x and y of a product on a device.
-struct placed_vectors {
-  placed_vectors(const context& c, const sparse_rows& m, value_type of_values)
-      : ctx(c),
-        type(of_values),
-        x(numbers(m.columns, type, x_at, false)),
-        y(numbers(m.rows.size(), type, y_at, true)),
-        placed_x(ctx, x),
-        placed_y(ctx, y) {}
-
-  void run(const prepared_spmv& prepared, double beta = 0) const {
-    prepared.run(const_values_of(placed_x.view(), type), values_of(placed_y.view(), type), 1, beta);
-  }
-
-  context ctx;
-  value_type type;
-  image x, y;
-  placed placed_x, placed_y;
-};
-
-image right_run(const context& ctx, const prepared_spmv& prepared, const sparse_rows& m, value_type type, double beta,
-                spmv_sums sums = spmv_sums::as_values) {
-  const placed_vectors v(ctx, m, type);
-  v.run(prepared, beta);
-  ctx.wait();
-  image found = v.y;
-  found.bytes = v.placed_y.download();
-  expect_near(found, expected_of(m, {.beta = beta, .sums = sums}, type), type);
-  return found;
 }
 
 TEST(SegmentedProduct, HasRowsOfEveryLength) {

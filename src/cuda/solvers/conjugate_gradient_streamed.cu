@@ -1,43 +1,65 @@
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/solvers/sliced_product.cuh"
 #include "cuda/solvers/system_kernels.cuh"
 #include "cuda/solvers/system_reads.hpp"
 #include "cuda/solvers/system_rows.cuh"
 #include "cuda/solvers/variants.hpp"
+#include "cuda/sparse/sliced_build.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
 
 // The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
 // device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration
-// at its end return at once.
+// at its end return at once. And cuda.sliced, the same with products by a sliced copy of the matrix.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 
-constexpr const char* operation = "cuda.streamed";
+constexpr const char* by_rows = "cuda.streamed";
+constexpr const char* by_slices = "cuda.sliced";
 
 struct streamed_decision {
+  const char* operation = by_rows;
   system_scratch at;
   rows_decision rows;
-  std::uint64_t facts_at = 0;    ///< in scratch: row_facts
-  std::uint64_t product_at = 0;  ///< scratch of the product
-  std::uint64_t batch = 1;       ///< iterations that are queued before the host looks at scalars again
+  std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
+  std::uint64_t multiprocessors = 0;  ///< among which its rows are dealt
+  std::uint64_t facts_at = 0;         ///< in scratch: row_facts
+  std::uint64_t product_at = 0;       ///< scratch of the product
+  std::uint64_t batch = 1;            ///< iterations that are queued before the host looks at scalars again
 };
 
-//   multiply_rows: q = A p.
-//   sum_curvature: p.q; the last block makes alpha.
+//   multiply_rows and sum_curvature, or multiply_sliced_rows: q = A p and p.q; the last block makes alpha.
 //   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
 //   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
 // Vectors are read and written 12 times an iteration. Sums of p.q in the product would save two of them, but not the
 // time: the product is faster where its warps do nothing else.
-plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::scope& scope) {
+plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, const char* operation) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  const bool is_sliced = operation == by_slices;
+  if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, and a capture cannot wait");
+  if (is_sliced) {
+    if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
+  }
   const machine& m = scope.machine;
   core::scratch_offsets place;
   streamed_decision d;
-  constexpr std::uint64_t most_tiles = 1 << 11;  // which one block adds: it reads 8 with each thread
+  d.operation = operation;
+  // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
+  // are small for that.
+  const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
   d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
+  const auto row_step = static_cast<std::uint32_t>(d.at.tile_rows);
   d.facts_at = place.take(sizeof(row_facts));
+  sliced_shape shape;
+  if (is_sliced) {
+    d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
+    shape = shape_of_slices(p.product, p.product.entries, d.multiprocessors, row_step);
+    core::scratch_offsets of_matrix;
+    const sliced_layout layout(p.product, shape, of_matrix);
+    d.sliced_at = place.take(of_matrix.bytes());
+  }
   d.product_at = place.bytes();
   core::scratch_offsets of_product;
   d.rows = decide_rows(p.product, of_product);
@@ -47,9 +69,15 @@ plan::planned plan_streamed(const conjugate_gradient_problem& p, const plan::sco
   constexpr double kernels = 5;
   constexpr double spread = 1.1;  // rows of uneven length
   plan.add("latency", kernels * m.step_seconds);
-  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p) + 2 * p.vector_bytes();
+  const std::uint64_t vectors = vector_traffic(p) + 2 * p.vector_bytes();
+  const std::uint64_t streamed = p.product.matrix_bytes() + vectors;
   const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
-  if (p.product.entries == 0) {
+  if (is_sliced) {
+    constexpr double iterations_of_slicing = 25;  // that are worth it: as many as the NAS benchmark does
+    plan.add("streamed", m.streamed(vectors, footprint));
+    plan.add("product", sliced_product_seconds(p.product, shape, m));
+    plan.add("slicing", slicing_seconds(p.product, m) / iterations_of_slicing);
+  } else if (p.product.entries == 0) {
     plan.add("streamed", m.streamed(streamed, footprint));
   } else {
     const memory_cost x = gather_cost(gather_of_columns(p.product), m);
@@ -149,9 +177,12 @@ class streamed_solver {
   streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
                   const conjugate_gradient_buffers& b, std::byte* scratch)
       : ctx_(ctx),
+        operation_(d.operation),
         b_(b),
         product_(p.product),
         rows_(d.rows),
+        slices_at_(scratch + d.sliced_at),
+        multiprocessors_(d.multiprocessors),
         batch_(d.batch),
         facts_(reinterpret_cast<row_facts*>(scratch + d.facts_at)),
         product_scratch_(scratch + d.product_at),
@@ -166,7 +197,7 @@ class streamed_solver {
     if (!look_at_rows()) return;
     start();
     primitives::conjugate_gradient_watch& watch = *b_.watch;
-    system_reads reads(ctx_, operation, v_.memory, watch, read_memory::pinned);
+    system_reads reads(ctx_, operation_, v_.memory, watch, read_memory::pinned);
     const bool waits = watch.reports_every() != ~std::uint64_t{0};
     constexpr std::uint64_t most_waited_for = 32;
     if (waits && !goes_on(reads.read_and_take())) return finish(reads);
@@ -211,18 +242,28 @@ class streamed_solver {
   }
 
  private:
-  /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does.
-  /// False if a row is wrong, which was reported.
+  /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does,
+  /// and the matrix may be sliced. False if a row is wrong, which was reported.
   bool look_at_rows() {
     constexpr std::uint64_t worth = 8;
-    if (!rows_.has_long_rows || b_.goals.limit < worth) return true;
+    const bool may_slice = operation_ == by_slices;
+    if (!(may_slice || rows_.has_long_rows) || b_.goals.limit < worth) return true;
     csr_guard guard = guard_;
     guard.is_faulty = nullptr;
-    const row_facts facts = inspect_rows(ctx_, operation, product_, b_.a, guard, facts_);
+    const row_facts facts = inspect_rows(ctx_, operation_, product_, b_.a, guard, facts_);
     if (facts.has_faults != 0) return false;
     core::scratch_offsets place;
     rows_ = decide_rows(product_, place, facts.longest);
+    is_sliced_ = may_slice && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx_);
+    if (is_sliced_) {
+      shape_ = shape_of_slices(product_, facts.entries, multiprocessors_, static_cast<std::uint32_t>(v_.tile_rows));
+    }
     return true;
+  }
+
+  sliced_arrays<Value> slices() const {
+    core::scratch_offsets place;
+    return arrays_of_slices<Value>(sliced_layout(product_, shape_, place), slices_at_);
   }
 
   static bool needs_nothing(const solver_state& s) {
@@ -233,35 +274,49 @@ class streamed_solver {
   bool goes_on(const solver_state& s) const {
     if (s.steps.is_done() || system_reads::is_faulty(s)) return false;
     if (s.steps.wants_confirmation() || !b_.watch->asks_to_stop()) return true;
-    launch_blocks(ctx_, operation, end_system, 1, 1, v_.memory, stop_reason::stopped);
+    launch_blocks(ctx_, operation_, end_system, 1, 1, v_.memory, stop_reason::stopped);
     return false;
   }
 
   template <class Kernel>
   void launch_rows(Kernel kernel) const {
-    launch(ctx_, operation, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
+    launch(ctx_, operation_, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
   }
 
   void start() const {
-    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation_);
     constexpr std::uint64_t warps = block_threads / 32;
-    launch(ctx_, operation, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    launch(ctx_, operation_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
     if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
     launch_rows(start_system<Sum, Value, Column>);
+    if (!is_sliced_) return;
+    slice_matrix<Value, Column>(ctx_, operation_, product_, b_.a, guard_, shape_, slices(),
+                                &v_.memory->state.is_faulty[solver_state::iterations]);
+  }
+
+  /// q = A p and p.q.
+  void multiply() const {
+    if (is_sliced_) {
+      launch_shared(ctx_, operation_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads,
+                    sliced_block_bytes, v_, slices(), shape_);
+      return;
+    }
+    constexpr std::uint64_t warps = block_threads / 32;
+    multiply_rows(ctx_, operation_, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
+                  &v_.memory->state.skips_products);
+    launch(ctx_, operation_, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
   }
 
   void queue_iteration() const {
     constexpr std::uint64_t warps = block_threads / 32;
-    multiply_rows(ctx_, operation, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
-                  &v_.memory->state.skips_products);
-    launch(ctx_, operation, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
-    launch(ctx_, operation, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
-    queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
+    multiply();
+    launch(ctx_, operation_, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_rows(ctx_, operation_, step_vectors<Sum, Value>, v_);
   }
 
   void queue_confirmation() const {
     launch_rows(confirm_residual<Sum, Value, Column>);
-    queue_over_rows(ctx_, operation, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, operation_, restart_direction<Sum, Value>, v_);
   }
 
   void finish(system_reads& reads) const {
@@ -271,9 +326,14 @@ class streamed_solver {
   }
 
   const context& ctx_;
+  const char* operation_;
   const conjugate_gradient_buffers& b_;
   primitives::spmv_problem product_;
   rows_decision rows_;
+  std::byte* slices_at_;
+  std::uint64_t multiprocessors_;
+  sliced_shape shape_;
+  bool is_sliced_ = false;
   std::uint64_t batch_;
   row_facts* facts_;
   std::byte* product_scratch_;
@@ -295,7 +355,14 @@ void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{"cuda.streamed", backend_kind::cuda,
-                                                                                   plan_streamed, run_streamed};
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
+    by_rows, backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_rows); },
+    run_streamed};
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
+    by_slices, backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_slices); },
+    run_streamed};
 
 }  // namespace sheaf::cuda

@@ -32,10 +32,10 @@ __device__ inline bool is_last_block(solver_state& s) {
 }
 
 /// Adds the tiles in the last block, and gives the sums to take(sums) in one thread.
-template <unsigned Count, class Value, class Take>
+template <unsigned Count, unsigned Threads = block_threads, class Value, class Take>
 __device__ __forceinline__ void finish_sums(const system_vectors<Value>& v, int from, Take take) {
   if (!is_last_block(v.state())) return;
-  const row_sums<Count> sums = total_of_tiles<block_threads, Count>(v, from);
+  const row_sums<Count> sums = total_of_tiles<Threads, Count>(v, from);
   if (threadIdx.x == 0) take(sums);
 }
 
@@ -63,16 +63,22 @@ __global__ void __launch_bounds__(block_threads) begin_system(const __grid_const
   finish_sums<3>(v, 0, [&](const row_sums<3>& sums) { take_start_sums(v, v.state(), sums); });
 }
 
+/// Takes p.q once all tiles have theirs.
+template <unsigned Threads, class Value>
+__device__ __forceinline__ void finish_curvature(const system_vectors<Value>& v) {
+  finish_sums<1, Threads>(v, 0, [&](const row_sums<1>& sums) {
+    v.state().steps.take_curvature(sums.sum[0]);
+    note_products(v.state());
+  });
+}
+
 /// p.q, where the product was made by others.
 template <class Value>
 __global__ void __launch_bounds__(block_threads) sum_curvature(const __grid_constant__ system_vectors<Value> v) {
   if (block_ends(v)) return;
   sum_all_tiles<1>(
       v, 0, [&](std::uint64_t i) { return row_sums<1>{{static_cast<double>(v.p[i]) * static_cast<double>(v.q[i])}}; });
-  finish_sums<1>(v, 0, [&](const row_sums<1>& sums) {
-    v.state().steps.take_curvature(sums.sum[0]);
-    note_products(v.state());
-  });
+  finish_curvature<block_threads>(v);
 }
 
 /// r -= alpha q, r.r and r.z.

@@ -6,6 +6,7 @@
 namespace sheaf::cuda {
 
 extern const primitives::conjugate_gradient_variant conjugate_gradient_streamed;
+extern const primitives::conjugate_gradient_variant conjugate_gradient_sliced;
 extern const primitives::conjugate_gradient_variant conjugate_gradient_persistent;
 extern const primitives::conjugate_gradient_variant conjugate_gradient_separate;
 

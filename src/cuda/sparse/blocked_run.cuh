@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cuda_pipeline.h>
-
 #include "cuda/sparse/blocked.hpp"
 #include "cuda/sparse/sums/row_products.cuh"
+#include "cuda/sparse/sums/x_slice.cuh"
 
 // The two phases of a product by a blocked matrix. Neither reads memory at random: phase 1 reads x from shared memory,
 // and phase 2 reads products as runs.
@@ -47,16 +46,7 @@ __global__ void __launch_bounds__(multiply_threads, 1)
     if (begin == stop) continue;
     const std::uint64_t first_column = s * shape.slice_columns;
     const auto held = static_cast<unsigned>(min(shape.slice_columns, columns - first_column));
-    constexpr unsigned word_values = 16 / sizeof(Value);
-    const Value* const from = x + first_column;
-    const unsigned in_words = reinterpret_cast<std::uintptr_t>(from) % 16 == 0 ? held / word_values * word_values : 0;
-    for (unsigned i = threadIdx.x * word_values; i < in_words; i += multiply_threads * word_values) {
-      __pipeline_memcpy_async(slice + i, from + i, 16);
-    }
-    for (unsigned i = in_words + threadIdx.x; i < held; i += multiply_threads) {
-      __pipeline_memcpy_async(slice + i, from + i, sizeof(Value));
-    }
-    __pipeline_commit();
+    begin_copy_of_slice<multiply_threads>(slice, x + first_column, held);
     __pipeline_wait_prior(0);
     __syncthreads();
     constexpr std::uint64_t step = std::uint64_t{multiply_threads} * chunk_places;

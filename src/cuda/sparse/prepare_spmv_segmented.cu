@@ -242,7 +242,7 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   }
   if (made->has_empty_rows()) {
     constexpr unsigned sum_threads = 1024;
-    launch_blocks(ctx, operation, sum_before, 1, sum_threads, rows_before, windows);
+    launch_blocks(ctx, operation, sum_counts, 1, sum_threads, rows_before, windows);
     launch(ctx, operation, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins, rows_before,
            to.rows, to.empty_rows);
     launch(ctx, operation, renumber_windows, ceil_div(windows, block_threads), shape, rows_before, to.windows);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/sparse/segmented_run.cuh"
+#include "cuda/sparse/sums/running_sum.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
 
 // Kernels that cut a matrix into windows. Its rows lie one behind the other, and were found right.
@@ -99,31 +100,13 @@ static __global__ void __launch_bounds__(block_threads)
   lanes[w * 32 + lane] = static_cast<std::uint16_t>(bits | before << 8);
 }
 
-/// Turns counts into their sums before each, by one block.
-static __global__ void __launch_bounds__(1024) sum_before(std::uint32_t* counts, std::uint64_t count) {
-  __shared__ unsigned of_warp[32];
-  const unsigned lane = threadIdx.x % 32;
-  unsigned all = 0;
+/// Turns counts into their sums before each.
+static __global__ void __launch_bounds__(1024) sum_counts(std::uint32_t* counts, std::uint64_t count) {
+  running_sum<1024> sum(0);
   for (std::uint64_t base = 0; base < count; base += 1024) {
     const std::uint64_t i = base + threadIdx.x;
-    const unsigned own = i < count ? counts[i] : 0;
-    unsigned sum = own;
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const unsigned other = __shfl_up_sync(~0U, sum, step);
-      if (lane >= step) sum += other;
-    }
-    if (lane == 31) of_warp[threadIdx.x / 32] = sum;
-    __syncthreads();
-    unsigned before_warp = 0;
-    unsigned of_block = 0;
-    for (unsigned warp = 0; warp < 32; ++warp) {
-      if (warp < threadIdx.x / 32) before_warp += of_warp[warp];
-      of_block += of_warp[warp];
-    }
-    if (i < count) counts[i] = all + before_warp + sum - own;
-    all += of_block;
-    __syncthreads();
+    const std::uint32_t before = sum.before(i < count ? counts[i] : 0);
+    if (i < count) counts[i] = before;
   }
 }
 

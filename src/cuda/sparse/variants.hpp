@@ -14,6 +14,7 @@ extern const primitives::spmv_variant spmv_transposed;
 extern const primitives::prepare_spmv_variant prepare_spmv_blocked;
 extern const primitives::prepare_spmv_variant prepare_spmv_compressed;
 extern const primitives::prepare_spmv_variant prepare_spmv_segmented;
+extern const primitives::prepare_spmv_variant prepare_spmv_sliced;
 extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
 
 }  // namespace sheaf::cuda

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/scratch_offsets.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// The form of a sliced matrix. Rows are dealt to blocks, one for each multiprocessor or a few, by entries. The entries
+// of a block are grouped by slice, a range of columns whose part of x fits shared memory, and within a slice by row. A
+// row's entries of a slice are a range, which begins at a multiple of four places, so that its sectors are its own.
+namespace sheaf::cuda {
+
+constexpr std::uint32_t lane_entries = 8;  ///< of a range, that a lane reads ahead
+constexpr std::uint32_t range_places = 4;  ///< of which a range begins at a multiple
+
+struct sliced_shape {
+  std::uint64_t entries = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t slice_columns = 0;  ///< of a slice; a column within one has 16 bits
+  std::uint32_t slices = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t row_weight = 0;  ///< a row counts for as many entries more when rows are dealt to blocks
+  std::uint32_t lanes = 0;       ///< threads that share a range: a power of two up to 32
+  std::uint32_t row_step = 1;    ///< blocks begin at multiples of so many rows
+
+  constexpr std::uint64_t weight() const noexcept { return entries + std::uint64_t{row_weight} * rows; }
+  constexpr std::uint64_t ranges() const noexcept { return std::uint64_t{slices} * rows; }
+  /// Entries, and what ranges are filled up with.
+  constexpr std::uint64_t most_places() const noexcept {
+    return (entries + (ranges() + 1) * (range_places - 1)) / range_places * range_places;
+  }
+};
+
+constexpr std::uint64_t x_slice_bytes = 200 << 10;     ///< of x, in shared memory
+constexpr std::uint64_t row_sums_bytes = 24 << 10;     ///< of the sums of a block's rows, beside it
+constexpr std::uint32_t most_slices = 32;              ///< which the lanes of a warp count
+constexpr std::uint64_t longest_sliced_row = 1 << 11;  ///< a longer one would keep its lanes busy while others wait
+
+inline std::uint64_t slices_of(const primitives::spmv_problem& p) noexcept {
+  const std::uint64_t most_columns = std::min<std::uint64_t>(x_slice_bytes / p.value_bytes(), 1 << 16);
+  return (p.columns + most_columns - 1) / most_columns;
+}
+
+/// Why a matrix is not sliced; null if it may be.
+inline const char* unfit_for_slices(const primitives::spmv_problem& p) noexcept {
+  if (p.transposed) return "groups entries by rows, and the product is transposed";
+  if (p.has_row_ends) return "groups rows that lie one behind the other, and these may lie in any order";
+  if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries pass 32 bits";
+  const std::uint64_t slices = slices_of(p);
+  if (slices > most_slices) return "x has more than 32 parts that fit shared memory";
+  if ((p.entries + slices * p.rows * (range_places - 1)) >> 32 != 0) return "places of entries pass 32 bits";
+  return nullptr;
+}
+
+/// @param multiprocessors  of the device; no bit of a result depends on them
+inline sliced_shape shape_of_slices(const primitives::spmv_problem& p, std::uint64_t entries,
+                                    std::uint64_t multiprocessors, std::uint32_t row_step = 1) noexcept {
+  sliced_shape s;
+  s.row_step = row_step;
+  s.entries = entries;
+  s.rows = static_cast<std::uint32_t>(p.rows);
+  s.columns = static_cast<std::uint32_t>(p.columns);
+  s.slices = static_cast<std::uint32_t>(slices_of(p));
+  constexpr std::uint32_t values_of_word = 4;  // copies of 16 bytes
+  s.slice_columns = (s.columns + s.slices - 1) / s.slices;
+  s.slice_columns = (s.slice_columns + values_of_word - 1) / values_of_word * values_of_word;
+  s.row_weight = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (entries + p.rows - 1) / p.rows));
+  const std::uint64_t most_rows = row_sums_bytes / p.sum_bytes();
+  std::uint64_t blocks = multiprocessors;
+  // A block has its share of the weight, of which rows of any length are half at least.
+  while (2 * p.rows / blocks + 1 + row_step > most_rows) blocks += multiprocessors;
+  s.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, p.rows));
+  // Reads of a range that is longer than what its lanes read ahead are waited for, so that is half as long again.
+  constexpr double usual_length = 1.5;
+  const double mean = static_cast<double>(entries) / static_cast<double>(p.rows * s.slices);
+  s.lanes = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(usual_length * mean / lane_entries, 1.0, 32.0) + 0.5));
+  s.lanes = std::min<std::uint32_t>(s.lanes, 32);
+  return s;
+}
+
+/// Where a row's entries of a slice lie.
+struct alignas(8) sliced_range {
+  std::uint32_t begin;
+  std::uint32_t end;
+};
+
+/// Where the arrays of a sliced matrix lie in memory for it.
+struct sliced_layout {
+  std::uint64_t values = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t ranges = 0;
+  std::uint64_t block_rows = 0;
+
+  sliced_layout() = default;
+  sliced_layout(const primitives::spmv_problem& p, const sliced_shape& shape, core::scratch_offsets& place)
+      : values(place.take(shape.most_places() * p.value_bytes())),
+        columns(place.take(shape.most_places() * sizeof(std::uint16_t))),
+        ranges(place.take(shape.ranges() * sizeof(sliced_range))),
+        block_rows(place.take((shape.blocks + 1) * sizeof(std::uint32_t))) {}
+};
+
+/// A sliced matrix as kernels see it.
+template <class Value>
+struct sliced_arrays {
+  Value* values;              ///< of the entries, by block, slice and row
+  std::uint16_t* columns;     ///< within the slice
+  sliced_range* ranges;       ///< of each row of each slice of each block
+  std::uint32_t* block_rows;  ///< blocks + 1: first row
+};
+
+template <class Value>
+sliced_arrays<Value> arrays_of_slices(const sliced_layout& at, std::byte* memory) noexcept {
+  return {reinterpret_cast<Value*>(memory + at.values), reinterpret_cast<std::uint16_t*>(memory + at.columns),
+          reinterpret_cast<sliced_range*>(memory + at.ranges),
+          reinterpret_cast<std::uint32_t*>(memory + at.block_rows)};
+}
+
+/// Shared memory of a block: a slice of x, and the sums of its rows.
+constexpr std::uint64_t sliced_block_bytes = x_slice_bytes + row_sums_bytes;
+
+/// Whether blocks of the device may have as much. Devices of some compute capabilities have 99 KiB a block.
+bool holds_x_slices(const context& ctx);
+
+/// Predicted time of a product, and of slicing a matrix.
+double sliced_product_seconds(const primitives::spmv_problem& p, const sliced_shape& shape, const machine& m);
+double slicing_seconds(const primitives::spmv_problem& p, const machine& m);
+
+}  // namespace sheaf::cuda
