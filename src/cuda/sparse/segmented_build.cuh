@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cuda/sparse/segmented_run.cuh"
-#include "cuda/sparse/sums/running_sum.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
+#include "cuda/sparse/sums/running_sum.cuh"
 
 // Kernels that cut a matrix into windows. Its rows lie one behind the other, and were found right.
 namespace sheaf::cuda {
