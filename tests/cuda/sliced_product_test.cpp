@@ -12,21 +12,25 @@
 #include <sheaf/conjugate_gradient.hpp>
 #include <sheaf/memory.hpp>
 
+#include "cuda/sparse/sliced.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 #include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/prepared_runs.hpp"
+#include "support/system_trial.hpp"
 
 namespace sheaf::tests {
 namespace {
 
 constexpr std::uint64_t three_slices = 70'000;  ///< columns, of f64
 
+double zero(std::uint64_t) { return 0; }
+
 /// Rows of 0 to 90 entries and some of up to 2048, in all slices, in the first and last, in one, or one after another.
 sparse_rows rows_over_slices(std::uint64_t rows, std::uint64_t columns) {
   return made_rows("rows over slices", rows, columns, [&](std::uint64_t r) {
-    const std::uint64_t count = r % 97 == 5 ? 700 + r % 1349 : r % 91;
+    const std::uint64_t count = r % 97 == 5 ? 700 + r % 1349 : (r + 7) % 91;
     switch (r % 4) {
       case 0: return drawn_columns(r, count, columns);
       case 1: {
@@ -48,19 +52,12 @@ sparse_rows rows_over_slices(std::uint64_t rows, std::uint64_t columns) {
   });
 }
 
-std::string product_of(const context& ctx, const sparse_rows& m) {
-  const csr_images images(m, {});
-  const placed_csr a(ctx, images);
-  return std::string(prepare_spmv(ctx, a.view(), 5, {.variant = "cuda.sliced"}).report().product);
-}
-
 TEST(SlicedProduct, HasRowsInAllSomeAndNoSlices) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
   for (const std::uint64_t rows : {1, 2, 131, 132, 133, 5000}) {
     for (const std::uint64_t columns : {std::uint64_t{3000}, three_slices}) {
       const sparse_rows m = rows_over_slices(rows, columns);
-      if (m.entries() == 0) continue;
       for (const csr_layout& layout :
            {csr_layout{}, csr_layout{.value = value_type::f32, .offset = index_type::u32, .column = index_type::i64}}) {
         SCOPED_TRACE(fmt::format("{} rows, {} columns, {}", rows, columns, layout.description()));
@@ -83,6 +80,7 @@ TEST(SlicedProduct, AddsInWiderNumbersWhereAsked) {
   const csr_images images(m, {.value = value_type::f32});
   const placed_csr a(*ctx, images);
   const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.sums = spmv_sums::f64, .variant = "cuda.sliced"});
+  EXPECT_EQ(prepared.report().product, "cuda.sliced");
   right_run(*ctx, prepared, m, value_type::f32, 0, spmv_sums::f64);
 }
 
@@ -104,13 +102,14 @@ TEST(SlicedProduct, HasTheSameBitsInAHundredRuns) {
   }
 }
 
-// Ranges are filled up to multiples of four places, whose column is the first one of a slice.
+// Ranges are padded to multiples of four places, whose column is the first one of their slice.
 TEST(SlicedProduct, ReadsNoXThatARowHasNoEntryFor) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  const sparse_rows m = made_rows("no first columns", 3000, three_slices, [](std::uint64_t r) {
+  const auto is_apart = [](std::uint64_t column) { return column % 4 == 0; };  // as the first column of a slice is
+  const sparse_rows m = made_rows("no first columns", 3000, three_slices, [&](std::uint64_t r) {
     column_list c;
-    for (std::uint64_t i = 0; i < r % 11; ++i) c.push_back(100 + (r * 31 + i * 6101) % (three_slices - 200));
+    for (std::uint64_t i = 0; i < r % 11; ++i) c.push_back((r * 31 + i * 6101) % (three_slices / 4) * 4 + 1 + i % 3);
     return c;
   });
   const csr_images images(m, {});
@@ -119,7 +118,7 @@ TEST(SlicedProduct, ReadsNoXThatARowHasNoEntryFor) {
   EXPECT_EQ(prepared.report().product, "cuda.sliced");
   std::vector<double> x(three_slices, 1);
   for (std::uint64_t c = 0; c < three_slices; ++c) {
-    if (c < 100 || c >= three_slices - 100) x[c] = std::numeric_limits<double>::infinity();
+    if (is_apart(c)) x[c] = std::numeric_limits<double>::infinity();
   }
   const buffer x_there(*ctx, x.size() * sizeof(double));
   const buffer y_there(*ctx, m.rows.size() * sizeof(double));
@@ -132,6 +131,75 @@ TEST(SlicedProduct, ReadsNoXThatARowHasNoEntryFor) {
   for (std::uint64_t r = 0; r < y.size(); ++r) ASSERT_TRUE(std::isfinite(y[r])) << "row " << r;
 }
 
+// x may begin at any value; 16 bytes are copied at once only where slices are aligned to them.
+TEST(SlicedProduct, TakesAnXThatIsAlignedToItsValuesAlone) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows m = rows_over_slices(1000, three_slices);
+  const csr_images images(m, {});
+  const placed_csr a(*ctx, images);
+  const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced"});
+  std::vector<double> x(three_slices + 1);
+  for (std::uint64_t c = 0; c < three_slices; ++c) x[c + 1] = x_at(c);
+  const buffer x_there(*ctx, x.size() * sizeof(double));
+  const buffer y_there(*ctx, m.rows.size() * sizeof(double));
+  copy_bytes(*ctx, x_there.data(), x.data(), x_there.size());
+  const auto y_from = [&](const void* from) {
+    prepared.run(const_values(from, three_slices, value_type::f64),
+                 values(y_there.data(), m.rows.size(), value_type::f64));
+    std::vector<double> y(m.rows.size());
+    copy_bytes(*ctx, y.data(), y_there.data(), y_there.size());
+    ctx->wait();
+    return y;
+  };
+  const std::vector<double> odd = y_from(x_there.data() + sizeof(double));
+  copy_bytes(*ctx, x_there.data(), x.data() + 1, three_slices * sizeof(double));
+  EXPECT_EQ(odd, y_from(x_there.data()));
+}
+
+// Blocks take the rows of several multiprocessors' turns, and all lanes of a warp a row.
+TEST(SlicedProduct, HasMoreRowsThanOneBlockAMultiprocessorHolds) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  const sparse_rows many = made_rows("many rows", 420'000, 3000, [](std::uint64_t r) {
+    column_list c;
+    for (std::uint64_t i = 0; i < r % 4; ++i) c.push_back((r + i * 977) % 3000);
+    return c;
+  });
+  const sparse_rows dense =
+      made_rows("long rows", 150, 3000, [](std::uint64_t r) { return drawn_columns(r, 900 + r, 3000); });
+  for (const sparse_rows* const m : {&many, &dense}) {
+    SCOPED_TRACE(m->name);
+    const csr_images images(*m, {});
+    const placed_csr a(*ctx, images);
+    const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced"});
+    EXPECT_EQ(prepared.report().product, "cuda.sliced");
+    right_run(*ctx, prepared, *m, value_type::f64, 0);
+  }
+}
+
+TEST(SlicedProduct, SaysWhichMatricesItDoesNotTake) {
+  primitives::spmv_problem p;
+  p.rows = 1000;
+  p.entries = 50'000;
+  constexpr std::uint64_t columns_of_slice = cuda::x_slice_bytes / sizeof(double);
+  p.columns = 32 * columns_of_slice;
+  EXPECT_EQ(cuda::unfit_for_slices(p), nullptr);
+  p.columns += 1;
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "x has more than 32 parts that fit shared memory");
+  p.columns = 1000;
+  p.has_row_ends = true;
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups rows that lie one behind the other, and these may lie in any order");
+  p.has_row_ends = false;
+  p.transposed = true;
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "groups entries by rows, and the product is transposed");
+  p.transposed = false;
+  p.entries = std::uint64_t{1} << 32;
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "rows or entries pass 32 bits");
+  p.entries = (std::uint64_t{1} << 32) - 3000;
+  EXPECT_STREQ(cuda::unfit_for_slices(p), "places of entries pass 32 bits");
+}
+
 TEST(SlicedProduct, NamesABadColumn) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
@@ -139,13 +207,18 @@ TEST(SlicedProduct, NamesABadColumn) {
   std::uint64_t place = 0;
   constexpr std::uint64_t row = 785;
   for (std::uint64_t r = 0; r < row; ++r) place += m.rows[r].size();
-  csr_images images(m, {});
-  set_entry(images.column_indices, place + 3, three_slices);
-  const placed_csr a(*ctx, images);
-  expect_error(error_code::bad_index,
-               fmt::format("prepare_spmv: column_indices[{}], of row {}, is {}, past the matrix's {} columns",
-                           place + 3, row, three_slices, three_slices),
-               [&] { prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced"}); });
+  const auto expect_named = [&](index_type type, std::uint64_t column, const std::string& what) {
+    csr_images images(m, {.column = type});
+    set_entry(images.column_indices, place + 3, column);
+    const placed_csr a(*ctx, images);
+    expect_error(error_code::bad_index,
+                 fmt::format("prepare_spmv: column_indices[{}], of row {}, is {}", place + 3, row, what),
+                 [&] { prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced"}); });
+  };
+  const std::string past = fmt::format(", past the matrix's {} columns", three_slices);
+  expect_named(index_type::u32, three_slices, fmt::format("{}{}", three_slices, past));
+  constexpr std::uint64_t in_high_half = (std::uint64_t{1} << 32) + 5;
+  expect_named(index_type::u64, in_high_half, fmt::format("{}{}", in_high_half, past));
 }
 
 TEST(SlicedProduct, LeavesMatricesWithALongRowToRows) {
@@ -155,7 +228,11 @@ TEST(SlicedProduct, LeavesMatricesWithALongRowToRows) {
     const sparse_rows m = made_rows("one long row", 300, three_slices, [&](std::uint64_t r) {
       return drawn_columns(r, r == 150 ? length : 3, three_slices);
     });
-    EXPECT_EQ(product_of(*ctx, m), length == 2048 ? "cuda.sliced" : "cuda.rows") << length;
+    const csr_images images(m, {});
+    const placed_csr a(*ctx, images);
+    const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = "cuda.sliced"});
+    EXPECT_EQ(prepared.report().product, length == 2048 ? "cuda.sliced" : "cuda.rows") << length;
+    right_run(*ctx, prepared, m, value_type::f64, 0);
   }
 }
 
@@ -176,49 +253,72 @@ TEST(SlicedProduct, RunsInAGraphAsItDoesBesideIt) {
   }
 }
 
-// A system of three slices, whose matrix has entries on the diagonal and as many far from it as near.
+/// A system of `n` rows with entries on the diagonal, near it and far from it, and longer rows at the end.
+sparse_rows system_over_slices(std::uint64_t n) {
+  sparse_rows m{fmt::format("{} rows over slices", n), n, std::vector<std::vector<csr_entry>>(n)};
+  const auto add = [&](std::uint64_t r, std::uint64_t c, double value) {
+    if (r == c) return;
+    m.rows[r].push_back({c, value});
+    m.rows[c].push_back({r, value});
+  };
+  for (std::uint64_t r = 0; r < n; ++r) {
+    m.rows[r].push_back({r, 9 + static_cast<double>(r % 5)});
+    if (r + 1 < n) add(r, r + 1, -1);
+    if (r + n / 3 < n) add(r, r + n / 3, -1 - static_cast<double>(r % 3) / 8);
+    for (std::uint64_t i = 1; r + 10 > n && i < 40; ++i) add(r, (r * 7919 + i * 6101) % (n - 10 + 1), -1.0 / 64);
+  }
+  return m;
+}
+
+// The last tile of rows is whole or not, blocks have rows or none, and the last rows are long.
 TEST(SlicedProduct, SolvesSystemsOfSeveralSlices) {
   const auto ctx = cuda_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  constexpr std::uint64_t n = three_slices + 5;
-  std::vector<std::uint64_t> offsets{0};
-  std::vector<std::uint32_t> columns;
-  std::vector<double> numbers_of;
-  for (std::uint64_t r = 0; r < n; ++r) {
-    for (const std::uint64_t c : {r, (r + 1) % n, (r + n - 1) % n, (r + n / 3) % n, (r + n - n / 3) % n}) {
-      columns.push_back(static_cast<std::uint32_t>(c));
-      numbers_of.push_back(c == r ? 4.5 : -1);
+  for (const std::uint64_t n : {std::uint64_t{33}, std::uint64_t{1000}, std::uint64_t{4225}, three_slices + 5}) {
+    const sparse_rows m = system_over_slices(n);
+    for (const value_type type : {value_type::f64, value_type::f32}) {
+      SCOPED_TRACE(fmt::format("{}, {} bytes", m.name, bytes(type)));
+      const csr_images images(m, {.value = type});
+      const placed_csr a(*ctx, images);
+      const conjugate_gradient_options o{.tolerance = type == value_type::f64 ? 1e-12 : 1e-5, .variant = "cuda.sliced"};
+      const solved_system first = solve_placed(*ctx, a.view(), y_at, zero, o);
+      EXPECT_TRUE(first.result.converged()) << name(first.result.reason);
+      EXPECT_GT(first.result.iterations, 5U);
+      const context serial = context::cpu(1);
+      const placed_csr there(serial, images);
+      conjugate_gradient_options by_reference = o;
+      by_reference.variant = "reference.serial";
+      const auto expected = solve_placed(serial, there.view(), y_at, zero, by_reference).result.iterations;
+      EXPECT_NEAR(static_cast<double>(first.result.iterations), static_cast<double>(expected), 2);
+      for (int run = 0; run < 20; ++run) {
+        EXPECT_EQ(solve_placed(*ctx, a.view(), y_at, zero, o).history, first.history) << "run " << run;
+        if (HasFailure()) return;
+      }
     }
-    offsets.push_back(columns.size());
   }
-  const auto sent = [&](const auto& from) {
-    buffer to(*ctx, from.size() * sizeof(from[0]));
-    copy_bytes(*ctx, to.data(), from.data(), to.size());
-    return to;
-  };
-  const std::vector<double> right(n, 0.5);
-  const buffer there[] = {sent(offsets), sent(columns), sent(numbers_of), sent(right)};
-  const buffer x_there(*ctx, n * sizeof(double));
-  const csr_view a(n, n, index_span(there[0].data(), offsets.size(), index_type::u64),
-                   index_span(there[1].data(), columns.size(), index_type::u32),
-                   const_values(there[2].data(), columns.size(), value_type::f64));
-  const std::vector<double> zeros(n, 0);
-  std::vector<double> first;
-  for (int run = 0; run < 3; ++run) {
-    copy_bytes(*ctx, x_there.data(), zeros.data(), x_there.size());
-    const conjugate_gradient_result result =
-        conjugate_gradient(*ctx, a, const_values(there[3].data(), n, value_type::f64),
-                           values(x_there.data(), n, value_type::f64), {.tolerance = 1e-12, .variant = "cuda.sliced"});
-    EXPECT_EQ(result.reason, stop_reason::converged);
-    EXPECT_EQ(result.variant, "cuda.sliced");
-    std::vector<double> x(n);
-    copy_bytes(*ctx, x.data(), x_there.data(), x_there.size());
-    ctx->wait();
-    // Rows add up to 0.5, so x is 1.
-    for (std::uint64_t r = 0; r < n; ++r) ASSERT_NEAR(x[r], 1, 1e-9) << "row " << r;
-    if (run == 0) first = x;
-    EXPECT_EQ(x, first) << "run " << run;
+}
+
+// The answer is 0 without a product, and yet the matrix is looked at before x is written.
+TEST(SlicedProduct, LeavesXAloneWhereAColumnIsBadAndTheAnswerIsZero) {
+  const auto ctx = cuda_context();
+  if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  csr_images images(system_over_slices(1000), {});
+  set_entry(images.column_indices, 77, 1000);
+  const placed_csr a(*ctx, images);
+  const image zeros = numbers(1000, value_type::f64, zero, false);
+  const image start = numbers(1000, value_type::f64, x_at, true);
+  const placed placed_b(*ctx, zeros);
+  const placed placed_x(*ctx, start);
+  bool is_named = false;
+  try {
+    conjugate_gradient(*ctx, a.view(), const_values_of(placed_b.view(), value_type::f64),
+                       values_of(placed_x.view(), value_type::f64), {.variant = "cuda.sliced"});
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), error_code::bad_index);
+    is_named = true;
   }
+  EXPECT_TRUE(is_named);
+  expect_bytes(placed_x.download(), start, "x");
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ struct streamed_decision {
 //   multiply_rows and sum_curvature, or multiply_sliced_rows: q = A p and p.q; the last block makes alpha.
 //   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
 //   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
-// Vectors are read and written 12 times an iteration. Sums of p.q in the product would save two of them, but not the
-// time: the product is faster where its warps do nothing else.
+// Vectors are read and written 12 times an iteration. Sums of p.q in the product of cuda.streamed would save two of
+// them, but not the time: that product is faster where its warps do nothing else.
 plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, const char* operation) {
   if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
   const bool is_sliced = operation == by_slices;
@@ -288,10 +288,13 @@ class streamed_solver {
     constexpr std::uint64_t warps = block_threads / 32;
     launch(ctx_, operation_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
     if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
+    if (is_sliced_) {
+      // Checks all columns, so it comes before the kernel that may write x.
+      csr_guard guard = guard_;
+      guard.is_faulty = &v_.memory->state.is_faulty[solver_state::diagonal];
+      slice_matrix<Value, Column>(ctx_, operation_, product_, b_.a, guard, shape_, slices(), guard.is_faulty);
+    }
     launch_rows(start_system<Sum, Value, Column>);
-    if (!is_sliced_) return;
-    slice_matrix<Value, Column>(ctx_, operation_, product_, b_.a, guard_, shape_, slices(),
-                                &v_.memory->state.is_faulty[solver_state::iterations]);
   }
 
   /// q = A p and p.q.

@@ -7,13 +7,16 @@
 #include "core/scratch_offsets.hpp"
 #include "primitives/sparse/spmv.hpp"
 
-// The form of a sliced matrix. Rows are dealt to blocks, one for each multiprocessor or a few, by entries. The entries
-// of a block are grouped by slice, a range of columns whose part of x fits shared memory, and within a slice by row. A
-// row's entries of a slice are a range, which begins at a multiple of four places, so that its sectors are its own.
+// The form of a sliced matrix: column blocking (cache blocking), and not sliced ELLPACK, which slices rows. Rows are
+// dealt to thread blocks, one or a few for each multiprocessor, by their entries and the mean number of entries for
+// each row. The entries of a block are grouped by slice, columns whose part of x fits shared memory, and within a slice
+// by row. A row's entries of a slice are a range, which is padded to a multiple of four places, so that its sectors are
+// its own.
 namespace sheaf::cuda {
 
-constexpr std::uint32_t lane_entries = 8;  ///< of a range, that a lane reads ahead
-constexpr std::uint32_t range_places = 4;  ///< of which a range begins at a multiple
+constexpr std::uint32_t lane_entries = 8;                         ///< entries of a range that a lane prefetches
+constexpr std::uint32_t most_read_ahead = 2 * 32 * lane_entries;  ///< places behind a range that are counted, not read
+constexpr std::uint32_t range_places = 4;                         ///< of which a range begins at a multiple
 
 struct sliced_shape {
   std::uint64_t entries = 0;
@@ -51,7 +54,8 @@ inline const char* unfit_for_slices(const primitives::spmv_problem& p) noexcept 
   if (p.entries >> 32 != 0 || p.rows >> 32 != 0) return "rows or entries pass 32 bits";
   const std::uint64_t slices = slices_of(p);
   if (slices > most_slices) return "x has more than 32 parts that fit shared memory";
-  if ((p.entries + slices * p.rows * (range_places - 1)) >> 32 != 0) return "places of entries pass 32 bits";
+  if ((p.entries + slices * p.rows * (range_places - 1) + most_read_ahead) >> 32 != 0)
+    return "places of entries pass 32 bits";
   return nullptr;
 }
 
@@ -70,10 +74,11 @@ inline sliced_shape shape_of_slices(const primitives::spmv_problem& p, std::uint
   s.row_weight = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (entries + p.rows - 1) / p.rows));
   const std::uint64_t most_rows = row_sums_bytes / p.sum_bytes();
   std::uint64_t blocks = multiprocessors;
-  // A block has its share of the weight, of which rows of any length are half at least.
+  // The weights of rows as such are half of all weight at least, so a block has no more than 2 rows / blocks + 1 of
+  // them, and fewer than row_step more to begin with a multiple.
   while (2 * p.rows / blocks + 1 + row_step > most_rows) blocks += multiprocessors;
   s.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, p.rows));
-  // Reads of a range that is longer than what its lanes read ahead are waited for, so that is half as long again.
+  // Entries past the prefetched ones are waited for, so lanes are chosen for ranges of 1.5 times the mean length.
   constexpr double usual_length = 1.5;
   const double mean = static_cast<double>(entries) / static_cast<double>(p.rows * s.slices);
   s.lanes = std::bit_ceil(static_cast<std::uint32_t>(std::clamp(usual_length * mean / lane_entries, 1.0, 32.0) + 0.5));

@@ -4,7 +4,7 @@
 #include "cuda/sparse/sums/matrix.cuh"
 #include "cuda/sparse/sums/running_sum.cuh"
 
-// Kernels that slice a matrix whose rows lie one behind the other, and were found right.
+// Kernels that slice a matrix whose rows lie one behind the other, and whose offsets were checked.
 namespace sheaf::cuda {
 
 constexpr unsigned slicing_threads = 1024;
@@ -43,9 +43,9 @@ static __global__ void __launch_bounds__(block_threads)
   block_rows[block] = static_cast<std::uint32_t>(min(low, std::uint64_t{shape.rows}));
 }
 
-/// Goes through a row 32 entries after another: calls take(k, place, column, slice, lanes with an entry of this slice)
-/// in every lane, where k is the number of these within what read(k, place) was called for before; where the slice is
-/// most_slices, the lane has no entry, or one whose column is bad. All lanes of a warp call it.
+/// Goes through a row. Reads entries_at_once entries a lane first, by read(k, place), then calls take(k, column, slice,
+/// lanes with an entry of this slice) for the k-th of each lane. Where the slice is most_slices, the lane has no entry,
+/// or one whose column is bad. All lanes of a warp call it.
 template <class Column, class Read, class Take>
 __device__ __forceinline__ void for_entries_by_slice(const row_range& r, const Column* columns, std::uint64_t limit,
                                                      std::uint32_t slice_columns, bool& is_bad, Read read, Take take) {
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(slicing_threads)
     __syncwarp();
   }
   __syncthreads();
-  // Ranges of all blocks before this one have at most so many places.
+  // An upper bound of the places of all blocks before, so that blocks need no sums over one another.
   const std::uint64_t before =
       rows.begin(first_row) - rows.begin(0) + std::uint64_t{shape.slices} * first_row * (range_places - 1);
   place_ranges(ranges, std::uint64_t{shape.slices} * block_rows,

@@ -18,9 +18,9 @@ struct alignas(2 * sizeof(Value)) two_values {
 };
 
 /// Sums the rows of a block, and returns how many there are from its first row on; sums[i] is that of row i of them.
-/// Groups of lanes take the rows of a slice in turn. The first entries of a group's next row, of this slice or the
-/// next, are under way while it sums one, and the range of the row behind that. All threads of the block call this; a
-/// barrier makes the sums visible.
+/// Groups of lanes take the rows of a slice in turn, pipelined by software: while a group sums a row, the first entries
+/// of its next row, of this slice or the next, and the range of the row after that are being loaded. All threads of the
+/// block call this; a barrier makes the sums visible.
 /// @param shared  sliced_block_bytes; the sums are the last row_sums_bytes
 template <class Sum, class Value>
 __device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>& m, const sliced_shape& shape,
@@ -73,7 +73,7 @@ __device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>
   sliced_range own = next_range();
   sliced_range next = next_range();
   chunk ahead = read(own);
-  for (unsigned s = 0; s < shape.slices; ++s) {
+  for (unsigned s = 0; s < shape.slices && rows > 0; ++s) {
     const unsigned first_column = s * shape.slice_columns;
     __syncthreads();
     begin_copy_of_slice<sliced_threads>(slice, x + first_column,
@@ -87,7 +87,7 @@ __device__ __forceinline__ unsigned sum_rows_of_block(const sliced_arrays<Value>
       next = next_range();
       ahead = read(own);
       Sum sum = 0;
-      // Behind a range x is not read: it may be infinite.
+      // Padding has value 0, and 0 times infinity is not 0.
 #pragma unroll
       for (unsigned k = 0; k < pairs; ++k) {
         const unsigned i = r.begin + 2 * (lane + k * lanes);
