@@ -180,7 +180,7 @@ void expect_packed_scan(const context& ctx, std::uint32_t count, list_count list
 TEST(ListFunctionOfADevice, TakesPackedNodes) {
   const std::optional<context> ctx = device_context();
   if (!ctx) GTEST_SKIP() << "no CUDA device here";
-  for (const char* const variant : {"", "cuda.log", "cuda.sublist", "cuda.sublist_host_scan", "cuda.pointer_jumping"}) {
+  for (const char* const variant : {"", "cuda.log", "cuda.sublist", "cuda.pointer_jumping"}) {
     for (const list_count lists : {list_count::one, list_count::many}) {
       for (const std::uint32_t count : {1U, 2U, 33U, 5000U}) {
         for (const bool is_exclusive : {false, true}) {
