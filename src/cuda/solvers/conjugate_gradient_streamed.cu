@@ -98,7 +98,10 @@ template <class Sum, class Value, class Column>
 __global__ void __launch_bounds__(block_threads) start_system(const __grid_constant__ system_vectors<Value> v,
                                                               const __grid_constant__ system_matrix<Value, Column> m) {
   solver_state& s = v.state();
-  if (s.is_faulty[solver_state::diagonal] != 0) return;
+  if (s.is_faulty[solver_state::diagonal] != 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) note_products(s);  // p has no values
+    return;
+  }
   const bool b_is_zero = s.b_is_zero != 0;
   const bool x_is_zero = s.x_is_zero != 0;
   const matrix_rows<Value, Column> rows(m.a);

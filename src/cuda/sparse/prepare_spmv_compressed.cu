@@ -156,6 +156,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
   if (is_segmented(p, facts.entries) && facts.in_long > facts.entries / most_in_long) return make_other();
   auto made = std::make_shared<compressed_matrix>(ctx, p, b.a, longest_row);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
+  if (facts.has_faults == 0) clear_places_of_no_row(ctx, operation, made->columns(), facts, p.entries);
   auto* const is_unfit = reinterpret_cast<unsigned*>(scratch + layout.faults);
   require(cudaMemsetAsync(is_unfit, 0, sizeof *is_unfit, ctx.stream()), operation);
   const auto compress = [&]<class Column>(Column) {

@@ -247,6 +247,7 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
            to.rows, to.empty_rows);
     launch(ctx, operation, renumber_windows, ceil_div(windows, block_threads), shape, rows_before, to.windows);
   }
+  clear_places_of_no_row(ctx, operation, to.columns, facts, p.entries);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
   const auto compress = [&]<class Column>(Column) {
     launch(ctx, operation, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape,

@@ -57,4 +57,16 @@ inline row_facts inspect_rows(const context& ctx, const char* operation, const p
   return facts;
 }
 
+/// Zeroes compressed columns of places that belong to no row: a warp reads them along with those of the rows beside.
+inline void clear_places_of_no_row(const context& ctx, const char* operation, std::uint16_t* columns,
+                                   const row_facts& facts, std::uint64_t places) {
+  const std::uint64_t end = facts.first + facts.entries;
+  const auto clear = [&](std::uint64_t from, std::uint64_t to) {
+    if (from == to) return;
+    require(cudaMemsetAsync(columns + from, 0, (to - from) * sizeof *columns, ctx.stream()), operation);
+  };
+  clear(0, facts.first);
+  clear(end, places);
+}
+
 }  // namespace sheaf::cuda
