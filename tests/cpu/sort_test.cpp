@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
 #include <sheaf/sheaf.hpp>
 #include <sheaf/sort.hpp>
 
@@ -48,6 +50,79 @@ std::vector<std::uint64_t> keys_of(key_spread spread, std::uint64_t count) {
   std::vector<std::uint64_t> keys(count);
   std::memcpy(keys.data(), t.in.record(0), count * 8);
   return keys;
+}
+
+/// Sorts keys, pairs and an index of keys, and compares each with std::stable_sort by `less`.
+template <class Key, class Less>
+void expect_stable(const std::vector<Key>& keys, bool descending, Less less) {
+  const std::uint64_t count = keys.size();
+  std::vector<std::uint32_t> order(count);
+  for (std::uint64_t i = 0; i < count; ++i) order[i] = static_cast<std::uint32_t>(i);
+  const std::vector<std::uint32_t> numbers = order;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return descending ? less(keys[b], keys[a]) : less(keys[a], keys[b]);
+  });
+  for (const char* const variant : {"cpu.msd", "cpu.vqsort"}) {
+    if (std::string(variant) == "cpu.vqsort" && !cpu::sorts_in_vectors()) continue;
+    SCOPED_TRACE(fmt::format("{}, {} keys, descending {}", variant, count, descending));
+    const context ctx = context::cpu(1);
+    const sort_options options{.variant = variant};
+    std::vector<Key> sorted(count), sorted_beside(count);
+    std::vector<std::uint32_t> values(count), index(count);
+    sort_keys(ctx, keys, sorted, descending, options);
+    // Words of 8 bytes do not hold keys of as many and row numbers.
+    const sort_options with_numbers{.variant = sizeof(Key) == 8 ? "cpu.msd" : variant};
+    sort_pairs(ctx, keys, sorted_beside, numbers, values, descending, with_numbers);
+    sort_gather_index(ctx, keys, sort_key::of<Key>(descending), index, with_numbers);
+    EXPECT_EQ(values, order);
+    EXPECT_EQ(index, order);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(std::memcmp(&sorted[i], &keys[order[i]], sizeof(Key)), 0) << "key " << i;
+      ASSERT_EQ(std::memcmp(&sorted_beside[i], &keys[order[i]], sizeof(Key)), 0) << "key of a pair " << i;
+    }
+  }
+}
+
+// What is in order, or in the opposite order with no two equal, is copied; a tie anywhere, or one key out of place, is
+// seen.
+TEST(CpuSort, KeepsTheOrderOfWhatIsNearlyInOrder) {
+  const auto expect_all = [](auto from, auto less) {
+    using key = decltype(from(0));
+    for (const std::uint64_t count : {1, 2, 3, 9, 10, 257, 1000, 5000}) {
+      for (const std::uint64_t at : {std::uint64_t{0}, count / 2, count - 1}) {
+        for (const int kind : {0, 1, 2, 3, 4}) {
+          std::vector<key> keys(count);
+          for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t number = kind == 0 || kind == 2 ? i : kind == 4 ? 7 : count - 1 - i;
+            keys[i] = from(number);
+          }
+          if (kind == 2) keys[at] = from(count / 3);                    // ascending, but for one
+          if (kind == 3) keys[at] = keys[at > 0 ? at - 1 : count / 4];  // descending, with a tie or one out of place
+          for (const bool descending : {false, true}) {
+            expect_stable(keys, descending, less);
+            if (testing::Test::HasFailure()) return;
+          }
+        }
+      }
+    }
+  };
+  const auto less = [](auto a, auto b) { return a < b; };
+  expect_all([](std::uint64_t i) { return static_cast<std::uint32_t>(i); }, less);
+  expect_all([](std::uint64_t i) { return static_cast<std::int32_t>(i) - 100; }, less);
+  expect_all([](std::uint64_t i) { return static_cast<float>(i) - 100.0F; }, less);
+  expect_all([](std::uint64_t i) { return i; }, less);
+  expect_all([](std::uint64_t i) { return static_cast<std::int64_t>(i) - 100; }, less);
+  expect_all([](std::uint64_t i) { return static_cast<double>(i) - 100.0; }, less);
+}
+
+// -0 is before +0, so +0, -0 descend.
+TEST(CpuSort, OrdersZerosThatLookInOrder) {
+  const auto before = [](double a, double b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
+  const std::vector<double> zeros[] = {
+      {0.0, -0.0}, {-0.0, 0.0}, {0.0, -0.0, -0.0}, {1, 0.0, -0.0, -1}, {-1, -0.0, 0.0}};
+  for (const std::vector<double>& keys : zeros) {
+    for (const bool descending : {false, true}) expect_stable(keys, descending, before);
+  }
 }
 
 TEST(CpuSort, EveryNumberOfThreadsGivesTheSame) {

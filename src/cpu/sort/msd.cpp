@@ -6,6 +6,7 @@
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
+#include "cpu/sort/in_order.hpp"
 #include "cpu/sort/variants.hpp"
 
 // MSD radix sort (radix clustering; Boncz, Manegold, Kersten, VLDB 1999): passes split words by the highest bits that
@@ -168,6 +169,8 @@ class msd_sort {
 
 void run_msd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
+  constexpr std::uint64_t most_for_one_thread = 1 << 16;  // a larger sort has threads that look
+  if (p.count <= most_for_one_thread && sort_what_is_in_order(p, b)) return;
   with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 

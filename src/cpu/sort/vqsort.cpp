@@ -4,6 +4,7 @@
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
+#include "cpu/sort/in_order.hpp"
 #include "cpu/sort/variants.hpp"
 
 // Vectors of four numbers or more are worth it.
@@ -62,6 +63,7 @@ void sort_words(const word_encoder<std::uint64_t>& encoder, std::uint64_t count,
 
 void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
                 std::byte* scratch) {
+  if (sort_what_is_in_order(p, b)) return;
   const auto decided = plan.decided.get<sort_decision>();
   ask_for_huge_pages(scratch, decided.layout.bytes);
   std::byte* const memory = decided.encoding.out_holds_words ? b.out.data : scratch;

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/sort/words.hpp"
+#include "primitives/sort.hpp"
+
+// Sorts of what is in order, or in the opposite order, are copies.
+namespace sheaf::cpu {
+
+enum class order_of_keys : std::uint8_t { none, ascending, descending };
+
+/// The order of rows that are their own keys, by number_of(row): they ascend, or descend with no two equal. Of rows in
+/// no order it mostly reads a few.
+template <class Row, class NumberOf>
+order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf number_of) noexcept {
+  constexpr std::uint64_t first_look = 8;
+  constexpr std::uint64_t look = 256;
+  bool ascends = true;
+  bool descends = true;
+  for (std::uint64_t first = 0; first + 1 < count && (ascends || descends);) {
+    const std::uint64_t pairs = std::min(first == 0 ? first_look : look, count - 1 - first);
+    const std::byte* const from = rows + first * sizeof(Row);
+    std::uint32_t falls = 0;
+    std::uint32_t rises = 0;
+    for (std::uint64_t i = 0; i < pairs; ++i) {
+      const Row a = number_of(load_word<Row>(from + i * sizeof(Row)));
+      const Row b = number_of(load_word<Row>(from + (i + 1) * sizeof(Row)));
+      falls |= a > b ? 1U : 0U;
+      rises |= a <= b ? 1U : 0U;
+    }
+    ascends = ascends && falls == 0;
+    descends = descends && rises == 0;
+    first += pairs;
+  }
+  return ascends ? order_of_keys::ascending : descends ? order_of_keys::descending : order_of_keys::none;
+}
+
+template <class Row>
+order_of_keys order_of(const std::byte* rows, const key_field& key, std::uint64_t count) noexcept {
+  const ordered_word<Row> order(key, 0, sizeof(Row), true);
+  // Loops that the compiler knows more of.
+  if (order.changes_nothing()) return order_of<Row>(rows, count, [](Row row) { return row; });
+  if (!order.swaps && order.flips[0] == order.flips[1]) {
+    return order_of<Row>(rows, count, [flips = order.flips[0]](Row row) { return static_cast<Row>(row ^ flips); });
+  }
+  return order_of<Row>(rows, count, [order](Row row) { return order.to_number(row); });
+}
+
+/// Records in their order, or from the last one on.
+inline void copy_in_order(const_records in, records out, std::uint64_t count, bool backwards) noexcept {
+  const std::uint64_t bytes = in.record_bytes;
+  if (!backwards && in.stride_bytes == bytes && out.stride_bytes == bytes) {
+    std::memcpy(out.data, in.data, count * bytes);
+    return;
+  }
+  const auto copy = [&](auto width) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t from = backwards ? count - 1 - i : i;
+      std::memcpy(out.data + i * out.stride_bytes, in.data + from * in.stride_bytes, width);
+    }
+  };
+  if (bytes == 4) return copy(std::integral_constant<std::uint64_t, 4>{});
+  if (bytes == 8) return copy(std::integral_constant<std::uint64_t, 8>{});
+  copy(bytes);
+}
+
+/// Sorts where keys that are whole rows of 4 or 8 bytes without gaps are in order or in the opposite one.
+/// @return whether it did; else nothing was written
+inline bool sort_what_is_in_order(const primitives::sort_problem& p, const primitives::sort_buffers& b) noexcept {
+  const std::uint64_t bytes = p.rows.record_bytes;
+  const bool are_keys = p.key.field_count == 1 && p.key.fields[0].bytes == bytes && p.key.bits == 8 * bytes;
+  if (!are_keys || (bytes != 4 && bytes != 8) || b.in.stride_bytes != bytes) return false;
+  const key_field& key = p.key.fields[0];
+  const order_of_keys order =
+      bytes == 4 ? order_of<std::uint32_t>(b.in.data, key, p.count) : order_of<std::uint64_t>(b.in.data, key, p.count);
+  if (order == order_of_keys::none) return false;
+  const bool backwards = order == order_of_keys::descending;
+  if (p.product == primitives::sort_product::gather_index) {
+    const auto number = [&](auto entry) {
+      auto* const to = static_cast<decltype(entry)*>(b.index.data);
+      for (std::uint64_t i = 0; i < p.count; ++i) {
+        to[i] = static_cast<decltype(entry)>(backwards ? p.count - 1 - i : i);
+      }
+    };
+    if (sheaf::bytes(p.index) == 4) {
+      number(std::uint32_t{0});
+    } else {
+      number(std::uint64_t{0});
+    }
+    return true;
+  }
+  if (p.writes_rows) copy_in_order(b.in, b.out, p.count, backwards);
+  for (std::uint32_t c = 0; c < p.column_count; ++c) {
+    copy_in_order(b.columns[c].in, b.columns[c].out, p.count, backwards);
+  }
+  return true;
+}
+
+}  // namespace sheaf::cpu
