@@ -70,11 +70,15 @@ bool is_scattered(const access_pattern& p) {
 
 }  // namespace
 
-std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries) {
-  if (list_entries <= run_entries) return {0};
-  const std::uint64_t runs = std::clamp<std::uint64_t>(list_entries / entries_a_run, 2, most_runs);
+std::vector<std::uint64_t> sample_runs(std::uint64_t list_entries, order_sample size) {
+  const std::uint64_t entries = run_entries(list_entries, size);
+  if (list_entries <= entries) return {0};
+  constexpr std::uint64_t least_runs = 2;
+  const std::uint64_t runs = size == order_sample::small
+                                 ? least_runs
+                                 : std::clamp<std::uint64_t>(list_entries / entries_a_run, least_runs, most_runs);
   std::vector<std::uint64_t> begins(runs);
-  const std::uint64_t last = list_entries - run_entries;
+  const std::uint64_t last = list_entries - entries;
   for (std::uint64_t r = 0; r < runs; ++r) begins[r] = last / (runs - 1) * r;
   return begins;
 }

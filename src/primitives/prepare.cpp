@@ -27,14 +27,14 @@ std::span<const prepare_variant> prepare_variants() {
   return all;
 }
 
-access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records) {
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records, plan::order_sample size) {
   if (index.count == 0) return access_pattern::unknown();
   const std::uint64_t width = bytes(index.type);
-  const std::uint64_t run_entries = std::min(index.count, plan::run_entries);
+  const std::uint64_t run_entries = plan::run_entries(index.count, size);
   std::vector<std::byte> copy(run_entries * width);
   std::vector<std::uint64_t> run(run_entries);
   std::vector<access_pattern> orders;
-  for (const std::uint64_t begin : plan::sample_runs(index.count)) {
+  for (const std::uint64_t begin : plan::sample_runs(index.count, size)) {
     copy_bytes(ctx, copy.data(), static_cast<const std::byte*>(index.data) + begin * width, copy.size());
     for (std::uint64_t i = 0; i < run_entries; ++i) {
       run[i] = 0;

@@ -8,6 +8,7 @@
 #include <sheaf/prepared.hpp>
 #include <sheaf/records.hpp>
 
+#include "plan/list_order.hpp"
 #include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
@@ -76,7 +77,8 @@ constexpr std::string_view prepared_scatter_call = "prepared_scatter";
 checked_movement& checked(std::string_view call, const std::shared_ptr<prepared_movement>& work);
 
 /// The order of a list that names `records` records, found from runs of it on the host. Waits for ctx.
-access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records);
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records,
+                             plan::order_sample size = plan::order_sample::large);
 
 }  // namespace primitives
 }  // namespace sheaf

@@ -13,6 +13,7 @@ namespace {
 using kind = access_pattern::kind;
 
 constexpr std::uint64_t table = std::uint64_t{1} << 26;
+constexpr std::uint64_t longest_run = plan::run_entries(table);
 
 std::vector<std::uint64_t> run_of(const std::string& pattern, std::uint64_t begin, std::uint64_t entries,
                                   std::uint64_t records) {
@@ -25,8 +26,7 @@ std::vector<std::uint64_t> run_of(const std::string& pattern, std::uint64_t begi
 access_pattern order_of(const std::string& pattern, std::uint64_t records) {
   std::vector<access_pattern> orders;
   for (const std::uint64_t begin : plan::sample_runs(records)) {
-    orders.push_back(
-        plan::order_of_run(run_of(pattern, begin, std::min(records, plan::run_entries), records), records));
+    orders.push_back(plan::order_of_run(run_of(pattern, begin, plan::run_entries(records), records), records));
   }
   return plan::order_of_runs(orders);
 }
@@ -43,7 +43,7 @@ TEST(ListOrder, OfEveryKindIsFound) {
     EXPECT_EQ(order_of("zipf", records).shape, kind::skewed);
     EXPECT_EQ(order_of("clustered:64", records).shape, kind::clustered);
     // Streams through a table that one run covers are as good as random.
-    if (records > plan::run_entries) {
+    if (records > plan::run_entries(records)) {
       EXPECT_EQ(order_of("partitioned:8", records).shape, kind::partitioned);
     }
   }
@@ -68,8 +68,8 @@ TEST(ListOrder, SaysHowWideWindowsAreAndHowManyStreamsThereAre) {
 
 // A table that is drawn from over and over is not skewed, and a few records in turn are.
 TEST(ListOrder, TellsSmallTablesFromFewRecords) {
-  EXPECT_EQ(plan::order_of_run(run_of("uniform", 0, plan::run_entries, 1000), 1000), access_pattern::random());
-  std::vector<std::uint64_t> run = run_of("uniform", 0, plan::run_entries, 1000);
+  EXPECT_EQ(plan::order_of_run(run_of("uniform", 0, longest_run, 1000), 1000), access_pattern::random());
+  std::vector<std::uint64_t> run = run_of("uniform", 0, longest_run, 1000);
   for (std::uint64_t& entry : run) entry *= 1000;
   EXPECT_EQ(plan::order_of_run(run, table), access_pattern::repeated(1000));
 }
@@ -102,17 +102,22 @@ TEST(ListOrder, PassesOverBadEntriesAndShortLists) {
 }
 
 TEST(ListOrder, RunsLieInsideTheListAndReachItsEnd) {
-  for (const std::uint64_t entries : {std::uint64_t{0}, std::uint64_t{1}, plan::run_entries, plan::run_entries + 1,
-                                      std::uint64_t{1} << 20, std::uint64_t{1} << 40}) {
-    SCOPED_TRACE(entries);
-    const std::vector<std::uint64_t> begins = plan::sample_runs(entries);
-    EXPECT_EQ(begins.front(), 0);
-    if (entries > plan::run_entries) {
-      EXPECT_GE(begins.size(), 2U);
-      EXPECT_LE(begins.back(), entries - plan::run_entries);
-      EXPECT_GE(begins.back() + begins.size(), entries - plan::run_entries);
+  constexpr std::uint64_t shortest_run = std::uint64_t{1} << 11;
+  for (const auto size : {plan::order_sample::large, plan::order_sample::small}) {
+    for (const std::uint64_t entries : {std::uint64_t{0}, std::uint64_t{1}, shortest_run, shortest_run + 1, longest_run,
+                                        longest_run + 1, std::uint64_t{1} << 20, std::uint64_t{1} << 40}) {
+      SCOPED_TRACE(entries);
+      const std::vector<std::uint64_t> begins = plan::sample_runs(entries, size);
+      const std::uint64_t run = plan::run_entries(entries, size);
+      EXPECT_LE(run, size == plan::order_sample::small ? shortest_run : longest_run);
+      EXPECT_EQ(begins.front(), 0);
+      if (entries > run) {
+        EXPECT_GE(begins.size(), 2U);
+        EXPECT_LE(begins.back(), entries - run);
+        EXPECT_GE(begins.back() + begins.size(), entries - run);
+      }
+      EXPECT_LE(begins.size(), size == plan::order_sample::small ? 2U : 16U);
     }
-    EXPECT_LE(begins.size(), 16U);
   }
 }
 

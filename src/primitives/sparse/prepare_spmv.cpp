@@ -132,7 +132,11 @@ made_product prepare(const context& ctx, const prepare_spmv_problem& as_told, co
   made_product made;
   spmv_preparation& r = made.report;
   prepare_spmv_problem p = as_told;
-  r.order = order_of_list(ctx, a.column_indices, a.columns);
+  // Where x stays in a device's cache, its order decides little, and a long look would take longer than the rest.
+  const std::uint64_t x_bytes = p.product.x_count() * p.product.value_bytes();
+  const bool stays_in_cache = p.product.backend == backend_kind::cuda && x_bytes <= ctx.profile().cache_bytes / 2;
+  r.order = order_of_list(ctx, a.column_indices, a.columns,
+                          stays_in_cache ? plan::order_sample::small : plan::order_sample::large);
   if (r.order != access_pattern::unknown()) p.product.pattern = r.order;
   const auto [variant, plan] = plan::execute<prepare_spmv_problem, prepare_spmv_buffers>(
       prepare_spmv_call, prepare_spmv_variants(), p, ctx, asked, {a, &made.work});
