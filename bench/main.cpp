@@ -69,9 +69,15 @@ void run_backend(const options& o, const context& ctx, const platform& hardware,
       fmt::print("{} skipped: {}\n", name(row.problem), why_not);
       continue;
     }
-    for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.limits)) {
-      print_result(r);
-      results.push_back(std::move(r));
+    try {
+      for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.limits)) {
+        print_result(r);
+        results.push_back(std::move(r));
+      }
+    } catch (const error& e) {
+      // What a row keeps beside its arrays, an index for example, is known only once it is made.
+      if (e.code() != error_code::out_of_memory || rows.size() == 1) throw;
+      fmt::print("{} skipped: {}\n", name(row.problem), e.what());
     }
   }
 }
