@@ -1,30 +1,39 @@
 #pragma once
 
-#include "cuda/sort/msd/tables.cuh"
+#include "cuda/sort/msd/key_code.cuh"
 
 // The bin of a word in an MSD pass: its digit, or a bin that a heavy key has to itself.
 namespace sheaf::cuda {
 
-/// What a pass does about heavy keys: nothing, or it gives the one that a sample of the bucket finds a bin of its own.
-enum class heavy_key_mode { ignored, own_bin };
+/// What the bins of a pass are.
+enum class pass_bins {
+  digits,                ///< a bin for each digit
+  digits_and_heavy_key,  ///< likewise, and one for the heavy key that a sample of the bucket finds
+  sampled,               ///< those of the first pass that a sample of all keys asks for: see sampled_bins
+};
 
 /// What an MSD pass is compiled for. FromRows: the pass reads rows and makes words of them.
-template <int Limbs, payload_mode Payload, bool FromRows, heavy_key_mode HeavyKeys>
+template <int Limbs, payload_mode Payload, bool FromRows, pass_bins Bins>
 struct msd_pass_policy {
   static constexpr int limbs = Limbs;
   static constexpr payload_mode payload = Payload;
   static constexpr bool keeps_order = is_stable(Payload);
   static constexpr bool from_rows = FromRows;
-  static constexpr bool finds_heavy_keys = HeavyKeys == heavy_key_mode::own_bin;
+  static constexpr pass_bins bins = Bins;
+  static constexpr bool finds_heavy_keys = Bins == pass_bins::digits_and_heavy_key;
+  static constexpr bool has_sampled_bins = Bins == pass_bins::sampled;
   static constexpr int items = pass_items<Limbs>;
   static constexpr std::uint32_t tile_words = pass_tile_words<Limbs>;
   using word = sort_word<Limbs>;
   using reader = word_reader<Limbs, FromRows>;
 };
 
-/// How a word's digit is read. In a word of one limb any 8 bits are as fast as a byte; a longer word's digit is a byte.
+/// How a word's digit is read. In a word of one or two limbs any 8 bits are as fast as a byte; a longer word's digit is
+/// a byte.
 template <int Limbs>
-using pass_digit_field = std::conditional_t<Limbs == 1, digit_field, byte_field>;
+constexpr bool has_byte_digits = Limbs > 2;
+template <int Limbs>
+using pass_digit_field = std::conditional_t<has_byte_digits<Limbs>, byte_field, digit_field>;
 
 /// The key that two of a few sampled words of a bucket share, and which is therefore likely to be frequent.
 struct sampled_heavy_key {
@@ -35,8 +44,11 @@ struct sampled_heavy_key {
 /// The bins of a bucket are its digits. A heavy key has a bin of its own, which is in order at once, between the bin of
 /// lesser words with its digit and the bin of greater ones. The three highest digits then share one bin, which makes
 /// room for these two additional bins.
-template <class Policy, bool FindsHeavyKeys = Policy::finds_heavy_keys>
-struct pass_binning {
+template <class Policy, pass_bins Bins = Policy::bins>
+struct pass_binning;
+
+template <class Policy>
+struct pass_binning<Policy, pass_bins::digits_and_heavy_key> {
   using word = typename Policy::word;
   /// Words with row numbers or values may differ although their keys are equal.
   static constexpr bool has_unequal_words_of_a_key = Policy::payload != payload_mode::none;
@@ -61,9 +73,24 @@ struct pass_binning {
 
 /// The bins of a pass that ignores heavy keys.
 template <class Policy>
-struct pass_binning<Policy, false> {
+struct pass_binning<Policy, pass_bins::digits> {
   pass_digit_field<Policy::limbs> digit;
   __device__ __forceinline__ std::uint32_t bin_of(const typename Policy::word& w) const { return digit_of(w, digit); }
+  __device__ std::uint32_t heavy_key_bin() const { return no_bin; }
+};
+
+/// The bins of a first pass whose keys were sampled.
+template <class Policy>
+struct pass_binning<Policy, pass_bins::sampled> {
+  key_coder<Policy::limbs> code_of;
+  const std::uint16_t* entries;  ///< sampled_bins::entries, in shared memory
+  __device__ __forceinline__ std::uint32_t bin_of(const typename Policy::word& w) const {
+    constexpr std::uint32_t more_bits = sampled_bins::most_more_bits;
+    const std::uint32_t bits = code_of(w);
+    const std::uint32_t entry = entries[bits >> more_bits];
+    const std::uint32_t more = bits & ((1U << more_bits) - 1);
+    return sampled_bins::first_bin(entry) + (more >> (more_bits - sampled_bins::more_bits(entry)));
+  }
   __device__ std::uint32_t heavy_key_bin() const { return no_bin; }
 };
 

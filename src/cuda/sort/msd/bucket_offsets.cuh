@@ -68,7 +68,7 @@ __device__ void keep_bucket(const pass_context<Policy>& pass, std::uint32_t inde
 #pragma unroll
   for (int l = 0; l < limbs; ++l) differing[l] = __ldcg(known + l) & key.limb[l];
   std::uint32_t digit_end = bit_length<limbs>(differing);
-  if constexpr (limbs > 1) digit_end = (digit_end + radix_bits - 1) / radix_bits * radix_bits;
+  if constexpr (has_byte_digits<limbs>) digit_end = (digit_end + radix_bits - 1) / radix_bits * radix_bits;
   if (threadIdx.x == 0) pass.tables.buckets[pass.current][index].buffer_and_flags |= msd_bucket::stays_in_place_flag;
   if (digit_end <= arguments.key_low) return add_sorted_words(pass, bucket.begin, bucket.count, buffer);
   add_and_fill_bucket(pass, {bucket.begin, bucket.count, 0, 0, digit_end, buffer});
@@ -120,7 +120,7 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
   begin[0] += bucket.begin;
   if (bin < radix_bins) scan_count_rows<Policy>(count_rows, row_total, bin, begin[0]);
   const std::uint32_t output = next_buffer(bucket.buffer_and_flags);  // no flag is set yet
-  if (pass.digit_begin(bucket) <= pass.arguments.key_low) {
+  if (!Policy::has_sampled_bins && pass.digit_begin(bucket) <= pass.arguments.key_low) {
     return add_sorted_words(pass, bucket.begin, bucket.count, output);
   }
   const std::uint32_t heavy_key_bin = pass.binning_of(bucket).heavy_key_bin();
@@ -130,7 +130,7 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
     shared.child_bucket[bin] = 0;
     if (count[0] > group_words && bin != heavy_key_bin) {
       const bool has_many_digits = heavy_key_bin != no_bin && bin == radix_bins - 1;
-      const std::uint32_t digit_end = has_many_digits ? bucket.digit_end : pass.digit_begin(bucket);
+      const std::uint32_t digit_end = has_many_digits ? bucket.digit_end : pass.digit_end_of_bin(bucket, bin);
       shared.child_bucket[bin] = 1 + add_bucket(pass, {begin[0], count[0], 0, 0, digit_end, output});
     }
   }

@@ -91,6 +91,7 @@ __device__ void count_digits_of_tiles(const pass_context<Policy>& pass) {
         pass.tables.counters->count_row_total[pass.next] = 0;
   }
   if (tiles == 0) return;
+  pass.load_sampled_bins();
   const std::uint32_t tiles_of_block = (tiles - 1) / gridDim.x + 1;
   const std::uint32_t tile_end = min(tiles, (blockIdx.x + 1) * tiles_of_block);
   std::uint32_t tile = blockIdx.x * tiles_of_block;

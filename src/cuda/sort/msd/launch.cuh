@@ -15,31 +15,74 @@ constexpr std::uint32_t passes_of_own_kernels(std::uint64_t count) {
   return count < (std::uint64_t{1} << 26) ? 2 : 4;
 }
 
-template <int Limbs, payload_mode Payload, bool FromRows, heavy_key_mode HeavyKeys>
-void queue_pass(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
-  using policy = msd_pass_policy<Limbs, Payload, FromRows, HeavyKeys>;
-  constexpr std::size_t tile_shared_bytes = msd_pass_shared_bytes<Limbs, Payload>();
-  constexpr std::size_t shared_bytes = sizeof(msd_pass_shared);
-  const std::uint64_t tiles = ceil_div(a.count, policy::tile_words);
+template <class Policy>
+void queue_counting(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
-  // Buckets of the first passes are few, and each has at most one tile that is not full.
-  const std::uint64_t buckets = pass_number == 0 ? 1 : pass_number == 1 ? radix_bins : 2 * processors;
+  launch_shared(ctx, operation, count_digits<Policy>, std::min(ceil_div(a.count, Policy::tile_words), 3 * processors),
+                pass_threads, untiled_shared_bytes<Policy>, a, pass_number);
+}
+
+/// Buckets of the first passes are few, and each has at most one tile that is not full.
+inline std::uint64_t most_buckets(const context& ctx, std::uint32_t pass_number) {
+  const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  return pass_number == 0 ? 1 : pass_number == 1 ? radix_bins : 2 * processors;
+}
+
+/// What follows from the digit counts.
+template <class Policy>
+void queue_offsets(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
+  const std::uint64_t buckets = most_buckets(ctx, pass_number);
+  launch_shared(ctx, operation, scan_digit_counts<Policy>, buckets, pass_threads, sizeof(msd_pass_shared), a,
+                pass_number);
+  if constexpr (Policy::keeps_order) {
+    // One kernel for all passes.
+    using scan_policy = msd_pass_policy<Policy::limbs, Policy::payload, false, pass_bins::digits>;
+    const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+    const std::uint64_t count_rows = ceil_div(ceil_div(a.count, Policy::tile_words), chunk_tiles) + buckets;
+    launch_shared(ctx, operation, msd_scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads,
+                  sizeof(msd_pass_shared), a, pass_number);
+  }
+}
+
+template <class Policy>
+void queue_scatter(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
+  const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
+  const std::uint64_t tiles = ceil_div(a.count, Policy::tile_words);
   // Blocks of several tiles launch faster where there is nothing to do: with 2^26 keys and more, skewed ones take 0.12
   // ms less. Keys with values are slower so, 7.7 ms instead of 7.3.
-  const std::uint64_t tiles_of_block = Limbs == 1 && Payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
-  const std::uint64_t scatter_blocks =
-      pass_number < 2 ? ceil_div(tiles + buckets - 1, tiles_of_block) : std::min(tiles, 8 * processors);
-  launch_shared(ctx, operation, count_digits<policy>, std::min(tiles, 3 * processors), pass_threads, shared_bytes, a,
+  const std::uint64_t tiles_of_block =
+      Policy::limbs == 1 && Policy::payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
+  const bool fills_processors = Policy::has_sampled_bins && value_bytes_of(Policy::payload) == 0;
+  const std::uint64_t blocks = fills_processors  ? std::min(tiles, 2 * processors)
+                               : pass_number < 2 ? ceil_div(tiles + most_buckets(ctx, pass_number) - 1, tiles_of_block)
+                                                 : std::min(tiles, 8 * processors);
+  launch_shared(ctx, operation, msd_scatter_tiles<Policy>, blocks, pass_threads, msd_pass_shared_bytes<Policy>(), a,
                 pass_number);
-  launch_shared(ctx, operation, scan_digit_counts<policy>, buckets, pass_threads, shared_bytes, a, pass_number);
-  if constexpr (is_stable(Payload)) {
-    using scan_policy = msd_pass_policy<Limbs, Payload, false, heavy_key_mode::ignored>;  // one kernel for all passes
-    const std::uint64_t count_rows = ceil_div(tiles, chunk_tiles) + buckets;
-    launch_shared(ctx, operation, msd_scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads,
-                  shared_bytes, a, pass_number);
+}
+
+template <class Policy>
+void queue_pass(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
+  queue_counting<Policy>(ctx, operation, a, pass_number);
+  queue_offsets<Policy>(ctx, operation, a, pass_number);
+  queue_scatter<Policy>(ctx, operation, a, pass_number);
+}
+
+/// The first pass. Its kernels for sampled bins take any bins, but are slower where these are the highest 8 bits. In
+/// long lists both kinds are queued, and those of one end at once.
+template <int Limbs, payload_mode Payload, bool FromRows>
+void queue_first_pass(const context& ctx, const char* operation, const msd_pass_arguments& a) {
+  using by_digits = msd_pass_policy<Limbs, Payload, FromRows, pass_bins::digits>;
+  if constexpr (Limbs <= 2) {
+    using by_sample = msd_pass_policy<Limbs, Payload, FromRows, pass_bins::sampled>;
+    if (a.tables.first_bins != nullptr) {
+      if (a.has_two_first_passes) queue_counting<by_digits>(ctx, operation, a, 0);
+      queue_counting<by_sample>(ctx, operation, a, 0);
+      queue_offsets<by_sample>(ctx, operation, a, 0);
+      if (a.has_two_first_passes) queue_scatter<by_digits>(ctx, operation, a, 0);
+      return queue_scatter<by_sample>(ctx, operation, a, 0);
+    }
   }
-  launch_shared(ctx, operation, msd_scatter_tiles<policy>, scatter_blocks, pass_threads, tile_shared_bytes, a,
-                pass_number);
+  queue_pass<by_digits>(ctx, operation, a, 0);
 }
 
 template <int Limbs, payload_mode Payload>
@@ -51,25 +94,30 @@ void queue_passes(const context& ctx, const char* operation, const word_sort& s,
                              most_merged_words(s.count),
                              s.key_low,
                              s.key_high,
+                             samples_bins(s) && has_two_first_passes(s),
                              s.target.words,
                              s.rows,
                              s.target.transform};
   launch_shared(ctx, operation, prepare_first_pass<Limbs, Payload>, 1, pass_threads,
-                std::max(sizeof(msd_pass_shared), sizeof(skew_sample)), a, samples_skew(s));
+                std::max({sizeof(msd_pass_shared), sizeof(skew_sample), sizeof(bin_sample)}), a, samples_skew(s),
+                s.from_rows);
   const std::uint32_t queued = passes_of_own_kernels(s.count);
-  for (std::uint32_t pass_number = 0; pass_number < queued; ++pass_number) {
+  if (s.from_rows) {
+    queue_first_pass<Limbs, Payload, true>(ctx, operation, a);
+  } else {
+    queue_first_pass<Limbs, Payload, false>(ctx, operation, a);
+  }
+  for (std::uint32_t pass_number = 1; pass_number < queued; ++pass_number) {
     // In the large buckets of the first passes few keys are frequent enough for a bin of their own: 2^28 random keys
     // of 4 bytes took 4.9 ms with such bins in all passes, 4.5 ms with them from the third pass on.
-    if (pass_number == 0 && s.from_rows) {
-      queue_pass<Limbs, Payload, true, heavy_key_mode::ignored>(ctx, operation, a, pass_number);
-    } else if (pass_number < 2) {
-      queue_pass<Limbs, Payload, false, heavy_key_mode::ignored>(ctx, operation, a, pass_number);
+    if (pass_number < 2) {
+      queue_pass<msd_pass_policy<Limbs, Payload, false, pass_bins::digits>>(ctx, operation, a, pass_number);
     } else {
-      queue_pass<Limbs, Payload, false, heavy_key_mode::own_bin>(ctx, operation, a, pass_number);
+      queue_pass<remaining_passes_policy<Limbs, Payload>>(ctx, operation, a, pass_number);
     }
   }
   launch_cooperative(ctx, operation, run_remaining_passes<Limbs, Payload>, ceil_div(s.count, pass_tile_words<Limbs>),
-                     pass_threads, msd_pass_shared_bytes<Limbs, Payload>(), a, queued);
+                     pass_threads, msd_pass_shared_bytes<remaining_passes_policy<Limbs, Payload>>(), a, queued);
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method>

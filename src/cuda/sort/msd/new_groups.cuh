@@ -102,7 +102,10 @@ __device__ void add_merged_groups(const pass_context<Policy>& pass, const msd_bu
   // group of less than two thirds of them would leave too many of the finishing kernel's bins empty.
   const std::uint32_t merged_bins = end - bin;
   const std::uint32_t aligned_bins = 1U << (32 - __clz(static_cast<int>(bin ^ (end - 1))));
-  const std::uint32_t by_range = 2 * aligned_bins > 3 * merged_bins ? msd_group::bins_by_range_flag : 0;
+  // Bins of a sample that are uneven have no such bits in common.
+  bool is_uneven = false;
+  if constexpr (Policy::has_sampled_bins) is_uneven = pass.tables.first_bins->is_uneven != 0;
+  const std::uint32_t by_range = is_uneven || 2 * aligned_bins > 3 * merged_bins ? msd_group::bins_by_range_flag : 0;
   pass.tables.groups[shared.new_index + number] = {shared.bin_offset[bin], group_flags(words, buffer) | by_range};
 }
 

@@ -24,11 +24,16 @@ struct msd_pass_shared {
   sampled_heavy_key heavy_key_of_bucket;
 };
 
-template <int Limbs, payload_mode Payload>
+/// Bytes of msd_pass_shared with what lies between it and the tile.
+template <class Policy>
+constexpr std::size_t untiled_shared_bytes = sizeof(msd_pass_shared) +
+                                             (Policy::has_sampled_bins ? sizeof(sampled_bins::entries) : 0);
+
+template <class Policy>
 constexpr std::size_t msd_pass_shared_bytes() {
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
-  const std::size_t counters = is_stable(Payload) ? pass_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
-  return sizeof(msd_pass_shared) + std::max(pass_tile_words<Limbs> * widest, counters);
+  const std::size_t widest = std::max<std::size_t>(sizeof(typename Policy::word), value_bytes_of(Policy::payload));
+  const std::size_t counters = Policy::keeps_order ? pass_threads / 32 * radix_bins * sizeof(warp_bin) : 0;
+  return untiled_shared_bytes<Policy> + std::max(Policy::tile_words * widest, counters);
 }
 
 /// A tile as the phases see it.
@@ -53,6 +58,7 @@ struct pass_context {
   const msd_tables& tables;
   msd_pass_shared& shared;
   unsigned char* staged;  ///< shared memory for a tile
+  bool is_first;
   std::uint32_t current;  ///< which entry of a pair of tables is this pass's
   std::uint32_t next;     ///< which entry of a pair of tables is the next pass's
 
@@ -62,8 +68,25 @@ struct pass_context {
         tables(a.tables),
         shared(block_shared),
         staged(staged_tile),
+        is_first(pass_number == 0),
         current(pass_number % 2),
         next(1 - pass_number % 2) {}
+
+  /// Whether the first pass is left to the kernels for the other kind of bins.
+  __device__ bool is_other_kind() const {
+    return is_first && arguments.has_two_first_passes &&
+           (tables.first_bins->is_uneven != 0) != Policy::has_sampled_bins;
+  }
+
+  /// The table of sampled bins in shared memory, and its loading. The caller has a barrier before the first use.
+  __device__ std::uint16_t* sampled_entries() const { return reinterpret_cast<std::uint16_t*>(&shared + 1); }
+  __device__ void load_sampled_bins() const {
+    if constexpr (!Policy::has_sampled_bins) return;
+    constexpr std::uint32_t words = sizeof(sampled_bins::entries) / sizeof(uint4);
+    const auto* const from = reinterpret_cast<const uint4*>(tables.first_bins->entries);
+    auto* const to = reinterpret_cast<uint4*>(sampled_entries());
+    for (std::uint32_t i = threadIdx.x; i < words; i += pass_threads) to[i] = from[i];
+  }
 
   __device__ bool is_over() const { return __ldcg(&tables.counters->bucket_total[current]) == 0; }
 
@@ -102,11 +125,17 @@ struct pass_context {
 
   __device__ pass_digit_field<Policy::limbs> digit_of_bucket(const msd_bucket& bucket) const {
     const std::uint32_t begin = digit_begin(bucket);
-    if constexpr (Policy::limbs == 1) {
-      return digit_at(begin, bucket.digit_end - begin);
-    } else {
+    if constexpr (has_byte_digits<Policy::limbs>) {
       return byte_at(begin / radix_bits);
+    } else {
+      return digit_at(begin, bucket.digit_end - begin);
     }
+  }
+
+  /// The bit from which up all keys of one of the bucket's bins agree.
+  __device__ std::uint32_t digit_end_of_bin(const msd_bucket& bucket, std::uint32_t bin) const {
+    if constexpr (Policy::has_sampled_bins) return tables.first_bins->digit_end[bin];
+    return digit_begin(bucket);
   }
 
   __device__ tile_view<Policy> view_of(std::uint32_t tile, const msd_bucket& bucket) const {
@@ -153,7 +182,13 @@ struct pass_context {
   /// key, and a barrier must have passed since.
   __device__ pass_binning<Policy> binning_of(const msd_bucket& bucket) const {
     pass_binning<Policy> binning;
-    binning.digit = digit_of_bucket(bucket);
+    if constexpr (Policy::has_sampled_bins) {
+      const sampled_bins& bins = *tables.first_bins;
+      binning.code_of = {bins.code, bins.window_end, arguments.key_high, bins.shared};
+      binning.entries = sampled_entries();
+    } else {
+      binning.digit = digit_of_bucket(bucket);
+    }
     if constexpr (Policy::finds_heavy_keys) {
       const key_mask<Policy::limbs> key(arguments.key_low);
 #pragma unroll

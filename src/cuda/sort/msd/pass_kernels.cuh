@@ -5,6 +5,7 @@
 #include "cuda/sort/msd/bucket_offsets.cuh"
 #include "cuda/sort/msd/chunk_offsets.cuh"
 #include "cuda/sort/msd/count_digits.cuh"
+#include "cuda/sort/msd/sample_bins.cuh"
 #include "cuda/sort/msd/scatter_tiles.cuh"
 #include "cuda/sort/msd/skew_sample.cuh"
 
@@ -14,20 +15,20 @@ namespace sheaf::cuda {
 
 /// The policy of the passes that run_remaining_passes runs, and of the kernel before the first pass.
 template <int Limbs, payload_mode Payload>
-using remaining_passes_policy = msd_pass_policy<Limbs, Payload, false, heavy_key_mode::own_bin>;
+using remaining_passes_policy = msd_pass_policy<Limbs, Payload, false, pass_bins::digits_and_heavy_key>;
 
-/// Lays out a block's dynamic shared memory: msd_pass_shared, then the tile.
+/// Lays out a block's dynamic shared memory: msd_pass_shared, the entries of sampled bins if there are any, the tile.
 template <class Policy>
 __device__ __forceinline__ pass_context<Policy> context_of(const msd_pass_arguments& a, std::uint32_t pass_number) {
   extern __shared__ __align__(16) unsigned char dynamic[];
-  return {a, *reinterpret_cast<msd_pass_shared*>(dynamic), dynamic + sizeof(msd_pass_shared), pass_number};
+  return {a, *reinterpret_cast<msd_pass_shared*>(dynamic), dynamic + untiled_shared_bytes<Policy>, pass_number};
 }
 
-/// Makes the input the first pass's bucket. If `samples_skew` and a sample of the keys is skewed, there is no bucket,
-/// so that all kernels of this sort end at once, and onesweep sorts.
+/// Makes the input the first pass's bucket, and chooses its bins where they are sampled. If `samples_skew` and a sample
+/// of the keys is skewed, there is no bucket, so that all kernels of this sort end at once, and onesweep sorts.
 template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(pass_threads)
-    prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool samples_skew) {
+    prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool samples_skew, bool from_rows) {
   if constexpr (Limbs == 1) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     auto& sample = *reinterpret_cast<skew_sample*>(dynamic);
@@ -39,9 +40,21 @@ __global__ void __launch_bounds__(pass_threads)
     };
     if (samples_skew && is_skewed(sample, a.count, key)) {
       if (threadIdx.x == 0) a.tables.counters->is_skewed = 1;
+      if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
       return;
     }
     __syncthreads();
+  }
+  if constexpr (Limbs <= 2) {
+    if (a.tables.first_bins != nullptr) {
+      extern __shared__ __align__(16) unsigned char dynamic[];
+      sample_bins<Limbs>(*reinterpret_cast<bin_sample*>(dynamic), *a.tables.first_bins, a.count, a.key_low, a.key_high,
+                         [&](std::uint32_t i) {
+                           return from_rows ? read_key<Limbs>(a.rows, a.transform, i)
+                                            : static_cast<const sort_word<Limbs>*>(a.buffers[0])[i];
+                         });
+      __syncthreads();
+    }
   }
   constexpr std::uint32_t before_pass_0 = 1;  // passes alternate between two sets of tables, by odd and even number
   add_first_bucket(context_of<remaining_passes_policy<Limbs, Payload>>(a, before_pass_0));
@@ -50,7 +63,8 @@ __global__ void __launch_bounds__(pass_threads)
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads, 3)
     count_digits(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
-  count_digits_of_tiles(context_of<Policy>(a, pass_number));
+  const auto pass = context_of<Policy>(a, pass_number);
+  if (!pass.is_other_kind()) count_digits_of_tiles(pass);
 }
 
 template <class Policy>
@@ -69,7 +83,8 @@ __global__ void __launch_bounds__(pass_threads)
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads, 2)
     msd_scatter_tiles(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
-  scatter_words_of_tiles(context_of<Policy>(a, pass_number));
+  const auto pass = context_of<Policy>(a, pass_number);
+  if (!pass.is_other_kind()) scatter_words_of_tiles(pass);
 }
 
 /// Runs passes from `pass_number` on, as long as there are buckets.

@@ -174,6 +174,8 @@ __device__ void scatter_tile(const pass_context<Policy>& pass, std::uint32_t til
 template <class Policy>
 __device__ void scatter_words_of_tiles(const pass_context<Policy>& pass) {
   const std::uint32_t tiles = __ldcg(&pass.tables.counters->tile_total[pass.current]);
+  if (tiles == 0) return;
+  pass.load_sampled_bins();
   pass.prefetch_bucket(blockIdx.x, tiles);
   __syncthreads();
   for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) scatter_tile(pass, tile, tiles);

@@ -26,6 +26,17 @@ constexpr bool samples_skew(const word_sort& s) {
          s.count < most_onesweep_words;
 }
 
+/// True where the first pass is queued for digits too, because its kernels for sampled bins are slower than the launch
+/// of kernels that end at once takes.
+constexpr bool has_two_first_passes(const word_sort& s) { return s.count >= 1U << 22; }
+
+/// True for sorts whose first pass has bins by a sample of the keys. Their keys have bits beyond those that bins can
+/// take. Short lists of keys of 4 bytes with uneven digits are left to onesweep.
+constexpr bool samples_bins(const word_sort& s) {
+  const bool is_long_enough = s.limbs == 1 ? has_two_first_passes(s) : s.limbs == 2 && s.count > group_words;
+  return is_long_enough && !s.uses_bitonic_network && s.key_high - s.key_low >= 24;
+}
+
 /// Offsets of the tables in the sort's scratch, in bytes.
 class msd_scratch_layout {
  public:
@@ -37,13 +48,16 @@ class msd_scratch_layout {
     const std::uint64_t count = s.count;
     const std::uint64_t limbs = s.limbs;
     const bool ordered = s.is_stable;
-    // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes.
-    const std::uint64_t passes = std::max<std::uint64_t>(1, 2 * ceil_div(s.key_high - s.key_low, radix_bits));
+    // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes. Keys of a
+    // sampled bin may have no bit in common.
+    const std::uint64_t passes = 1 + 2 * ceil_div(s.key_high - s.key_low, radix_bits);
     const std::uint64_t buckets = count / group_words + 2;  // of one pass; each is larger than a group
     const std::uint64_t tiles = count / tile_words + buckets;
     const std::uint64_t count_rows = ordered ? tiles / chunk_tiles + buckets : buckets;
     core::scratch_offsets arrays;
     counters_ = arrays.take(sizeof(msd_counters));
+    has_first_bins_ = samples_bins(s);
+    if (has_first_bins_) first_bins_ = arrays.take(sizeof(sampled_bins));
     for (int i = 0; i < 2; ++i) {
       buckets_[i] = arrays.take(buckets * sizeof(msd_bucket));
       bucket_of_tile_[i] = arrays.take(tiles * sizeof(std::uint32_t));
@@ -70,6 +84,7 @@ class msd_scratch_layout {
   msd_tables tables(std::byte* scratch) const {
     msd_tables t{};
     t.counters = reinterpret_cast<msd_counters*>(scratch + counters_);
+    if (has_first_bins_) t.first_bins = reinterpret_cast<sampled_bins*>(scratch + first_bins_);
     for (int i = 0; i < 2; ++i) {
       t.buckets[i] = reinterpret_cast<msd_bucket*>(scratch + buckets_[i]);
       t.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(scratch + bucket_of_tile_[i]);
@@ -85,6 +100,8 @@ class msd_scratch_layout {
 
  private:
   std::uint64_t bytes_ = 0;
+  bool has_first_bins_ = false;
+  std::uint64_t first_bins_ = 0;
   std::uint64_t counters_, buckets_[2], bucket_of_tile_[2], bucket_of_count_row_[2], count_rows_[2], differing_bits_[2],
       tile_count_rows_, groups_, hot_groups_;
 };

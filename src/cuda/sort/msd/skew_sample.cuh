@@ -21,8 +21,9 @@ __device__ bool is_skewed(skew_sample& s, std::uint32_t count, Key key) {
   constexpr std::uint32_t least_copies = skew_samples / 32;     // random keys have none
   constexpr std::uint32_t most_copies = skew_samples / 20 * 9;  // with more, few keys are all: the MSD sort is faster
   constexpr std::uint32_t prefix_bits = 16;
-  constexpr std::uint32_t hot_prefix_samples = 8;  // random keys have no prefix of so many samples
-  constexpr std::uint32_t least_in_hot_prefixes = skew_samples / 4;
+  // The bins of the first pass spread what prefixes share, unless one prefix has a sixty-fourth of all keys.
+  constexpr std::uint32_t hot_prefix_samples = skew_samples / 64;
+  constexpr std::uint32_t least_in_hot_prefixes = skew_samples / 8;
   constexpr std::uint32_t slots = skew_sample::slots;
   const auto slot_of = [](std::uint32_t number) { return number * 0x9e3779b1U >> (32 - 13); };
   static_assert(slots == 1 << 13);

@@ -30,7 +30,7 @@ static_assert(group_words == finish_threads * finish_items);
 constexpr std::uint32_t mean_full_group_words = 4300;
 
 /// More than group_words neighbouring words that an MSD pass splits by one digit of their keys. All their keys agree
-/// above that digit. In words of several limbs digit_end is a multiple of 8.
+/// above that digit. In words of three and four limbs digit_end is a multiple of 8.
 struct msd_bucket {
   std::uint32_t begin;             ///< index of the bucket's first word in its buffer
   std::uint32_t count;             ///< number of words
@@ -70,6 +70,34 @@ struct msd_group {
   static constexpr std::uint32_t single_word_flag = 1U << 31;
 };
 
+/// What a key's code is, 19 bits that ascend with the key and decide about its bin.
+enum class key_code {
+  window,           ///< the highest bits below those that all keys of the sample share
+  magnitude,        ///< the number of the highest bit that is set, and the bits below it: small numbers differ in these
+  signed_magnitude  ///< likewise for the distance from the middle of all keys, which is the number 0 of signed ones
+};
+
+/// The bins of the first pass, as a sample of the keys asks for them. The highest 11 bits of a key's code, its prefix,
+/// select an entry. 2^j prefixes that differ in their lowest j bits share a bin if together they have few samples; the
+/// keys of a prefix with many samples are spread over 2^k bins by the next k bits of their codes.
+struct sampled_bins {
+  static constexpr std::uint32_t prefix_bits = 11;
+  static constexpr std::uint32_t prefixes = 1U << prefix_bits;
+  static constexpr std::uint32_t most_more_bits = 8;  ///< the largest k
+  static constexpr std::uint32_t bits = prefix_bits + most_more_bits;
+
+  std::uint16_t entries[prefixes];      ///< a prefix's first bin, and k from bit 8 on
+  std::uint32_t digit_end[radix_bins];  ///< the bit from which up all keys of a bin agree
+  std::uint32_t is_uneven;              ///< 0: bins are the highest 8 bits, because keys are spread evenly over them
+  key_code code;
+  std::uint32_t window_end;  ///< the bit from which up all keys of the sample agree
+  std::uint32_t shared[2];   ///< the limbs of one of them
+
+  static constexpr std::uint32_t entry_of(std::uint32_t bin, std::uint32_t more_bits) { return bin | more_bits << 8; }
+  static __device__ std::uint32_t first_bin(std::uint32_t entry) { return entry & 0xff; }
+  static __device__ std::uint32_t more_bits(std::uint32_t entry) { return entry >> 8; }
+};
+
 /// Lengths of the tables, and the counters by which blocks draw groups. Pairs belong to this pass and the next.
 struct msd_counters {
   std::uint32_t bucket_total[2];
@@ -86,6 +114,7 @@ struct msd_counters {
 /// other one to the next.
 struct msd_tables {
   msd_counters* counters;
+  sampled_bins* first_bins;  ///< of the first pass; null: they are digits
   msd_bucket* buckets[2];
   std::uint32_t* bucket_of_tile[2];
   std::uint32_t* bucket_of_count_row[2];  ///< filled only where the order is kept
@@ -107,6 +136,8 @@ struct msd_pass_arguments {
   std::uint32_t most_merged_words;  ///< most words of neighbouring small bins that are merged into one group
   std::uint32_t key_low;            ///< the key's lowest bit
   std::uint32_t key_high;           ///< first bit above the key
+  bool
+      has_two_first_passes;  ///< the first pass is queued for digits and for sampled bins, and one of them ends at once
   const void* output;  ///< the output, if it is an array of words: sorted words that are there need no copy; else null
   word_source rows;    ///< where the first pass finds the limbs of a row's word, if it reads rows
   key_transform transform;
