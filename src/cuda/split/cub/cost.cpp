@@ -36,9 +36,13 @@ constexpr cub_tuning tuning;
 
 }  // namespace
 
+bool is_one_block(const cub_sort_shape& s) {
+  return s.count * std::max({s.key_bytes, s.value_bytes, 4U}) <= tuning.tile_bytes;
+}
+
 void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m) {
   const bool is_narrow = s.key_bytes <= 4;
-  if (s.count * std::max({s.key_bytes, s.value_bytes, 4U}) <= tuning.tile_bytes) {
+  if (is_one_block(s)) {
     const double digits = std::ceil(s.bits() / tuning.tile_digit_bits);
     plan.add("one block", (s.value_bytes == 0 ? tuning.tile : tuning.pair_tile).seconds(digits, m));
     return;

@@ -48,6 +48,8 @@ std::uint64_t cub_wanted_scratch_bytes(const cub_sort_shape& s);
 
 /// Adds the terms of a sort to a plan: all but the latency of the call.
 void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m);
+/// Whether CUB sorts the list in one kernel.
+bool is_one_block(const cub_sort_shape& s);
 
 /// Queues a stable sort of at least one key. The encoding is unused unless the shape encodes keys.
 void run_cub_sort(const context& ctx, const char* operation, const cub_sort_shape& s, const cub_key_encoding& encoding,
