@@ -196,8 +196,9 @@ struct pass_context {
         binning.heavy_least.limb[i] = shared.heavy_key_of_bucket.limb[i] & key.limb[i];
         binning.heavy_most.limb[i] = shared.heavy_key_of_bucket.limb[i] | ~key.limb[i];
       }
+      // A heavy key among the highest digits would leave its own digit in their shared bin, pass after pass.
       const bool has_heavy_key = shared.heavy_key_of_bucket.is_found &&
-                                 digit_of(binning.heavy_least, binning.digit) <= binning.last_digit_beside_heavy_key;
+                                 digit_of(binning.heavy_least, binning.digit) < binning.last_digit_beside_heavy_key;
       binning.last_digit = has_heavy_key ? binning.last_digit_beside_heavy_key : radix_bins - 1;
       binning.heavy_key_step = has_heavy_key ? 1 : 0;
     }
