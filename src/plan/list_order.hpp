@@ -11,7 +11,7 @@
 // calls that are not prepared leave it to their backend.
 namespace sheaf::plan {
 
-/// How long a look is worth while: at up to 16 runs, of 0.7 ms each, or at two, of 0.05 ms each.
+/// How long a look is worth while. Large: up to 16 runs, of 0.7 ms each. Small: two runs, of 0.05 ms each.
 enum class order_sample { large, small };
 
 /// Entries of one run of the sample, all neighbours in the list: a thirty-second of it, but between 2^11 and 2^15, and

@@ -174,6 +174,28 @@ TEST_P(CudaSortGraph, SortsTheKeysOfEachRun) {
   expect_keys_in_order<std::int64_t>();
 }
 
+// Bits above those that decide differ from key to key, and say nothing.
+TEST_P(CudaSortGraph, SortsByBitsThatOthersLieAbove) {
+  constexpr std::uint64_t deciding = 0xffffffff;
+  const context ctx = context::cuda();
+  const device_array<std::uint64_t> rows(ctx, count()), sorted(ctx, count());
+  sort_key low_half = sort_key::of<std::uint64_t>();
+  low_half.fields[0].bit_count = 32;
+  for (const key_contents& of : contents) {
+    SCOPED_TRACE(of.name);
+    std::vector<std::uint64_t> given = keys_of<std::uint64_t>(of, count());
+    for (std::uint64_t i = 0; i < count(); ++i) given[i] = (given[i] & deciding) | inputs::mix(i) << 32;
+    rows.fill(given);
+    sort_records(ctx, const_records(rows.memory.data(), count(), 8), low_half,
+                 records(sorted.memory.data(), count(), 8), options());
+    ctx.wait();
+    const std::vector<std::uint64_t> found = sorted.on_host();
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end(),
+                               [](std::uint64_t a, std::uint64_t b) { return (a & deciding) < (b & deciding); }));
+    EXPECT_TRUE(have_same_keys(found, given));
+  }
+}
+
 TEST_P(CudaSortGraph, SortsThePairsOfEachRun) {
   expect_pairs_in_order<std::uint32_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint32_t>();

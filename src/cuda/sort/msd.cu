@@ -37,8 +37,8 @@ struct msd_tuning {
   double group_limb = 0.925;            ///< that block, for each limb but the first
   double hot_group = 21.3;              ///< a group of words of 8 bytes and more that have few different keys
 
-  /// Keys of 4 bytes in short lists, whose digits are not sampled: how much longer keys of usual distributions take
-  /// than the uniform ones that the rest is fitted to. From 8192 to 2^22 keys normal ones take 1.0 to 1.9 times as
+  /// Keys of 4 bytes in short lists, where a sample is dear or not taken: how much longer keys of usual distributions
+  /// take than the uniform ones that the rest is fitted to. From 8192 to 2^22 keys normal ones take 1.0 to 1.9 times as
   /// long, Pareto's 1.3 to 2.4.
   double usual_keys = 1.7;
   /// Likewise in long lists with values.

@@ -13,7 +13,7 @@ class key_coder {
   static constexpr std::uint32_t magnitude_bits = 6;
 
   key_coder() = default;
-  /// @param window_end  no more than key_high, and as many bits above 0 as a code has
+  /// @param window_end  at least key_low + sampled_bins::bits, at most key_high, which is the end of the word
   /// @param sampled     a key of the sample
   __device__ __forceinline__ key_coder(key_code code, std::uint32_t window_end, std::uint32_t key_high,
                                        const std::uint32_t (&sampled)[2])
@@ -46,7 +46,7 @@ class key_coder {
     return above == shared_ ? code : above < shared_ ? 0 : last_code;
   }
 
-  /// The bit from which up all keys agree whose codes begin like `code` and agree from bit `agreed` up.
+  /// The bit from which up all keys agree whose codes differ from `code` in the lowest `agreed` bits alone.
   __device__ std::uint32_t digit_end(std::uint32_t code, std::uint32_t agreed, std::uint32_t key_low,
                                      std::uint32_t key_high) const {
     std::uint32_t code_bits = sampled_bins::bits;

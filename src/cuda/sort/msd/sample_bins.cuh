@@ -17,7 +17,7 @@ struct bin_sample {
   std::uint32_t with_lesser_prefix[sampled_bins::prefixes + 1];  ///< samples of all lesser prefixes
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t digit_end[radix_bins];
-  std::uint32_t crowded;           ///< samples in those of these bins that are too large
+  std::uint32_t crowded;           ///< samples in bins of the highest 8 bits that are too large
   std::uint32_t most_of_a_byte;    ///< the most samples of one highest byte, and below that the byte
   std::uint32_t most_of_a_prefix;  ///< the most samples of one prefix
   std::uint32_t first_key[2];
@@ -43,7 +43,7 @@ __device__ void bins_of_parts(bin_sample& s, std::uint32_t samples, std::uint32_
   const std::uint32_t first = threadIdx.x * each;
   std::uint32_t shared_bits[each];  // j
   std::uint32_t more_bits[each];    // k
-  std::uint32_t bin[each];          // first the bins that begin with the prefix
+  std::uint32_t bin[each];          // the bins that begin with the prefix; after the scan, those that begin before it
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     const std::uint32_t prefix = first + i;
@@ -151,8 +151,8 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
   const std::uint32_t no_key[2] = {};
   key_coder<Limbs> code_of(key_code::window, key_high, key_high, no_key);
   count_prefixes(s, words, keys_each, code_of);
-  // Bins of the highest 8 bits are too large if the pass leaves more words in them than groups have, in long lists more
-  // than the next pass cuts into groups. A sample errs by a quarter.
+  // Bins of the highest 8 bits are too large if the pass leaves more words in them than twice what a group has, as a
+  // sample errs by a quarter; in long lists, more than the next pass cuts into groups.
   const std::uint32_t most_words = count <= radix_bins * group_words ? 2 * group_words : radix_bins * group_words;
   if (threadIdx.x < radix_bins) {
     std::uint32_t held = 0;

@@ -26,15 +26,16 @@ constexpr bool samples_skew(const word_sort& s) {
          s.count < most_onesweep_words;
 }
 
-/// True where the first pass is queued for digits too, because its kernels for sampled bins are slower than the launch
-/// of kernels that end at once takes.
+/// True where the first pass is queued for digits too: its kernels for sampled bins lose more on evenly spread keys
+/// than it costs to launch both kinds.
 constexpr bool has_two_first_passes(const word_sort& s) { return s.count >= 1U << 22; }
 
-/// True for sorts whose first pass has bins by a sample of the keys. Their keys have bits beyond those that bins can
-/// take. Short lists of keys of 4 bytes with uneven digits are left to onesweep.
+/// True for sorts whose first pass has bins by a sample of the keys. Their keys end with the word, as codes of keys
+/// look at all bits above those that decide, and have bits beyond those that bins can take. Short lists of keys of 4
+/// bytes with uneven digits are left to onesweep.
 constexpr bool samples_bins(const word_sort& s) {
   const bool is_long_enough = s.limbs == 1 ? has_two_first_passes(s) : s.limbs == 2 && s.count > group_words;
-  return is_long_enough && !s.uses_bitonic_network && s.key_high - s.key_low >= 24;
+  return is_long_enough && !s.uses_bitonic_network && s.key_high == 32 * s.limbs && s.key_high - s.key_low >= 24;
 }
 
 /// Offsets of the tables in the sort's scratch, in bytes.

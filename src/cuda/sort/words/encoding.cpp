@@ -49,8 +49,8 @@ bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
          values.out_stride_bytes == values.record_bytes;
 }
 
-// Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. MSD passes over words of more
-// than one limb take whole bytes as digits, so the bits of an 8-byte key have to be whole bytes as well.
+// Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. The bits of an 8-byte key have
+// to be whole bytes.
 bool rows_are_keys_in_place(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
   if (p.key.field_count != 1 || !is_as_stored(f) || !is_word_of_4_or_8(f.bytes) || !rows_are_words(p)) return false;

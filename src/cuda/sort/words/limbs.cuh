@@ -25,7 +25,7 @@ __device__ __forceinline__ std::uint32_t opaque(std::uint32_t number) {
   return number;
 }
 
-/// A digit of up to 12 bits at any bit of a word.
+/// A digit of up to 31 bits at any bit of a word.
 struct digit_field {
   std::uint32_t limb;   ///< index of the limb that holds the digit's lowest bit
   std::uint32_t shift;  ///< position of the digit's lowest bit in that limb
