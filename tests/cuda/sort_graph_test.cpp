@@ -1,6 +1,7 @@
 // Sorts captured into graphs: a graph sorts what its arrays hold when it runs, however unlike that is to what they held
 // before, as the device alone decides what the sort has to do.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -200,6 +201,40 @@ TEST_P(CudaSortGraph, SortsThePairsOfEachRun) {
   expect_pairs_in_order<std::uint32_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint64_t>();
+}
+
+// The keys of a highest byte have one second byte, which is among the highest three digits. Their two least ones are
+// equal, and those that a pass looks at, in every pass anew.
+TEST(CudaSort, KeysThatAreFrequentAmongTheHighestDigitsTakeFewPasses) {
+  if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
+  constexpr std::uint64_t buckets = 100;
+  constexpr std::uint64_t bucket_rows = 11000;
+  constexpr std::uint64_t count = buckets * bucket_rows;
+  const context ctx = context::cuda();
+  std::vector<std::uint64_t> given(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t place = i % bucket_rows;
+    given[i] = (i / bucket_rows) << 56 | std::uint64_t{0xfd} << 48 | std::min(place, bucket_rows - 1 - place);
+  }
+  std::vector<std::uint32_t> positions(count);
+  std::iota(positions.begin(), positions.end(), 0U);
+  const device_array<std::uint64_t> keys(ctx, count), sorted_keys(ctx, count);
+  const device_array<std::uint32_t> values(ctx, count), first_out(ctx, count), second_out(ctx, count);
+  keys.fill(given);
+  values.fill(positions);
+  const const_records column(values.memory.data(), count, 4);
+  const std::array<sort_column, 2> columns{
+      {{column, records(first_out.memory.data(), count, 4)}, {column, records(second_out.memory.data(), count, 4)}}};
+  sort_pairs(ctx, const_records(keys.memory.data(), count, 8), sort_key::of<std::uint64_t>(),
+             records(sorted_keys.memory.data(), count, 8), columns, {.variant = "cuda.msd"});
+  ctx.wait();
+  std::vector<std::uint32_t> expected = positions;
+  std::stable_sort(expected.begin(), expected.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return given[a] < given[b]; });
+  EXPECT_TRUE(first_out.on_host() == expected);
+  EXPECT_TRUE(second_out.on_host() == expected);
+  std::sort(given.begin(), given.end());
+  EXPECT_TRUE(sorted_keys.on_host() == given);
 }
 
 }  // namespace
