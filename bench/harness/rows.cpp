@@ -129,7 +129,8 @@ planned_row planned(const problem& p, std::uint64_t copies, std::vector<contende
 }
 
 std::string reason_to_skip(const planned_row& row, const platform& hardware) {
-  const std::uint64_t needed = jobs::bytes_of_arrays(row.problem, row.copies) + row.scratch_bytes;
+  const std::uint64_t arrays = jobs::bytes_of_arrays(row.problem, row.copies);
+  const std::uint64_t needed = arrays + std::max(jobs::bytes_of_making(row.problem), row.scratch_bytes);
   if (needed > hardware.memory_bytes) {
     return fmt::format("needs {} MB of memory, {} MB are free", needed >> 20, hardware.memory_bytes >> 20);
   }

@@ -74,6 +74,32 @@ TEST_F(CudaMemory, DeviceMemoryIsRefusedOnTheCpu) {
             "gather: table is in the memory of CUDA device 0, the context works on the CPU");
 }
 
+TEST_F(CudaMemory, TheBlockThatCameBackLastIsTakenAgain) {
+  const sheaf::context ctx = sheaf::context::cuda();
+  constexpr std::uint64_t bytes = 5000;
+  const auto address_of_another = [&](std::uint64_t size) { return sheaf::buffer(ctx, size).data(); };
+  const void* const first = address_of_another(bytes);
+  EXPECT_EQ(address_of_another(bytes), first);
+  const sheaf::buffer held(ctx, bytes);
+  EXPECT_EQ(held.data(), first);
+  EXPECT_NE(address_of_another(bytes), first) << "a block that is not free";
+  EXPECT_NE(address_of_another(2 * bytes), first);
+}
+
+// A graph runs when it likes, so what it works in is its own.
+TEST_F(CudaMemory, GraphsDoNotTakeTheBlockThatCameBackLast) {
+  const sheaf::context ctx = sheaf::context::cuda();
+  constexpr std::uint64_t bytes = 5000;
+  const void* const kept = sheaf::buffer(ctx, bytes).data();
+  ASSERT_EQ(cudaStreamBeginCapture(ctx.stream(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const void* const in_graph = sheaf::buffer(ctx, bytes).data();
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(ctx.stream(), &graph), cudaSuccess);
+  cudaGraphDestroy(graph);
+  EXPECT_NE(in_graph, kept);
+  EXPECT_EQ(sheaf::buffer(ctx, bytes).data(), kept);
+}
+
 TEST_F(CudaMemory, ManagedMemoryServesBothBackends) {
   void* managed = nullptr;
   ASSERT_EQ(cudaMallocManaged(&managed, 3 * 64), cudaSuccess);

@@ -22,11 +22,11 @@ struct search_tuning {
 };
 constexpr search_tuning search_defaults;
 
-/// Matches, if every probe finds what an average key has.
+/// Matches, if those that find something find what an average key has.
 inline std::uint64_t expected_matches(const primitives::hash_search_problem& p) noexcept {
   const double chain =
       static_cast<double>(p.index.records) / static_cast<double>(std::max<std::uint64_t>(1, p.index.distinct));
-  return static_cast<std::uint64_t>(static_cast<double>(p.probes) * chain);
+  return static_cast<std::uint64_t>(p.hit_share * static_cast<double>(p.probes) * chain);
 }
 
 inline void decide_answers(const primitives::hash_search_problem& p, std::uint64_t threads,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -10,19 +11,6 @@
 namespace sheaf {
 namespace cuda {
 namespace {
-
-// The memory resource of a context calls these two functions with the pool's handle as its state.
-
-void* allocate_from_pool(void* pool, std::uint64_t bytes, CUstream_st* stream) {
-  void* block = nullptr;
-  if (cudaMallocFromPoolAsync(&block, bytes, static_cast<cudaMemPool_t>(pool), stream) != cudaSuccess) {
-    cudaGetLastError();  // clears the error: a full pool must not fail the next call
-    return nullptr;
-  }
-  return block;
-}
-
-void return_to_pool(void*, void* block, std::uint64_t, CUstream_st* stream) { cudaFreeAsync(block, stream); }
 
 cudaMemPool_t make_pool(int device) {
   cudaMemPoolProps properties{};
@@ -37,10 +25,54 @@ cudaMemPool_t make_pool(int device) {
   return pool;
 }
 
+// Whether what is queued on a stream may go into a graph. In doubt it does.
+bool may_be_captured(cudaStream_t stream) noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+}
+
 constexpr std::uint32_t most_captured_calls = 255;  // that get a verdict slot
 constexpr std::size_t verdict_words = std::size_t{order_verdict::copies} * order_verdict::copy_words;
 
 }  // namespace
+
+void* scratch_pool::allocate(void* state, std::uint64_t bytes, CUstream_st* stream) {
+  auto& pool = *static_cast<scratch_pool*>(state);
+  const bool may_be_kept = bytes <= most_kept_bytes && !may_be_captured(stream);
+  const std::lock_guard lock(pool.mutex_);
+  if (may_be_kept && pool.kept_.block != nullptr) {
+    const memory_block kept = std::exchange(pool.kept_, {});
+    if (kept.bytes == bytes) return kept.block;
+    pool.last_taken_ = {};
+    cudaFreeAsync(kept.block, stream);
+  }
+  void* block = nullptr;
+  if (cudaMallocFromPoolAsync(&block, bytes, pool.handle, stream) != cudaSuccess) {
+    cudaGetLastError();  // clears the error: a full pool must not fail the next call
+    return nullptr;
+  }
+  if (may_be_kept) pool.last_taken_ = {block, bytes};
+  return block;
+}
+
+void scratch_pool::deallocate(void* state, void* block, std::uint64_t, CUstream_st* stream) {
+  auto& pool = *static_cast<scratch_pool*>(state);
+  const std::lock_guard lock(pool.mutex_);
+  if (pool.last_taken_.block == block) {
+    if (pool.kept_.block == nullptr && !may_be_captured(stream)) {
+      pool.kept_ = pool.last_taken_;
+      return;
+    }
+    pool.last_taken_ = {};
+  }
+  cudaFreeAsync(block, stream);
+}
+
+void scratch_pool::release_kept(CUstream_st* stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (kept_.block != nullptr) cudaFreeAsync(kept_.block, stream);
+  kept_ = last_taken_ = {};
+}
 
 void require(cudaError_t result, std::string_view operation) {
   if (result == cudaSuccess) return;
@@ -68,8 +100,8 @@ cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const s
   const device_scope scope(device);
   if (own_stream) require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "context::cuda: stream");
   require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "context::cuda");
-  pool_ = make_pool(device);
-  memory = {allocate_from_pool, return_to_pool, pool_};
+  pool_.handle = make_pool(device);
+  memory = {scratch_pool::allocate, scratch_pool::deallocate, &pool_};
   void* slots = nullptr;
   constexpr std::size_t verdict_bytes = (1 + most_captured_calls) * verdict_words * sizeof(unsigned long long);
   require(cudaMalloc(&slots, verdict_bytes + sizeof(report_slot)), "context::cuda: error slot");
@@ -88,10 +120,11 @@ cuda_state::~cuda_state() {
   int previous_device = 0;
   cudaGetDevice(&previous_device);
   cudaSetDevice(device_);
+  pool_.release_kept(stream_);
   cudaStreamSynchronize(stream_);  // kernels in flight may still report
   cudaFree(verdict_slots_);        // frees the report slot too
   cudaFreeHost(report_flag_);
-  cudaMemPoolDestroy(pool_);
+  cudaMemPoolDestroy(pool_.handle);
   if (own_stream_) cudaStreamDestroy(stream_);
   cudaSetDevice(previous_device);
 }
@@ -190,8 +223,9 @@ std::uint64_t cuda_state::allow_shared(const void* kernel) {
 }
 
 void cuda_state::release_unused() noexcept {
+  pool_.release_kept(stream_);
   cudaStreamSynchronize(stream_);  // freed blocks return to the pool in stream order
-  cudaMemPoolTrimTo(pool_, 0);
+  cudaMemPoolTrimTo(pool_.handle, 0);
 }
 
 index_guard cuda_state::guard(const core::index_words& words, index_type type, std::uint64_t records) noexcept {

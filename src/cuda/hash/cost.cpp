@@ -55,7 +55,7 @@ void price_matches(const hash_search_problem& p, const machine& m, plan::planned
   const auto probes = static_cast<double>(p.probes);
   const auto id = static_cast<double>(bytes(p.index.id));
   const auto found = static_cast<double>(found_bytes(p));
-  const double matches = probes * chain_of(p);
+  const double matches = p.hit_share * probes * chain_of(p);
   const double bytes_per_second = tuning.scan_share * m.copy_bytes_per_second;
   plan.add("offsets", 2 * m.launch_seconds + probes * (2 * found + 8) / bytes_per_second);
   plan.add("ids", (matches * id + (p.index.has_repeats() ? probes * (8 + found) : 0)) / bytes_per_second);

@@ -46,16 +46,16 @@ struct msd_tuning {
 };
 constexpr msd_tuning tuning;
 
-// Rows are read and encoded by the first pass, where there is one and keys are whole limbs, else by a kernel before.
+// Rows are read and encoded by the first kernel, where keys are whole limbs, else by a kernel before.
 double encode_seconds(const sort_problem& p, const machine& m, const word_encoding& encoding) {
   const double count = static_cast<double>(p.count);
   const double word = static_cast<double>(encoding.word_bytes());
   const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
-  const bool is_in_first_pass = p.count > group_words && key_is_whole_limbs(p);
+  const bool is_in_first_kernel = key_is_whole_limbs(p);
   const bool is_contiguous =
       encoding.payload != word_payload::in_word && p.rows.in_stride_bytes == encoding.word_bytes();
-  const double extra_bytes = !is_in_first_pass ? read + 2 * word : is_contiguous ? read / 2 : 2 * read;
-  const double kernels = is_in_first_pass ? 0 : 5 * m.step_seconds;
+  const double extra_bytes = !is_in_first_kernel ? read + 2 * word : is_contiguous ? read / 2 : 2 * read;
+  const double kernels = is_in_first_kernel ? 0 : 5 * m.step_seconds;
   return kernels + count * extra_bytes / m.copy_bytes_per_second;
 }
 

@@ -50,13 +50,6 @@ class word_sort_call {
   index_output row_numbers_at(std::uint64_t offset) const { return {scratch_ + offset, p_.count, index_type::u32}; }
   std::byte* tables() const { return scratch_ + layout_.tables; }
 
-  // Has the first pass encode the rows; a list that is sorted without passes is encoded by a kernel of its own.
-  void encode(const word_mapping& mapping, word_sort& s) const {
-    s.from_rows = p_.count > group_words || algorithm_ == word_sort_algorithm::onesweep;
-    s.rows = mapping.source;
-    if (!s.from_rows) encode_rows(ctx_, operation_, p_, encoding_, mapping, const_cast<void*>(s.in));
-  }
-
   // Sorts words that hold rows or keys. Separate values move beside them; these are the caller's, or row numbers that
   // end in `order`.
   void sort_words(index_output order) const {
@@ -81,7 +74,8 @@ class word_sort_call {
       const word_mapping mapping = mapping_of(p_, encoding_, b_);
       s.in = s.buffers[1];
       s.target = mapping.target;
-      encode(mapping, s);
+      s.from_rows = true;
+      s.rows = mapping.source;
     }
     if (algorithm_ == word_sort_algorithm::onesweep) return run_onesweep(ctx_, operation_, s, tables(), nullptr);
     run_msd_sort(ctx_, operation_, s, tables());
@@ -101,7 +95,8 @@ class word_sort_call {
       if (encoding_.rounds == 1 && key_is_whole_limbs(p_)) {
         const word_mapping mapping = mapping_of(p_, encoding_, b_);
         s.target = mapping.target;
-        encode(mapping, s);
+        s.from_rows = true;
+        s.rows = mapping.source;
       } else {
         encode_round_words(ctx_, operation_, p_, b_, low, bits, encoding_.limbs, order_before, words);
       }

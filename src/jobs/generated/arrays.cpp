@@ -26,6 +26,11 @@ std::uint64_t bytes_of_arrays(const problem_spec& p, std::uint64_t copies) {
   return j.made == nullptr ? bytes : bytes + copies * j.made->bytes(p);
 }
 
+std::uint64_t bytes_of_making(const problem_spec& p) {
+  const made_object* const made = job_of(p).made;
+  return made == nullptr ? 0 : made->making_bytes(p);
+}
+
 void problem_arrays::reserve(const problem_spec& p, std::uint64_t copies) {
   const array_shapes shapes = job_of(p).shapes(p);
   for (std::size_t place = 0; place < most_arrays; ++place) {

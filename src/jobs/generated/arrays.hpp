@@ -51,5 +51,7 @@ class problem_arrays {
 
 /// Bytes of the buffers for a problem, and of what is made of them.
 std::uint64_t bytes_of_arrays(const problem_spec& p, std::uint64_t copies);
+/// Bytes that making it takes besides, for one copy at a time.
+std::uint64_t bytes_of_making(const problem_spec& p);
 
 }  // namespace sheaf::jobs

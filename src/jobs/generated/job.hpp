@@ -91,8 +91,9 @@ struct sample {
 struct made_object {
   /// Equal for two problems if it may stay where their arrays at places::source do.
   std::string (*kind)(const problem_spec& p);
-  /// Memory that it and its making take.
+  /// At most so much memory: what it keeps, and what its making takes besides.
   std::uint64_t (*bytes)(const problem_spec& p);
+  std::uint64_t (*making_bytes)(const problem_spec& p);
   std::shared_ptr<const void> (*make)(const context& ctx, const problem_spec& p, const array_set& arrays);
   /// What is known of it once it is made, for the rows of results.
   std::vector<primitives::fact> (*facts)(const void* made);

@@ -207,6 +207,7 @@ hash_search_problem search_problem(const problem_spec& p, backend_kind backend) 
   search.probes = p.count;
   search.probe_stride_bytes = p.key_bytes;
   search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : p.record_bytes;
+  search.hit_share = p.hit_percent / 100.0;
   search.index.backend = backend;
   search.index.records = table.records;
   search.index.distinct = table.distinct;

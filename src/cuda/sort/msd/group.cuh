@@ -15,6 +15,8 @@ struct finish_arguments {
   word_target target;
   void* values_to;                 ///< where values in order go
   std::uint32_t only_group_count;  ///< words of a list that is one group; 0: the groups are in the tables
+  bool encodes_rows;               ///< that one group is encoded from `rows` as it is read
+  word_source rows;
 };
 
 /// How groups are finished. `bins`: words are distributed into 4096 bins, each of which must be small. `hot_bins`:
@@ -97,6 +99,7 @@ struct staged_group {
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
   using word = sort_word<Limbs>;
 
+  const finish_arguments& arguments;
   const word* input;
   std::uint32_t count;
   finish_shared<Limbs, Method>* shared;
@@ -113,9 +116,17 @@ struct staged_group {
     }
   }
 
+  /// Word i of the group as it was before it was staged.
+  __device__ __forceinline__ word input_word(std::uint32_t i) const {
+    if constexpr (Method != finish_method::bins) {  // which is not queued for a list of one group
+      if (arguments.encodes_rows) return read_word<Limbs>(arguments.rows, arguments.target.transform, i);
+    }
+    return load_word_streaming(input + i);
+  }
+
   __device__ __forceinline__ void load(word (&words)[items]) const {
 #pragma unroll
-    for (int k = 0; k < items; ++k) words[k] = load_word_streaming(input + min(position(k), count - 1));
+    for (int k = 0; k < items; ++k) words[k] = input_word(min(position(k), count - 1));
   }
 
   __device__ __forceinline__ void stage(std::uint32_t to, const word& w, std::uint32_t position) const {

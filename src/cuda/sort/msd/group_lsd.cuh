@@ -38,7 +38,7 @@ __device__ __forceinline__ void sort_by_lsd(const staged_group<Limbs, Payload, M
     for (int k = 0; k < items; ++k) {
       const bool exists = position(k) < group.count;
       if (exists) {
-        words[k] = is_staged ? group.staged[position(k)] : load_word_streaming(group.input + position(k));
+        words[k] = is_staged ? group.staged[position(k)] : group.input_word(position(k));
       } else {
 #pragma unroll
         for (int i = 0; i < Limbs; ++i) words[k].limb[i] = ~0U;

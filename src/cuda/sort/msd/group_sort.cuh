@@ -28,7 +28,8 @@ class group_sort {
       repeat_word(group);
       return true;
     }
-    const staged_words g{static_cast<const word*>(a_.buffers[buffer]) + group.begin,
+    const staged_words g{a_,
+                         static_cast<const word*>(a_.buffers[buffer]) + group.begin,
                          group.count(),
                          &s_,
                          reinterpret_cast<word*>(staged_),
@@ -36,7 +37,7 @@ class group_sort {
                          key_mask<Limbs>(a_.key_low, a_.key_high)};
     word words[items];
     std::uint32_t differing[Limbs] = {};
-    const word first = load_word_streaming(g.input);
+    const word first = g.input_word(0);
     g.load(words);
 #pragma unroll
     for (int k = 0; k < items; ++k) {

@@ -139,7 +139,9 @@ void queue_finish(const context& ctx, const char* operation, const word_sort& s,
                            s.key_high,
                            s.target,
                            s.values_to,
-                           s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0};
+                           s.count <= group_words ? static_cast<std::uint32_t>(s.count) : 0,
+                           s.count <= group_words && s.from_rows,
+                           s.rows};
   if (s.uses_bitonic_network)
     return queue_finish_groups<Limbs, Payload, finish_method::bitonic>(ctx, operation, a, s.count);
   if (!is_short(s.count)) queue_finish_groups<Limbs, Payload, finish_method::bins>(ctx, operation, a, s.count);

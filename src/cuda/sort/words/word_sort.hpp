@@ -50,8 +50,8 @@ struct word_sort {
   bool is_stable = false;      ///< words of equal keys keep their order; else they are equal, or any order will do
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
   std::uint64_t count = 0;
-  const void* in = nullptr;  ///< the words; with from_rows, the place where encode_rows would put them
-  bool from_rows = false;    ///< the first pass encodes the words from `rows`; MSD does so for more than group_words
+  const void* in = nullptr;  ///< the words; not read with from_rows
+  bool from_rows = false;    ///< words are encoded from `rows` as the first kernel reads them
   word_source rows;
   /// Passes write to them in turn, [0] first. Either may be `in` or target.words. Kernels count the input too: to them
   /// 0 is `in`, 1 is buffers[0] and 2 is buffers[1].

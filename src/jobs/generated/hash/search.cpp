@@ -187,12 +187,17 @@ std::string kind_of_index(const problem_spec& p) { return fmt::format("an index 
 
 constexpr std::uint64_t least_usual_load = 50;  ///< per cent, of indices whose load the backend chooses
 
-// At most so many bytes for a key, its hash, its record's number, and what builds sort them in.
+// A place takes up to twice the wider of key and number, and record numbers of keys that repeat up to three words for
+// two records.
 std::uint64_t bytes_of_index(const problem_spec& p) {
-  const std::uint64_t usual = 4 * (p.key_bytes + 8);
   const std::uint64_t load = p.load_percent > 0 ? p.load_percent : least_usual_load;
-  // A place takes up to twice what a key and its record's number do.
-  return primitives::table_records(p) * (usual + 2 * (p.key_bytes + 8) * 100 / load);
+  return primitives::table_records(p) *
+         (200 * std::max<std::uint64_t>(p.key_bytes, bytes(p.index)) / load + 3 * bytes(p.index) / 2);
+}
+
+// Hashes and record numbers, which builds sort from one array to another, with as much again to sort in.
+std::uint64_t bytes_of_index_making(const problem_spec& p) {
+  return primitives::table_records(p) * 3 * (p.key_bytes + bytes(p.index));
 }
 
 std::shared_ptr<const void> make_index(const context& ctx, const problem_spec& p, const array_set& arrays) {
@@ -207,8 +212,11 @@ std::vector<primitives::fact> facts_of_index(const void* made) {
           {"index_bytes", index.bytes()}};
 }
 
-constexpr made_object index_of_table{
-    .kind = kind_of_index, .bytes = bytes_of_index, .make = make_index, .facts = facts_of_index};
+constexpr made_object index_of_table{.kind = kind_of_index,
+                                     .bytes = bytes_of_index,
+                                     .making_bytes = bytes_of_index_making,
+                                     .make = make_index,
+                                     .facts = facts_of_index};
 
 constexpr sample build_samples[] = {{"build_hash_index/x1/r4/k64"}, {"build_hash_index/xzipf/r4/k32"}};
 constexpr sample search_samples[] = {{"hash_search/permutation:s65536:x1:h100/r4/k64"},
