@@ -158,6 +158,10 @@ struct staged_group {
     return order == word_order::less || (keeps_order && order == word_order::equal && a.position < b.position);
   }
 
+  __device__ __forceinline__ bool is_less_key(const word& a, const word& b) const {
+    return compare_words(a, b, key) == word_order::less;
+  }
+
   __device__ __forceinline__ void sort_pair(positioned_word& a, positioned_word& b) const {
     const bool swaps = is_before(b, a);
     const positioned_word first = swaps ? b : a;

@@ -4,6 +4,7 @@
 #include "cuda/sort/msd/group_bins.cuh"
 #include "cuda/sort/msd/group_bitonic.cuh"
 #include "cuda/sort/msd/group_lsd.cuh"
+#include "cuda/sort/msd/group_merge.cuh"
 
 // One group from its buffer to the output: its words are sorted in shared memory by the method that the kernel is
 // compiled for, and its values follow them.
@@ -144,7 +145,7 @@ class group_sort {
         }
       }
     }
-    if (!sort_by_bins(g, a_, words, digit_end, differing, true)) sort_by_lsd(g, digit_end);
+    if (!sort_by_bins(g, a_, words, digit_end, differing, true)) sort_by_merging(g, words);
   }
 
   const finish_arguments& a_;

@@ -18,6 +18,15 @@ struct alignas(Limbs == 3 ? 4 : Limbs * 4) sort_word {
   std::uint32_t limb[Limbs];
 };
 
+/// The greatest word.
+template <int Limbs>
+__device__ __forceinline__ sort_word<Limbs> word_of_ones() {
+  sort_word<Limbs> word;
+#pragma unroll
+  for (int i = 0; i < Limbs; ++i) word.limb[i] = ~0U;
+  return word;
+}
+
 /// Returns `number` such that the compiler cannot know that it did. What was computed from `number` earlier is then
 /// computed again from the result, instead of occupying registers, or spilled memory, in between.
 __device__ __forceinline__ std::uint32_t opaque(std::uint32_t number) {

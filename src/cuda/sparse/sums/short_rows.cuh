@@ -41,10 +41,19 @@ __device__ __noinline__ void mend_row(const product_arguments<Value, Column>& a,
   write_result(a, row, sum_of_present<Gathered, Sum>(a, gathered, r, row));
 }
 
+/// One instruction on devices that have it.
+__device__ __forceinline__ std::uint32_t max_of_three(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return __vimax3_u32(a, b, c);
+}
+__device__ __forceinline__ unsigned long long max_of_three(unsigned long long a, unsigned long long b,
+                                                           unsigned long long c) {
+  return max(max(a, b), c);
+}
+
 /// Products of 32 * Places entries side by side, of which the lane needs those of the places from `skipped` on that
 /// come before `left`. All columns and values are read, whether needed or not, and then all x, with addresses that are
 /// constants apart and no conditions before them: so the reads of a warp are under way together. Sets `most` to the
-/// largest column that is needed, if it is larger.
+/// largest column that is read, if it is larger.
 template <bool Gathered, unsigned Places, class Sum, class Value, class Column>
 __device__ __forceinline__ void make_products_of_window(const Column* columns, const Value* values, const Value* x_from,
                                                         const Value* gathered, int skipped, int left, Column last,
@@ -59,13 +68,19 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
   __syncwarp();  // nor does the compiler put a read below the first use of another
 #pragma unroll
   for (unsigned k = 0; k < Places; ++k) {
-    // What lies before may be of no row, and compressed columns count from another base there, which may lead past x.
+    // What lies before may be of no row, where compressed columns count from another base, which may lead past x. Others
+    // are read up to the last of x, and if they are bad the row is mended for nothing.
     const int place = static_cast<int>(k * 32);
-    const bool is_needed = place < left && place >= skipped;
-    const Column needed = is_needed ? column[k] : Column{0};
-    most = max(most, needed);
+    const bool is_needed = place < left && (!is_compressed<Column> || place >= skipped);
+    column[k] = is_needed ? column[k] : Column{0};
+    const Column needed = column[k];
     const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(needed, last));
     product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
+  }
+  if constexpr (!is_compressed<Column>) {
+#pragma unroll
+    for (unsigned k = 0; k + 1 < Places; k += 2) most = max_of_three(most, column[k], column[k + 1]);
+    if (Places % 2 != 0) most = max(most, column[Places - 1]);
   }
 }
 
