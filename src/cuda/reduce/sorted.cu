@@ -5,13 +5,14 @@
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/reduce/variants.hpp"
 #include "cuda/split/cost.hpp"
+#include "cuda/split/cub/radix_sort.hpp"
 #include "cuda/split/passes.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/split.hpp"
 
-// The variant cuda.sorted: a stable LSD radix sort of (slot, value) pairs, then a segmented reduction. The order of
-// additions depends on positions alone, so sums of floats are deterministic; and each slot is written once, which pays
-// where slots are out of cache.
+// The variant cuda.sorted: a stable LSD radix sort of (slot, value) pairs, by CUB or by the passes of splits, whichever
+// the plan finds faster, then a segmented reduction. The order of additions depends on positions alone, so sums of
+// floats are deterministic; and each slot is written once, which pays where slots are out of cache.
 namespace sheaf::cuda {
 namespace {
 
@@ -32,26 +33,42 @@ pair_passes sort_passes(const scatter_reduce_problem& p) {
 /// Indices of 8 bytes are narrowed to slots of 32 bits first, because the passes take keys of at most 32 bits.
 bool narrows_index(const scatter_reduce_problem& p) { return bytes(p.index) == 8; }
 
-/// Where the parts of the scratch begin, in bytes; that of the passes begins at 0.
-struct scratch_layout {
+/// The same sort by CUB. The encoding makes bad indices of 4 bytes ones, which are one more slot likewise.
+cub_sort_shape cub_sort_of(const scatter_reduce_problem& p) {
+  const pair_passes passes = sort_passes(p);
+  cub_sort_shape sort;
+  sort.count = p.count;
+  sort.value_bytes = passes.value_bytes;
+  sort.end_bit = passes.key_bits;
+  sort.encodes_keys = !narrows_index(p);
+  return sort;
+}
+
+/// What a plan decides for run: who sorts, and where the parts of the scratch begin, in bytes; that of the sort begins
+/// at 0.
+struct sorted_decision {
+  bool by_cub;
   std::uint64_t values;   ///< sorted values
   std::uint64_t slots;    ///< indices of 8 bytes, narrowed
+  std::uint64_t sorted;   ///< sorted slots of CUB
   std::uint64_t carries;  ///< scratch of the segmented reduction
   std::uint64_t bytes;    ///< size of the whole scratch
 
-  explicit scratch_layout(const scatter_reduce_problem& p) {
+  sorted_decision(const scatter_reduce_problem& p, bool cub_sorts) : by_cub(cub_sorts) {
     const pair_passes passes = sort_passes(p);
-    values = core::scratch_aligned(pair_scratch_bytes(passes));
-    slots = values + core::scratch_aligned(p.count * passes.value_bytes);
-    carries = slots + (narrows_index(p) ? core::scratch_aligned(p.count * sizeof(std::uint32_t)) : 0);
-    bytes = carries + segment_scratch_bytes(p.count, passes.value_bytes);
+    const std::uint64_t slot_bytes = p.count * sizeof(std::uint32_t);
+    core::scratch_offsets arrays;
+    arrays.take(by_cub ? cub_scratch_bytes(cub_sort_of(p)) : pair_scratch_bytes(passes));
+    values = arrays.take(p.count * passes.value_bytes);
+    slots = arrays.take(narrows_index(p) ? slot_bytes : 0);
+    sorted = arrays.take(by_cub ? slot_bytes : 0);
+    carries = arrays.take(segment_scratch_bytes(p.count, passes.value_bytes));
+    bytes = arrays.bytes();
   }
 };
 
-plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
-  const machine& m = scope.machine;
-  if (!p.sums()) return plan::rejected("adds and subtracts");
-  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
+/// A sort by the passes of splits, as a plan.
+plan::planned own_sort_plan(const scatter_reduce_problem& p, const machine& m) {
   primitives::split_problem split;
   split.backend = p.backend;
   split.count = p.count;
@@ -60,7 +77,27 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& sc
   split.key_from = split_key::kind::category;
   split.key_stride_bytes = sizeof(std::uint32_t);
   const pair_passes passes = sort_passes(p);
-  plan::planned plan = pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true);
+  return pair_passes_cost(split, m, passes.key_bits, pass_count(passes), true);
+}
+
+/// A sort by CUB, as a plan, rejected where CUB cannot do it.
+plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
+  const cub_sort_shape sort = cub_sort_of(p);
+  if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
+  plan::planned plan;
+  plan.add("latency", m.launch_seconds + 4 * m.step_seconds);  // the look for bad slots, and what a call of CUB takes
+  add_cub_cost(plan, sort, m);
+  return plan;
+}
+
+plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  if (!p.sums()) return plan::rejected("adds and subtracts");
+  if (p.indexed_count >= ~std::uint32_t{0}) return plan::rejected("slots pass 32 bits");
+  plan::planned plan = own_sort_plan(p, m);
+  plan::planned by_cub = cub_sort_plan(p, m);
+  const bool cub_sorts = by_cub.applicable() && by_cub.seconds < plan.seconds;
+  if (cub_sorts) plan = std::move(by_cub);
   const auto count = static_cast<double>(p.count);
   const auto value = static_cast<double>(bytes(p.type));
   if (narrows_index(p)) plan.add("slots", count * 12 / m.copy_bytes_per_second);
@@ -69,9 +106,9 @@ plan::planned plan_sorted(const scatter_reduce_problem& p, const plan::scope& sc
   const double bytes_per_slot = static_cast<double>(p.indexed_bytes()) / slots;
   const double fetched_bytes = std::clamp(bytes_per_slot, value, static_cast<double>(m.fetch_bytes));
   plan.add("sums", (count * (4 + value) + slots * 2 * fetched_bytes) / m.copy_bytes_per_second);
-  const scratch_layout layout(p);
-  plan.decided.set(layout);
-  plan.scratch_bytes = layout.bytes;
+  const sorted_decision decided(p, cub_sorts);
+  plan.decided.set(decided);
+  plan.scratch_bytes = decided.bytes;
   return plan;
 }
 
@@ -90,46 +127,106 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <class T>
-void run_as(const context& ctx, const scatter_reduce_problem& p, const scratch_layout& layout,
-            const scatter_reduce_buffers& b, std::byte* scratch) {
-  constexpr const char* operation = "cuda.sorted";
-  const auto bad_slot = static_cast<std::uint32_t>(p.indexed_count);
-  pair_passes passes = sort_passes(p);
-  passes.values = static_cast<const std::byte*>(b.in.data);
-  passes.out = scratch + layout.values;
-  passes.keys = {.data = static_cast<const std::byte*>(b.index.data),
-                 .stride = sizeof(std::uint32_t),
-                 .word_bytes = sizeof(std::uint32_t),
-                 .bits = {0, 32},
-                 .categories = p.indexed_count,
-                 .may_be_bad = true,
-                 .words = &primitives::scatter_reduce_words,
-                 .type = p.index};
-  if (narrows_index(p)) {
-    const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
-    launch(ctx, operation, narrow_indices, ceil_div(p.count, block_threads * slots_per_thread),
-           arguments_of(p, nullptr, nullptr, b.index, guard), bad_slot,
-           reinterpret_cast<std::uint32_t*>(scratch + layout.slots));
-    passes.keys.data = scratch + layout.slots;
-    passes.keys.bits = {0, passes.key_bits};
-    passes.keys.may_be_bad = false;
+/// Reports the first bad index, if the sorted slots end with one that is not below the limit.
+__global__ void __launch_bounds__(block_threads)
+    report_bad_slots(const __grid_constant__ move_arguments a, const std::uint32_t* last_slot,
+                     std::uint32_t slot_limit) {
+  if (*last_slot < slot_limit) return;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.count; i += step) {
+    check_index(a, i, index_at(a, i));
   }
-  const std::uint32_t* const slots = run_pair_passes(ctx, operation, passes, scratch);
-  const sorted_pairs<T> list{slots, reinterpret_cast<const T*>(passes.out), p.count, p.op == reduction::subtract};
-  add_segmented_sums<T>(ctx, operation, list, bad_slot, static_cast<T*>(b.out.data), scratch + layout.carries);
 }
+
+/// One call.
+class sorted_call {
+ public:
+  sorted_call(const context& ctx, const scatter_reduce_problem& p, const sorted_decision& decided,
+              const scatter_reduce_buffers& b, std::byte* scratch)
+      : ctx_(ctx),
+        p_(p),
+        decided_(decided),
+        b_(b),
+        scratch_(scratch),
+        bad_slot_(static_cast<std::uint32_t>(p.indexed_count)) {}
+
+  template <class T>
+  void run() const {
+    if (narrows_index(p_)) {
+      launch(ctx_, operation, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
+             bad_slot_, narrowed());
+    }
+    const std::uint32_t* const slots = decided_.by_cub ? sort_by_cub() : sort_by_passes();
+    const sorted_pairs<T> list{slots, reinterpret_cast<const T*>(sorted_values()), p_.count,
+                               p_.op == reduction::subtract};
+    add_segmented_sums<T>(ctx_, operation, list, bad_slot_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
+  }
+
+ private:
+  static constexpr const char* operation = "cuda.sorted";
+
+  std::uint32_t* narrowed() const { return reinterpret_cast<std::uint32_t*>(scratch_ + decided_.slots); }
+  std::byte* sorted_values() const { return scratch_ + decided_.values; }
+  move_arguments indices() const {
+    const index_guard guard = state_of(ctx_).guard(primitives::scatter_reduce_words, p_.index, p_.indexed_count);
+    return arguments_of(p_, nullptr, nullptr, b_.index, guard);
+  }
+
+  const std::uint32_t* sort_by_passes() const {
+    pair_passes passes = sort_passes(p_);
+    passes.values = static_cast<const std::byte*>(b_.in.data);
+    passes.out = sorted_values();
+    passes.keys = {.data = static_cast<const std::byte*>(b_.index.data),
+                   .stride = sizeof(std::uint32_t),
+                   .word_bytes = sizeof(std::uint32_t),
+                   .bits = {0, 32},
+                   .categories = p_.indexed_count,
+                   .may_be_bad = true,
+                   .words = &primitives::scatter_reduce_words,
+                   .type = p_.index};
+    if (narrows_index(p_)) {
+      passes.keys.data = reinterpret_cast<const std::byte*>(narrowed());
+      passes.keys.bits = {0, passes.key_bits};
+      passes.keys.may_be_bad = false;
+    }
+    return run_pair_passes(ctx_, operation, passes, scratch_);
+  }
+
+  const std::uint32_t* sort_by_cub() const {
+    auto* const sorted = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.sorted);
+    const cub_sort_shape sort = cub_sort_of(p_);
+    cub_key_encoding encoding;
+    encoding.most = p_.indexed_count == 0 ? 0 : p_.indexed_count - 1;
+    const void* const slots = narrows_index(p_) ? narrowed() : b_.index.data;
+    run_cub_sort(ctx_, operation, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
+    if (!narrows_index(p_)) {
+      constexpr std::uint64_t blocks_each = 4;
+      const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
+      launch(ctx_, operation, report_bad_slots, std::min(ceil_div(p_.count, block_threads), most_blocks), indices(),
+             sorted + (p_.count - 1), bad_slot_);
+    }
+    return sorted;
+  }
+
+  const context& ctx_;
+  const scatter_reduce_problem& p_;
+  const sorted_decision& decided_;
+  const scatter_reduce_buffers& b_;
+  std::byte* scratch_;
+  std::uint32_t bad_slot_;
+};
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,
                 const scatter_reduce_buffers& b, std::byte* scratch) {
   const device_scope current_device(ctx.device());
-  const auto layout = plan.decided.get<scratch_layout>();
+  const auto decided = plan.decided.get<sorted_decision>();
+  const sorted_call call(ctx, p, decided, b, scratch);
   switch (p.type) {
-    case value_type::f32: return run_as<float>(ctx, p, layout, b, scratch);
-    case value_type::f64: return run_as<double>(ctx, p, layout, b, scratch);
+    case value_type::f32: return call.run<float>();
+    case value_type::f64: return call.run<double>();
     case value_type::i32:
-    case value_type::u32: return run_as<std::uint32_t>(ctx, p, layout, b, scratch);
-    default: return run_as<std::uint64_t>(ctx, p, layout, b, scratch);
+    case value_type::u32: return call.run<std::uint32_t>();
+    default: return call.run<std::uint64_t>();
   }
 }
 

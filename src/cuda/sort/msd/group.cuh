@@ -38,19 +38,8 @@ constexpr int most_hot_bins = 128;
 constexpr std::uint32_t upper_half = 16;
 constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
 
-/// Bits of a digit in the LSD sort of a group. The counters of all warps lie where other methods have their bins.
-template <int Limbs>
-constexpr int lsd_bits = Limbs == 1 ? 8 : 7;
-template <int Limbs>
-constexpr int lsd_bins = 1 << lsd_bits<Limbs>;
-/// Length of the array of bins. The last bin's end follows it. In the method `hot_bins` the counters of all warps of
-/// the LSD sort fit, too.
-template <int Limbs, finish_method Method>
-constexpr std::size_t bin_array_length = std::max<std::size_t>(finish_bins + 4,
-                                                               Method == finish_method::hot_bins
-                                                                   ? finish_threads / 32 * lsd_bins<Limbs> *
-                                                                         sizeof(warp_bin) / sizeof(std::uint32_t)
-                                                                   : 0);
+/// Length of the array of bins. The last bin's end follows it.
+constexpr std::size_t bin_array_length = finish_bins + 4;
 
 /// A bin with many words, most of which are likely to be one heavy key.
 struct hot_bin {
@@ -63,7 +52,7 @@ template <int Limbs, finish_method Method>
 struct finish_shared {
   /// Counts of the bins, then where each begins, with the index + 1 of its hot bin in the upper half, or 0. The entry
   /// after the last bin is where that ends.
-  std::uint32_t bins[bin_array_length<Limbs, Method>];
+  std::uint32_t bins[bin_array_length];
   alignas(16) std::uint32_t warp_sums[32];
   std::uint32_t differing_bits[4];  ///< key bits in which two words of the group differ, by limb
   std::uint32_t least_prefix;       ///< least of the words' 32 bits from the highest differing one down
@@ -77,7 +66,6 @@ struct finish_shared {
   std::uint32_t hot_bin_total;
   hot_bin hot_bins[most_hot_bins];
   alignas(16) sort_word<Limbs> heavy_words[most_hot_bins];  ///< a word with the heavy key of each hot bin
-  alignas(16) std::uint32_t lsd_begin[lsd_bins<Limbs>];     ///< where the bins of the LSD sort begin
 };
 
 /// Bytes of the staged words, or of the values that are staged after them in the same place. Where the order is kept,

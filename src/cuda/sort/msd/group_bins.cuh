@@ -116,7 +116,8 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
   }
   if (threadIdx.x == 0) s.hot_bin_total = s.long_run_total = 0;
   const bool has_hot_bins = __syncthreads_or(most >= largest_bin) != 0 && (keeps_order || !bins_have_one_key);
-  if (Method == finish_method::bins && has_hot_bins) return false;
+  // A list of one group is merged at once: the methods for hot bins pay where a heavy key fills most of a group.
+  if (has_hot_bins && (Method == finish_method::bins || a.only_group_count > 0)) return false;
   scan_group_bins(group);
   __syncthreads();
   if constexpr (Method == finish_method::hot_bins) {

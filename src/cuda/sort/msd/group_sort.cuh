@@ -1,9 +1,7 @@
 #pragma once
 
-#include "cuda/sort/msd/distinct_keys.cuh"
 #include "cuda/sort/msd/group_bins.cuh"
 #include "cuda/sort/msd/group_bitonic.cuh"
-#include "cuda/sort/msd/group_lsd.cuh"
 #include "cuda/sort/msd/group_merge.cuh"
 
 // One group from its buffer to the output: its words are sorted in shared memory by the method that the kernel is
@@ -59,8 +57,8 @@ class group_sort {
       sort_bitonic(g, words);
     } else if constexpr (Method == finish_method::bins) {
       if (!sort_by_bins(g, a_, words, digit_end, differing, group.bins_by_range())) return false;
-    } else {
-      sort_any(g, words, digit_end, differing);
+    } else if (!sort_by_bins(g, a_, words, digit_end, differing, true)) {
+      sort_by_merging(g, words);
     }
     __syncthreads();
 #pragma unroll
@@ -130,22 +128,6 @@ class group_sort {
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < Limbs; ++i) differing[i] = s_.differing_bits[i];
-  }
-
-  /// The method `hot_bins`: a group of any keys. Where 16 bits of keys of one limb are left, two digits of an LSD sort,
-  /// or counts of the distinct keys, are faster than bins with hot ones among them.
-  __device__ __forceinline__ void sort_any(const staged_words& g, const word (&words)[items], std::uint32_t digit_end,
-                                           const std::uint32_t (&differing)[Limbs]) {
-    if constexpr (Limbs == 1) {
-      if (digit_end <= distinct_key_bits) {
-        if constexpr (is_stable(Payload)) {
-          return sort_by_lsd(g, digit_end);
-        } else {
-          return sort_by_distinct_keys(g, words);
-        }
-      }
-    }
-    if (!sort_by_bins(g, a_, words, digit_end, differing, true)) sort_by_merging(g, words);
   }
 
   const finish_arguments& a_;

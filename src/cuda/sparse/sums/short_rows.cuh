@@ -66,21 +66,22 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
     value[k] = __ldcs(values + k * 32);
   }
   __syncwarp();  // nor does the compiler put a read below the first use of another
+  // With f64, banded matrices and grids are 4 to 5 % faster by two columns at once, and f32 1.5 % slower.
+  constexpr bool takes_two = !is_compressed<Column> && sizeof(Value) == 8;
 #pragma unroll
   for (unsigned k = 0; k < Places; ++k) {
-    // What lies before may be of no row, where compressed columns count from another base, which may lead past x. Others
-    // are read up to the last of x, and if they are bad the row is mended for nothing.
+    // What lies before may be of no row, and compressed columns count from another base there, which may lead past x.
+    // Others lead to the last of x at most; if one is bad, rows that have it not are mended for nothing.
     const int place = static_cast<int>(k * 32);
-    const bool is_needed = place < left && (!is_compressed<Column> || place >= skipped);
+    const bool is_needed = place < left && (takes_two || place >= skipped);
     column[k] = is_needed ? column[k] : Column{0};
-    const Column needed = column[k];
-    const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(needed, last));
+    const Value x = Gathered ? __ldcs(gathered + k * 32) : __ldg(x_from + min(column[k], last));
     product[k] = static_cast<Sum>(value[k]) * static_cast<Sum>(x);
-  }
-  if constexpr (!is_compressed<Column>) {
-#pragma unroll
-    for (unsigned k = 0; k + 1 < Places; k += 2) most = max_of_three(most, column[k], column[k + 1]);
-    if (Places % 2 != 0) most = max(most, column[Places - 1]);
+    if constexpr (!takes_two) {
+      most = max(most, column[k]);
+    } else if (k % 2 == 1) {
+      most = max_of_three(most, column[k - 1], column[k]);
+    }
   }
 }
 
