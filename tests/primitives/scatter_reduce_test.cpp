@@ -217,6 +217,25 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
               {{"cpu.private", 38}, {"cuda.atomic", 42}, {"cuda.sorted", 32}, {"opengl.blended", 8}});
 }
 
+// The slots take all numbers of their bits, so that none is left for what is bad.
+TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAmongSlotsOfAPowerOfTwo) {
+  for (const index_type index : {index_type::u32, index_type::i32, index_type::u64}) {
+    for (const value_type type : {value_type::f32, value_type::f64, value_type::i64}) {
+      const std::vector<std::pair<std::uint64_t, std::uint64_t>> bad{{70, 4096}, {71, 8191}, {9000, 0x7fffffff}};
+      const reduce_trial t({"uniform", 9001, 4096, type, reduction::add, index, false}, bad);
+      SCOPED_TRACE(t.c.description());
+      for (const named_context& where : contexts_to_try(GetParam())) {
+        SCOPED_TRACE(where.name);
+        std::vector<std::byte> got;
+        if (!run_variant(where.ctx, t, {.variant = GetParam()}, got)) continue;
+        expect_slots(got, t);
+        expect_error(error_code::bad_index, "scatter_reduce: index[70] is 4096, past the output's 4096 slots",
+                     [&] { where.ctx.wait(); });
+      }
+    }
+  }
+}
+
 TEST_P(EveryScatterReduceVariant, SurvivesNothingButBadIndices) {
   reduce_case c{"same", 9001, 40, value_type::f32, reduction::add, index_type::i32, false};
   std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;

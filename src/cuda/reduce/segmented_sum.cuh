@@ -33,7 +33,8 @@ struct sorted_pairs {
 template <class T>
 constexpr T empty_sum = T(-0.0);
 
-/// Reduces one tile a block. Sums of slots from slot_limit on are dropped. A grid of one block carries nothing.
+/// Reduces one tile a block. Pairs with a slot from slot_limit on lie at the end, among those of the last slot if need
+/// be, and add nothing. A grid of one block carries nothing.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     reduce_tiles(sorted_pairs<T> list, std::uint32_t slot_limit, T* out, std::uint32_t* carry_slot, T* carry_value) {
@@ -49,9 +50,10 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint32_t s = k * block_threads + threadIdx.x;
     // Past the end, the tile is filled with empty sums of the last slot.
     const std::uint64_t i = begin + min(s, pairs - 1);
-    tile_slot[s] = __ldcs(list.slot + i);
+    const std::uint32_t slot = __ldcs(list.slot + i);
     const T value = __ldcs(list.value + i);
-    tile_value[s] = s < pairs ? (list.is_negated ? -value : value) : empty_sum<T>;
+    tile_slot[s] = min(slot, slot_limit - 1);
+    tile_value[s] = s < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
   }
   __syncthreads();
   const std::uint32_t edge_slots[2] = {tile_slot[0], tile_slot[segment_tile - 1]};

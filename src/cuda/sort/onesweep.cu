@@ -22,6 +22,7 @@ struct onesweep_tuning {
   // Latencies, in steps of the profile.
   double histogram_steps = 4.27;
   latency_cost pass_steps{7.82, 8.89};
+  double pass_of_8_byte_values_steps = 12.4;
   double short_tile_pass_steps = 6.4;  ///< a pass with values of 16 bytes, whose tiles are shorter
 };
 constexpr onesweep_tuning tuning;
@@ -35,11 +36,14 @@ plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   const auto count = static_cast<double>(p.count);
   const double bytes = 4.0 + (encoding.payload == word_payload::separate ? separate_value_bytes(p, encoding) : 0);
   const double passes = std::ceil(encoding.key_bits / 8.0);
-  const double latency_a_pass =
-      bytes > 12 ? tuning.short_tile_pass_steps * m.step_seconds : tuning.pass_steps.seconds(encoding.is_stable(), m);
+  const double steps_a_pass = bytes > 12 ? tuning.short_tile_pass_steps
+                              : bytes == 12
+                                  ? tuning.pass_of_8_byte_values_steps
+                                  : (encoding.is_stable() ? tuning.pass_steps.stable : tuning.pass_steps.any_order);
   const double read = encoding.rows_are_words ? 4.0 : static_cast<double>(p.rows.in_stride_bytes);
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + tuning.histogram_steps * m.step_seconds + passes * latency_a_pass);
+  plan.add("latency",
+           m.launch_seconds + tuning.histogram_steps * m.step_seconds + passes * steps_a_pass * m.step_seconds);
   plan.add("digits counted", count * tuning.histogram.seconds(read, m));
   plan.add("passes", passes * count * tuning.pass.seconds(bytes, m));
   finish_plan(p, encoding, scope, plan);
