@@ -177,8 +177,8 @@ TEST_F(CudaMemory, ScratchComesFromTheCallersResource) {
     const sheaf::buffer in(ctx, 64);
     const sheaf::buffer list(ctx, 64);
     const sheaf::buffer out(ctx, 64);
-    ASSERT_EQ(cudaMemset(list.data(), 0, 64), cudaSuccess);
-    ASSERT_EQ(cudaMemset(in.data(), 0, 64), cudaSuccess);
+    ASSERT_EQ(cudaMemsetAsync(list.data(), 0, 64, ctx.stream()), cudaSuccess);
+    ASSERT_EQ(cudaMemsetAsync(in.data(), 0, 64, ctx.stream()), cudaSuccess);
     const sheaf::scatter_options last{.duplicates = sheaf::duplicates::last};
     const auto run = [&] {
       sheaf::scatter(ctx, {in.data(), 16, 4}, {list.data(), 16, sheaf::index_type::u32}, {out.data(), 16, 4}, last);
