@@ -217,12 +217,14 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
               {{"cpu.private", 38}, {"cuda.atomic", 42}, {"cuda.sorted", 32}, {"opengl.blended", 8}});
 }
 
-// The slots take all numbers of their bits, so that none is left for what is bad.
+// The slots take all numbers of their bits, so that none is left for what is bad. The first and the last slot get
+// values before and behind it.
 TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAmongSlotsOfAPowerOfTwo) {
-  for (const index_type index : {index_type::u32, index_type::i32, index_type::u64}) {
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> forced{
+      {10, 0}, {20, 4095}, {70, 4096}, {71, 8191}, {4500, 4096}, {8000, 0}, {8100, 4095}, {9000, 0x7fffffff}};
+  for (const index_type index : {index_type::u32, index_type::i32, index_type::u64, index_type::i64}) {
     for (const value_type type : {value_type::f32, value_type::f64, value_type::i64}) {
-      const std::vector<std::pair<std::uint64_t, std::uint64_t>> bad{{70, 4096}, {71, 8191}, {9000, 0x7fffffff}};
-      const reduce_trial t({"uniform", 9001, 4096, type, reduction::add, index, false}, bad);
+      const reduce_trial t({"uniform", 9001, 4096, type, reduction::add, index, false}, forced);
       SCOPED_TRACE(t.c.description());
       for (const named_context& where : contexts_to_try(GetParam())) {
         SCOPED_TRACE(where.name);

@@ -207,15 +207,17 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   constexpr double digits_of_call = 300;
   constexpr double digits_of_1024 = 1.35;
   constexpr double digits_of_doubling = 0.15;
+  constexpr double share_of_4_bytes = 0.55;
   const machine& m = scope.machine;
   sort_decision decided;
   decided.encoding = encoding_of(p);
-  const bool is_number = decided.encoding.content == word_content::row && decided.encoding.word_bytes == 8;
-  if (!is_number || !key_is_row(p)) decided.encoding = index_encoding_of(p);
+  const bool is_word = decided.encoding.word_bytes == 4 || decided.encoding.word_bytes == 8;
+  const bool is_number = decided.encoding.content == word_content::row && is_word && key_is_row(p);
+  if (!is_number) decided.encoding = index_encoding_of(p);
   const word_encoding& e = decided.encoding;
   if (p.count == 0) return plan::rejected("there is nothing to sort");
-  if (e.word_bytes != 8 || e.rounds > 1) {
-    return plan::rejected("neither are rows numbers of 8 bytes, nor do 8 bytes hold key and row number");
+  if (!is_number && (e.word_bytes != 8 || e.rounds > 1)) {
+    return plan::rejected("neither are rows numbers of 4 or 8 bytes, nor do 8 bytes hold key and row number");
   }
   if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
   plan::planned plan;
@@ -227,7 +229,8 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   const std::uint64_t once = bytes_read(p, e) + bytes_written(p);
   add_streamed(once, once, m, decided, plan);
   const double digits = digits_of_1024 + digits_of_doubling * std::max(0.0, std::log2(count) - 10);
-  plan.add("sorting in vectors", count * digits * digit_seconds(m));
+  const double vectors = e.word_bytes == 4 ? share_of_4_bytes : 1;  // which hold twice as many of these
+  plan.add("sorting in vectors", count * digits * vectors * digit_seconds(m));
   add_fetches(p, decided, m, plan);
   return plan;
 }

@@ -1,6 +1,7 @@
 #include "cpu/sort/vqsort.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
@@ -15,9 +16,9 @@
 #define SHEAF_MAY_SORT_IN_VECTORS 0
 #endif
 
-// The variant cpu.vqsort: Highway's vectorized quicksort (Blacher, Giesen, Sanders, Wassenberg 2022) of words of 8
-// bytes, by one thread. It is not stable and needs not be: words are rows that are their own key, of which equal ones
-// are the same, or hold the row's number below the key, so that no two are equal.
+// The variant cpu.vqsort: Highway's vectorized quicksort (Blacher, Giesen, Sanders, Wassenberg 2022) of words of 4 and
+// 8 bytes, by one thread. It is not stable and needs not be: words are rows that are their own key, of which equal ones
+// are the same, or have 8 bytes and hold the row's number below the key, so that no two are equal.
 namespace sheaf::cpu {
 
 bool sorts_in_vectors() noexcept {
@@ -52,8 +53,8 @@ bool ascend(const Number* numbers, std::uint64_t count) noexcept {
   return all;
 }
 
-template <class Number>
-void sort_words(const word_encoder<std::uint64_t>& encoder, std::uint64_t count, std::uint64_t* words) {
+template <class Number, class Word>
+void sort_words(const word_encoder<Word>& encoder, std::uint64_t count, Word* words) {
   for_each_word_block(
       0, count, [&](std::uint64_t first, std::uint64_t block) { encoder.encode(first, block, 0, words + first); });
   auto* const numbers = reinterpret_cast<Number*>(words);
@@ -61,24 +62,30 @@ void sort_words(const word_encoder<std::uint64_t>& encoder, std::uint64_t count,
   encoder.write_rows(0, count, words);
 }
 
-void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-                std::byte* scratch) {
-  if (sort_what_is_in_order(p, b)) return;
-  const auto decided = plan.decided.get<sort_decision>();
-  ask_for_huge_pages(scratch, decided.layout.bytes);
-  std::byte* const memory = decided.encoding.out_holds_words ? b.out.data : scratch;
-  auto* const words = reinterpret_cast<std::uint64_t*>(memory);
-  if (decided.encoding.content == word_content::key_and_index) {
-    return sort_words<std::uint64_t>(index_encoder<std::uint64_t>(p, b, decided.encoding), p.count, words);
-  }
+template <class Word>
+void sort_rows(const sort_problem& p, const sort_buffers& b, Word* words) {
   const key_field& key = p.key.fields[0];
   if (key.type == key_type::signed_integer && !key.descending) {
     // Vectors compare signed numbers as they are, so these need not become unsigned ones and back.
     sort_problem as_they_are = p;
     as_they_are.key.fields[0].type = key_type::unsigned_integer;
-    return sort_words<std::int64_t>(row_encoder<std::uint64_t>(as_they_are, b), p.count, words);
+    return sort_words<std::make_signed_t<Word>>(row_encoder<Word>(as_they_are, b), p.count, words);
   }
-  sort_words<std::uint64_t>(row_encoder<std::uint64_t>(p, b), p.count, words);
+  sort_words<Word>(row_encoder<Word>(p, b), p.count, words);
+}
+
+void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                std::byte* scratch) {
+  if (sort_what_is_in_order(p, b)) return;
+  const auto decided = plan.decided.get<sort_decision>();
+  ask_for_huge_pages(scratch, decided.layout.bytes);
+  std::byte* const words = decided.encoding.out_holds_words ? b.out.data : scratch;
+  if (decided.encoding.content == word_content::key_and_index) {
+    const index_encoder<std::uint64_t> encoder(p, b, decided.encoding);
+    return sort_words<std::uint64_t>(encoder, p.count, reinterpret_cast<std::uint64_t*>(words));
+  }
+  if (decided.encoding.word_bytes == 4) return sort_rows(p, b, reinterpret_cast<std::uint32_t*>(words));
+  sort_rows(p, b, reinterpret_cast<std::uint64_t*>(words));
 }
 
 }  // namespace

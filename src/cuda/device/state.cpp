@@ -28,7 +28,9 @@ cudaMemPool_t make_pool(int device) {
 // Whether what is queued on a stream may go into a graph. In doubt it does.
 bool may_be_captured(cudaStream_t stream) noexcept {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
+  cudaGetLastError();
+  return true;
 }
 
 constexpr std::uint32_t most_captured_calls = 255;  // that get a verdict slot
@@ -36,9 +38,17 @@ constexpr std::size_t verdict_words = std::size_t{order_verdict::copies} * order
 
 }  // namespace
 
+void* scratch_pool::take(std::uint64_t bytes, CUstream_st* stream) const noexcept {
+  void* block = nullptr;
+  if (cudaMallocFromPoolAsync(&block, bytes, handle, stream) == cudaSuccess) return block;
+  cudaGetLastError();  // clears the error: a full pool must not fail the next call
+  return nullptr;
+}
+
 void* scratch_pool::allocate(void* state, std::uint64_t bytes, CUstream_st* stream) {
   auto& pool = *static_cast<scratch_pool*>(state);
-  const bool may_be_kept = bytes <= most_kept_bytes && !may_be_captured(stream);
+  // A stream for each thread would be another one where the block is taken again.
+  const bool may_be_kept = bytes <= most_kept_bytes && stream != cudaStreamPerThread && !may_be_captured(stream);
   const std::lock_guard lock(pool.mutex_);
   if (may_be_kept && pool.kept_.block != nullptr) {
     const memory_block kept = std::exchange(pool.kept_, {});
@@ -46,12 +56,13 @@ void* scratch_pool::allocate(void* state, std::uint64_t bytes, CUstream_st* stre
     pool.last_taken_ = {};
     cudaFreeAsync(kept.block, stream);
   }
-  void* block = nullptr;
-  if (cudaMallocFromPoolAsync(&block, bytes, pool.handle, stream) != cudaSuccess) {
-    cudaGetLastError();  // clears the error: a full pool must not fail the next call
-    return nullptr;
+  void* block = pool.take(bytes, stream);
+  if (block == nullptr && pool.kept_.block != nullptr && !may_be_captured(stream)) {
+    cudaFreeAsync(std::exchange(pool.kept_, {}).block, stream);
+    pool.last_taken_ = {};
+    block = pool.take(bytes, stream);
   }
-  if (may_be_kept) pool.last_taken_ = {block, bytes};
+  if (may_be_kept && block != nullptr) pool.last_taken_ = {block, bytes};
   return block;
 }
 
@@ -59,7 +70,7 @@ void scratch_pool::deallocate(void* state, void* block, std::uint64_t, CUstream_
   auto& pool = *static_cast<scratch_pool*>(state);
   const std::lock_guard lock(pool.mutex_);
   if (pool.last_taken_.block == block) {
-    if (pool.kept_.block == nullptr && !may_be_captured(stream)) {
+    if (!may_be_captured(stream)) {
       pool.kept_ = pool.last_taken_;
       return;
     }
@@ -68,9 +79,9 @@ void scratch_pool::deallocate(void* state, void* block, std::uint64_t, CUstream_
   cudaFreeAsync(block, stream);
 }
 
-void scratch_pool::release_kept(CUstream_st* stream) noexcept {
+void scratch_pool::release_kept() noexcept {
   const std::lock_guard lock(mutex_);
-  if (kept_.block != nullptr) cudaFreeAsync(kept_.block, stream);
+  if (kept_.block != nullptr) cudaFree(kept_.block);
   kept_ = last_taken_ = {};
 }
 
@@ -120,10 +131,10 @@ cuda_state::~cuda_state() {
   int previous_device = 0;
   cudaGetDevice(&previous_device);
   cudaSetDevice(device_);
-  pool_.release_kept(stream_);
   cudaStreamSynchronize(stream_);  // kernels in flight may still report
   cudaFree(verdict_slots_);        // frees the report slot too
   cudaFreeHost(report_flag_);
+  pool_.release_kept();
   cudaMemPoolDestroy(pool_.handle);
   if (own_stream_) cudaStreamDestroy(stream_);
   cudaSetDevice(previous_device);
@@ -223,7 +234,7 @@ std::uint64_t cuda_state::allow_shared(const void* kernel) {
 }
 
 void cuda_state::release_unused() noexcept {
-  pool_.release_kept(stream_);
+  pool_.release_kept();
   cudaStreamSynchronize(stream_);  // freed blocks return to the pool in stream order
   cudaMemPoolTrimTo(pool_.handle, 0);
 }

@@ -62,15 +62,16 @@ class graph_memory_scope {
   std::uint64_t bytes_;
 };
 
-/// Scratch of a context: the device's memory pool, and the block that was given back last. Calls of one shape, one
-/// after another, take as many bytes each, and get that block again without asking the driver, which takes 1.4 us.
+/// The memory of a context: the device's pool, and the block that was taken last, once it is given back. Calls of one
+/// shape, one after another, take as many bytes each, and get that block again without asking the driver, which takes
+/// 1.4 us.
 class scratch_pool {
  public:
   /// The functions of a memory_resource whose state is the pool.
   static void* allocate(void* pool, std::uint64_t bytes, CUstream_st* stream);
   static void deallocate(void* pool, void* block, std::uint64_t bytes, CUstream_st* stream);
-  /// Gives the kept block back to the pool.
-  void release_kept(CUstream_st* stream) noexcept;
+  /// Gives the kept block back, which nothing on the device may use any more.
+  void release_kept() noexcept;
 
   cudaMemPool_t handle = nullptr;
 
@@ -80,12 +81,15 @@ class scratch_pool {
     std::uint64_t bytes = 0;
   };
 
-  /// Larger blocks are needed by calls that take much longer, and may be what another program waits for.
+  /// A block of the driver's pool, or null.
+  void* take(std::uint64_t bytes, CUstream_st* stream) const noexcept;
+
+  /// A kept block serves no other size. Larger ones are for calls that take so long that the driver does not count.
   static constexpr std::uint64_t most_kept_bytes = std::uint64_t{16} << 20;
 
   std::mutex mutex_;
   memory_block kept_;        ///< free in the order of the stream, but the driver's pool does not know it
-  memory_block last_taken_;  ///< outside of a graph, in which memory belongs to the graph
+  memory_block last_taken_;  ///< outside of a capture, and small enough to be kept; in use, or the same as kept_
 };
 
 /// A CUDA context: a device, a stream, a memory pool for scratch, and the slot where kernels report the first bad

@@ -125,10 +125,13 @@ bool adds_in_loop(const scatter_reduce_problem& p) {
   return p.sums() && p.count >= least_count && p.indexed_count < ~std::uint32_t{0};
 }
 
-hot_slots hot_slots_of(const access_pattern& pattern) {
+constexpr std::uint64_t few_slots = 1 << block_sums<float>::bits;  ///< a block has room for so many sums
+
+hot_slots hot_slots_of(const scatter_reduce_problem& p) {
   using kind = access_pattern::kind;
-  if (pattern.shape == kind::skewed || pattern.shape == kind::repeated) return hot_slots::present;
-  return pattern.shape == kind::unknown ? hot_slots::to_be_sampled : hot_slots::none;
+  if (p.pattern.shape == kind::skewed || p.pattern.shape == kind::repeated) return hot_slots::present;
+  if (p.pattern.shape != kind::unknown) return hot_slots::none;
+  return p.indexed_count <= few_slots ? hot_slots::present : hot_slots::to_be_sampled;
 }
 
 struct atomic_tuning {
@@ -145,8 +148,7 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& sc
     return plan::rejected("adds floats in the order in which workers come");
   }
   memory_cost cost = atomic_add_cost(p, m);
-  const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p.pattern) : hot_slots::none;
-  constexpr std::uint64_t few_slots = 1 << block_sums<float>::bits;  // a sample finds some of them more than once
+  const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p) : hot_slots::none;
   if (hot != hot_slots::none && p.indexed_count <= few_slots) {
     cost.access = static_cast<double>(p.count) * tuning.block_sum_bytes / m.copy_bytes_per_second;
   } else if (hot == hot_slots::to_be_sampled) {
@@ -163,7 +165,7 @@ void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move
   const std::uint64_t blocks =
       std::min(tiles, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_per_multiprocessor);
   launch(ctx, "cuda.atomic", add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data),
-         static_cast<T*>(b.out.data), hot_slots_of(p.pattern), p.op == reduction::subtract);
+         static_cast<T*>(b.out.data), hot_slots_of(p), p.op == reduction::subtract);
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,

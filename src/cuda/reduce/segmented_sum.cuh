@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/device/launch.cuh"
 
 // Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. A tile writes
@@ -32,6 +34,14 @@ struct sorted_pairs {
 /// The sum of no values: x + -0.0 is x for every x, -0.0 included.
 template <class T>
 constexpr T empty_sum = T(-0.0);
+
+/// Whether a sum is that of no values, bit by bit. Adding it would change nothing but the bits of a NaN.
+template <class T>
+__device__ __forceinline__ bool is_empty_sum(T sum) {
+  if constexpr (std::is_same_v<T, float>) return __float_as_uint(sum) == __float_as_uint(empty_sum<T>);
+  if constexpr (std::is_same_v<T, double>) return __double_as_longlong(sum) == __double_as_longlong(empty_sum<T>);
+  return sum == empty_sum<T>;
+}
 
 /// Reduces one tile a block. Pairs with a slot from slot_limit on lie at the end, among those of the last slot if need
 /// be, and add nothing. A grid of one block carries nothing.
@@ -68,7 +78,7 @@ __global__ void __launch_bounds__(block_threads)
       if (slot == edge_slots[1]) write_carry(1, slot, empty_sum<T>);
     } else if (!is_only_tile && slot == edge_slots[1]) {
       write_carry(1, slot, sum);
-    } else if (slot < slot_limit) {
+    } else if (slot < slot_limit && !is_empty_sum(sum)) {
       out[slot] += sum;
     }
   };

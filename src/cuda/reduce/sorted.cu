@@ -33,8 +33,8 @@ pair_passes sort_passes(const scatter_reduce_problem& p) {
 /// Indices of 8 bytes are narrowed to slots of 32 bits first, because the passes take keys of at most 32 bits.
 bool narrows_index(const scatter_reduce_problem& p) { return bytes(p.index) == 8; }
 
-/// The same sort by CUB, by the bits that slots have. Bad indices become ones, which come to the last slot then: they
-/// add nothing to it.
+/// The same sort by CUB, by the bits that slots have. Bad indices become numbers of ones, so that they lie among those
+/// of the last slot or behind them.
 cub_sort_shape cub_sort_of(const scatter_reduce_problem& p) {
   cub_sort_shape sort;
   sort.count = p.count;
@@ -86,7 +86,7 @@ plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
   if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  if (!narrows_index(p)) {
+  if (!narrows_index(p) && p.bounds == bounds::check) {
     plan.add("indices checked", m.step_seconds + static_cast<double>(p.count) * 4 / m.copy_bytes_per_second);
   }
   add_cub_cost(plan, sort, m);
@@ -148,18 +148,18 @@ class sorted_call {
         decided_(decided),
         b_(b),
         scratch_(scratch),
-        bad_slot_(static_cast<std::uint32_t>(p.indexed_count)) {}
+        slots_(static_cast<std::uint32_t>(p.indexed_count)) {}
 
   template <class T>
   void run() const {
     if (narrows_index(p_)) {
       launch(ctx_, operation, narrow_indices, ceil_div(p_.count, block_threads * slots_per_thread), indices(),
-             bad_slot_, narrowed());
+             decided_.by_cub ? ~std::uint32_t{0} : slots_, narrowed());
     }
     const std::uint32_t* const slots = decided_.by_cub ? sort_by_cub() : sort_by_passes();
     const sorted_pairs<T> list{slots, reinterpret_cast<const T*>(sorted_values()), p_.count,
                                p_.op == reduction::subtract};
-    add_segmented_sums<T>(ctx_, operation, list, bad_slot_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
+    add_segmented_sums<T>(ctx_, operation, list, slots_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
   }
 
  private:
@@ -196,10 +196,12 @@ class sorted_call {
     auto* const sorted = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.sorted);
     const cub_sort_shape sort = cub_sort_of(p_);
     cub_key_encoding encoding;
-    encoding.most = p_.indexed_count == 0 ? 0 : p_.indexed_count - 1;
+    // The limit says which numbers of 32 bits are negative.
+    const std::uint64_t good = std::min(p_.indexed_count, p_.index_limit());
+    encoding.most = good == 0 ? 0 : good - 1;
     const void* const slots = narrows_index(p_) ? narrowed() : b_.index.data;
     run_cub_sort(ctx_, operation, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
-    if (!narrows_index(p_)) {
+    if (!narrows_index(p_) && p_.bounds == bounds::check) {
       constexpr std::uint64_t blocks_each = 8;
       const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
       launch(ctx_, operation, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices());
@@ -212,7 +214,7 @@ class sorted_call {
   const sorted_decision& decided_;
   const scatter_reduce_buffers& b_;
   std::byte* scratch_;
-  std::uint32_t bad_slot_;
+  std::uint32_t slots_;  ///< also the least number that is no slot
 };
 
 void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,

@@ -51,7 +51,7 @@ double encode_seconds(const sort_problem& p, const machine& m, const word_encodi
   const double count = static_cast<double>(p.count);
   const double word = static_cast<double>(encoding.word_bytes());
   const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
-  const bool is_in_first_kernel = key_is_whole_limbs(p);
+  const bool is_in_first_kernel = key_is_whole_limbs(p) && encoding.rounds == 1;
   const bool is_contiguous =
       encoding.payload != word_payload::in_word && p.rows.in_stride_bytes == encoding.word_bytes();
   const double extra_bytes = !is_in_first_kernel ? read + 2 * word : is_contiguous ? read / 2 : 2 * read;

@@ -153,7 +153,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
     if (*b.made == nullptr) *b.made = std::make_shared<product_by_rows>(p, b.a, longest_row);
   };
   constexpr std::uint64_t most_in_long = 8;  // of all entries a share of one in so many
-  // A row of more entries than columns may span cannot be compressed, and one warp would walk it to find that out.
+  // A row of more entries than columns may span hardly ever fits, and one warp would walk it to find that out.
   if (facts.has_faults == 0 && facts.longest > most_columns) return make_other();
   if (is_segmented(p, facts.entries) && facts.in_long > facts.entries / most_in_long) return make_other();
   auto made = std::make_shared<compressed_matrix>(ctx, p, b.a, longest_row);

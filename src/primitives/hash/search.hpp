@@ -79,7 +79,7 @@ struct hash_search_problem {
   std::uint64_t probes = 0;
   std::uint64_t probe_stride_bytes = 8;
   std::uint64_t out_bytes = 8;  ///< of one entry of the output: 4 or 8 for counts, 8 for offsets, 1 for contains
-  double hit_share = 1;         ///< of the probes, which price matches; a call does not know it
+  double hit_share = 1;         ///< of probes that find something, for prices; a call does not know it
   /// Of the index. An empty built_by stands for what a build variant of this backend would build.
   hash_facts index;
 

@@ -93,7 +93,8 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payloa
   }
 }
 
-/// Stages the group's words in order. Returns false where a bin has too many words for the method.
+/// Stages the group's words in order. Returns false where a bin has too many words for the method, which is then left
+/// to another one. In a list of one group that is any hot bin.
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, Method>& group,
                                              const finish_arguments& a, const sort_word<Limbs> (&words)[finish_items],
@@ -116,7 +117,8 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
   }
   if (threadIdx.x == 0) s.hot_bin_total = s.long_run_total = 0;
   const bool has_hot_bins = __syncthreads_or(most >= largest_bin) != 0 && (keeps_order || !bins_have_one_key);
-  // A list of one group is merged at once: the methods for hot bins pay where a heavy key fills most of a group.
+  // A list of one group is merged then: 1024 pairs of keys with numbers of 1 to 64 bits take 30 us, and by hot bins 35.
+  // These pay where heavy keys fill most of many groups.
   if (has_hot_bins && (Method == finish_method::bins || a.only_group_count > 0)) return false;
   scan_group_bins(group);
   __syncthreads();

@@ -52,7 +52,8 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
   for (int k = 0; k < items; ++k) {
     own[k] = k < each && first + k < group.count ? group.staged[first + k] : word_of_ones<Limbs>();
   }
-  // Odd-even transposition. Each word has its place of origin with it, as what is equal must not change places.
+  // Odd-even transposition, which leaves equal words in their order. Each word has its place of origin with it, from
+  // where its value is fetched.
   std::uint32_t origin[items];
 #pragma unroll
   for (int k = 0; k < items; ++k) origin[k] = first + k;
@@ -86,10 +87,9 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
       if (first + k < group.count) group.stage(first + k, own[k], origin[k]);
     }
   };
-  wait_for_runs(finish_threads);
   stage_own();
 #pragma unroll 1
-  for (std::uint32_t threads = 2; threads <= finish_threads; threads *= 2) {  // of two runs
+  for (std::uint32_t threads = 2; threads <= finish_threads; threads *= 2) {  // that merge two runs
     wait_for_runs(threads);
     const std::uint32_t begin = min(threadIdx.x / threads * threads * each, group.count);
     const merged_runs runs{begin, min(begin + threads / 2 * each, group.count),

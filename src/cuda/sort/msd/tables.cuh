@@ -145,8 +145,8 @@ struct msd_pass_arguments {
 
 constexpr std::uint32_t next_buffer(std::uint32_t buffer) { return buffer == 1 ? 2 : 1; }
 
-/// Reads words from index `begin` of a buffer on. FromRows: makes them of the rows of the input instead, as only a
-/// sort's first pass does.
+/// Reads words from index `begin` of a buffer on. FromRows: makes them of the rows of the input instead, as
+/// a sort's first pass does.
 template <int Limbs, bool FromRows>
 class word_reader {
  public:

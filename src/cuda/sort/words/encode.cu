@@ -1,8 +1,8 @@
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/rows.cuh"
 
-// Rows are encoded as words before a sort, one thread a row. Lists that have a first pass of their own need this only
-// where keys are read byte by byte.
+// Rows are encoded as words before a sort, one thread a row: keys that are not whole limbs, keys that take several
+// rounds, and keys of whole limbs for cuda.cub. Else the first kernel of a sort encodes rows as it reads them.
 namespace sheaf::cuda {
 namespace {
 

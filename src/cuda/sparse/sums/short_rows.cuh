@@ -68,10 +68,11 @@ __device__ __forceinline__ void make_products_of_window(const Column* columns, c
   __syncwarp();  // nor does the compiler put a read below the first use of another
   // With f64, banded matrices and grids are 4 to 5 % faster by two columns at once, and f32 1.5 % slower.
   constexpr bool takes_two = !is_compressed<Column> && sizeof(Value) == 8;
+  static_assert(!takes_two || Places % 2 == 0);
 #pragma unroll
   for (unsigned k = 0; k < Places; ++k) {
     // What lies before may be of no row, and compressed columns count from another base there, which may lead past x.
-    // Others lead to the last of x at most; if one is bad, rows that have it not are mended for nothing.
+    // Others lead to the last of x at most; a bad one has the rows behind it mended, too, which do not have it.
     const int place = static_cast<int>(k * 32);
     const bool is_needed = place < left && (takes_two || place >= skipped);
     column[k] = is_needed ? column[k] : Column{0};
