@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <vector>
 
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
 #include "cpu/sort/variants.hpp"
+#include "cpu/sort/vqsort.hpp"
 
 // MSD radix sort (radix clustering; Boncz, Manegold, Kersten, VLDB 1999): passes split words by the highest bits that
 // differ, until a range fits a core's cache and is sorted there. All threads together split a range that is too large
@@ -167,10 +169,43 @@ class msd_sort {
   const sort_call<Array>& call_;
 };
 
+// Whether keys are crowded: in a sample many agree in as many of the highest bits that differ as tell keys at random
+// apart, and differ below. Digits leave such keys together again and again.
+bool are_crowded(const sort_problem& p, const sort_buffers& b) noexcept {
+  constexpr std::uint64_t samples = 128;
+  constexpr std::uint64_t crowded = samples / 10;
+  constexpr std::uint32_t table_bits = 9;
+  const key_reader key(p.key, 0, p.key.bits);
+  std::uint64_t numbers[samples];
+  std::uint64_t differing = 0;
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    numbers[i] = key.of<std::uint64_t>(b.in.data + p.count / samples * i * b.in.stride_bytes);
+    differing |= numbers[i] ^ numbers[0];
+  }
+  const std::uint32_t end = width_of(differing);
+  const std::uint32_t enough = static_cast<std::uint32_t>(std::bit_width(p.count)) + 2;
+  const std::uint32_t shift = end - std::min(end, enough);
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t first_with[1U << table_bits];  // the number of a sample, by its highest bits
+  std::fill(std::begin(first_with), std::end(first_with), none);
+  std::uint64_t found = 0;
+  for (const std::uint64_t number : numbers) {
+    std::uint64_t& first = first_with[(number >> shift) * 0x9e3779b97f4a7c15U >> (64 - table_bits)];
+    if (first == none) {
+      first = number;
+    } else if (first != number && first >> shift == number >> shift) {
+      ++found;
+    }
+  }
+  return found >= crowded;
+}
+
 void run_msd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
   constexpr std::uint64_t most_for_one_thread = 1 << 16;  // a larger sort has threads that look
   if (p.count <= most_for_one_thread && sort_what_is_in_order(p, b)) return;
+  const bool may_take_vectors = plan.decided.get<sort_decision>().may_take_vectors;
+  if (may_take_vectors && are_crowded(p, b)) return sort_long_words_in_vectors(p, b, scratch);
   with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 

@@ -134,6 +134,15 @@ void add_fetches(const sort_problem& p, const sort_decision& decided, const mach
   plan.add("random read", seconds * fewer_threads(decided, m));
 }
 
+// Whether one thread sorts, keys of up to 8 bytes with row numbers, which 16 bytes hold. Shorter lists are too short
+// for a look at their keys.
+bool may_take_vectors(const sort_problem& p, const sort_decision& decided) noexcept {
+  constexpr std::uint64_t least = 8192;
+  if (decided.parts > 1 || p.count < least || p.key.bits > 64 || decided.encoding.word_bytes != 16) return false;
+  const word_encoding e = index_encoding_of(p);
+  return e.word_bytes == 16 && e.rounds == 1 && sorts_in_vectors();
+}
+
 // Time of work of so many digits, shared by the threads that work.
 double shared_by(double digits, const machine& m, const sort_decision& decided) noexcept {
   return digits * digit_seconds(m) / static_cast<double>(decided.parts);
@@ -152,6 +161,10 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   decided.digit_bits = alone ? 0 : std::clamp(buckets, least_digit_bits, most_digit_bits);
   plan::planned plan;
   decided.layout = layout_of(p, decided);
+  decided.may_take_vectors = may_take_vectors(p, decided);
+  if (decided.may_take_vectors) {
+    decided.layout.bytes = std::max(decided.layout.bytes, whole_write_buffers(p.count * sizeof(word128)));
+  }
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
 

@@ -38,7 +38,11 @@ using primitives::sort_problem;
 template <class Number>
 void sort_numbers([[maybe_unused]] Number* numbers, [[maybe_unused]] std::uint64_t count) {
 #if SHEAF_MAY_SORT_IN_VECTORS
-  hwy::Sorter()(numbers, count, hwy::SortAscending());
+  if constexpr (std::is_same_v<Number, word128>) {  // two halves, the lower one first in both
+    hwy::Sorter()(reinterpret_cast<hwy::uint128_t*>(numbers), count, hwy::SortAscending());
+  } else {
+    hwy::Sorter()(numbers, count, hwy::SortAscending());
+  }
 #endif
 }
 
@@ -89,6 +93,11 @@ void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan
 }
 
 }  // namespace
+
+void sort_long_words_in_vectors(const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
+  const index_encoder<word128> encoder(p, b, index_encoding_of(p));
+  sort_words<word128>(encoder, p.count, reinterpret_cast<word128*>(scratch));
+}
 
 constinit const primitives::sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};
 
