@@ -202,10 +202,11 @@ bool are_crowded(const sort_problem& p, const sort_buffers& b) noexcept {
 
 void run_msd(const context&, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
              std::byte* scratch) {
-  constexpr std::uint64_t most_for_one_thread = 1 << 16;  // a larger sort has threads that look
-  if (p.count <= most_for_one_thread && sort_what_is_in_order(p, b)) return;
-  const bool may_take_vectors = plan.decided.get<sort_decision>().may_take_vectors;
-  if (may_take_vectors && are_crowded(p, b)) return sort_long_words_in_vectors(p, b, scratch);
+  constexpr std::uint64_t most_for_one_thread = 1 << 16;  // a larger sort has threads that look, if there are several
+  const auto decided = plan.decided.get<sort_decision>();
+  const bool is_for_one_thread = decided.parts == 1 || p.count <= most_for_one_thread;
+  if (is_for_one_thread && sort_what_is_in_order(p, b)) return;
+  if (decided.may_take_vectors && are_crowded(p, b)) return sort_long_words_in_vectors(p, b, scratch);
   with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 
