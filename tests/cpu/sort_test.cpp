@@ -280,21 +280,23 @@ TEST(CpuSort, SortsWordsInVectorsWhereTheProcessorHasThem) {
 }
 
 // Keys that crowd in few places are sorted in vectors by cpu.msd, too, which looks at a sample of them.
-TEST(CpuSort, SortsCrowdedKeysOf8Bytes) {
+TEST(CpuSort, SortsCrowdedKeys) {
   for (const key_type type : {key_type::unsigned_integer, key_type::signed_integer, key_type::floating}) {
     for (const key_spread spread : key_spreads) {
       for (const std::uint64_t count : {8191, 8192, 50000}) {
         for (const sort_call call : {sort_call::pairs, sort_call::pairs_without_keys, sort_call::gather_index}) {
-          sort_case c;
-          c.call = call;
-          c.count = count;
-          c.keys_are = spread;
-          c.row_bytes = 8;
-          c.fields = {field(0, 8, type, count % 2 == 0)};
-          if (call != sort_call::gather_index) c.column_bytes = {8};
-          SCOPED_TRACE(c.description());
-          EXPECT_TRUE(run_and_expect(context::cpu(1), sort_trial(c), "cpu.msd"));
-          if (HasFailure()) return;
+          for (const std::uint32_t key_bytes : {4, 8}) {
+            sort_case c;
+            c.call = call;
+            c.count = count;
+            c.keys_are = spread;
+            c.row_bytes = key_bytes;
+            c.fields = {field(0, key_bytes, type, count % 2 == 0)};
+            if (call != sort_call::gather_index) c.column_bytes = {8};
+            SCOPED_TRACE(c.description());
+            EXPECT_TRUE(run_and_expect(context::cpu(1), sort_trial(c), "cpu.msd"));
+            if (HasFailure()) return;
+          }
         }
       }
     }

@@ -206,7 +206,7 @@ void run_msd(const context&, const sort_problem& p, const plan::planned& plan, c
   const auto decided = plan.decided.get<sort_decision>();
   const bool is_for_one_thread = decided.parts == 1 || p.count <= most_for_one_thread;
   if (is_for_one_thread && sort_what_is_in_order(p, b)) return;
-  if (decided.may_take_vectors && are_crowded(p, b)) return sort_long_words_in_vectors(p, b, scratch);
+  if (decided.may_take_vectors && are_crowded(p, b)) return sort_row_numbers_in_vectors(p, b, scratch);
   with_sort_call(p, plan, b, scratch, [](const auto& call) { msd_sort(call).run(); });
 }
 

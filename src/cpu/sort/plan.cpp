@@ -134,13 +134,13 @@ void add_fetches(const sort_problem& p, const sort_decision& decided, const mach
   plan.add("random read", seconds * fewer_threads(decided, m));
 }
 
-// Whether one thread sorts, keys of up to 8 bytes with row numbers, which 16 bytes hold. Shorter lists are too short
-// for a look at their keys.
+// Whether one thread sorts keys with values or row numbers, and 8 or 16 bytes hold key and row number. Shorter lists
+// are too short for a look at their keys.
 bool may_take_vectors(const sort_problem& p, const sort_decision& decided) noexcept {
   constexpr std::uint64_t least = 8192;
-  if (decided.parts > 1 || p.count < least || p.key.bits > 64 || decided.encoding.word_bytes != 16) return false;
-  const word_encoding e = index_encoding_of(p);
-  return e.word_bytes == 16 && e.rounds == 1 && sorts_in_vectors();
+  if (decided.parts > 1 || p.count < least || p.key.bits > 64) return false;
+  const bool is_row = decided.encoding.content == word_content::row;
+  return !is_row && index_encoding_of(p).rounds == 1 && sorts_in_vectors();
 }
 
 // Time of work of so many digits, shared by the threads that work.
@@ -163,7 +163,8 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   decided.layout = layout_of(p, decided);
   decided.may_take_vectors = may_take_vectors(p, decided);
   if (decided.may_take_vectors) {
-    decided.layout.bytes = std::max(decided.layout.bytes, whole_write_buffers(p.count * sizeof(word128)));
+    const std::uint64_t words = p.count * index_encoding_of(p).word_bytes;
+    decided.layout.bytes = std::max(decided.layout.bytes, whole_write_buffers(words));
   }
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;

@@ -30,11 +30,10 @@ struct sort_scratch {
 
 /// What plan decides for run.
 struct sort_decision {
-  std::uint64_t parts = 1;       ///< parts of a range that are counted and moved in parallel
-  std::uint32_t digit_bits = 0;  ///< most bits of a digit in a pass over memory; 0: one thread sorts all in its cache
-  bool streams = false;          ///< whether full write-combining buffers leave by streaming stores
-  bool may_take_vectors =
-      false;  ///< cpu.msd: crowded keys are sorted in vectors, with row numbers in words of 16 bytes
+  std::uint64_t parts = 1;        ///< parts of a range that are counted and moved in parallel
+  std::uint32_t digit_bits = 0;   ///< most bits of a digit in a pass over memory; 0: one thread sorts all in its cache
+  bool streams = false;           ///< whether full write-combining buffers leave by streaming stores
+  bool may_take_vectors = false;  ///< cpu.msd: crowded keys are sorted in vectors, with row numbers in words
   word_encoding encoding{};
   sort_scratch layout{};  ///< where things lie in the scratch
 };

@@ -94,9 +94,13 @@ void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan
 
 }  // namespace
 
-void sort_long_words_in_vectors(const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
-  const index_encoder<word128> encoder(p, b, index_encoding_of(p));
-  sort_words<word128>(encoder, p.count, reinterpret_cast<word128*>(scratch));
+void sort_row_numbers_in_vectors(const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
+  const word_encoding encoding = index_encoding_of(p);
+  const auto sort = [&]<class Word>(Word* words) {
+    sort_words<Word>(index_encoder<Word>(p, b, encoding), p.count, words);
+  };
+  if (encoding.word_bytes == 8) return sort(reinterpret_cast<std::uint64_t*>(scratch));
+  sort(reinterpret_cast<word128*>(scratch));
 }
 
 constinit const primitives::sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};

@@ -9,8 +9,8 @@ namespace sheaf::cpu {
 /// Whether the library was built with Highway, and this processor has vectors in which its sort is fast.
 bool sorts_in_vectors() noexcept;
 
-/// Sorts by words of 16 bytes, the key above the row's number, of which `scratch` holds all.
-void sort_long_words_in_vectors(const primitives::sort_problem& p, const primitives::sort_buffers& b,
-                                std::byte* scratch);
+/// Sorts by words of 8 or 16 bytes, the key above the row's number, of which `scratch` holds all.
+void sort_row_numbers_in_vectors(const primitives::sort_problem& p, const primitives::sort_buffers& b,
+                                 std::byte* scratch);
 
 }  // namespace sheaf::cpu
