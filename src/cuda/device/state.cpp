@@ -234,8 +234,8 @@ std::uint64_t cuda_state::allow_shared(const void* kernel) {
 }
 
 void cuda_state::release_unused() noexcept {
-  pool_.release_kept();
   cudaStreamSynchronize(stream_);  // freed blocks return to the pool in stream order
+  pool_.release_kept();
   cudaMemPoolTrimTo(pool_.handle, 0);
 }
 

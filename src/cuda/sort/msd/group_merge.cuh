@@ -87,6 +87,7 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
       if (first + k < group.count) group.stage(first + k, own[k], origin[k]);
     }
   };
+  wait_for_runs(finish_threads);
   stage_own();
 #pragma unroll 1
   for (std::uint32_t threads = 2; threads <= finish_threads; threads *= 2) {  // that merge two runs
