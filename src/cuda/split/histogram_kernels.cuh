@@ -29,6 +29,7 @@ __device__ __forceinline__ void count_runs(const std::uint32_t (&bin)[Items], st
 template <int Bins>
 __global__ void __launch_bounds__(histogram_threads)
     count_bins(const __grid_constant__ key_arguments key, std::uint64_t count, unsigned long long* total) {
+  wait_for_kernel_before();
   constexpr int items = 8;
   constexpr std::uint32_t tile_records = histogram_threads * items;
   // Warps share out several copies of the histogram, so that fewer of their atomics meet at one address.
@@ -63,6 +64,7 @@ template <int Bins, int Items>
 __global__ void __launch_bounds__(histogram_threads)
     count_tile_bins(const __grid_constant__ key_arguments key, std::uint64_t count, std::uint32_t* tile_count,
                     unsigned long long* chunk_total) {
+  wait_for_kernel_before();
   constexpr std::uint32_t tile_records = histogram_threads * Items;
   constexpr int copies = 2;
   __shared__ std::uint32_t histogram[copies][Bins];

@@ -35,9 +35,12 @@ struct scratch_layout {
 
 template <class Value, pass_position Position, record_order Order>
 void launch_scatter(const context& ctx, const char* operation, const pair_scatter_arguments& a) {
-  launch_shared(ctx, operation, scatter_pair_tiles<Value, Position, Order>,
-                ceil_div(a.count, std::uint64_t{pair_threads} * pairs_per_thread<Value>), pair_threads,
-                pair_shared_bytes<Value, Order>(), a);
+  const auto kernel = scatter_pair_tiles<Value, Position, Order>;
+  const std::uint64_t tiles = ceil_div(a.count, std::uint64_t{pair_threads} * pairs_per_thread<Value>);
+  constexpr std::size_t shared_bytes = pair_shared_bytes<Value, Order>();
+  const bool may_be_first_of_call = a.runs.bin_begin == nullptr;
+  if (may_be_first_of_call) return launch_shared(ctx, operation, kernel, tiles, pair_threads, shared_bytes, a);
+  launch_overlapped(ctx, operation, kernel, tiles, pair_threads, shared_bytes, a);
 }
 
 template <class Value>

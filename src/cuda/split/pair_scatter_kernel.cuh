@@ -160,6 +160,7 @@ __device__ __forceinline__ void scatter_pair_tile(const pair_scatter_arguments& 
 template <class Value, pass_position Position, record_order Order>
 __global__ void __launch_bounds__(pair_threads, 2)
     scatter_pair_tiles(const __grid_constant__ pair_scatter_arguments a) {
+  wait_for_kernel_before();
   constexpr std::uint32_t tile_pairs = pair_threads * pairs_per_thread<Value>;
   __shared__ bin_tables<narrow_bins, Order> tables;
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * tile_pairs;

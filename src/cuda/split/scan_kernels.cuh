@@ -42,6 +42,7 @@ template <int Bins>
 __global__ void __launch_bounds__(column_scan_threads)
     scan_totals(const unsigned long long* total, unsigned long long* bin_begin, std::uint64_t* offsets,
                 std::uint64_t categories) {
+  wait_for_kernel_before();
   scan_totals_by_block<Bins, column_scan_threads>(total, bin_begin, offsets, categories);
 }
 
@@ -69,6 +70,7 @@ __device__ __forceinline__ void scan_column(Count* column, std::uint64_t step, s
 template <int Bins>
 __global__ void __launch_bounds__(column_scan_threads)
     scan_chunks(unsigned long long* chunk, std::uint32_t chunks, unsigned long long* total) {
+  wait_for_kernel_before();
   constexpr std::uint32_t row_ranges = column_scan_threads / 32;
   __shared__ unsigned long long range_sum[row_ranges][32];
   const std::uint32_t range = threadIdx.x / 32;
@@ -94,6 +96,7 @@ template <int Bins>
 __global__ void __launch_bounds__(column_scan_threads)
     scan_tiles(std::uint32_t* tile_count, std::uint64_t tiles, const unsigned long long* total,
                unsigned long long* bin_begin, std::uint64_t* offsets, std::uint64_t categories) {
+  wait_for_kernel_before();
   constexpr std::uint32_t row_ranges = column_scan_threads / Bins;
   constexpr std::uint32_t rows = tiles_per_chunk / row_ranges;
   static_assert(rows <= rows_in_flight && Bins * row_ranges == column_scan_threads);

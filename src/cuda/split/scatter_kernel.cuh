@@ -203,6 +203,7 @@ __device__ __forceinline__ void scatter_tile(const scatter_arguments& a, std::ui
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
 __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 256 ? 1 : 2))
     scatter_tiles(const __grid_constant__ scatter_arguments a) {
+  wait_for_kernel_before();
   constexpr std::uint32_t most_records = scatter_tuning<Word, Bins>::tile_records;
   __shared__ bin_tables<Bins, Order> tables;
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * most_records;
@@ -218,9 +219,11 @@ __global__ void __launch_bounds__(scatter_tuning<Word, Bins>::threads, (Bins > 2
 template <class Word, payload Payload, bin_source Source, int Bins, record_order Order>
 void launch_scatter_tiles(const context& ctx, const char* operation, const scatter_arguments& a) {
   using tuning = scatter_tuning<Word, Bins>;
-  launch_shared(ctx, operation, scatter_tiles<Word, Payload, Source, Bins, Order>,
-                ceil_div(a.count, tuning::tile_records), tuning::threads,
-                scatter_shared_bytes<Word, Source, Bins, Order>(), a);
+  const auto kernel = scatter_tiles<Word, Payload, Source, Bins, Order>;
+  constexpr std::size_t shared_bytes = scatter_shared_bytes<Word, Source, Bins, Order>();
+  const bool is_first_of_call = a.runs.bin_begin == nullptr;
+  if (is_first_of_call) return launch_shared(ctx, operation, kernel, 1, tuning::threads, shared_bytes, a);
+  launch_overlapped(ctx, operation, kernel, ceil_div(a.count, tuning::tile_records), tuning::threads, shared_bytes, a);
 }
 
 }  // namespace sheaf::cuda

@@ -58,10 +58,10 @@ run_offsets count_and_scan_tiles(const context& ctx, const char* operation, cons
     launch_blocks(ctx, operation, count_tile_bins<narrow_bins, items()>, tiles, histogram_threads, key, count,
                   tile_begin, chunk_begin);
   });
-  launch_blocks(ctx, operation, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, chunk_begin,
-                static_cast<std::uint32_t>(chunks), bin_total);
-  launch_blocks(ctx, operation, scan_tiles<narrow_bins>, chunks, column_scan_threads, tile_begin, tiles,
-                static_cast<const unsigned long long*>(bin_total), bin_begin, offsets, categories);
+  launch_overlapped(ctx, operation, scan_chunks<narrow_bins>, narrow_bins / 32, column_scan_threads, 0, chunk_begin,
+                    static_cast<std::uint32_t>(chunks), bin_total);
+  launch_overlapped(ctx, operation, scan_tiles<narrow_bins>, chunks, column_scan_threads, 0, tile_begin, tiles,
+                    static_cast<const unsigned long long*>(bin_total), bin_begin, offsets, categories);
   return {bin_begin, chunk_begin, tile_begin, nullptr, 0};
 }
 

@@ -24,8 +24,8 @@ run_offsets count_and_scan_list(const context& ctx, const char* operation, const
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(count_bins<Bins>), histogram_threads, 0);
   const std::uint64_t blocks = std::min(most_blocks, ceil_div(count, std::uint64_t{histogram_threads} * 8));
   launch_blocks(ctx, operation, count_bins<Bins>, blocks, histogram_threads, key, count, total);
-  launch_blocks(ctx, operation, scan_totals<Bins>, 1, column_scan_threads,
-                static_cast<const unsigned long long*>(total), bin_begin, offsets, categories);
+  launch_overlapped(ctx, operation, scan_totals<Bins>, 1, column_scan_threads, 0,
+                    static_cast<const unsigned long long*>(total), bin_begin, offsets, categories);
   return {bin_begin, nullptr, nullptr, nullptr, 0};
 }
 

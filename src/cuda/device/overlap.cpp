@@ -1,0 +1,39 @@
+#include "cuda/device/overlap.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/device/state.hpp"
+
+namespace sheaf::cuda {
+namespace {
+
+enum class answer : std::uint8_t { unknown, no, yes };
+
+answer look_up(int device, const char* operation, const void* kernel) {
+  constexpr int least_version = 90;
+  int major = 0;
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), operation);
+  cudaFuncAttributes attributes{};
+  require(cudaFuncGetAttributes(&attributes, kernel), operation);
+  return major * 10 >= least_version && attributes.ptxVersion >= least_version ? answer::yes : answer::no;
+}
+
+}  // namespace
+
+bool overlaps_kernels(int device, const char* operation, const void* kernel) {
+  static std::array<std::atomic<answer>, 64> known{};
+  if (device < 0 || static_cast<std::size_t>(device) >= known.size()) return false;
+  answer a = known[device].load(std::memory_order_relaxed);
+  if (a == answer::unknown) {
+    a = look_up(device, operation, kernel);
+    known[device].store(a, std::memory_order_relaxed);
+  }
+  return a == answer::yes;
+}
+
+}  // namespace sheaf::cuda
