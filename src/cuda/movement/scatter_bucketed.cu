@@ -95,9 +95,11 @@ void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scat
   if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   bucket_passes<Word> passes(ctx, operation, p, b, decided.cut, decided.layout, scratch);
   if (p.pattern.shape == access_pattern::kind::unknown) {
+    move_arguments direct = arguments_of(p, b.in.data, b.out.data, b.index, guard);
+    // An index past the output is skipped here whatever the bounds, as by the passes.
+    direct.limit = std::min(p.index_limit(), p.indexed_count);
     const direct_attempt attempt =
-        scatter_if_ordered(ctx, operation, p, arguments_of(p, b.in.data, b.out.data, b.index, guard),
-                           passes.tile_counters() + most_scheduled_kernels);
+        scatter_if_ordered(ctx, operation, p, direct, passes.tile_counters() + most_scheduled_kernels);
     if (!attempt.asks_for_verdict) return;
     passes.run_if_scattered(attempt.sample, attempt.records_moved);
   }

@@ -22,6 +22,8 @@ struct split_tuning {
   double ranked_wide = 0.0304;
   double ranked_wide_separate_keys = 0.0425;
   double ranked_pairs = 0.0182;
+  /// How much longer a pass takes over records that another pass has split: their digits come in runs.
+  double later_pass_slowdown = 1.15;
   /// How well ranking and streaming overlap, as in planned::add_overlapped.
   double overlap_exponent = 3;
 };
@@ -105,7 +107,7 @@ plan::planned passes_cost(const split_problem& p, const machine& m, std::uint32_
   plan::planned plan;
   plan.add("latency", m.launch_seconds);
   plan.add("first pass", first_pass.seconds - m.launch_seconds);
-  plan.add("more passes", (later_pass.seconds - m.launch_seconds) * later_passes);
+  plan.add("more passes", (later_pass.seconds - m.launch_seconds) * later_passes * tuning.later_pass_slowdown);
   return plan;
 }
 

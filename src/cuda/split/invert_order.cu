@@ -11,16 +11,30 @@ namespace {
 
 using primitives::split_problem;
 
-/// The inversion as a scatter of positions by the order, for scatter's propagation blocking.
-primitives::scatter_problem scatter_of_positions(const split_problem& p) {
+/// The inversion as a scatter of positions by the order.
+primitives::scatter_problem scatter_of_positions(const split_problem& p, access_pattern order) {
   primitives::scatter_problem s;
   s.backend = p.backend;
   s.count = s.indexed_count = p.count;
   s.record_bytes = s.sequential_stride_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
-  s.pattern = access_pattern::random();
+  s.pattern = order;
   s.bounds = bounds::trust;
   return s;
 }
+
+/// The inversion by scatter's propagation blocking.
+struct bucketed_inversion {
+  primitives::scatter_problem scatter;
+  plan::planned plan;
+
+  // Keys that were sorted leave an order that is sorted. Short lists do not repay the look at it.
+  bucketed_inversion(const split_problem& p, const plan::scope& in)
+      : scatter(
+            scatter_of_positions(p, p.count < least_sampled ? access_pattern::random() : access_pattern::unknown())),
+        plan(scatter_bucketed.plan(scatter, in)) {}
+
+  static constexpr std::uint64_t least_sampled = std::uint64_t{1} << 20;
+};
 
 double random_write_seconds(const split_problem& p, const machine& m) {
   return m.random_writes(p.count, p.record_bytes, p.count * p.record_bytes);
@@ -48,13 +62,13 @@ plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
   const double random_writes = random_write_seconds(p, in.machine);
   if (p.word_bytes == sizeof(std::uint32_t)) {
     const std::uint64_t positions_bytes = core::scratch_aligned(p.count * sizeof(std::uint32_t));
-    const plan::planned bucketed =
-        scatter_bucketed.plan(scatter_of_positions(p), plan::inner_scope(in, positions_bytes));
-    const std::uint64_t scratch_bytes = positions_bytes + bucketed.scratch_bytes;
-    if (bucketed.applicable() && bucketed.seconds < random_writes && scratch_bytes <= in.scratch_limit) {
-      plan.add("bucketed scatter", bucketed.seconds);
+    auto bucketed = std::make_shared<bucketed_inversion>(p, plan::inner_scope(in, positions_bytes));
+    const plan::planned& scatter = bucketed->plan;
+    const std::uint64_t scratch_bytes = positions_bytes + scatter.scratch_bytes;
+    if (scatter.applicable() && scatter.seconds < random_writes && scratch_bytes <= in.scratch_limit) {
+      plan.add("bucketed scatter", scatter.seconds);
       plan.scratch_bytes = scratch_bytes;
-      plan.inner_calls = std::make_shared<plan::planned>(bucketed);
+      plan.inner_calls = std::move(bucketed);
       return plan;
     }
   }
@@ -76,8 +90,9 @@ void invert_order(const context& ctx, const char* operation, const split_problem
   }
   auto* const positions = reinterpret_cast<std::uint32_t*>(scratch);
   launch(ctx, operation, write_positions, blocks, positions, p.count);
+  const auto& bucketed = inversion.inner<bucketed_inversion>();
   scatter_bucketed.run(
-      ctx, scatter_of_positions(p), inversion.inner<plan::planned>(),
+      ctx, bucketed.scatter, bucketed.plan,
       {const_records(positions, p.count, sizeof(std::uint32_t)), index_span(numbers, p.count, index_type::u32),
        records(scatter_index, p.count, sizeof(std::uint32_t))},
       scratch + core::scratch_aligned(p.count * sizeof(std::uint32_t)));
