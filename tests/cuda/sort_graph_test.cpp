@@ -37,7 +37,8 @@ std::uint32_t near_the_middle(std::uint64_t i) {
 
 // "descending" is in order but for its direction; of the second one key takes most places, so that digits have one
 // bucket; of the third as many keys are alike as make another way of sorting the better one. Of those from the fifth on
-// few highest bits are usual, so that a sample decides about the bins of the first pass.
+// few highest bits are usual, so that a sample decides about the bins of the first pass; of the last few digits are
+// usual everywhere.
 constexpr key_contents contents[] = {
     {"uniform", [](std::uint64_t i) { return inputs::mix(i); }},
     {"one key 15 times of 16",
@@ -57,6 +58,7 @@ constexpr key_contents contents[] = {
        return in_both_halves(number >> inputs::mix(~i) % 12);
      }},
     {"20 low bits alone", [](std::uint64_t i) { return in_both_halves(0x12300000 + inputs::mix(i) % 0x100000); }},
+    {"one bit in eight", [](std::uint64_t i) { return inputs::mix(i) & inputs::mix(~i) & inputs::mix(i << 32 | 1); }},
 };
 
 template <class Key>
@@ -162,11 +164,12 @@ class CudaSortGraph : public testing::TestWithParam<std::tuple<std::uint64_t, st
 // Counts for one block, for several blocks, and for more than one MSD pass.
 INSTANTIATE_TEST_SUITE_P(Words, CudaSortGraph,
                          testing::Combine(testing::Values(std::uint64_t{1000}, std::uint64_t{50021},
-                                                          (std::uint64_t{1} << 20) + 321, (std::uint64_t{1} << 23) + 5),
-                                          testing::Values("", "cuda.cub")),
+                                                          (std::uint64_t{1} << 20) + 321, (std::uint64_t{1} << 22) + 5),
+                                          testing::Values("", "cuda.cub", "cuda.msd", "cuda.onesweep")),
                          [](const auto& tested) {
                            const std::string count = std::to_string(std::get<0>(tested.param));
-                           return std::get<1>(tested.param).empty() ? count : count + "_by_cub";
+                           const std::string& variant = std::get<1>(tested.param);
+                           return variant.empty() ? count : count + "_by_" + variant.substr(variant.find('.') + 1);
                          });
 
 TEST_P(CudaSortGraph, SortsTheKeysOfEachRun) {
@@ -201,6 +204,31 @@ TEST_P(CudaSortGraph, SortsThePairsOfEachRun) {
   expect_pairs_in_order<std::uint32_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint32_t>();
   expect_pairs_in_order<std::uint64_t, std::uint64_t>();
+}
+
+// Words hold a key of few letters and the number of the row, all of whose digits have few keys.
+TEST(CudaSort, RowsOfFewLettersAreOrderedByTheirNumbersToo) {
+  if (!cuda_context()) GTEST_SKIP() << "no CUDA device here";
+  constexpr std::uint64_t count = (std::uint64_t{1} << 22) + 5;
+  const context ctx = context::cuda();
+  std::vector<std::uint32_t> given(count);
+  for (std::uint64_t i = 0; i < count; ++i) given[i] = 0x61616161U + (inputs::mix(i) & 0x03030303U);
+  const device_array<std::uint32_t> rows(ctx, count), order(ctx, count);
+  rows.fill(given);
+  for (const char* variant : {"", "cuda.msd"}) {
+    SCOPED_TRACE(variant);
+    sort_gather_index(ctx, const_records(rows.memory.data(), count, 4), key_field{0, 4, key_type::bytes},
+                      index_output(order.memory.data(), count, index_type::u32), {.variant = variant});
+    ctx.wait();
+    const std::vector<std::uint32_t> found = order.on_host();
+    std::uint64_t wrong = 0;
+    for (std::uint64_t i = 1; i < count; ++i) {
+      const std::uint32_t before = __builtin_bswap32(given.at(found[i - 1]));
+      const std::uint32_t after = __builtin_bswap32(given.at(found[i]));
+      if (before > after || (before == after && found[i - 1] >= found[i])) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0U);
+  }
 }
 
 // The keys of a highest byte have one second byte, which is among the highest three digits. Their two least ones are

@@ -13,7 +13,8 @@
 #include "primitives/sort.hpp"
 
 // cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Keys of 4 and 8
-// bytes that are the rows are sorted where they lie, in any order of numbers: passes encode them as they load them.
+// bytes that are the rows are sorted where they lie, in any order of numbers: passes encode them as they load them,
+// unless they are ascending integers.
 // Keys inside of wider rows, and up to 32 bits of any key, are encoded beforehand, sorted with row numbers, and rows
 // are gathered by these.
 namespace sheaf::cuda {
@@ -48,10 +49,11 @@ bool writes_sorted_rows(const sort_problem& p) { return p.product == sort_produc
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-/// Values are one array of words side by side that CUB moves beside keys of key_bytes.
-bool has_word_values(const sort_problem& p, std::uint32_t key_bytes, bool encodes_keys) {
+/// Values are one array of words side by side that CUB moves beside such keys.
+bool has_word_values(const sort_problem& p, const cub_sort_shape& s) {
   const sorted_array& v = p.columns[0];
-  const bool is_width = is_word_of_4_or_8(v.record_bytes) || (v.record_bytes == 16 && key_bytes == 8 && !encodes_keys);
+  const bool takes_16 = s.key_bytes == 8 && !s.encodes_keys && !s.are_signed;
+  const bool is_width = is_word_of_4_or_8(v.record_bytes) || (v.record_bytes == 16 && takes_16);
   return p.product == sort_product::records && p.column_count == 1 && is_width && v.word_bytes >= v.record_bytes &&
          v.in_stride_bytes == v.record_bytes && v.out_stride_bytes == v.record_bytes;
 }
@@ -77,10 +79,11 @@ cub_sort cub_sort_of(const sort_problem& p) {
   s.sort.key_bytes = s.keys_from == key_source::extracted ? 4 : f.bytes;
   s.sort.first_bit = s.keys_from == key_source::extracted ? 0 : f.first_bit;
   s.sort.end_bit = s.sort.first_bit + p.key.bits;
-  const bool is_as_stored = f.type == key_type::unsigned_integer && !f.descending && f.bytes >= 4;
-  s.sort.encodes_keys = s.keys_from == key_source::rows && !is_as_stored;
   const bool are_keys = s.keys_from == key_source::rows;
-  if (are_keys && has_word_values(p, s.sort.key_bytes, s.sort.encodes_keys)) {
+  const bool is_integer = f.type == key_type::unsigned_integer || f.type == key_type::signed_integer;
+  s.sort.encodes_keys = are_keys && (!is_integer || f.descending || f.bytes < 4);
+  s.sort.are_signed = are_keys && !s.sort.encodes_keys && f.type == key_type::signed_integer;
+  if (are_keys && has_word_values(p, s.sort)) {
     s.sort.value_bytes = static_cast<std::uint32_t>(p.columns[0].record_bytes);
   } else if (!are_keys || p.product != sort_product::records || p.column_count > 0) {
     s.sorts_row_numbers = true;

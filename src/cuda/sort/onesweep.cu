@@ -6,8 +6,8 @@
 #include "cuda/sort/variants.hpp"
 #include "cuda/sort/word_costs.hpp"
 
-// cuda.onesweep: LSD radix sort of keys of 4 bytes in one kernel (Adinets and Merrill 2022). Here are its plan and its
-// entry in the list of variants; onesweep/ has the kernel.
+// cuda.onesweep: LSD radix sort of keys of 4 and 8 bytes in one kernel (Adinets and Merrill 2022). Here are its plan
+// and its entry in the list of variants; onesweep/ has the kernel.
 namespace sheaf::cuda {
 namespace {
 
@@ -15,37 +15,41 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
 
-/// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json).
-struct onesweep_tuning {
+/// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json); latencies of passes to an
+/// H100 that sorts 2^14.
+struct onesweep_costs {
   word_cost histogram{0, 0.852};
   word_cost pass{27.8, 2.34};
   // Latencies, in steps of the profile.
   double histogram_steps = 4.27;
-  latency_cost pass_steps{7.82, 8.89};
-  double pass_of_8_byte_values_steps = 12.4;
-  double short_tile_pass_steps = 6.4;  ///< a pass with values of 16 bytes, whose tiles are shorter
+  latency_cost pass_steps{3.3, 4.6};
+  double pass_of_wide_values_steps = 5;  ///< of 8 and 16 bytes
 };
-constexpr onesweep_tuning tuning;
+constexpr onesweep_costs tuning;
 
 plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const word_encoding encoding = onesweep_encoding_of(p);
-  if (encoding.limbs != 1)
-    return plan::rejected("sorts by one key of 4 bytes, alone or with values of 4, 8 or 16 bytes");
+  const bool is_key = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
+  if (encoding.limbs > 2 || !is_key)
+    return plan::rejected("sorts by one key of 4 or 8 bytes, alone or with values of 4, 8 or (keys of 4) 16 bytes");
   if (p.count >= most_onesweep_words) return plan::rejected("counts in 30 bits");
   const auto count = static_cast<double>(p.count);
-  const double bytes = 4.0 + (encoding.payload == word_payload::separate ? separate_value_bytes(p, encoding) : 0);
+  const double key = 4.0 * encoding.limbs;
+  const double bytes = key + (encoding.payload == word_payload::separate ? separate_value_bytes(p, encoding) : 0);
   const double passes = std::ceil(encoding.key_bits / 8.0);
-  const double steps_a_pass = bytes > 12 ? tuning.short_tile_pass_steps
-                              : bytes == 12
-                                  ? tuning.pass_of_8_byte_values_steps
-                                  : (encoding.is_stable() ? tuning.pass_steps.stable : tuning.pass_steps.any_order);
-  const double read = encoding.rows_are_words ? 4.0 : static_cast<double>(p.rows.in_stride_bytes);
+  const double steps_a_pass = bytes - key >= 8       ? tuning.pass_of_wide_values_steps
+                              : encoding.is_stable() ? tuning.pass_steps.stable
+                                                     : tuning.pass_steps.any_order;
+  const double read = encoding.rows_are_words ? key : static_cast<double>(p.rows.in_stride_bytes);
   plan::planned plan;
   plan.add("latency",
            m.launch_seconds + tuning.histogram_steps * m.step_seconds + passes * steps_a_pass * m.step_seconds);
   plan.add("digits counted", count * tuning.histogram.seconds(read, m));
-  plan.add("passes", passes * count * tuning.pass.seconds(bytes, m));
+  // The first pass does not read row numbers.
+  const double unread = encoding.sorts_row_numbers ? bytes - key : 0;
+  plan.add("passes", count * (passes * tuning.pass.seconds(bytes, m) -
+                              tuning.pass.copied_bytes / 2 * unread / m.copy_bytes_per_second));
   finish_plan(p, encoding, scope, plan);
   return plan;
 }

@@ -33,6 +33,7 @@ word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std
     default: s.key_high = encoding.key_low() + encoding.key_bits;
   }
   s.is_stable = encoding.is_stable();
+  s.words_are_keys = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
   s.count = p.count;
   if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);
   return s;
@@ -52,7 +53,8 @@ sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encod
   }
   if (encoding.payload == word_payload::separate) values = arrays.take(p.count * separate_value_bytes(p, encoding));
   const word_sort s = word_sort_of(p, encoding, encoding.key_bits);
-  tables = arrays.take(std::max(msd_scratch_bytes(s), onesweep_scratch_bytes(p.count, s.value_bytes)));
+  tables =
+      arrays.take(std::max(msd_scratch_bytes(s), s.words_are_keys && s.limbs <= 2 ? onesweep_scratch_bytes(s) : 0));
   bytes = arrays.bytes();
 }
 

@@ -48,6 +48,7 @@ __device__ __forceinline__ void draw_groups(std::uint32_t& drawn_group, std::uin
 template <int Limbs, payload_mode Payload, finish_method Method>
 __global__ void __launch_bounds__(finish_threads, finish_blocks_per_multiprocessor<Limbs, Payload, Method>)
     finish_groups(const __grid_constant__ finish_arguments a) {
+  wait_for_kernel_before();
   extern __shared__ __align__(16) unsigned char dynamic[];
   using shared_type = finish_shared<Limbs, Method>;
   shared_type& shared = *reinterpret_cast<shared_type*>(dynamic);

@@ -18,8 +18,9 @@ constexpr std::uint32_t passes_of_own_kernels(std::uint64_t count) {
 template <class Policy>
 void queue_counting(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
-  launch_shared(ctx, operation, count_digits<Policy>, std::min(ceil_div(a.count, Policy::tile_words), 3 * processors),
-                pass_threads, untiled_shared_bytes<Policy>, a, pass_number);
+  launch_overlapped(ctx, operation, count_digits<Policy>,
+                    std::min(ceil_div(a.count, Policy::tile_words), 3 * processors), pass_threads,
+                    untiled_shared_bytes<Policy>, a, pass_number);
 }
 
 /// Buckets of the first passes are few, and each has at most one tile that is not full.
@@ -32,15 +33,15 @@ inline std::uint64_t most_buckets(const context& ctx, std::uint32_t pass_number)
 template <class Policy>
 void queue_offsets(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
   const std::uint64_t buckets = most_buckets(ctx, pass_number);
-  launch_shared(ctx, operation, scan_digit_counts<Policy>, buckets, pass_threads, sizeof(msd_pass_shared), a,
-                pass_number);
+  launch_overlapped(ctx, operation, scan_digit_counts<Policy>, buckets, pass_threads, sizeof(msd_pass_shared), a,
+                    pass_number);
   if constexpr (Policy::keeps_order) {
     // One kernel for all passes.
     using scan_policy = msd_pass_policy<Policy::limbs, Policy::payload, false, pass_bins::digits>;
     const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
     const std::uint64_t count_rows = ceil_div(ceil_div(a.count, Policy::tile_words), chunk_tiles) + buckets;
-    launch_shared(ctx, operation, msd_scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads,
-                  sizeof(msd_pass_shared), a, pass_number);
+    launch_overlapped(ctx, operation, msd_scan_chunks<scan_policy>, std::min(count_rows, 4 * processors), pass_threads,
+                      sizeof(msd_pass_shared), a, pass_number);
   }
 }
 
@@ -48,16 +49,16 @@ template <class Policy>
 void queue_scatter(const context& ctx, const char* operation, const msd_pass_arguments& a, std::uint32_t pass_number) {
   const auto processors = static_cast<std::uint64_t>(state_of(ctx).multiprocessors());
   const std::uint64_t tiles = ceil_div(a.count, Policy::tile_words);
-  // Blocks of several tiles launch faster where there is nothing to do: with 2^26 keys and more, skewed ones take 0.12
-  // ms less. Keys with values are slower so, 7.7 ms instead of 7.3.
+  // Blocks of several tiles launch faster where there is nothing to do: with 2^28 keys, skewed ones take 0.12 ms less.
+  // Keys with values are slower so, 7.7 ms instead of 7.3.
   const std::uint64_t tiles_of_block =
-      Policy::limbs == 1 && Policy::payload == payload_mode::none && a.count >= 1U << 26 ? 4 : 1;
+      Policy::limbs == 1 && Policy::payload == payload_mode::none && a.count >= 1U << 22 ? 4 : 1;
   const bool fills_processors = Policy::has_sampled_bins && value_bytes_of(Policy::payload) == 0;
   const std::uint64_t blocks = fills_processors  ? std::min(tiles, 2 * processors)
                                : pass_number < 2 ? ceil_div(tiles + most_buckets(ctx, pass_number) - 1, tiles_of_block)
                                                  : std::min(tiles, 8 * processors);
-  launch_shared(ctx, operation, msd_scatter_tiles<Policy>, blocks, pass_threads, msd_pass_shared_bytes<Policy>(), a,
-                pass_number);
+  launch_overlapped(ctx, operation, msd_scatter_tiles<Policy>, blocks, pass_threads, msd_pass_shared_bytes<Policy>(), a,
+                    pass_number);
 }
 
 template <class Policy>
@@ -85,8 +86,17 @@ void queue_first_pass(const context& ctx, const char* operation, const msd_pass_
   queue_pass<by_digits>(ctx, operation, a, 0);
 }
 
+/// Shared memory for the samples that the kernel before the first pass takes.
+template <int Limbs>
+std::size_t prepare_shared_bytes(const word_sort& s) {
+  const std::size_t digits = Limbs == 2 && may_be_left_to_onesweep(s) ? sizeof(digit_sample) : 0;
+  return std::max({sizeof(msd_pass_shared), sizeof(skew_sample), sizeof(bin_sample) + digits});
+}
+
 template <int Limbs, payload_mode Payload>
-void queue_passes(const context& ctx, const char* operation, const word_sort& s, const msd_tables& tables) {
+void queue_passes(const context& ctx, const char* operation, const word_sort& s, const msd_scratch_layout& layout,
+                  std::byte* scratch) {
+  const msd_tables tables = layout.tables(scratch);
   const msd_pass_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                              {s.values, s.value_buffers[0], s.value_buffers[1]},
                              tables,
@@ -98,9 +108,13 @@ void queue_passes(const context& ctx, const char* operation, const word_sort& s,
                              s.target.words,
                              s.rows,
                              s.target.transform};
-  launch_shared(ctx, operation, prepare_first_pass<Limbs, Payload>, 1, pass_threads,
-                std::max({sizeof(msd_pass_shared), sizeof(skew_sample), sizeof(bin_sample)}), a, samples_skew(s),
-                s.from_rows);
+  launch_shared(ctx, operation, prepare_first_pass<Limbs, Payload>, 1, pass_threads, prepare_shared_bytes<Limbs>(s), a,
+                may_be_left_to_onesweep(s), s.from_rows);
+  // Onesweep comes first, because the host queues the kernels of this sort while it runs: behind them it would wait for
+  // a dozen launches.
+  if (may_be_left_to_onesweep(s)) {
+    run_onesweep(ctx, operation, s, scratch + layout.behind_counters(), &tables.counters->is_left_to_onesweep);
+  }
   const std::uint32_t queued = passes_of_own_kernels(s.count);
   if (s.from_rows) {
     queue_first_pass<Limbs, Payload, true>(ctx, operation, a);
@@ -127,7 +141,9 @@ void queue_finish_groups(const context& ctx, const char* operation, const finish
   const std::uint64_t resident =
       state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
   const std::uint64_t groups = a.only_group_count > 0 ? 1 : ceil_div(count, group_words / 4);
-  launch_shared(ctx, operation, kernel, std::min(resident, groups), finish_threads, shared_bytes, a);
+  const bool is_first_of_call = a.only_group_count > 0;
+  if (is_first_of_call) return launch_shared(ctx, operation, kernel, 1, finish_threads, shared_bytes, a);
+  launch_overlapped(ctx, operation, kernel, std::min(resident, groups), finish_threads, shared_bytes, a);
 }
 
 template <int Limbs, payload_mode Payload>
@@ -154,12 +170,9 @@ void run_msd_sort_of(const context& ctx, const char* operation, const word_sort&
   const msd_tables tables = layout.tables(scratch);
   if (s.count > group_words) {
     require(cudaMemsetAsync(tables.counters, 0, sizeof(msd_counters), ctx.stream()), operation);
-    queue_passes<Limbs, Payload>(ctx, operation, s, tables);
+    queue_passes<Limbs, Payload>(ctx, operation, s, layout, scratch);
   }
   queue_finish<Limbs, Payload>(ctx, operation, s, tables);
-  if (samples_skew(s)) {
-    run_onesweep(ctx, operation, s, scratch + layout.behind_counters(), &tables.counters->is_skewed);
-  }
 }
 
 /// Sorts words without values in arrays of their own.

@@ -5,7 +5,7 @@
 #include "cuda/sort/msd/bucket_offsets.cuh"
 #include "cuda/sort/msd/chunk_offsets.cuh"
 #include "cuda/sort/msd/count_digits.cuh"
-#include "cuda/sort/msd/sample_bins.cuh"
+#include "cuda/sort/msd/crowded_digits.cuh"
 #include "cuda/sort/msd/scatter_tiles.cuh"
 #include "cuda/sort/msd/skew_sample.cuh"
 
@@ -24,11 +24,13 @@ __device__ __forceinline__ pass_context<Policy> context_of(const msd_pass_argume
   return {a, *reinterpret_cast<msd_pass_shared*>(dynamic), dynamic + untiled_shared_bytes<Policy>, pass_number};
 }
 
-/// Makes the input the first pass's bucket, and chooses its bins where they are sampled. If `samples_skew` and a sample
-/// of the keys is skewed, there is no bucket, so that all kernels of this sort end at once, and onesweep sorts.
+/// Makes the input the first pass's bucket, and chooses its bins where they are sampled. If `may_leave_to_onesweep` and
+/// a sample of the keys says that onesweep is faster, there is no bucket, so that all kernels of this sort end at once,
+/// and onesweep sorts.
 template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(pass_threads)
-    prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool samples_skew, bool from_rows) {
+    prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool may_leave_to_onesweep, bool from_rows) {
+  wait_for_kernel_before();
   if constexpr (Limbs == 1) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     auto& sample = *reinterpret_cast<skew_sample*>(dynamic);
@@ -38,8 +40,8 @@ __global__ void __launch_bounds__(pass_threads)
     const auto key = [&](std::uint32_t i) {
       return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
-    if (samples_skew && is_skewed(sample, a.count, key)) {
-      if (threadIdx.x == 0) a.tables.counters->is_skewed = 1;
+    if (may_leave_to_onesweep && is_skewed(sample, a.count, key)) {
+      if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
       if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
       return;
     }
@@ -48,12 +50,22 @@ __global__ void __launch_bounds__(pass_threads)
   if constexpr (Limbs <= 2) {
     if (a.tables.first_bins != nullptr) {
       extern __shared__ __align__(16) unsigned char dynamic[];
-      sample_bins<Limbs>(*reinterpret_cast<bin_sample*>(dynamic), *a.tables.first_bins, a.count, a.key_low, a.key_high,
-                         [&](std::uint32_t i) {
-                           return from_rows ? read_key<Limbs>(a.rows, a.transform, i)
-                                            : static_cast<const sort_word<Limbs>*>(a.buffers[0])[i];
-                         });
+      const auto word_of = [&](std::uint32_t i) {
+        return from_rows ? read_key<Limbs>(a.rows, a.transform, i)
+                         : static_cast<const sort_word<Limbs>*>(a.buffers[0])[i];
+      };
+      auto& sample = *reinterpret_cast<bin_sample*>(dynamic);
+      sample_bins<Limbs>(sample, *a.tables.first_bins, a.count, a.key_low, a.key_high, word_of);
       __syncthreads();
+      if constexpr (Limbs == 2) {
+        if (may_leave_to_onesweep && may_have_crowded_digits(sample, *a.tables.first_bins) &&
+            has_crowded_digits<Limbs>(*reinterpret_cast<digit_sample*>(&sample + 1), *a.tables.first_bins, a.count,
+                                      a.key_high, word_of)) {
+          if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
+          return;
+        }
+        __syncthreads();
+      }
     }
   }
   constexpr std::uint32_t before_pass_0 = 1;  // passes alternate between two sets of tables, by odd and even number
@@ -63,6 +75,7 @@ __global__ void __launch_bounds__(pass_threads)
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads, 3)
     count_digits(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  wait_for_kernel_before();
   const auto pass = context_of<Policy>(a, pass_number);
   if (!pass.is_other_kind()) count_digits_of_tiles(pass);
 }
@@ -70,6 +83,7 @@ __global__ void __launch_bounds__(pass_threads, 3)
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads)
     scan_digit_counts(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  wait_for_kernel_before();
   scan_counts_of_buckets(context_of<Policy>(a, pass_number));
 }
 
@@ -77,12 +91,14 @@ __global__ void __launch_bounds__(pass_threads)
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads)
     msd_scan_chunks(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  wait_for_kernel_before();
   scan_counts_of_chunks(context_of<Policy>(a, pass_number));
 }
 
 template <class Policy>
 __global__ void __launch_bounds__(pass_threads, 2)
     msd_scatter_tiles(const __grid_constant__ msd_pass_arguments a, std::uint32_t pass_number) {
+  wait_for_kernel_before();
   const auto pass = context_of<Policy>(a, pass_number);
   if (!pass.is_other_kind()) scatter_words_of_tiles(pass);
 }

@@ -11,6 +11,7 @@ namespace sheaf::cuda {
 /// The sample in shared memory.
 struct bin_sample {
   static constexpr int most_keys_each = 8;  ///< for each thread
+  static constexpr std::uint32_t most_samples = most_keys_each * pass_threads;
   static constexpr int prefixes_each = sampled_bins::prefixes / pass_threads;
 
   std::uint32_t with_prefix[sampled_bins::prefixes];             ///< samples of each prefix
@@ -160,7 +161,7 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
     const bool is_crowded = std::uint64_t{held} * count > std::uint64_t{samples} * most_words;
     const std::uint32_t crowded = __reduce_add_sync(~0U, is_crowded ? held : 0);
     const std::uint32_t most = __reduce_max_sync(~0U, held << radix_bits | threadIdx.x);
-    if (threadIdx.x % 32 == 0 && crowded > 0) {
+    if (threadIdx.x % 32 == 0) {
       atomicAdd(&s.crowded, crowded);
       atomicMax(&s.most_of_a_byte, most);
     }

@@ -18,11 +18,12 @@ constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} 
 /// bytes, 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
 constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
 
-/// True for lists of keys of 4 bytes that may be left to onesweep. They are so long that the look at a sample of them,
-/// and the kernel that ends at once where the keys are not skewed, cost little.
-constexpr bool samples_skew(const word_sort& s) {
-  const std::uint64_t least = std::uint64_t{1} << (s.value_bytes > 0 ? 20 : 22);
-  return s.limbs == 1 && !s.uses_bitonic_network && s.key_high - s.key_low == 32 && s.count >= least &&
+/// True for lists of whole keys of 4 or 8 bytes that may be left to onesweep. They are so long that the look at a
+/// sample of them, and the kernel that ends at once where onesweep is not needed, cost little.
+constexpr bool may_be_left_to_onesweep(const word_sort& s) {
+  const bool is_key = s.limbs <= 2 && s.words_are_keys;
+  const std::uint64_t least = std::uint64_t{1} << (s.limbs == 1 && s.value_bytes == 0 ? 22 : 20);
+  return is_key && !s.uses_bitonic_network && s.key_high - s.key_low == 32 * s.limbs && s.count >= least &&
          s.count < most_onesweep_words;
 }
 
@@ -31,8 +32,8 @@ constexpr bool samples_skew(const word_sort& s) {
 constexpr bool has_two_first_passes(const word_sort& s) { return s.count >= 1U << 22; }
 
 /// True for sorts whose first pass has bins by a sample of the keys. Their keys end with the word, as codes of keys
-/// look at all bits above those that decide, and have bits beyond those that bins can take. Short lists of keys of 4
-/// bytes with uneven digits are left to onesweep.
+/// look at all bits above those that decide, and have bits beyond those that bins can take. For short lists of
+/// keys of 4 bytes plans take onesweep.
 constexpr bool samples_bins(const word_sort& s) {
   const bool is_long_enough = s.limbs == 1 ? has_two_first_passes(s) : s.limbs == 2 && s.count > group_words;
   return is_long_enough && !s.uses_bitonic_network && s.key_high == 32 * s.limbs && s.key_high - s.key_low >= 24;
@@ -73,8 +74,8 @@ class msd_scratch_layout {
     groups_ = arrays.take(groups * sizeof(msd_group));
     hot_groups_ = arrays.take(groups * sizeof(msd_group));
     bytes_ = arrays.bytes();
-    if (samples_skew(s)) {
-      bytes_ = std::max(bytes_, behind_counters() + onesweep_scratch_bytes(count, s.value_bytes));
+    if (may_be_left_to_onesweep(s)) {
+      bytes_ = std::max(bytes_, behind_counters() + onesweep_scratch_bytes(s));
     }
   }
 

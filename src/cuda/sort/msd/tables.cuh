@@ -104,10 +104,10 @@ struct msd_counters {
   std::uint32_t tile_total[2];
   std::uint32_t count_row_total[2];
   std::uint32_t group_total;
-  std::uint32_t next_group;       ///< index of the next group that a block draws
-  std::uint32_t hot_group_total;  ///< groups with hot bins, which the first finishing kernel leaves to the second
-  std::uint32_t next_hot_group;   ///< index of the next hot group that a block draws
-  std::uint32_t is_skewed;        ///< not 0: there are no buckets, and onesweep sorts in place of this sort
+  std::uint32_t next_group;           ///< index of the next group that a block draws
+  std::uint32_t hot_group_total;      ///< groups with hot bins, which the first finishing kernel leaves to the second
+  std::uint32_t next_hot_group;       ///< index of the next hot group that a block draws
+  std::uint32_t is_left_to_onesweep;  ///< not 0: there are no buckets, and onesweep sorts in place of this sort
 };
 
 /// The tables of a sort in its scratch. Pairs alternate: the entry at the parity of the pass belongs to this pass, the

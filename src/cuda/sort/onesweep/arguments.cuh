@@ -9,18 +9,42 @@
 // What the onesweep kernel is given, how its tiles are cut, and what its blocks keep in shared memory.
 namespace sheaf::cuda {
 
-constexpr int most_onesweep_passes = 4;  ///< digits of a key of 4 bytes
+/// Digits of a key of so many limbs.
+template <int Limbs>
+constexpr int most_onesweep_passes = 4 * Limbs;
+
+/// Tiles of short lists are short, so that more multiprocessors have one.
+enum class onesweep_tiles { of_short_list, of_long_list };
 
 /// How a pass is cut into tiles. A thread takes an odd number of words: where all bins are equally full, the places
 /// where they begin in the tile then fall on different banks of shared memory.
-template <payload_mode Payload>
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles>
 struct onesweep_tuning {
   static constexpr bool has_values = value_bytes_of(Payload) > 0;
-  static constexpr int threads = has_values ? 512 : 384;
-  static constexpr int words_per_thread = Payload == payload_mode::values_16 ? 9 : has_values ? 19 : 21;
-  static constexpr int blocks_per_multiprocessor = has_values ? 2 : 3;
+  static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
+  static constexpr int short_words = Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
+  static constexpr int long_words = Payload == payload_mode::values_16 ? 9
+                                    : Limbs == 2                       ? (has_values ? 13 : 15)
+                                    : has_values                       ? 23
+                                                                       : 21;
+  static constexpr int words_per_thread = Tiles == onesweep_tiles::of_short_list ? short_words : long_words;
+  static constexpr int blocks_per_multiprocessor = has_values || Limbs == 2 ? 2 : 3;
   static constexpr std::uint32_t tile_words = threads * words_per_thread;
 };
+
+template <int Limbs, payload_mode Payload>
+constexpr bool has_short_tiles(std::uint64_t count) {
+  constexpr std::uint64_t most_short_tiles = 160;  // somewhat more than an H200 has multiprocessors
+  return count <= most_short_tiles * onesweep_tuning<Limbs, Payload, onesweep_tiles::of_short_list>::tile_words;
+}
+
+/// Words of a tile of a list.
+template <int Limbs, payload_mode Payload>
+constexpr std::uint32_t onesweep_tile_words(std::uint64_t count) {
+  return has_short_tiles<Limbs, Payload>(count)
+             ? onesweep_tuning<Limbs, Payload, onesweep_tiles::of_short_list>::tile_words
+             : onesweep_tuning<Limbs, Payload, onesweep_tiles::of_long_list>::tile_words;
+}
 
 /// Tables in device memory through which blocks cooperate.
 struct onesweep_tables {
@@ -44,17 +68,17 @@ struct onesweep_arguments {
 };
 
 /// Reads words of a buffer from word `first` on, or encodes them from rows.
-template <bool FromRows>
+template <int Limbs, bool FromRows>
 class onesweep_reader {
  public:
-  using word = sort_word<1>;
+  using word = sort_word<Limbs>;
 
   __device__ onesweep_reader(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first)
       : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[buffer]) + first), first_(first) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<1>(a_.rows, a_.transform, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
       return load_word_streaming(words_ + i);
     }
@@ -62,7 +86,7 @@ class onesweep_reader {
   /// Loads a word of which the key alone is needed.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_key<1>(a_.rows, a_.transform, first_ + i);
+      return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
       return load_word_streaming(words_ + i);
     }
@@ -86,23 +110,29 @@ constexpr int histogram_copies = 4;
 /// Counters from one digit of a copy to the next: 8 more than there are bins, so that equal bins of different digits
 /// lie on different banks.
 constexpr std::uint32_t histogram_stride = radix_bins + 8;
-constexpr std::uint32_t histogram_copy_size = most_onesweep_passes * histogram_stride;
+template <int Limbs>
+constexpr std::uint32_t histogram_copy_size = most_onesweep_passes<Limbs>* histogram_stride;
+
+/// How a digit is read: a key of one limb begins and ends at any bit, a longer one at whole bytes of the word.
+template <int Limbs>
+using onesweep_field = std::conditional_t<Limbs == 1, digit_field, byte_field>;
 
 /// Dynamic shared memory behind onesweep_shared: the block's histograms, then for each tile the counters of its warps,
 /// and the sorted tile.
-template <payload_mode Payload>
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles>
 constexpr std::size_t onesweep_shared_bytes() {
-  using tuning = onesweep_tuning<Payload>;
-  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<1>), value_bytes_of(Payload));
+  using tuning = onesweep_tuning<Limbs, Payload, Tiles>;
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
   const std::size_t counters =
-      std::max<std::size_t>(histogram_copies * histogram_copy_size, tuning::threads / 32 * radix_bins);
+      std::max<std::size_t>(histogram_copies * histogram_copy_size<Limbs>, tuning::threads / 32 * radix_bins);
   return sizeof(onesweep_shared) + std::max(tuning::tile_words * widest, counters * sizeof(std::uint32_t));
 }
 
 /// What the phases of the kernel share: a block's view of the sort.
-template <payload_mode Payload, bool FromRows>
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles, bool FromRows>
 struct onesweep_block {
-  using tuning = onesweep_tuning<Payload>;
+  using tuning = onesweep_tuning<Limbs, Payload, Tiles>;
+  using word = sort_word<Limbs>;
 
   const onesweep_arguments& arguments;
   onesweep_shared& shared;
@@ -113,9 +143,13 @@ struct onesweep_block {
       : arguments(a), shared(s), staged(tile), tiles((a.count - 1) / tuning::tile_words + 1) {}
 
   /// The field of a digit of the key.
-  __device__ digit_field field_of(std::uint32_t digit) const {
+  __device__ onesweep_field<Limbs> field_of(std::uint32_t digit) const {
     const std::uint32_t low = arguments.key_low + digit * radix_bits;
-    return digit_at(low, min(arguments.key_high - low, radix_bits));
+    if constexpr (Limbs == 1) {
+      return digit_at(low, min(arguments.key_high - low, radix_bits));
+    } else {
+      return byte_at(low / radix_bits);
+    }
   }
 };
 

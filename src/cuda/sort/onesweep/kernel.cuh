@@ -12,14 +12,14 @@ namespace sheaf::cuda {
 
 /// The whole sort in one cooperative kernel: clears the tables, counts all digits, then runs a pass for each digit in
 /// which keys differ.
-template <payload_mode Payload, bool FromRows>
-__global__ void __launch_bounds__(onesweep_tuning<Payload>::threads,
-                                  onesweep_tuning<Payload>::blocks_per_multiprocessor)
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles, bool FromRows>
+__global__ void __launch_bounds__(onesweep_tuning<Limbs, Payload, Tiles>::threads,
+                                  onesweep_tuning<Limbs, Payload, Tiles>::blocks_per_multiprocessor)
     onesweep_words(const __grid_constant__ onesweep_arguments a) {
   extern __shared__ __align__(16) unsigned char dynamic[];
   if (a.only_if != nullptr && __ldcg(a.only_if) == 0) return;
-  const onesweep_block<Payload, FromRows> block(a, *reinterpret_cast<onesweep_shared*>(dynamic),
-                                                dynamic + sizeof(onesweep_shared));
+  const onesweep_block<Limbs, Payload, Tiles, FromRows> block(a, *reinterpret_cast<onesweep_shared*>(dynamic),
+                                                              dynamic + sizeof(onesweep_shared));
   const auto grid = cooperative_groups::this_grid();
   const std::uint32_t digits = (a.key_high - a.key_low - 1) / radix_bits + 1;
   clear_tables(block);
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(onesweep_tuning<Payload>::threads,
     differing &= differing - 1;
     // The last pass but one writes to buffer 1, because buffer 2 may be the target.
     const std::uint32_t target = passes_left == 1 ? 0 : passes_left % 2 == 0 ? 1 : 2;
-    onesweep_pass<Payload, FromRows>(block, {number, digit, source, target}).move_tiles();
+    onesweep_pass<Limbs, Payload, Tiles, FromRows>(block, {number, digit, source, target}).move_tiles();
     source = target;
     if (passes_left > 1) grid.sync();
   }

@@ -19,17 +19,42 @@ __device__ __forceinline__ void publish(tile_state* states, std::uint32_t tile, 
   published[tile * radix_bins + threadIdx.x] = state;
 }
 
-/// The exclusive prefix of bin threadIdx.x for a tile other than the first: adds up the aggregates of the tiles before
-/// it, from the nearest on, to the first of them that has an inclusive prefix.
+/// The exclusive prefix of bin threadIdx.x for a tile other than the first; whole warps call it. Adds up the aggregates
+/// of the tiles before it, from the nearest on, to the first of them that has an inclusive prefix.
 __device__ __forceinline__ std::uint32_t look_back(const tile_state* states, std::uint32_t tile) {
   std::uint32_t prefix = 0;
+  unsigned looking = ~0U;
   const volatile tile_state* state = states + (tile - 1) * radix_bins + threadIdx.x;
   for (;;) {
-    const tile_state seen = *state;
-    if (seen == 0) continue;
+    tile_state seen = *state;
+    while (seen == 0) seen = *state;
     prefix += seen & count_mask;
-    if ((seen & inclusive_prefix_flag) != 0) return prefix;
+    const bool is_found = (seen & inclusive_prefix_flag) != 0;
+    // The lanes of a warp wait for each other, so that they read the states of one tile at once.
+    looking = __ballot_sync(looking, !is_found);
+    if (is_found) return prefix;
     state -= radix_bins;
+  }
+}
+
+/// Likewise where all tiles are moved at once, and the nearest inclusive prefix is far: reads the states of several
+/// tiles before at once.
+__device__ __forceinline__ std::uint32_t look_back_far(const tile_state* states, std::uint32_t tile) {
+  constexpr int at_once = 8;
+  std::uint32_t prefix = 0;
+  const volatile tile_state* const state = states + threadIdx.x;
+  for (std::uint32_t end = tile;;) {
+    tile_state seen[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k)
+      seen[k] = state[(end - 1 - min(end - 1, static_cast<std::uint32_t>(k))) * radix_bins];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      if (seen[k] == 0) break;
+      prefix += seen[k] & count_mask;
+      if ((seen[k] & inclusive_prefix_flag) != 0) return prefix;
+      --end;
+    }
   }
 }
 

@@ -16,28 +16,26 @@ struct digit_pass {
   std::uint32_t target;  ///< index of the buffer that is written; 0: the target of the sort
 };
 
-template <payload_mode Payload, bool FromRows>
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles, bool FromRows>
 class onesweep_pass {
  public:
-  using word = sort_word<1>;
-  using tuning = onesweep_tuning<Payload>;
+  using word = sort_word<Limbs>;
+  using tuning = onesweep_tuning<Limbs, Payload, Tiles>;
   static constexpr int threads = tuning::threads;
   static constexpr int items = tuning::words_per_thread;
   static constexpr std::uint32_t tile_words = tuning::tile_words;
   static constexpr int warps = threads / 32;
   static constexpr bool has_values = tuning::has_values;
 
-  __device__ __forceinline__ onesweep_pass(const onesweep_block<Payload, FromRows>& block, const digit_pass& pass)
+  __device__ __forceinline__ onesweep_pass(const onesweep_block<Limbs, Payload, Tiles, FromRows>& block,
+                                           const digit_pass& pass)
       : block_(block), pass_(pass) {}
 
-  /// Draws tiles from a counter and moves them. Blocks draw tiles in order, so the tiles before one that is drawn are
-  /// being moved or done, and look-back ends.
+  /// Moves the tile that has the block's number, then tiles that are drawn from a counter. All blocks are resident, and
+  /// they draw tiles in order and move them at once. So the tiles before one are being moved or done, and look-back
+  /// ends.
   __device__ __forceinline__ void move_tiles() {
-    for (;;) {
-      if (threadIdx.x == 0) block_.shared.tile = atomicAdd(block_.arguments.tables.tile_counters + pass_.number, 1U);
-      __syncthreads();
-      const std::uint32_t tile = block_.shared.tile;
-      if (tile >= block_.tiles) return;
+    for (std::uint32_t tile = blockIdx.x; tile < block_.tiles; tile = next_tile()) {
       if (block_.arguments.count - tile * tile_words >= tile_words) {
         move_tile<true>(tile);
       } else {
@@ -47,6 +45,15 @@ class onesweep_pass {
   }
 
  private:
+  // Draws a tile, or returns the number of tiles where each has a block of its own.
+  __device__ __forceinline__ std::uint32_t next_tile() const {
+    if (block_.tiles <= gridDim.x) return block_.tiles;
+    std::uint32_t* const counter = block_.arguments.tables.tile_counters + pass_.number;
+    if (threadIdx.x == 0) block_.shared.tile = gridDim.x + atomicAdd(counter, 1U);
+    __syncthreads();
+    return block_.shared.tile;
+  }
+
   template <bool Full>
   __device__ __forceinline__ void move_tile(std::uint32_t tile) {
     word* const staged = reinterpret_cast<word*>(block_.staged);
@@ -55,7 +62,7 @@ class onesweep_pass {
     const std::uint32_t begin = tile * tile_words;
     const std::uint32_t size = block_.arguments.count - begin;
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-    const digit_field field = block_.field_of(pass_.digit);
+    const onesweep_field<Limbs> field = block_.field_of(pass_.digit);
     word words[items];
     load<Full>(words, begin + first, size - min(first, size));
     for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
@@ -91,7 +98,7 @@ class onesweep_pass {
     if (words_to != nullptr) {
       store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
     } else {
-      store_all([&](std::uint32_t i, const word& w) { write_word<1>(block_.arguments.target, i, w); });
+      store_all([&](std::uint32_t i, const word& w) { write_word<Limbs>(block_.arguments.target, i, w); });
     }
     __syncthreads();
     if constexpr (has_values) move_values<Full>(begin, size, rank, bins);
@@ -102,12 +109,13 @@ class onesweep_pass {
   __device__ __forceinline__ void load(word (&words)[items], std::uint32_t first, std::uint32_t available) const {
     const auto load_all = [&](const auto& source) {
 #pragma unroll
-      for (int k = 0; k < items; ++k) words[k] = Full || k * 32 < available ? source.load(k * 32) : word{~0U};
+      for (int k = 0; k < items; ++k)
+        words[k] = Full || k * 32 < available ? source.load(k * 32) : word_of_ones<Limbs>();
     };
     if (FromRows && pass_.source == 0) {
-      load_all(onesweep_reader<true>(block_.arguments, 0, first));
+      load_all(onesweep_reader<Limbs, true>(block_.arguments, 0, first));
     } else {
-      load_all(onesweep_reader<false>(block_.arguments, pass_.source, first));
+      load_all(onesweep_reader<Limbs, false>(block_.arguments, pass_.source, first));
     }
   }
 
@@ -147,7 +155,10 @@ class onesweep_pass {
   __device__ __forceinline__ void place_bins(std::uint32_t tile, std::uint32_t aggregate) {
     const std::uint32_t bin = threadIdx.x;
     if (bin >= radix_bins) return;
-    const std::uint32_t prefix = tile == 0 ? block_.shared.bin_shift[bin] : look_back(tile_states(), tile);
+    const bool all_at_once = block_.tiles <= gridDim.x;
+    const std::uint32_t prefix = tile == 0     ? block_.shared.bin_shift[bin]
+                                 : all_at_once ? look_back_far(tile_states(), tile)
+                                               : look_back(tile_states(), tile);
     publish(tile_states(), tile, (prefix + aggregate) | inclusive_prefix_flag);
     block_.shared.bin_shift[bin] = prefix - block_.shared.bin_begin[bin];
   }
@@ -189,7 +200,7 @@ class onesweep_pass {
     __syncthreads();
   }
 
-  const onesweep_block<Payload, FromRows>& block_;
+  const onesweep_block<Limbs, Payload, Tiles, FromRows>& block_;
   const digit_pass& pass_;
 };
 

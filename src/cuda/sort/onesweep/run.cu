@@ -1,18 +1,16 @@
 #include "cuda/sort/onesweep/run.hpp"
 
-#include <algorithm>
-
-#include "cuda/device/state.hpp"
-#include "cuda/sort/onesweep/kernel.cuh"
+#include "cuda/sort/onesweep/launch.cuh"
 
 namespace sheaf::cuda {
 namespace {
 
-std::uint64_t tile_words_of(std::uint32_t value_bytes) {
+template <int Limbs>
+std::uint64_t tile_words_of(std::uint64_t count, std::uint32_t value_bytes) {
   switch (value_bytes) {
-    case 0: return onesweep_tuning<payload_mode::none>::tile_words;
-    case 16: return onesweep_tuning<payload_mode::values_16>::tile_words;
-    default: return onesweep_tuning<payload_mode::values_4>::tile_words;
+    case 0: return onesweep_tile_words<Limbs, payload_mode::none>(count);
+    case 16: return onesweep_tile_words<Limbs, payload_mode::values_16>(count);
+    default: return onesweep_tile_words<Limbs, payload_mode::values_4>(count);
   }
 }
 
@@ -22,38 +20,26 @@ struct onesweep_scratch_layout {
   std::uint64_t tile_states[2];
   std::uint64_t bytes;  ///< bytes of the whole scratch
 
-  onesweep_scratch_layout(std::uint64_t count, std::uint32_t value_bytes) {
-    const std::uint64_t tiles = ceil_div(count, tile_words_of(value_bytes));
+  onesweep_scratch_layout(std::uint64_t count, std::uint32_t limbs, std::uint32_t value_bytes) {
+    const std::uint64_t tiles =
+        ceil_div(count, limbs == 1 ? tile_words_of<1>(count, value_bytes) : tile_words_of<2>(count, value_bytes));
     const std::uint64_t states_bytes = tiles * radix_bins * sizeof(tile_state);
-    tile_counters = most_onesweep_passes * radix_bins * sizeof(std::uint32_t);
+    tile_counters = most_onesweep_passes<2> * radix_bins * sizeof(std::uint32_t);
     tile_states[0] = tile_counters + 256;
     tile_states[1] = tile_states[0] + states_bytes;
     bytes = tile_states[1] + states_bytes;
   }
 };
 
-template <payload_mode Payload, bool FromRows>
-void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a) {
-  using tuning = onesweep_tuning<Payload>;
-  launch_cooperative(ctx, operation, onesweep_words<Payload, FromRows>,
-                     ceil_div(std::uint64_t{a.count}, tuning::tile_words), tuning::threads,
-                     onesweep_shared_bytes<Payload>(), a);
-}
-
-template <payload_mode Payload>
-void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a, bool from_rows) {
-  from_rows ? launch_onesweep<Payload, true>(ctx, operation, a) : launch_onesweep<Payload, false>(ctx, operation, a);
-}
-
 }  // namespace
 
-std::uint64_t onesweep_scratch_bytes(std::uint64_t count, std::uint32_t value_bytes) {
-  return onesweep_scratch_layout(count, value_bytes).bytes;
+std::uint64_t onesweep_scratch_bytes(const word_sort& s) {
+  return onesweep_scratch_layout(s.count, s.limbs, s.value_bytes).bytes;
 }
 
 void run_onesweep(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if) {
-  const onesweep_scratch_layout layout(s.count, s.value_bytes);
+  const onesweep_scratch_layout layout(s.count, s.limbs, s.value_bytes);
   const auto table_at = [&](std::uint64_t offset) { return reinterpret_cast<std::uint32_t*>(scratch + offset); };
   const onesweep_arguments a{
       .buffers = {s.in, s.buffers[0], s.buffers[1]},
@@ -70,12 +56,8 @@ void run_onesweep(const context& ctx, const char* operation, const word_sort& s,
                  .tile_counters = table_at(layout.tile_counters),
                  .tile_states = {table_at(layout.tile_states[0]), table_at(layout.tile_states[1])}},
   };
-  switch (s.value_bytes) {
-    case 0: return launch_onesweep<payload_mode::none>(ctx, operation, a, s.from_rows);
-    case 4: return launch_onesweep<payload_mode::values_4>(ctx, operation, a, s.from_rows);
-    case 8: return launch_onesweep<payload_mode::values_8>(ctx, operation, a, s.from_rows);
-    default: return launch_onesweep<payload_mode::values_16>(ctx, operation, a, s.from_rows);
-  }
+  return s.limbs == 1 ? queue_onesweep<1>(ctx, operation, a, s.from_rows, s.value_bytes)
+                      : queue_onesweep<2>(ctx, operation, a, s.from_rows, s.value_bytes);
 }
 
 }  // namespace sheaf::cuda

@@ -164,17 +164,17 @@ word_encoding encoding_of(const sort_problem& p) {
 
 word_encoding onesweep_encoding_of(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
-  const bool has_bits = f.bytes == limb_bytes && rows_are_keys_in_place(p);
-  const bool is_key = f.bytes == limb_bytes && p.rows.record_bytes == limb_bytes && key_is_whole_limbs(p);
+  const bool has_bits = rows_are_keys_in_place(p);
+  const bool is_key = is_word_of_4_or_8(f.bytes) && p.rows.record_bytes == f.bytes && key_is_whole_limbs(p);
   const bool is_alone = p.product == sort_product::records && p.column_count == 0 && p.writes_rows;
   word_encoding encoding;
-  encoding.limbs = 1;
+  encoding.limbs = f.bytes / limb_bytes;
   encoding.key_bits = p.key.bits;
   encoding.first_bit = f.first_bit;
   encoding.rows_are_words = rows_are_words(p) && is_as_stored(f);
   if (has_bits && is_alone) return encoding;
   encoding.payload = word_payload::separate;
-  if ((has_bits || is_key) && has_one_value_array(p, 16)) return encoding;
+  if ((has_bits || is_key) && has_one_value_array(p, f.bytes == limb_bytes ? 16 : 8)) return encoding;
   return encoding_of(p);
 }
 

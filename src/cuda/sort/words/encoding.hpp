@@ -37,7 +37,8 @@ struct word_encoding {
 
 /// The encoding that cuda.msd sorts by.
 word_encoding encoding_of(const primitives::sort_problem& p);
-/// The encoding that cuda.onesweep sorts by, which is stable in any case; it can sort words of one limb alone.
+/// The encoding that cuda.onesweep sorts by, which is stable in any case; it sorts words of one or two limbs that are
+/// keys, alone or with separate values.
 word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.

@@ -44,10 +44,11 @@ constexpr std::uint32_t group_words = 4608;
 
 /// One sort: fewer than 2^32 words of 1 to 4 limbs, by the key bits from key_low up to key_high.
 struct word_sort {
-  std::uint32_t limbs = 0;     ///< limbs of 4 bytes in a word
-  std::uint32_t key_low = 0;   ///< lowest bit of the key
-  std::uint32_t key_high = 0;  ///< one past the highest bit of the key
-  bool is_stable = false;      ///< words of equal keys keep their order; else they are equal, or any order will do
+  std::uint32_t limbs = 0;      ///< limbs of 4 bytes in a word
+  std::uint32_t key_low = 0;    ///< lowest bit of the key
+  std::uint32_t key_high = 0;   ///< one past the highest bit of the key
+  bool is_stable = false;       ///< words of equal keys keep their order; else they are equal, or any order will do
+  bool words_are_keys = false;  ///< words hold keys alone; else also a row number or values, below the key
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
   std::uint64_t count = 0;
   const void* in = nullptr;  ///< the words; not read with from_rows

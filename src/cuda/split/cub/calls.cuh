@@ -35,4 +35,15 @@ cudaError_t cub_sort_keys(const cub_sort_shape& s, const cub_sort_arrays& arrays
                                                     static_cast<int>(s.first_bit), static_cast<int>(s.end_bit), stream);
 }
 
+/// Calls CUB for keys that it knows, alone or with values of 4 or 8 bytes.
+template <class Key>
+cudaError_t cub_sort_numbers(const cub_sort_shape& s, const cub_sort_arrays& arrays, void* scratch,
+                             std::size_t& scratch_bytes, cudaStream_t stream) {
+  switch (s.value_bytes) {
+    case 0: return cub_sort_keys<Key>(s, arrays, scratch, scratch_bytes, stream);
+    case 4: return cub_sort_pairs<std::uint32_t, Key>(s, arrays, scratch, scratch_bytes, stream);
+    default: return cub_sort_pairs<std::uint64_t, Key>(s, arrays, scratch, scratch_bytes, stream);
+  }
+}
+
 }  // namespace sheaf::cuda

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(block_threads) number_rows(Number* numbers, st
 const char* cub_rejection(const cub_sort_shape& s) {
   if (s.value_bytes != 0 && s.count > most_pairs) return "counts pairs in 32 bits";
   if (s.encodes_keys && !cub_sorts_encoded_keys())
-    return "this version of CUB sorts unsigned keys of 4 and 8 bytes in ascending order";
+    return "this version of CUB sorts integers of 4 and 8 bytes in ascending order";
   return nullptr;
 }
 

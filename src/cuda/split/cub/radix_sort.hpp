@@ -15,10 +15,11 @@ namespace sheaf::cuda {
 struct cub_sort_shape {
   std::uint64_t count = 0;        ///< keys
   std::uint32_t key_bytes = 4;    ///< 4 or 8; 1 or 2 of keys that are encoded
-  std::uint32_t value_bytes = 0;  ///< 0: keys alone; 4 or 8; 16 beside keys of 8 bytes that are not encoded
+  std::uint32_t value_bytes = 0;  ///< 0: keys alone; 4 or 8; 16 beside unsigned keys of 8 bytes that are not encoded
   std::uint32_t first_bit = 0;    ///< lowest bit of the key that is sorted by
   std::uint32_t end_bit = 32;     ///< one past the highest of them
-  bool encodes_keys = false;      ///< keys have a cub_key_encoding; else they are unsigned numbers in ascending order
+  bool encodes_keys = false;      ///< keys have a cub_key_encoding; else they are numbers in ascending order
+  bool are_signed = false;        ///< these numbers are signed; they have no values of 16 bytes then
 
   std::uint32_t bits() const { return end_bit - first_bit; }
 };

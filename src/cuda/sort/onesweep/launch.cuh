@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+
+#include <sheaf/error.hpp>
+
+#include "cuda/device/launch.cuh"
+#include "cuda/sort/onesweep/kernel.cuh"
+
+// How the kernel is queued. The files that include this instantiate it for keys of one width.
+namespace sheaf::cuda {
+
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles, bool FromRows>
+void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a) {
+  using tuning = onesweep_tuning<Limbs, Payload, Tiles>;
+  launch_cooperative(ctx, operation, onesweep_words<Limbs, Payload, Tiles, FromRows>,
+                     ceil_div(std::uint64_t{a.count}, tuning::tile_words), tuning::threads,
+                     onesweep_shared_bytes<Limbs, Payload, Tiles>(), a);
+}
+
+template <int Limbs, payload_mode Payload, onesweep_tiles Tiles>
+void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a, bool from_rows) {
+  from_rows ? launch_onesweep<Limbs, Payload, Tiles, true>(ctx, operation, a)
+            : launch_onesweep<Limbs, Payload, Tiles, false>(ctx, operation, a);
+}
+
+template <int Limbs, payload_mode Payload>
+void launch_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a, bool from_rows) {
+  has_short_tiles<Limbs, Payload>(a.count)
+      ? launch_onesweep<Limbs, Payload, onesweep_tiles::of_short_list>(ctx, operation, a, from_rows)
+      : launch_onesweep<Limbs, Payload, onesweep_tiles::of_long_list>(ctx, operation, a, from_rows);
+}
+
+template <int Limbs>
+void queue_onesweep(const context& ctx, const char* operation, const onesweep_arguments& a, bool from_rows,
+                    std::uint32_t value_bytes) {
+  switch (value_bytes) {
+    case 0: return launch_onesweep<Limbs, payload_mode::none>(ctx, operation, a, from_rows);
+    case 4: return launch_onesweep<Limbs, payload_mode::values_4>(ctx, operation, a, from_rows);
+    case 8: return launch_onesweep<Limbs, payload_mode::values_8>(ctx, operation, a, from_rows);
+    default:
+      // Plans move no values of 16 bytes with keys of 8.
+      if constexpr (Limbs == 1) return launch_onesweep<Limbs, payload_mode::values_16>(ctx, operation, a, from_rows);
+      throw error(error_code::internal, std::string(operation) + ": values are too wide for keys of 8 bytes");
+  }
+}
+
+extern template void queue_onesweep<1>(const context&, const char*, const onesweep_arguments&, bool, std::uint32_t);
+extern template void queue_onesweep<2>(const context&, const char*, const onesweep_arguments&, bool, std::uint32_t);
+
+}  // namespace sheaf::cuda
