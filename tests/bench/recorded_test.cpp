@@ -191,7 +191,9 @@ TEST(Recorded, CubOnAnH200) {
 
 // Uniform keys alone: how they are distributed is not known to a plan.
 TEST(Recorded, SortsOnTwoThreadsOfAXeon) {
-  const verdict v = judge(load("cpu-2-threads-sort-model.json"), 1.10, 0.35);
+  // Keys with row numbers in words of 16 bytes are planned for usual keys, which take up to twice as long as the
+  // uniform ones that were recorded.
+  const verdict v = judge(load("cpu-2-threads-sort-model.json"), 1.10, 0.10);
   EXPECT_GE(v.problems, 90U);
   EXPECT_GE(v.mean_accuracy(), 0.80);
   EXPECT_LE(v.mean_regret(), 1.01);

@@ -251,7 +251,7 @@ TEST(CpuSort, InputsInOrderComeBackAsTheyAre) {
   }
 }
 
-// Every spread of keys: numbers of 8 bytes alone, and keys of 4 whose row numbers lie below them in a word.
+// Every spread of keys: numbers of 8 bytes alone, and keys of 4 and 8 whose row numbers lie below them in a word.
 TEST(CpuSort, SortsWordsInVectorsWhereTheProcessorHasThem) {
   for (const key_type type : {key_type::unsigned_integer, key_type::signed_integer, key_type::floating}) {
     for (const key_spread spread : key_spreads) {
@@ -272,6 +272,13 @@ TEST(CpuSort, SortsWordsInVectorsWhereTheProcessorHasThem) {
           c.column_bytes = has_values ? std::vector<std::uint64_t>{8, 4} : std::vector<std::uint64_t>{};
           SCOPED_TRACE(c.description());
           EXPECT_EQ(run_and_expect(context::cpu(2), sort_trial(c), "cpu.vqsort"), cpu::sorts_in_vectors());
+          for (const std::uint32_t key_bytes : {4, 8}) {
+            c.row_bytes = key_bytes;
+            c.fields = {field(0, key_bytes, type, count % 2 == 0)};
+            if (has_values) c.column_bytes = {count % 2 == 0 ? std::uint64_t{8} : std::uint64_t{4}};
+            SCOPED_TRACE(c.description());
+            EXPECT_EQ(run_and_expect(context::cpu(1), sort_trial(c), "cpu.vqsort"), cpu::sorts_in_vectors());
+          }
         }
         if (HasFailure()) return;
       }
@@ -303,12 +310,13 @@ TEST(CpuSort, SortsCrowdedKeys) {
   }
 }
 
-TEST(CpuSort, VectorsRefuseKeysThatWordsOf8BytesDoNotHold) {
+TEST(CpuSort, VectorsRefuseKeysThatNoWordHolds) {
   sort_case c;
   c.count = 1000;
   c.row_bytes = 8;
   c.fields = {field(0, 8, key_type::unsigned_integer)};
-  c.call = sort_call::gather_index;
+  c.call = sort_call::pairs;
+  c.column_bytes = {8, 4};  // words of 16 bytes are for one column
   EXPECT_FALSE(run_and_expect(context::cpu(1), sort_trial(c), "cpu.vqsort"));
 }
 

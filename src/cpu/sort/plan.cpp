@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/sort/in_cache.hpp"
+#include "cpu/sort/packed_encoder.hpp"
 #include "cpu/sort/vqsort.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
@@ -175,11 +176,13 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   add_streamed(alone ? once : once + bytes_read(p, e) + 2 * p.count * e.stored_bytes(), once, m, decided, plan);
   const double passes = alone ? 0 : std::max(1.0, std::log2(count / static_cast<double>(cached)) / most_digit_bits);
   plan.add("splitting", shared_by(passes * count * digits_of_pass(e), m, decided));
-  // Keys of other distributions than uniform share digits, and buckets are uneven. Where one thread sorts keys and
-  // values in its cache, nothing else hides that.
-  constexpr double of_usual_keys = 1.6;
-  const bool feels_keys = alone && e.content == word_content::key_and_payload;
-  const double in_cache = (feels_keys ? of_usual_keys : 1) * digits_in_cache(p, e, std::min(p.count, cached));
+  // Keys of other distributions than uniform share digits, and buckets are uneven. Where one thread sorts keys and what
+  // belongs to them in its cache, nothing else hides that.
+  const double usual_keys = !alone                                                           ? 1
+                            : e.content == word_content::key_and_payload                     ? 1.6
+                            : e.content == word_content::key_and_index && e.word_bytes == 16 ? 2.2
+                                                                                             : 1;
+  const double in_cache = usual_keys * digits_in_cache(p, e, std::min(p.count, cached));
   plan.add("sorting in cache", shared_by(count * in_cache, m, decided));
   add_fetches(p, decided, m, plan);
   return plan;
@@ -222,6 +225,7 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   constexpr double digits_of_1024 = 1.35;
   constexpr double digits_of_doubling = 0.15;
   constexpr double share_of_4_bytes = 0.55;
+  constexpr double share_of_16_bytes = 1.95;
   const machine& m = scope.machine;
   sort_decision decided;
   decided.encoding = encoding_of(p);
@@ -230,8 +234,9 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   if (!is_number) decided.encoding = index_encoding_of(p);
   const word_encoding& e = decided.encoding;
   if (p.count == 0) return plan::rejected("there is nothing to sort");
-  if (!is_number && (e.word_bytes != 8 || e.rounds > 1)) {
-    return plan::rejected("neither are rows numbers of 4 or 8 bytes, nor do 8 bytes hold key and row number");
+  const bool is_packed = p.count <= most_packed_rows && packed_encoder<std::uint64_t>::takes(p);
+  if (!is_number && (e.rounds > 1 || (e.word_bytes != 8 && !is_packed))) {
+    return plan::rejected("rows are no numbers of 4 or 8 bytes, and no word of 8 or 16 bytes holds key and row number");
   }
   if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
   plan::planned plan;
@@ -243,7 +248,8 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   const std::uint64_t once = bytes_read(p, e) + bytes_written(p);
   add_streamed(once, once, m, decided, plan);
   const double digits = digits_of_1024 + digits_of_doubling * std::max(0.0, std::log2(count) - 10);
-  const double vectors = e.word_bytes == 4 ? share_of_4_bytes : 1;  // which hold twice as many of these
+  // Vectors hold twice as many numbers of 4 bytes, and half as many of 16.
+  const double vectors = e.word_bytes == 4 ? share_of_4_bytes : e.word_bytes == 16 ? share_of_16_bytes : 1;
   plan.add("sorting in vectors", count * digits * vectors * digit_seconds(m));
   add_fetches(p, decided, m, plan);
   return plan;

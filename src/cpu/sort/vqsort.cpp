@@ -6,6 +6,7 @@
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
+#include "cpu/sort/packed_encoder.hpp"
 #include "cpu/sort/variants.hpp"
 
 // Vectors of four numbers or more are worth it.
@@ -84,10 +85,7 @@ void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan
   const auto decided = plan.decided.get<sort_decision>();
   ask_for_huge_pages(scratch, decided.layout.bytes);
   std::byte* const words = decided.encoding.out_holds_words ? b.out.data : scratch;
-  if (decided.encoding.content == word_content::key_and_index) {
-    const index_encoder<std::uint64_t> encoder(p, b, decided.encoding);
-    return sort_words<std::uint64_t>(encoder, p.count, reinterpret_cast<std::uint64_t*>(words));
-  }
+  if (decided.encoding.content == word_content::key_and_index) return sort_row_numbers_in_vectors(p, b, words);
   if (decided.encoding.word_bytes == 4) return sort_rows(p, b, reinterpret_cast<std::uint32_t*>(words));
   sort_rows(p, b, reinterpret_cast<std::uint64_t*>(words));
 }
@@ -97,6 +95,10 @@ void run_vqsort(const context&, const sort_problem& p, const plan::planned& plan
 void sort_row_numbers_in_vectors(const sort_problem& p, const sort_buffers& b, std::byte* scratch) {
   const word_encoding encoding = index_encoding_of(p);
   const auto sort = [&]<class Word>(Word* words) {
+    using number = std::conditional_t<sizeof(Word) == 8, std::uint32_t, std::uint64_t>;
+    if (p.count <= most_packed_rows && packed_encoder<number>::takes(p)) {
+      return sort_words<Word>(packed_encoder<number>(p, b), p.count, words);
+    }
     sort_words<Word>(index_encoder<Word>(p, b, encoding), p.count, words);
   };
   if (encoding.word_bytes == 8) return sort(reinterpret_cast<std::uint64_t*>(scratch));
