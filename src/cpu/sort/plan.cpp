@@ -130,7 +130,8 @@ void add_fetches(const sort_problem& p, const sort_decision& decided, const mach
   const auto fetch = [&](const primitives::sorted_array& a) {
     seconds += m.random_reads(p.count, a.record_bytes, seen_before(p.count * a.in_stride_bytes, m));
   };
-  if (p.writes_rows) fetch(p.rows);
+  const bool words_hold_rows = decided.encoding.rounds == 1 && key_is_row(p) && p.rows.record_bytes <= 8;
+  if (p.writes_rows && !words_hold_rows) fetch(p.rows);
   for (std::uint32_t c = 0; c < p.column_count; ++c) fetch(p.columns[c]);
   plan.add("random read", seconds * fewer_threads(decided, m));
 }
@@ -177,11 +178,10 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   const double passes = alone ? 0 : std::max(1.0, std::log2(count / static_cast<double>(cached)) / most_digit_bits);
   plan.add("splitting", shared_by(passes * count * digits_of_pass(e), m, decided));
   // Keys of other distributions than uniform share digits, and buckets are uneven. Where one thread sorts keys and what
-  // belongs to them in its cache, nothing else hides that.
-  const double usual_keys = !alone                                                           ? 1
-                            : e.content == word_content::key_and_payload                     ? 1.6
-                            : e.content == word_content::key_and_index && e.word_bytes == 16 ? 2.2
-                                                                                             : 1;
+  // belongs to them, nothing else hides that.
+  const bool is_pair = e.content == word_content::key_and_payload;
+  const bool is_wide_index = e.content == word_content::key_and_index && e.word_bytes == 16;
+  const double usual_keys = alone && is_pair ? 1.6 : decided.parts == 1 && is_wide_index ? 2.2 : 1;
   const double in_cache = usual_keys * digits_in_cache(p, e, std::min(p.count, cached));
   plan.add("sorting in cache", shared_by(count * in_cache, m, decided));
   add_fetches(p, decided, m, plan);
