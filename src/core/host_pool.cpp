@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t small_alignment = 256;
 /// Large blocks are aligned to this and multiples of it, so that their user may ask for huge pages.
 constexpr std::uint64_t page_bytes = std::uint64_t{2} << 20;
-constexpr std::uint64_t least_large_bytes = page_bytes;
+/// Shorter blocks come from the allocator, which mostly has them at hand. Of 1.6 MB it gave new pages for each call:
+/// 100,000 row numbers were sorted in 1.8 ms in place of 1.2.
+constexpr std::uint64_t least_large_bytes = std::uint64_t{256} << 10;
 /// A kept block may be this many times as large as a request that it serves.
 constexpr std::uint64_t most_oversize = 4;
 
