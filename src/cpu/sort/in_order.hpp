@@ -24,16 +24,27 @@ order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf numb
   for (std::uint64_t first = 0; first + 1 < count && (ascends || descends);) {
     const std::uint64_t pairs = std::min(first == 0 ? first_look : look, count - 1 - first);
     const std::byte* const from = rows + first * sizeof(Row);
-    std::uint32_t falls = 0;
-    std::uint32_t rises = 0;
-    for (std::uint64_t i = 0; i < pairs; ++i) {
-      const Row a = number_of(load_word<Row>(from + i * sizeof(Row)));
-      const Row b = number_of(load_word<Row>(from + (i + 1) * sizeof(Row)));
-      falls |= a > b ? 1U : 0U;
-      rises |= a <= b ? 1U : 0U;
-    }
-    ascends = ascends && falls == 0;
-    descends = descends && rises == 0;
+    // No pair of neighbours is the wrong way round. After the first look one order is left, or none.
+    const auto holds = [&](auto is_wrong) {
+      std::uint32_t wrong = 0;
+      if constexpr (sizeof(Row) == 4) {  // compared in vectors
+        for (std::uint64_t i = 0; i < pairs; ++i) {
+          const Row a = number_of(load_word<Row>(from + i * sizeof(Row)));
+          const Row b = number_of(load_word<Row>(from + (i + 1) * sizeof(Row)));
+          wrong |= is_wrong(a, b) ? 1U : 0U;
+        }
+      } else {
+        Row a = number_of(load_word<Row>(from));
+        for (std::uint64_t i = 1; i <= pairs; ++i) {
+          const Row b = number_of(load_word<Row>(from + i * sizeof(Row)));
+          wrong |= is_wrong(a, b) ? 1U : 0U;
+          a = b;
+        }
+      }
+      return wrong == 0;
+    };
+    ascends = ascends && holds([](Row a, Row b) { return a > b; });
+    descends = descends && holds([](Row a, Row b) { return a <= b; });
     first += pairs;
   }
   return ascends ? order_of_keys::ascending : descends ? order_of_keys::descending : order_of_keys::none;
