@@ -36,7 +36,7 @@ class host_pool {
     std::uint64_t bytes;
   };
   void free_kept(std::uint64_t most_bytes) noexcept;
-  /// The smallest kept block that may serve a request for whole pages, or the end.
+  /// The smallest kept block that may serve a request for a whole block, or the end.
   std::vector<large_block>::iterator find_kept(std::uint64_t whole_bytes) noexcept;
 
   std::mutex mutex_;               // buffers of a context may be freed while it works

@@ -55,9 +55,24 @@ TEST(HostPool, LendsTheSmallestThatWillDoAndNoneThatIsMuchTooLarge) {
   pool.deallocate(large, 20 * mib);
 }
 
+TEST(HostPool, KeepsBlocksShorterThanAPage) {
+  if (!keeps_blocks()) GTEST_SKIP() << "keeps nothing here";
+  core::host_pool pool;
+  void* const first = pool.allocate(mib + 1);
+  pool.deallocate(first, mib + 1);
+  EXPECT_EQ(pool.allocate(mib + 1000), first);
+  void* const small = pool.allocate(mib / 4);
+  pool.deallocate(first, mib + 1000);
+  void* const other = pool.allocate(mib / 4);  // the kept one is more than four times as large
+  EXPECT_NE(other, first);
+  pool.deallocate(small, mib / 4);
+  pool.deallocate(other, mib / 4);
+}
+
 TEST(HostPool, TakesEverySize) {
   core::host_pool pool;
-  for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{255}, 2 * mib - 1, 2 * mib, 2 * mib + 1}) {
+  for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{255}, mib / 4 - 1, mib / 4, mib / 4 + 1, mib + 1,
+                                    2 * mib - 1, 2 * mib, 2 * mib + 1}) {
     for (int turn = 0; turn < 2; ++turn) {
       void* const block = pool.allocate(bytes);
       ASSERT_NE(block, nullptr) << bytes;

@@ -13,8 +13,8 @@ namespace sheaf::cpu {
 /// time.
 constexpr std::uint64_t most_packed_rows = std::uint64_t{1} << 20;
 
-/// What index_encoder does for the usual rows: keys of 4 or 8 bytes side by side, alone or with one array of values of
-/// 4 or 8 bytes side by side, or for an index. A word is the key as a Number and below it the row's number, which has
+/// What index_encoder does for the usual rows: keys of 4 or 8 bytes side by side, with one array of values of 4 or 8
+/// bytes side by side, or for an index. A word is the key as a Number and below it the row's number, which has
 /// as many bits. So shifts are known, and a block takes half the time.
 template <class Number>
 class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Number) == 4, std::uint64_t, word128>> {
@@ -30,8 +30,7 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
       return false;
     }
     if (p.product == primitives::sort_product::gather_index) return true;
-    if (p.column_count > 1 || (p.writes_rows && !is_dense(p.rows))) return false;
-    if (p.column_count == 0) return true;
+    if (p.column_count != 1 || (p.writes_rows && !is_dense(p.rows))) return false;
     const primitives::sorted_array& values = p.columns[0];
     return is_dense(values) && (values.record_bytes == 4 || values.record_bytes == 8);
   }
@@ -66,7 +65,6 @@ class packed_encoder final : public word_encoder<std::conditional_t<sizeof(Numbe
         store_word(to + i * sizeof(Number), order_.from_number(static_cast<Number>(words[i] >> number_bits)));
       }
     }
-    if (p_.column_count == 0) return;
     p_.columns[0].record_bytes == 4 ? write_values<std::uint32_t>(first, count, words)
                                     : write_values<std::uint64_t>(first, count, words);
   }

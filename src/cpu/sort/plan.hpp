@@ -40,7 +40,7 @@ struct sort_decision {
 
 plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope);
 plan::planned plan_lsd(const primitives::sort_problem& p, const plan::scope& scope);
-/// For words of 4 and 8 bytes that one thread sorts as numbers.
+/// For words of 4, 8 and 16 bytes that one thread sorts as numbers.
 plan::planned plan_vqsort(const primitives::sort_problem& p, const plan::scope& scope);
 
 }  // namespace sheaf::cpu

@@ -17,9 +17,9 @@
 #define SHEAF_MAY_SORT_IN_VECTORS 0
 #endif
 
-// The variant cpu.vqsort: Highway's vectorized quicksort (Blacher, Giesen, Sanders, Wassenberg 2022) of words of 4 and
-// 8 bytes, by one thread. It is not stable and needs not be: words are rows that are their own key, of which equal ones
-// are the same, or have 8 bytes and hold the row's number below the key, so that no two are equal.
+// The variant cpu.vqsort: Highway's vectorized quicksort (Blacher, Giesen, Sanders, Wassenberg 2022) of words of 4, 8
+// and 16 bytes, by one thread. It is not stable and needs not be: words are rows that are their own key, of which equal
+// ones are the same, or have 8 or 16 bytes and hold the row's number below the key, so that no two are equal.
 namespace sheaf::cpu {
 
 bool sorts_in_vectors() noexcept {
