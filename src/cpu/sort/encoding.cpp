@@ -50,6 +50,10 @@ bool key_is_row(const sort_problem& p) noexcept {
          p.key.bits == 8 * p.rows.record_bytes;
 }
 
+bool words_hold_rows(const sort_problem& p, const word_encoding& encoding) noexcept {
+  return encoding.rounds == 1 && key_is_row(p) && is_word(p.rows.record_bytes, 8);
+}
+
 word_encoding index_encoding_of(const sort_problem& p) noexcept {
   word_encoding e;
   e.content = word_content::key_and_index;

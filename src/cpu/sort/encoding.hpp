@@ -43,4 +43,7 @@ word_encoding index_encoding_of(const primitives::sort_problem& p) noexcept;
 /// Whether the key is the whole row, so that the key's number determines the row.
 bool key_is_row(const primitives::sort_problem& p) noexcept;
 
+/// Whether words of key and row number hold the whole row in their key's bits, so that rows need not be gathered.
+bool words_hold_rows(const primitives::sort_problem& p, const word_encoding& encoding) noexcept;
+
 }  // namespace sheaf::cpu

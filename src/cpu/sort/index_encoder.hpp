@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "cpu/movement/record_copy.hpp"
@@ -20,11 +19,7 @@ class index_encoder final : public word_encoder<Word> {
  public:
   index_encoder(const primitives::sort_problem& p, const primitives::sort_buffers& b,
                 const word_encoding& encoding) noexcept
-      : p_(p),
-        b_(b),
-        lowest_key_bit_(encoding.lowest_key_bit),
-        words_hold_rows_(encoding.rounds == 1 && key_is_row(p) && std::has_single_bit(p.rows.record_bytes) &&
-                         p.rows.record_bytes <= 8) {
+      : p_(p), b_(b), lowest_key_bit_(encoding.lowest_key_bit), words_hold_rows_(words_hold_rows(p, encoding)) {
     for (std::uint32_t round = 0; round < encoding.rounds; ++round) {
       const std::uint32_t from = round * encoding.key_bits;
       round_keys_[round] = key_reader(p.key, from, std::min(encoding.key_bits, p.key.bits - from));

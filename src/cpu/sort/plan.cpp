@@ -130,9 +130,7 @@ void add_fetches(const sort_problem& p, const sort_decision& decided, const mach
   const auto fetch = [&](const primitives::sorted_array& a) {
     seconds += m.random_reads(p.count, a.record_bytes, seen_before(p.count * a.in_stride_bytes, m));
   };
-  const bool words_hold_rows = decided.encoding.rounds == 1 && key_is_row(p) &&
-                               std::has_single_bit(p.rows.record_bytes) && p.rows.record_bytes <= 8;
-  if (p.writes_rows && !words_hold_rows) fetch(p.rows);
+  if (p.writes_rows && !words_hold_rows(p, decided.encoding)) fetch(p.rows);
   for (std::uint32_t c = 0; c < p.column_count; ++c) fetch(p.columns[c]);
   plan.add("random read", seconds * fewer_threads(decided, m));
 }
@@ -239,8 +237,7 @@ plan::planned plan_vqsort(const sort_problem& p, const plan::scope& scope) {
   if (!is_number && (e.rounds > 1 || (e.word_bytes != 8 && !is_packed))) {
     return plan::rejected(
         "neither are rows numbers of 4 or 8 bytes, nor do 8 bytes hold key and row number, nor are they up to 2^20 "
-        "keys "
-        "of 8 bytes side by side, for an index or with one such array of values of 4 or 8 bytes");
+        "keys of 8 bytes side by side, for an index or with one such array of values of 4 or 8 bytes");
   }
   if (!sorts_in_vectors()) return plan::rejected("the library or the processor has no sort in vectors");
   plan::planned plan;
