@@ -1,0 +1,372 @@
+// Every variant of CUDA on a few small problems, one test for each primitive: what script/sanitize-cuda runs under
+// compute-sanitizer, which slows kernels down a thousand times. Larger problems, and more of them, are in the tests of
+// the primitives; what is looked for here is every kernel, in launches of more than one block.
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sheaf/edge_sum.hpp>
+#include <sheaf/prepared.hpp>
+
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
+#include "primitives/prepare.hpp"
+#include "primitives/scatter_reduce.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "support/edge_trial.hpp"
+#include "support/hash_trial.hpp"
+#include "support/list_trial.hpp"
+#include "support/multipass_trial.hpp"
+#include "support/prepared_runs.hpp"
+#include "support/sort_trial.hpp"
+#include "support/split_runs.hpp"
+#include "support/system_trial.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+class CudaSmallCases : public testing::Test {
+ protected:
+  void SetUp() override {
+    ctx = cuda_context();
+    if (!ctx) GTEST_SKIP() << "no CUDA device here";
+  }
+
+  /// Calls run(variant) for those of a list that work on CUDA; each must take at least one of the test's problems,
+  /// which run returns true for.
+  template <class Variant, class Run>
+  void each_must_run(std::span<const Variant> variants, Run run) const {
+    for (const std::string& name : names_on(variants, backend_kind::cuda)) {
+      SCOPED_TRACE(name);
+      EXPECT_TRUE(run(std::string_view(name))) << "took none of the problems";
+    }
+  }
+
+  std::optional<context> ctx;
+};
+
+std::vector<movement_case> movements() {
+  return {
+      {.pattern = inputs::parse_pattern("uniform"), .count = 5000, .indexed_count = 3001, .record_bytes = 4},
+      {.pattern = inputs::parse_pattern("permutation"),
+       .index = index_type::i64,
+       .count = 3000,
+       .indexed_count = 3000,
+       .record_bytes = 8},
+      {.pattern = inputs::parse_pattern("uniform"), .count = 2100, .indexed_count = 999, .record_bytes = 40},
+      {.pattern = inputs::parse_pattern("permutation"),
+       .count = 1500,
+       .indexed_count = 1500,
+       .record_bytes = 3,
+       .sequential_padding = 2,
+       .indexed_misalignment = 1},
+  };
+}
+
+TEST_F(CudaSmallCases, Gather) {
+  each_must_run(primitives::gather_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const movement_case& c : movements()) {
+      const multipass_trial t(true, c);
+      const placed table(*ctx, t.indexed);
+      const placed index(*ctx, t.index);
+      const placed out(*ctx, t.sequential);
+      const gather_options o{.variant = variant};
+      if (explain_gather(*ctx, table.view(), index.index(c.index), out.view(), o).choice() == nullptr) continue;
+      gather(*ctx, table.view(), index.index(c.index), out.view(), o);
+      ctx->wait();
+      expect_bytes(out.download(), t.expected(context::cpu(1)), c.description());
+      has_run = true;
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, Scatter) {
+  each_must_run(primitives::scatter_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const movement_case& c : movements()) {
+      for (const duplicates which : {duplicates::any, duplicates::last}) {
+        // `any` is compared where each record is written once.
+        if (which == duplicates::any && !is_distinct(c.pattern)) continue;
+        const multipass_trial t(false, c);
+        const placed in(*ctx, t.sequential);
+        const placed index(*ctx, t.index);
+        const placed out(*ctx, t.indexed);
+        const scatter_options o{.duplicates = which, .variant = variant};
+        if (explain_scatter(*ctx, in.view(), index.index(c.index), out.view(), o).choice() == nullptr) continue;
+        scatter(*ctx, in.view(), index.index(c.index), out.view(), o);
+        ctx->wait();
+        expect_bytes(out.download(), t.expected(context::cpu(1)), c.description());
+        has_run = true;
+      }
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, PreparedMovements) {
+  each_must_run(primitives::prepare_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const movement_case& c : movements()) {
+      if (c.indexed_misalignment != 0) continue;
+      const multipass_trial t(true, c);
+      const placed table(*ctx, t.indexed);
+      const placed index(*ctx, t.index);
+      const placed out(*ctx, t.sequential);
+      try {
+        const prepared_gather prepared =
+            prepare_gather(*ctx, index.index(c.index), c.indexed_count, c.record_bytes, 100, {.variant = variant});
+        prepared.run(table.view(), out.view());
+      } catch (const error& e) {
+        EXPECT_EQ(e.code(), error_code::no_variant) << e.what();
+        continue;
+      }
+      ctx->wait();
+      expect_bytes(out.download(), t.expected(context::cpu(1)), c.description());
+      has_run = true;
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, ScatterReduce) {
+  each_must_run(primitives::scatter_reduce_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const reduce_case& c :
+         {reduce_case{.count = 4000, .slots = 700}, reduce_case{.count = 3000, .slots = 40'000},
+          reduce_case{
+              .pattern = "zipf", .count = 6000, .slots = 100, .type = value_type::f64, .index = index_type::i64},
+          reduce_case{.pattern = "sorted", .count = 3000, .slots = 50, .type = value_type::u32},
+          reduce_case{.count = 3000, .slots = 1500, .type = value_type::i64, .op = reduction::max}}) {
+      for (const reduction_order order : {reduction_order::deterministic, reduction_order::unordered}) {
+        const reduce_trial t(c);
+        std::vector<std::byte> got;
+        if (!run_variant(*ctx, t, {.order = order, .variant = variant}, got)) continue;
+        ctx->wait();
+        SCOPED_TRACE(c.description());
+        expect_slots(got, t);
+        has_run = true;
+      }
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, Split) {
+  std::vector<split_trial> trials;
+  const auto add = [&](std::uint64_t count, std::uint64_t record_bytes, bit_field bits, bool is_keyed) {
+    split_case c;
+    c.categories_are = is_keyed ? spread::uniform : spread::zipf;
+    c.count = count;
+    c.record_bytes = record_bytes;
+    c.bits = bits;
+    if (is_keyed) c.from = split_key::kind::key_bits;
+    trials.emplace_back(c);
+  };
+  add(5000, 4, {3, 5}, false);
+  add(3000, 8, {9, 11}, true);
+  add(3000, 8, {8, 6}, false);
+  add(3000, 24, {8, 8}, false);
+  split_case many;
+  many.count = 4000;
+  many.from = split_key::kind::category;
+  many.categories = 30'000;
+  many.index = index_type::u64;
+  trials.emplace_back(many);
+  each_must_run(primitives::split_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const split_trial& t : trials) {
+      for (const product what : products) {
+        if (what != product::stable && what != product::unstable && !t.c.has_separate_key()) continue;
+        split_result got;
+        if (!run_variant(*ctx, t, what, variant, got)) continue;
+        ctx->wait();
+        SCOPED_TRACE(t.c.description());
+        expect_result(std::move(got), t, what);
+        has_run = true;
+      }
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, Sort) {
+  using enum key_type;
+  sort_case_maker cases;
+  for (const key_spread keys : {key_spread::uniform, key_spread::heavy}) {
+    for (const std::uint64_t count : {900, 9000}) {
+      cases.add_side_by_side(sort_call::records, count, field(0, 4, floating), keys, 0);
+      cases.add_side_by_side(sort_call::records, count, field(0, 8, signed_integer, true), keys, 0);
+      cases.add_side_by_side(sort_call::pairs, count, field(0, 4, unsigned_integer), keys, 4);
+      cases.add_side_by_side(sort_call::pairs, count, field(0, 8, floating), keys, 8);
+      cases.add_side_by_side(sort_call::gather_index, count, field(0, 4, unsigned_integer), keys, 0);
+    }
+  }
+  cases.add_side_by_side(sort_call::records, 5000, field(0, 1, unsigned_integer), key_spread::uniform, 0);
+  cases.add_side_by_side(sort_call::records, 3000, field(0, 8, unsigned_integer), key_spread::uniform, 0);
+  cases.add_side_by_side(sort_call::records, 3000, field(0, 12, bytes), key_spread::uniform, 0);
+  std::vector<sort_trial> trials;
+  for (const sort_case& c : cases.made) trials.emplace_back(c);
+  each_must_run(primitives::sort_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const sort_trial& t : trials) {
+      SCOPED_TRACE(t.c.description());
+      has_run |= run_and_expect(*ctx, t, variant);
+    }
+    return has_run;
+  });
+}
+
+TEST_F(CudaSmallCases, HashSearch) {
+  each_must_run(primitives::hash_build_variants(), [&](std::string_view build) {
+    for (const hash_case& c :
+         {hash_case{.count = 3000, .probes = 700},
+          hash_case{.count = 2000, .probes = 500, .key_bytes = 4, .load = 0.99},
+          hash_case{.count = 900, .probes = 300, .kind = key_kind::few},
+          hash_case{.count = 1500, .probes = 300, .kind = key_kind::last_bucket, .stride_bytes = 12}}) {
+      SCOPED_TRACE(c.description());
+      const hash_trial t(c);
+      const hash_index index = index_of(*ctx, t, build);
+      for (const std::string& search : names_on(primitives::hash_search_variants(), backend_kind::cuda)) {
+        SCOPED_TRACE(search);
+        expect_answers(*ctx, index, t, search);
+      }
+    }
+    return true;
+  });
+}
+
+TEST_F(CudaSmallCases, Lists) {
+  each_must_run(primitives::list_variants(), [&](std::string_view variant) {
+    bool has_run = false;
+    for (const list_case& c :
+         {list_case{.count = 5000}, list_case{.count = 3000, .cut = list_cut::paths, .type = value_type::f64},
+          list_case{.count = 4000, .order = node_order::strided, .is_packed = true, .is_exclusive = true},
+          list_case{
+              .count = 3000, .cut = list_cut::two_lists, .successor = index_type::i64, .op = scan_operator::max}}) {
+      const list_trial t(c);
+      const auto got = scan_by(variant, *ctx, t);
+      if (!got) continue;
+      ctx->wait();
+      SCOPED_TRACE(c.description());
+      expect_results(*got, t);
+      has_run = true;
+    }
+    return has_run;
+  });
+}
+
+/// Rows of few entries, of many, of one that many blocks sum, and of columns that want several slices.
+std::vector<sparse_rows> small_matrices() {
+  return {banded(500, 3),
+          r_mat(9, 8),
+          at_random(700, 9000, 6),
+          power_law(700, 9000),
+          made_rows("one dense row", 300, 20'000,
+                    [](std::uint64_t r) { return drawn_columns(r, r == 123 ? 20'000 : r % 3, 20'000); }),
+          made_rows("rows of 4097", 5, 977, [](std::uint64_t r) { return drawn_columns(r, 4097, 977); })};
+}
+constexpr csr_layout small_layouts[] = {{}, {value_type::f32, index_type::i32, index_type::u64, false}};
+
+TEST_F(CudaSmallCases, Spmv) {
+  const std::vector<sparse_rows> matrices = small_matrices();
+  each_must_run(primitives::spmv_variants(), [&](std::string_view variant) {
+    for (const sparse_rows& m : matrices) {
+      for (const csr_layout& layout : small_layouts) {
+        SCOPED_TRACE(fmt::format("{}, {}", m.name, layout.description()));
+        const csr_images images(m, layout);
+        const placed_csr a(*ctx, images);
+        const spmv_options o{.beta = 0.5, .transposed = variant == "cuda.transposed", .variant = variant};
+        expect_near(product_of(*ctx, a.view(), o), expected_of(m, o, layout.value), layout.value);
+      }
+    }
+    return true;
+  });
+}
+
+TEST_F(CudaSmallCases, PrepareSpmv) {
+  const std::vector<sparse_rows> matrices = small_matrices();
+  each_must_run(primitives::prepare_spmv_variants(), [&](std::string_view variant) {
+    if (variant == "cuda.transposed") return true;  // its runs are those of a matrix that Spmv has
+    for (const sparse_rows& m : matrices) {
+      for (const csr_layout& layout : small_layouts) {
+        SCOPED_TRACE(fmt::format("{}, {}", m.name, layout.description()));
+        const csr_images images(m, layout);
+        const placed_csr a(*ctx, images);
+        const prepared_spmv prepared = prepare_spmv(*ctx, a.view(), 5, {.variant = variant});
+        EXPECT_EQ(prepared.report().variant, variant);
+        for (const double beta : {0.0, 0.5}) right_run(*ctx, prepared, m, layout.value, beta);
+      }
+    }
+    return true;
+  });
+}
+
+TEST_F(CudaSmallCases, ConjugateGradient) {
+  sparse_rows arrow = diagonal_matrix("arrow", std::vector<double>(9000, 3.0));
+  for (std::uint64_t i = 1; i < 9000; ++i) {
+    arrow.rows[0].push_back({i, -0.01});
+    arrow.rows[i].insert(arrow.rows[i].begin(), {0, -0.01});
+  }
+  const sparse_rows matrices[] = {dominant_at_random(600, 5), laplacian(7), arrow};
+  each_must_run(primitives::conjugate_gradient_variants(), [&](std::string_view variant) {
+    for (const sparse_rows& m : matrices) {
+      for (const value_type type : {value_type::f64, value_type::f32}) {
+        SCOPED_TRACE(fmt::format("{}, {}", m.name, name(type)));
+        const csr_images images(m, {.value = type});
+        const placed_csr a(*ctx, images);
+        const solved_system found =
+            solve_placed(*ctx, a.view(), y_at, x_at,
+                         {.tolerance = 1e-3,
+                          .preconditioner = type == value_type::f64 ? preconditioner::jacobi : preconditioner::none,
+                          .variant = variant});
+        EXPECT_TRUE(found.result.converged()) << name(found.result.reason);
+        EXPECT_LE(residual_of(m, y_at, found.x, type), 2e-3 * found.result.b_norm);
+      }
+    }
+    return true;
+  });
+}
+
+TEST_F(CudaSmallCases, EdgeSums) {
+  const edge_graph graphs[] = {box_graph(9, true), star_graph(1500), drawn_graph(300, 3000)};
+  const edge_layout layouts[] = {
+      {value_type::f32, index_type::i32, false, true, 3, edge_function::inverse_square},
+      {value_type::f64, index_type::u64, true, false, 5, edge_function::weighted_difference}};
+  const auto for_each_graph = [&](auto run) {
+    for (const edge_graph& g : graphs) {
+      for (const edge_layout& layout : layouts) {
+        SCOPED_TRACE(fmt::format("{}, {}", g.name, layout.description()));
+        const edge_images images(g, layout);
+        const placed_edges e(*ctx, images);
+        expect_near(run(g, images, e), expected_of(g, images), layout.value);
+      }
+    }
+    return true;
+  };
+  each_must_run(primitives::edge_sum_variants(), [&](std::string_view variant) {
+    const bool is_unordered = variant == "cuda.atomic";
+    const edge_sum_options o{.order = is_unordered ? reduction_order::unordered : reduction_order::deterministic,
+                             .variant = variant};
+    return for_each_graph([&](const edge_graph&, const edge_images& images, const placed_edges& e) {
+      return sum_of(*ctx, e, images, o);
+    });
+  });
+  each_must_run(primitives::prepare_edge_sum_variants(), [&](std::string_view variant) {
+    return for_each_graph([&](const edge_graph& g, const edge_images& images, const placed_edges& e) {
+      const edge_layout& layout = images.layout;
+      const prepared_edge_sum prepared =
+          prepare_edge_sum(*ctx, e.edges(), g.nodes, layout.components, 3, {.variant = variant});
+      return result_of(*ctx, g.nodes * layout.components, layout.value,
+                       [&](values result) { prepared.run(e.values(), e.weights(), result, layout.function); });
+    });
+  });
+}
+
+}  // namespace
+}  // namespace sheaf::tests
