@@ -1,6 +1,8 @@
 #include "primitives/sort.hpp"
 
-#include <string>
+#include <iterator>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "plan/choose.hpp"
@@ -88,9 +90,19 @@ void require_same_shape(std::string_view call, const_records in, std::string_vie
 struct named_view {
   const void* data;
   std::uint64_t bytes;
-  std::string name;
+  std::string_view name;
   bool is_written;
 };
+
+struct column_name {
+  std::string_view in;
+  std::string_view out;
+};
+constexpr column_name column_names[] = {{"values[0].in", "values[0].out"}, {"values[1].in", "values[1].out"},
+                                        {"values[2].in", "values[2].out"}, {"values[3].in", "values[3].out"},
+                                        {"values[4].in", "values[4].out"}, {"values[5].in", "values[5].out"},
+                                        {"values[6].in", "values[6].out"}, {"values[7].in", "values[7].out"}};
+static_assert(std::size(column_names) == most_sort_columns);
 
 void require_no_overlaps(std::string_view call, const context& ctx, std::span<const named_view> views) {
   for (const named_view& v : views) require_memory(call, ctx, v.data, v.bytes, v.name);
@@ -103,8 +115,8 @@ void require_no_overlaps(std::string_view call, const context& ctx, std::span<co
   }
 }
 
-named_view view_of(const_records r, std::string name, bool is_written) {
-  return {r.data, extent(r), std::move(name), is_written};
+named_view view_of(const_records r, std::string_view name, bool is_written) {
+  return {r.data, extent(r), name, is_written};
 }
 
 sort_problem describe_pairs(std::string_view call, const context& ctx, const_records keys, const sort_key& key,
@@ -113,8 +125,7 @@ sort_problem describe_pairs(std::string_view call, const context& ctx, const_rec
   p.writes_rows = writes_keys;
   if (values.size() > most_sort_columns) refuse("{}: {} arrays of values, not at most 8", call, values.size());
   for (const sort_column& v : values) {
-    const std::string in_name = fmt::format("values[{}].in", p.column_count);
-    const std::string out_name = fmt::format("values[{}].out", p.column_count);
+    const auto [in_name, out_name] = column_names[p.column_count];
     require_same_shape(call, v.in, in_name, v.out, out_name);
     if (v.in.count != keys.count) refuse("{}: {} keys, but {} has {} values", call, keys.count, in_name, v.in.count);
     p.columns[p.column_count++] = array_of(v.in, v.out);
@@ -163,8 +174,8 @@ void sort_pairs(const context& ctx, const_records keys, const sort_key& key, rec
   if (writes_keys) views.push_back(view_of(keys_out, "keys_out", true));
   sort_buffers b{.in = keys, .out = keys_out};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    views.push_back(view_of(values[i].in, fmt::format("values[{}].in", i), false));
-    views.push_back(view_of(values[i].out, fmt::format("values[{}].out", i), true));
+    views.push_back(view_of(values[i].in, column_names[i].in, false));
+    views.push_back(view_of(values[i].out, column_names[i].out, true));
     b.columns[i] = values[i];
   }
   require_no_overlaps(pairs_call, ctx, views);

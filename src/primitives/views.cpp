@@ -34,7 +34,7 @@ void require_aligned(std::string_view call, const void* data, std::uint64_t alig
 }
 
 void require_index_type(std::string_view call, index_type type, std::string_view what) {
-  require_enumerator(call, fmt::format("the type of {}", what), type, index_type::i64);
+  require_type(call, what, type, index_type::i64);
 }
 
 void require_index_width(std::string_view call, index_type type, std::string_view what, std::uint64_t records) {

@@ -37,6 +37,13 @@ void require_enumerator(std::string_view call, std::string_view what, Enum value
   }
 }
 
+/// Likewise the type of `what`. Names are put together only for a message: calls with little to do take as long as it
+/// takes to check them.
+template <class Enum>
+void require_type(std::string_view call, std::string_view what, Enum type, Enum last) {
+  if (type > last) require_enumerator(call, fmt::format("the type of {}", what), type, last);
+}
+
 void require_index_type(std::string_view call, index_type type, std::string_view what);
 void require_shape(std::string_view call, const_records r, std::string_view what);
 void require_memory(std::string_view call, const context& ctx, const void* data, std::uint64_t byte_count,

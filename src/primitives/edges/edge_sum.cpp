@@ -61,7 +61,7 @@ std::uint64_t extent_of_ends(const edge_view& edges) {
 std::uint64_t bytes_of(const_values v) { return v.count * bytes(v.type); }
 
 void require_float(std::string_view call, std::string_view what, const_values v) {
-  require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
+  require_type(call, what, v.type, value_type::f64);
   if (v.type != value_type::f32 && v.type != value_type::f64) {
     refuse("{}: {} has values of type {}, not f32 or f64", call, what, name(v.type));
   }

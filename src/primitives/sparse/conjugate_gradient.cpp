@@ -50,7 +50,7 @@ void require_options(const conjugate_gradient_options& o) {
 }
 
 void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
-  require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
+  require_type(call, what, v.type, value_type::f64);
   if (v.type != type) {
     refuse("{}: {} has values of type {}, the system {}", call, what, name(v.type), name(type));
   }

@@ -80,7 +80,7 @@ void require_count(std::string_view call, std::string_view what, std::uint64_t c
 
 void require_vector_shape(std::string_view call, std::string_view what, const_values v, std::uint64_t count,
                           value_type type, std::string_view of) {
-  require_enumerator(call, fmt::format("the type of {}", what), v.type, value_type::f64);
+  require_type(call, what, v.type, value_type::f64);
   if (v.type != type) {
     refuse("{}: {} has values of type {}, the matrix {}", call, what, name(v.type), name(type));
   }
