@@ -18,7 +18,7 @@ using primitives::sort_product;
 /// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json); latencies of passes to an
 /// H100 that sorts 2^14.
 struct onesweep_costs {
-  word_cost histogram{0, 0.852};
+  word_cost histogram{0, 0.5};
   word_cost pass{27.8, 2.34};
   // Latencies, in steps of the profile.
   double histogram_steps = 4.27;

@@ -2,8 +2,9 @@
 
 #include "cuda/sort/msd/sample_bins.cuh"
 
-// A sample of keys of 8 bytes that says whether an MSD sort would take many passes. It would where few digits have most
-// keys of a bucket, in every bucket of every pass: keys, say, of which most bits are 0.
+// A sample of keys of 8 bytes, and of long lists of keys of 4, that says whether an MSD sort would take many passes. It
+// would where few digits have most keys of a bucket, in every bucket of every pass: keys, say, of which most bits are
+// 0.
 namespace sheaf::cuda {
 
 /// The sample in shared memory, with a hash table of the bins of the first pass and the digits of the second.
@@ -15,6 +16,23 @@ struct digit_sample {
   std::uint32_t slot[slots];  ///< from bit 17 on its first sample; in the low 17 bits the bin and digit, plus 1
   std::uint32_t crowded;      ///< samples that are not the first of their slot and have another key
 };
+
+/// Whether this sample decides, and not that of skew_sample.cuh: about keys of 8 bytes, and about long lists of keys of
+/// 4 alone, where an MSD sort takes copies as fast as other keys.
+template <int Limbs, payload_mode Payload>
+constexpr bool is_judged_by_digits(std::uint64_t count) {
+  return Limbs == 2 || (Payload == payload_mode::none && count >= std::uint64_t{1} << 26);
+}
+
+/// Whether keys of 4 bytes seem to have one highest byte. Onesweep has no pass for it then, and takes less time than an
+/// MSD sort. Where the least thirty-second of the sample's range has most of it, the list's tail is taken to reach
+/// beyond.
+template <int Limbs>
+__device__ __forceinline__ bool shares_highest_byte(const bin_sample& s, const sampled_bins& bins) {
+  constexpr std::uint32_t prefixes = sampled_bins::prefixes;
+  return Limbs == 1 && bins.is_uneven != 0 && bins.window_end <= 32 - radix_bits &&
+         s.with_lesser_prefix[prefixes / 32] < s.with_lesser_prefix[prefixes] / 4 * 3;
+}
 
 /// Whether it is worth a sample: keys of which no highest byte has a sixteenth have no crowded digits there, and are
 /// taken to have none further down.
@@ -63,6 +81,15 @@ __device__ bool has_crowded_digits(digit_sample& s, const sampled_bins& bins, st
   if (threadIdx.x % 32 == 0) atomicAdd(&s.crowded, crowded);
   __syncthreads();
   return s.crowded >= least_crowded;
+}
+
+/// Whether the sort is better left to onesweep. One block calls this, once it has chosen `bins`.
+template <int Limbs, payload_mode Payload, class WordOf>
+__device__ bool is_faster_by_onesweep(const bin_sample& s, digit_sample& digits, const sampled_bins& bins,
+                                      std::uint32_t count, std::uint32_t key_high, WordOf word_of) {
+  if (!is_judged_by_digits<Limbs, Payload>(count)) return false;
+  return shares_highest_byte<Limbs>(s, bins) ||
+         (may_have_crowded_digits(s, bins) && has_crowded_digits<Limbs>(digits, bins, count, key_high, word_of));
 }
 
 }  // namespace sheaf::cuda

@@ -28,6 +28,8 @@ constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
 /// Most words of a bin in the method `bins`, where one thread sorts each bin.
 constexpr std::uint32_t most_words_of_bin = 16;
+/// Most words of a bin of one key that keep their order: each is counted against all others.
+constexpr std::uint32_t most_words_of_key = 64;
 /// Most words of a run in the method `hot_bins`: where one thread sorts it, and where a warp does.
 constexpr std::uint32_t most_words_by_thread = 6;
 constexpr std::uint32_t most_words_by_warp = 32;

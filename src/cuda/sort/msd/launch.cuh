@@ -89,7 +89,7 @@ void queue_first_pass(const context& ctx, const char* operation, const msd_pass_
 /// Shared memory for the samples that the kernel before the first pass takes.
 template <int Limbs>
 std::size_t prepare_shared_bytes(const word_sort& s) {
-  const std::size_t digits = Limbs == 2 && may_be_left_to_onesweep(s) ? sizeof(digit_sample) : 0;
+  const std::size_t digits = may_be_left_to_onesweep(s) ? sizeof(digit_sample) : 0;
   return std::max({sizeof(msd_pass_shared), sizeof(skew_sample), sizeof(bin_sample) + digits});
 }
 

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(pass_threads)
     const auto key = [&](std::uint32_t i) {
       return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
-    if (may_leave_to_onesweep && is_skewed(sample, a.count, key)) {
+    if (may_leave_to_onesweep && !is_judged_by_digits<Limbs, Payload>(a.count) && is_skewed(sample, a.count, key)) {
       if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
       if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
       return;
@@ -57,10 +57,10 @@ __global__ void __launch_bounds__(pass_threads)
       auto& sample = *reinterpret_cast<bin_sample*>(dynamic);
       sample_bins<Limbs>(sample, *a.tables.first_bins, a.count, a.key_low, a.key_high, word_of);
       __syncthreads();
-      if constexpr (Limbs == 2) {
-        if (may_leave_to_onesweep && may_have_crowded_digits(sample, *a.tables.first_bins) &&
-            has_crowded_digits<Limbs>(*reinterpret_cast<digit_sample*>(&sample + 1), *a.tables.first_bins, a.count,
-                                      a.key_high, word_of)) {
+      if constexpr (Limbs == 2 || Payload == payload_mode::none) {
+        auto& digits = *reinterpret_cast<digit_sample*>(&sample + 1);
+        if (may_leave_to_onesweep &&
+            is_faster_by_onesweep<Limbs, Payload>(sample, digits, *a.tables.first_bins, a.count, a.key_high, word_of)) {
           if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
           return;
         }

@@ -67,28 +67,33 @@ struct onesweep_arguments {
   onesweep_tables tables;
 };
 
+/// Where a pass reads its words: a buffer of words, or rows, which the first pass encodes.
+enum class word_origin { words, keys_side_by_side, rows };
+
 /// Reads words of a buffer from word `first` on, or encodes them from rows.
-template <int Limbs, bool FromRows>
+template <int Limbs, word_origin Origin>
 class onesweep_reader {
  public:
   using word = sort_word<Limbs>;
 
-  __device__ onesweep_reader(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first)
-      : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[buffer]) + first), first_(first) {}
+  __device__ onesweep_reader(const onesweep_arguments& a, const void* words, std::uint32_t first)
+      : a_(a), words_(Origin == word_origin::rows ? nullptr : static_cast<const word*>(words) + first), first_(first) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
-    if constexpr (FromRows) {
+    if constexpr (Origin == word_origin::rows) {
       return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_streaming(words_ + i);
+      word w = load_word_streaming(words_ + i);
+      if constexpr (Origin == word_origin::keys_side_by_side) encode_key(w, a_.transform);
+      return w;
     }
   }
   /// Loads a word of which the key alone is needed.
   __device__ __forceinline__ word load_key(std::uint32_t i) const {
-    if constexpr (FromRows) {
+    if constexpr (Origin == word_origin::rows) {
       return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
     } else {
-      return load_word_streaming(words_ + i);
+      return load(i);
     }
   }
 
@@ -98,6 +103,19 @@ class onesweep_reader {
   std::uint32_t first_;
 };
 
+/// Calls body(reader) with a reader of a buffer's words from word `first` on. Branches here, and not at each word, let
+/// all loads of a thread be under way at once.
+template <int Limbs, bool FromRows, class Body>
+__device__ __forceinline__ void read_words(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first,
+                                           Body body) {
+  if (!FromRows || buffer != 0) return body(onesweep_reader<Limbs, word_origin::words>(a, a.buffers[buffer], first));
+  if constexpr (FromRows) {
+    const void* const keys = a.rows.side_by_side;
+    if (keys != nullptr) return body(onesweep_reader<Limbs, word_origin::keys_side_by_side>(a, keys, first));
+    body(onesweep_reader<Limbs, word_origin::rows>(a, nullptr, first));
+  }
+}
+
 struct onesweep_shared {
   std::uint32_t bin_begin[radix_bins];  ///< index in the sorted tile of the bin's first word
   std::uint32_t bin_shift[radix_bins];  ///< what to add to an index in the sorted tile to get the index in the list
@@ -105,26 +123,17 @@ struct onesweep_shared {
   alignas(16) std::uint32_t tile;  ///< number of the tile that the block has drawn
 };
 
-/// Copies of a block's histogram. Neighbouring lanes count in different copies, which spreads same-address atomics.
-constexpr int histogram_copies = 4;
-/// Counters from one digit of a copy to the next: 8 more than there are bins, so that equal bins of different digits
-/// lie on different banks.
-constexpr std::uint32_t histogram_stride = radix_bins + 8;
-template <int Limbs>
-constexpr std::uint32_t histogram_copy_size = most_onesweep_passes<Limbs>* histogram_stride;
-
 /// How a digit is read: a key of one limb begins and ends at any bit, a longer one at whole bytes of the word.
 template <int Limbs>
 using onesweep_field = std::conditional_t<Limbs == 1, digit_field, byte_field>;
 
-/// Dynamic shared memory behind onesweep_shared: the block's histograms, then for each tile the counters of its warps,
+/// Dynamic shared memory behind onesweep_shared: the block's histogram, then for each tile the counters of its warps,
 /// and the sorted tile.
 template <int Limbs, payload_mode Payload, onesweep_tiles Tiles>
 constexpr std::size_t onesweep_shared_bytes() {
   using tuning = onesweep_tuning<Limbs, Payload, Tiles>;
   const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
-  const std::size_t counters =
-      std::max<std::size_t>(histogram_copies * histogram_copy_size<Limbs>, tuning::threads / 32 * radix_bins);
+  const std::size_t counters = std::max<std::size_t>(most_onesweep_passes<Limbs>, tuning::threads / 32) * radix_bins;
   return sizeof(onesweep_shared) + std::max(tuning::tile_words * widest, counters * sizeof(std::uint32_t));
 }
 

@@ -26,36 +26,42 @@ __device__ void count_digits(const onesweep_block<Limbs, Payload, Tiles, FromRow
   auto* const counters = reinterpret_cast<std::uint32_t*>(block.staged);
   constexpr std::uint32_t words_per_thread = 8;
   constexpr std::uint32_t tile_words = words_per_thread * threads;
-  for (std::uint32_t i = threadIdx.x; i < histogram_copies * histogram_copy_size<Limbs>; i += threads) counters[i] = 0;
+  for (std::uint32_t i = threadIdx.x; i < most_onesweep_passes<Limbs> * radix_bins; i += threads) counters[i] = 0;
   __syncthreads();
-  std::uint32_t* const own_copy = counters + threadIdx.x % histogram_copies * histogram_copy_size<Limbs>;
-  const onesweep_reader<Limbs, FromRows> input(a, 0, 0);
-  const std::uint32_t count = a.count;
-  for (std::uint32_t begin = blockIdx.x * tile_words; begin < count; begin += gridDim.x * tile_words) {
+  // Adds the thread's words from `first` on, of a tile that is full or not: a check of each word takes as many
+  // instructions as its counting.
+  const auto count_words = [&](std::uint32_t first, auto is_full) {
+    const auto is_there = [&](std::uint32_t k) { return is_full || first + k * threads < a.count; };
     word words[words_per_thread];
-    const std::uint32_t first = begin + threadIdx.x;
-#pragma unroll
-    for (std::uint32_t k = 0; k < words_per_thread; ++k) words[k] = input.load_key(min(first + k * threads, count - 1));
-#pragma unroll
-    for (std::uint32_t d = 0; d < most_onesweep_passes<Limbs>; ++d) {
-      if (d >= digits) continue;
-      const onesweep_field<Limbs> field = block.field_of(d);
-      std::uint32_t* const histogram = own_copy + d * histogram_stride;
-      // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once.
+    read_words<Limbs, FromRows>(a, 0, first, [&](const auto& input) {
 #pragma unroll
       for (std::uint32_t k = 0; k < words_per_thread; ++k) {
-        if (first + k * threads < count) atomicAdd(&histogram[digit_of(words[k], field)], 1U);
+        if (is_there(k)) words[k] = input.load_key(k * threads);
       }
+    });
+#pragma unroll
+    for (std::uint32_t d = 0; d < most_onesweep_passes<Limbs>; ++d) {
+      if (d >= digits) break;
+      const onesweep_field<Limbs> field = block.field_of(d);
+      std::uint32_t* const histogram = counters + d * radix_bins;
+      // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once. So there
+      // are no copies of the histogram, over which they would be spread.
+#pragma unroll
+      for (std::uint32_t k = 0; k < words_per_thread; ++k) {
+        if (is_there(k)) atomicAdd(&histogram[digit_of(words[k], field)], 1U);
+      }
+    }
+  };
+  for (std::uint32_t begin = blockIdx.x * tile_words; begin < a.count; begin += gridDim.x * tile_words) {
+    if (a.count - begin >= tile_words) {
+      count_words(begin + threadIdx.x, std::true_type());
+    } else {
+      count_words(begin + threadIdx.x, std::false_type());
     }
   }
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < digits * radix_bins; i += threads) {
-    std::uint32_t sum = 0;
-#pragma unroll
-    for (int c = 0; c < histogram_copies; ++c) {
-      sum += counters[c * histogram_copy_size<Limbs> + i / radix_bins * histogram_stride + i % radix_bins];
-    }
-    if (sum > 0) atomicAdd(a.tables.histogram + i, sum);
+    if (counters[i] > 0) atomicAdd(a.tables.histogram + i, counters[i]);
   }
   __syncthreads();
 }

@@ -45,11 +45,16 @@ class onesweep_pass {
   }
 
  private:
-  // Draws a tile, or returns the number of tiles where each has a block of its own.
+  // Draws the block's next tile, where there are more tiles than blocks. That takes a microsecond, which passes while
+  // the block stores; drawn before look-back, a tile would be published as late as the one before, and others wait.
+  __device__ __forceinline__ void draw_tile() {
+    if (threadIdx.x == 0 && block_.tiles > gridDim.x)
+      drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.tile_counters + pass_.number, 1U);
+  }
+  // The tile that was drawn, or the number of tiles. No thread goes on before all have stored.
   __device__ __forceinline__ std::uint32_t next_tile() const {
     if (block_.tiles <= gridDim.x) return block_.tiles;
-    std::uint32_t* const counter = block_.arguments.tables.tile_counters + pass_.number;
-    if (threadIdx.x == 0) block_.shared.tile = gridDim.x + atomicAdd(counter, 1U);
+    if (threadIdx.x == 0) block_.shared.tile = drawn_;
     __syncthreads();
     return block_.shared.tile;
   }
@@ -68,19 +73,20 @@ class onesweep_pass {
     for (int i = threadIdx.x; i < warps * radix_bins; i += threads) warp_bins[i] = 0;
     __syncthreads();
     // Words past the end of the list are all ones, so they come last in the last bin.
-    const auto bin = [&](int k) { return digit_of(words[k], field); };
 #pragma unroll
-    for (int k = 0; k < items; ++k) atomicAdd(&own_bins[bin(k)], 1U);
+    for (int k = 0; k < items; ++k) atomicAdd(&own_bins[digit_of(words[k], field)], 1U);
     __syncthreads();
     const std::uint32_t aggregate = scan_bins_of_tile(tile, warp_bins);
     __syncthreads();
     packed_numbers<items> rank;
-    rank_by_match<items, radix_bins>(bin, own_bins, rank);
+    const auto field_again = opaque(field);
+    rank_by_match<items, radix_bins>([&](int k) { return digit_of(words[k], field_again); }, own_bins, rank);
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < items; ++k) staged[rank.get(k)] = words[k];
     place_bins(tile, aggregate);
     __syncthreads();
+    draw_tile();
     packed_bytes<items> bins;  // of the words that the thread stores, for their values
     const auto store_all = [&](auto store) {
 #pragma unroll
@@ -93,30 +99,34 @@ class onesweep_pass {
         if constexpr (has_values) bins.set(k, b);
       }
     };
+    const word_target& target = block_.arguments.target;
     word* const words_to = static_cast<word*>(
-        pass_.target == 0 ? block_.arguments.target.words : const_cast<void*>(block_.arguments.buffers[pass_.target]));
+        pass_.target == 0 ? target.words : const_cast<void*>(block_.arguments.buffers[pass_.target]));
+    word* const keys_to = static_cast<word*>(target.side_by_side);
     if (words_to != nullptr) {
       store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
+    } else if (keys_to != nullptr) {
+      store_all([&](std::uint32_t i, word w) {
+        decode_key(w, target.transform);
+        keys_to[i] = w;
+      });
     } else {
-      store_all([&](std::uint32_t i, const word& w) { write_word<Limbs>(block_.arguments.target, i, w); });
+      store_all([&](std::uint32_t i, const word& w) { write_word<Limbs>(target, i, w); });
     }
-    __syncthreads();
-    if constexpr (has_values) move_values<Full>(begin, size, rank, bins);
+    if constexpr (has_values) {
+      __syncthreads();
+      move_values<Full>(begin, size, rank, bins);
+    }
   }
 
   // Words `first`, first + 32, ... of the pass's source, as far as `available` words are there.
   template <bool Full>
   __device__ __forceinline__ void load(word (&words)[items], std::uint32_t first, std::uint32_t available) const {
-    const auto load_all = [&](const auto& source) {
+    read_words<Limbs, FromRows>(block_.arguments, pass_.source, first, [&](const auto& source) {
 #pragma unroll
       for (int k = 0; k < items; ++k)
         words[k] = Full || k * 32 < available ? source.load(k * 32) : word_of_ones<Limbs>();
-    };
-    if (FromRows && pass_.source == 0) {
-      load_all(onesweep_reader<Limbs, true>(block_.arguments, 0, first));
-    } else {
-      load_all(onesweep_reader<Limbs, false>(block_.arguments, pass_.source, first));
-    }
+    });
   }
 
   // Publishes and returns the tile's count of bin threadIdx.x, its aggregate. Replaces the counts of the warps by the
@@ -197,11 +207,11 @@ class onesweep_pass {
       const std::uint32_t i = k * threads + threadIdx.x;
       if (Full || i < size) values_to[block_.shared.bin_shift[bins.get(k)] + i] = staged[i];
     }
-    __syncthreads();
   }
 
   const onesweep_block<Limbs, Payload, Tiles, FromRows>& block_;
   const digit_pass& pass_;
+  std::uint32_t drawn_ = 0;  ///< of the first thread
 };
 
 }  // namespace sheaf::cuda

@@ -189,6 +189,13 @@ word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, co
       mapping.target.limbs[limb] = {b.out.data + f.offset + i * limb_bytes, b.out.stride_bytes};
     }
   }
+  const std::uint64_t word_bytes = encoding.word_bytes();
+  const bool is_key_alone = key_limbs == encoding.limbs && p.rows.record_bytes == word_bytes;
+  if (is_key_alone && p.rows.word_bytes >= (encoding.limbs == 3 ? limb_bytes : word_bytes)) {
+    if (b.in.stride_bytes == word_bytes) mapping.source.side_by_side = b.in.data;
+    const bool writes_keys = !encoding.sorts_row_numbers && p.writes_rows;
+    if (writes_keys && b.out.stride_bytes == word_bytes) mapping.target.side_by_side = b.out.data;
+  }
   mapping.target.transform = key_transform_of(f, key_mask_of(encoding.limbs, key_limbs), encoding.limbs);
   if (encoding.payload == word_payload::row_number) mapping.source.row_number_limb = encoding.limbs - key_limbs - 1;
   if (encoding.payload != word_payload::in_word) return mapping;

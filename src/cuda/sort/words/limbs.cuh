@@ -45,6 +45,8 @@ __device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32
   return {shift / 32, shift % 32, (1U << bits) - 1};
 }
 
+__device__ __forceinline__ digit_field opaque(const digit_field& f) { return {f.limb, opaque(f.shift), f.mask}; }
+
 template <int Limbs>
 __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, const digit_field& f) {
   std::uint32_t digit = __funnelshift_r(word.limb[Limbs - 1], 0, f.shift);
@@ -72,6 +74,8 @@ struct byte_field {
   std::uint32_t selector;  ///< selector of __byte_perm for the byte in its pair of limbs
   bool is_upper;           ///< the byte lies in limbs 2 and 3, else in limbs 0 and 1
 };
+
+__device__ __forceinline__ byte_field opaque(const byte_field& f) { return {opaque(f.selector), f.is_upper}; }
 
 __device__ __forceinline__ byte_field byte_at(std::uint32_t byte) { return {byte % 8, byte >= 8}; }
 
