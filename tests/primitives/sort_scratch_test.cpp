@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/sort.hpp>
 
 #include "primitives/entries/entry.hpp"
-#include "sheaf/machine.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -49,6 +51,25 @@ void expect_promised_scratch(const std::string& file) {
   problem_spec wide = named("sort_records/uniform/r100/bytes10");
   wide.key_fields = {{0, 32, key_type::bytes}};
   EXPECT_LE(scratch_of(wide, m), count * 45 + tables);
+}
+
+// One thread leaves keys that crowd to a sort in vectors, whose words are wider; keys that are not written are sorted
+// in scratch alone.
+TEST(SortScratch, IsAsPromisedForPairsByOneThread) {
+  const context ctx = context::cpu(1);
+  for (const std::uint64_t rows : {std::uint64_t{20'000}, std::uint64_t{8'000'000}, std::uint64_t{30'000'000}, count}) {
+    for (const std::uint64_t value_bytes : {4, 8}) {
+      const sort_column column{const_records(nullptr, rows, value_bytes), records(nullptr, rows, value_bytes)};
+      for (const bool writes_keys : {true, false}) {
+        SCOPED_TRACE(fmt::format("{} rows, values of {}, writes keys: {}", rows, value_bytes, writes_keys));
+        const explanation why = explain_sort_pairs(ctx, const_records(nullptr, rows, 8), sort_key::of<std::uint64_t>(),
+                                                   writes_keys, std::span(&column, 1), {.variant = "cpu.msd"});
+        ASSERT_NE(why.choice(), nullptr);
+        const std::uint64_t promised = writes_keys ? rows * (8 + value_bytes) / 10 * 11 : rows * 45;
+        EXPECT_LE(why.choice()->scratch_bytes, promised + tables);
+      }
+    }
+  }
 }
 
 TEST(SortScratch, IsAsPromisedOnTheCpu) { expect_promised_scratch("cpu-2-threads-sort-model.json"); }

@@ -164,8 +164,12 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   decided.layout = layout_of(p, decided);
   decided.may_take_vectors = may_take_vectors(p, decided);
   if (decided.may_take_vectors) {
-    const std::uint64_t words = p.count * index_encoding_of(p).word_bytes;
-    decided.layout.bytes = std::max(decided.layout.bytes, whole_write_buffers(words));
+    const std::uint64_t words = whole_write_buffers(p.count * index_encoding_of(p).word_bytes);
+    // sort.hpp promises that keys and values of 12 bytes take 1.1 times as much and 64 MiB; their words have 16.
+    const bool is_promised_less = e.content == word_content::key_and_payload;
+    const std::uint64_t promised = p.count * e.stored_bytes() / 10 * 11 + (std::uint64_t{64} << 20);
+    decided.may_take_vectors = !is_promised_less || words <= promised;
+    if (decided.may_take_vectors) decided.layout.bytes = std::max(decided.layout.bytes, words);
   }
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
