@@ -15,8 +15,8 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
 
-/// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json); latencies of passes to an
-/// H100 that sorts 2^14.
+/// Fitted to an H200, which sorts 2^28 random words (bench/results/h200-sort-model.json); the histogram to an H100 that
+/// sorts 10^8, latencies of passes to one that sorts 2^14.
 struct onesweep_costs {
   word_cost histogram{0, 0.5};
   word_cost pass{27.8, 2.34};

@@ -25,8 +25,8 @@ constexpr bool is_judged_by_digits(std::uint64_t count) {
 }
 
 /// Whether keys of 4 bytes seem to have one highest byte. Onesweep has no pass for it then, and takes less time than an
-/// MSD sort. Where the least thirty-second of the sample's range has most of it, the list's tail is taken to reach
-/// beyond.
+/// MSD sort. Not where the least thirty-second of the sample's range has three quarters of it: such a distribution has
+/// a long tail, and the list is likely to have keys beyond that byte that the sample missed.
 template <int Limbs>
 __device__ __forceinline__ bool shares_highest_byte(const bin_sample& s, const sampled_bins& bins) {
   constexpr std::uint32_t prefixes = sampled_bins::prefixes;

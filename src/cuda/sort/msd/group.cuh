@@ -26,7 +26,7 @@ enum class finish_method { bins, hot_bins, bitonic };
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Most words of a bin in the method `bins`, where one thread sorts each bin.
+/// Most words of a bin in the method `bins`, where one thread sorts each bin; of one key, most_words_of_key.
 constexpr std::uint32_t most_words_of_bin = 16;
 /// Most words of a bin of one key that keep their order: each is counted against all others.
 constexpr std::uint32_t most_words_of_key = 64;

@@ -46,7 +46,8 @@ class onesweep_pass {
 
  private:
   // Draws the block's next tile, where there are more tiles than blocks. That takes a microsecond, which passes while
-  // the block stores; drawn before look-back, a tile would be published as late as the one before, and others wait.
+  // the block stores. Drawn earlier, a tile would wait while its block looks back for the tile before, and blocks that
+  // draw later ones would wait for it.
   __device__ __forceinline__ void draw_tile() {
     if (threadIdx.x == 0 && block_.tiles > gridDim.x)
       drawn_ = gridDim.x + atomicAdd(block_.arguments.tables.tile_counters + pass_.number, 1U);

@@ -25,7 +25,7 @@ struct word_source {
   };
   std::array<limb_source, 4> limbs{};
   std::uint32_t row_number_limb = no_limb;  ///< index of the limb that holds the row number
-  const void* side_by_side = nullptr;       ///< row 0, if rows are keys that lie side by side, aligned to words
+  const void* side_by_side = nullptr;       ///< row 0 of keys side by side, aligned as words are, for onesweep
 };
 
 /// Where sorted words are stored: word i is element i of `words`, or of every array that takes one of its limbs.
@@ -36,7 +36,7 @@ struct word_target {
   };
   void* words = nullptr;  ///< array of whole words; null: keys are decoded and limbs are stored one by one
   std::array<limb_target, 4> limbs{};
-  void* side_by_side = nullptr;  ///< element 0, if elements are keys that lie side by side, aligned to words
+  void* side_by_side = nullptr;  ///< element 0, likewise
   key_transform transform;
 };
 
