@@ -13,46 +13,79 @@ namespace sheaf::cpu {
 
 enum class order_of_keys : std::uint8_t { none, ascending, descending };
 
-/// The order of rows that are their own keys, by number_of(row): they ascend, or descend with no two equal. Of rows in
-/// no order it mostly reads a few.
-template <class Row, class NumberOf>
-order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf number_of) noexcept {
+/// Whether the processor compares numbers of 8 bytes in vectors.
+bool compares_in_vectors() noexcept;
+/// Whether `pairs` + 1 rows of 8 bytes ascend, with flips[1] of the bits of negative ones flipped, flips[0] of others.
+/// Only where compares_in_vectors().
+bool ascends_in_vectors(const std::byte* rows, std::uint64_t pairs, const std::uint64_t (&flips)[2]) noexcept;
+
+/// Whether none of `pairs` pairs of neighbours, as numbers, is wrong.
+template <class Row, class NumberOf, class IsWrong>
+bool none_is_wrong(const std::byte* rows, std::uint64_t pairs, NumberOf number_of, IsWrong is_wrong) noexcept {
+  std::uint32_t wrong = 0;
+  if constexpr (sizeof(Row) == 4) {  // compared in vectors
+    for (std::uint64_t i = 0; i < pairs; ++i) {
+      const Row a = number_of(load_word<Row>(rows + i * sizeof(Row)));
+      const Row b = number_of(load_word<Row>(rows + (i + 1) * sizeof(Row)));
+      wrong |= is_wrong(a, b) ? 1U : 0U;
+    }
+  } else {
+    Row a = number_of(load_word<Row>(rows));
+    for (std::uint64_t i = 1; i <= pairs; ++i) {
+      const Row b = number_of(load_word<Row>(rows + i * sizeof(Row)));
+      wrong |= is_wrong(a, b) ? 1U : 0U;
+      a = b;
+    }
+  }
+  return wrong == 0;
+}
+
+/// The order of rows that are their own keys: they ascend, or descend with no two equal. ascends(from, pairs) and
+/// descends(from, pairs) say so of pairs of neighbours. Of rows in no order it mostly reads a few.
+template <class Row, class Ascends, class Descends>
+order_of_keys order_of_blocks(const std::byte* rows, std::uint64_t count, Ascends ascends, Descends descends) noexcept {
   constexpr std::uint64_t first_look = 8;
   constexpr std::uint64_t look = 256;
-  bool ascends = true;
-  bool descends = true;
-  for (std::uint64_t first = 0; first + 1 < count && (ascends || descends);) {
+  bool all_ascend = true;
+  bool all_descend = true;
+  for (std::uint64_t first = 0; first + 1 < count && (all_ascend || all_descend);) {
     const std::uint64_t pairs = std::min(first == 0 ? first_look : look, count - 1 - first);
     const std::byte* const from = rows + first * sizeof(Row);
-    // No pair of neighbours is the wrong way round. After the first look one order is left, or none.
-    const auto holds = [&](auto is_wrong) {
-      std::uint32_t wrong = 0;
-      if constexpr (sizeof(Row) == 4) {  // compared in vectors
-        for (std::uint64_t i = 0; i < pairs; ++i) {
-          const Row a = number_of(load_word<Row>(from + i * sizeof(Row)));
-          const Row b = number_of(load_word<Row>(from + (i + 1) * sizeof(Row)));
-          wrong |= is_wrong(a, b) ? 1U : 0U;
-        }
-      } else {
-        Row a = number_of(load_word<Row>(from));
-        for (std::uint64_t i = 1; i <= pairs; ++i) {
-          const Row b = number_of(load_word<Row>(from + i * sizeof(Row)));
-          wrong |= is_wrong(a, b) ? 1U : 0U;
-          a = b;
-        }
-      }
-      return wrong == 0;
-    };
-    ascends = ascends && holds([](Row a, Row b) { return a > b; });
-    descends = descends && holds([](Row a, Row b) { return a <= b; });
+    // After the first look one order is left, or none.
+    all_ascend = all_ascend && ascends(from, pairs);
+    all_descend = all_descend && descends(from, pairs);
     first += pairs;
   }
-  return ascends ? order_of_keys::ascending : descends ? order_of_keys::descending : order_of_keys::none;
+  return all_ascend ? order_of_keys::ascending : all_descend ? order_of_keys::descending : order_of_keys::none;
+}
+
+/// Likewise by number_of(row).
+template <class Row, class NumberOf>
+order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf number_of) noexcept {
+  return order_of_blocks<Row>(
+      rows, count,
+      [&](const std::byte* from, std::uint64_t pairs) {
+        return none_is_wrong<Row>(from, pairs, number_of, [](Row a, Row b) { return a > b; });
+      },
+      [&](const std::byte* from, std::uint64_t pairs) {
+        return none_is_wrong<Row>(from, pairs, number_of, [](Row a, Row b) { return a <= b; });
+      });
 }
 
 template <class Row>
 order_of_keys order_of(const std::byte* rows, const key_field& key, std::uint64_t count) noexcept {
   const ordered_word<Row> order(key, 0, sizeof(Row), true);
+  if constexpr (sizeof(Row) == 8) {
+    if (!order.swaps && compares_in_vectors()) {
+      return order_of_blocks<Row>(
+          rows, count,
+          [&](const std::byte* from, std::uint64_t pairs) { return ascends_in_vectors(from, pairs, order.flips); },
+          [&](const std::byte* from, std::uint64_t pairs) {
+            return none_is_wrong<Row>(
+                from, pairs, [&](Row row) { return order.to_number(row); }, [](Row a, Row b) { return a <= b; });
+          });
+    }
+  }
   // Loops that the compiler knows more of.
   if (order.changes_nothing()) return order_of<Row>(rows, count, [](Row row) { return row; });
   if (!order.swaps && order.flips[0] == order.flips[1]) {
