@@ -98,7 +98,8 @@ struct sort_options {
 /// The result is bit-identical on every backend. Queued on ctx: returns before the work is done on CUDA, after it on
 /// the CPU. Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by
 /// side, alone or with one array of values of 4 or 8 bytes, compared by all of their bits and written in order; at most
-/// 45 bytes a row plus 64 MiB for everything else, where words of key bits and row numbers may be sorted first. explain_sort says how much.
+/// 45 bytes a row plus 64 MiB for everything else, where words of key bits and row numbers may be sorted first.
+/// explain_sort says how much.
 /// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
 /// can have, views overlap or are not in ctx's memory.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
