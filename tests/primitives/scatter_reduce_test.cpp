@@ -53,6 +53,7 @@ std::vector<reduce_case> reduce_cases() {
   cases.push_back({"uniform", million, 1000, value_type::f32, reduction::add, index_type::u32, true});
   cases.push_back({"uniform", million, million / 2, value_type::i32, reduction::min, index_type::i32, false});
   cases.push_back({"zipf", million, million / 8, value_type::f32, reduction::subtract, index_type::u32, false});
+  cases.push_back({"uniform", 300'000, 5'000'000, value_type::f64, reduction::add, index_type::i64, false});
   cases.push_back({"permutation", million, million, value_type::u64, reduction::subtract, index_type::u64, false});
   return cases;
 }
@@ -137,8 +138,9 @@ class EveryScatterReduceVariant : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(ScatterReduce, EveryScatterReduceVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 TEST_P(EveryScatterReduceVariant, CombinesValuesOfEqualIndices) {
-  expect_slots_of_all(reduction_order::deterministic, 1,
-                      {{"cpu.private", 246}, {"cuda.atomic", 302}, {"cuda.sorted", 198}, {"opengl.blended", 68}});
+  expect_slots_of_all(
+      reduction_order::deterministic, 1,
+      {{"cpu.private", 246}, {"cuda.atomic", 302}, {"cuda.sorted", 198}, {"cuda.tiled", 220}, {"opengl.blended", 68}});
 }
 TEST_P(EveryScatterReduceVariant, GivesTheSameSumsInEveryRun) {
   expect_slots_of_all(reduction_order::deterministic, 3,
@@ -163,8 +165,9 @@ TEST_P(EveryScatterReduceVariant, TrustsGoodIndices) {
       }
     }
   }
-  expect_runs(GetParam(), runs, std::size(value_types) * std::size(reductions),
-              {{"cpu.private", 16}, {"cuda.atomic", 20}, {"cuda.sorted", 12}, {"opengl.blended", 4}});
+  expect_runs(
+      GetParam(), runs, std::size(value_types) * std::size(reductions),
+      {{"cpu.private", 16}, {"cuda.atomic", 20}, {"cuda.sorted", 12}, {"cuda.tiled", 12}, {"opengl.blended", 4}});
 }
 
 TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
@@ -213,8 +216,9 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
     }
     ops.next();
   }
-  expect_runs(GetParam(), runs, problems,
-              {{"cpu.private", 38}, {"cuda.atomic", 42}, {"cuda.sorted", 32}, {"opengl.blended", 8}});
+  expect_runs(
+      GetParam(), runs, problems,
+      {{"cpu.private", 38}, {"cuda.atomic", 42}, {"cuda.sorted", 32}, {"cuda.tiled", 32}, {"opengl.blended", 8}});
 }
 
 // The slots take all numbers of their bits, so that none is left for what is bad. The first and the last slot get

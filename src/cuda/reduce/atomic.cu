@@ -2,6 +2,7 @@
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/reduce/add_to.cuh"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/variants.hpp"
 #include "primitives/operators/reduce_value.hpp"
@@ -16,22 +17,6 @@ namespace {
 
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
-
-/// Adds by `red`, an atomic that returns nothing. In code with branches the compiler makes atomicAdd() an atomic that
-/// returns the old value, and 2^28 of these take 1.4 times as long.
-template <class T>
-__device__ __forceinline__ void add_to(T* slot, T value) {
-  const auto address = static_cast<std::uint64_t>(__cvta_generic_to_global(slot));
-  if constexpr (std::is_same_v<T, float>) {
-    asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value) : "memory");
-  } else if constexpr (std::is_same_v<T, double>) {
-    asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(address), "d"(value) : "memory");
-  } else if constexpr (sizeof(T) == 4) {
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-  } else {
-    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-  }
-}
 
 /// The value, or its negative where the call subtracts: a difference is a sum of negatives.
 template <class T>
@@ -150,6 +135,23 @@ struct atomic_tuning {
 };
 constexpr atomic_tuning tuning;
 
+/// Whether blocks add up so few values that the sums of a block, which it adds to the output at its end, are an eighth
+/// of its values or more. Lanes with consecutive slots are better off without: 300,000 f32 into 1000 slots one after
+/// the other took 41 us with sums on an H100, and take 17 without.
+bool has_few_values_for_its_sums(const scatter_reduce_problem& p, std::uint64_t blocks) {
+  return p.count < 8 * blocks * std::min(p.indexed_count, few_slots);
+}
+
+/// Blocks of add_by_atomics. Where slots are few, a block has four times as many values as sums to add to the output at
+/// its end, as long as each multiprocessor has a block.
+std::uint64_t blocks_of_adds(const scatter_reduce_problem& p, std::uint64_t multiprocessors) {
+  constexpr std::uint64_t most_each = 8;
+  const std::uint64_t blocks =
+      std::min(ceil_div(p.count, block_threads * adds_per_thread), multiprocessors * most_each);
+  if (hot_slots_of(p) == hot_slots::none || p.indexed_count > few_slots) return blocks;
+  return std::min(blocks, std::max(multiprocessors, p.count / (4 * std::max<std::uint64_t>(1, p.indexed_count))));
+}
+
 plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.order_matters() && p.order == reduction_order::deterministic) {
@@ -159,26 +161,17 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& sc
   const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p) : hot_slots::none;
   if (hot != hot_slots::none && p.indexed_count <= few_slots) {
     cost.access = static_cast<double>(p.count) * tuning.block_sum_bytes / m.copy_bytes_per_second;
+    cost.access += m.atomic_adds(blocks_of_adds(p, m.parallelism) * p.indexed_count, bytes(p.type), p.indexed_bytes());
   } else if (hot == hot_slots::to_be_sampled) {
     cost.access *= tuning.usual_share;
   }
   return to_plan(cost, m, true);
 }
 
-/// Whether blocks add up so few values that the sums of a block, which it adds to the output at its end, are an eighth
-/// of its values or more. Lanes with consecutive slots are better off without: 300,000 f32 into 1000 slots one after
-/// the other took 41 us with sums on an H100, and take 17 without.
-bool has_few_values_for_its_sums(const scatter_reduce_problem& p, std::uint64_t blocks) {
-  return p.count < 8 * blocks * std::min(p.indexed_count, few_slots);
-}
-
 template <class T>
 void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
                  const scatter_reduce_buffers& b) {
-  constexpr std::uint64_t blocks_per_multiprocessor = 8;
-  const std::uint64_t tiles = ceil_div(p.count, block_threads * adds_per_thread);
-  const std::uint64_t blocks =
-      std::min(tiles, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_per_multiprocessor);
+  const std::uint64_t blocks = blocks_of_adds(p, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
   launch(ctx, "cuda.atomic", add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data),
          static_cast<T*>(b.out.data), hot_slots_of(p), has_few_values_for_its_sums(p, blocks),
          p.op == reduction::subtract);

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "cuda/device/launch.cuh"
+#include "cuda/reduce/add_to.cuh"
 
 // Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. A tile writes
 // the sums of segments that lie inside it. Segments that reach over a tile's edge leave carries: two pairs a tile,
@@ -43,50 +44,25 @@ __device__ __forceinline__ bool is_empty_sum(T sum) {
   return sum == empty_sum<T>;
 }
 
-/// Reduces one tile a block. Pairs with a slot from slot_limit on lie at the end, among those of the last slot if need
-/// be, and add nothing. A grid of one block carries nothing.
+/// A tile of pairs sorted by slot in shared memory, and what a block needs to add up its segments.
 template <class T>
-__global__ void __launch_bounds__(block_threads)
-    reduce_tiles(sorted_pairs<T> list, std::uint32_t slot_limit, T* out, std::uint32_t* carry_slot, T* carry_value) {
-  __shared__ std::uint32_t tile_slot[segment_tile];
-  __shared__ T tile_value[segment_tile];
-  __shared__ std::uint32_t last_slot[block_threads];
-  __shared__ T warp_sum[block_threads / 32];
-  __shared__ unsigned char warp_has_start[block_threads / 32];
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * segment_tile;
-  const auto pairs = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
-#pragma unroll
-  for (int k = 0; k < segment_items; ++k) {
-    const std::uint32_t s = k * block_threads + threadIdx.x;
-    // Past the end, the tile is filled with empty sums of the last slot.
-    const std::uint64_t i = begin + min(s, pairs - 1);
-    const std::uint32_t slot = __ldcs(list.slot + i);
-    const T value = __ldcs(list.value + i);
-    tile_slot[s] = min(slot, slot_limit - 1);
-    tile_value[s] = s < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
-  }
-  __syncthreads();
-  const std::uint32_t edge_slots[2] = {tile_slot[0], tile_slot[segment_tile - 1]};
-  const bool is_only_tile = gridDim.x == 1;
-  const auto write_carry = [&](std::uint32_t edge, std::uint32_t slot, T sum) {
-    carry_slot[2 * std::uint64_t{blockIdx.x} + edge] = slot;
-    carry_value[2 * std::uint64_t{blockIdx.x} + edge] = sum;
-  };
-  const auto write_sum = [&](std::uint32_t slot, T sum) {
-    if (!is_only_tile && slot == edge_slots[0]) {
-      write_carry(0, slot, sum);
-      if (slot == edge_slots[1]) write_carry(1, slot, empty_sum<T>);
-    } else if (!is_only_tile && slot == edge_slots[1]) {
-      write_carry(1, slot, sum);
-    } else if (slot < slot_limit && !is_empty_sum(sum)) {
-      out[slot] += sum;
-    }
-  };
+struct sorted_tile {
+  std::uint32_t slot[segment_tile];
+  T value[segment_tile];
+  std::uint32_t last_slot[block_threads];
+  T warp_sum[block_threads / 32];
+  unsigned char warp_has_start[block_threads / 32];
+};
 
+/// Calls write_sum(k, slot, sum) once for each segment of the tile: k numbers the sums that the thread writes, below
+/// segment_items, and is known when loops are unrolled. All threads of the block call this, after a barrier behind the
+/// writes of slots and values.
+template <class T, class Write>
+__device__ __forceinline__ void sum_segments(sorted_tile<T>& tile, Write write_sum) {
   // The thread reduces its own pairs. Segments that begin and end inside are written; the first one (head_sum) and the
   // last one (sum) may go on in other threads.
-  const std::uint32_t* const slots = tile_slot + threadIdx.x * segment_items;
-  const T* const values = tile_value + threadIdx.x * segment_items;
+  const std::uint32_t* const slots = tile.slot + threadIdx.x * segment_items;
+  const T* const values = tile.value + threadIdx.x * segment_items;
   const std::uint32_t first_slot = slots[0];
   std::uint32_t slot = first_slot;
   T head_sum = empty_sum<T>;
@@ -99,7 +75,7 @@ __global__ void __launch_bounds__(block_threads)
       continue;
     }
     if (has_boundary) {
-      write_sum(slot, sum);
+      write_sum(k - 1, slot, sum);
     } else {
       head_sum = sum;
     }
@@ -107,9 +83,9 @@ __global__ void __launch_bounds__(block_threads)
     slot = slots[k];
     sum = values[k];
   }
-  last_slot[threadIdx.x] = slot;
+  tile.last_slot[threadIdx.x] = slot;
   __syncthreads();
-  const bool continues = threadIdx.x > 0 && last_slot[threadIdx.x - 1] == first_slot;
+  const bool continues = threadIdx.x > 0 && tile.last_slot[threadIdx.x - 1] == first_slot;
 
   // Segmented scan over the block: open_sum is the sum of the segment that is open at the thread's end, from the
   // segment's beginning on if has_start, else from the first lane on.
@@ -126,20 +102,57 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   if (lane == 31) {
-    warp_sum[threadIdx.x / 32] = open_sum;
-    warp_has_start[threadIdx.x / 32] = has_start ? 1 : 0;
+    tile.warp_sum[threadIdx.x / 32] = open_sum;
+    tile.warp_has_start[threadIdx.x / 32] = has_start ? 1 : 0;
   }
   __syncthreads();
   T sum_before_warp = empty_sum<T>;  // sum of the segment that is open at the end of the warps before this one
   for (std::uint32_t w = 0; w < threadIdx.x / 32; ++w)
-    sum_before_warp = warp_has_start[w] != 0 ? warp_sum[w] : sum_before_warp + warp_sum[w];
+    sum_before_warp = tile.warp_has_start[w] != 0 ? tile.warp_sum[w] : sum_before_warp + tile.warp_sum[w];
   if (!has_start) open_sum = sum_before_warp + open_sum;
   T sum_before_thread = __shfl_up_sync(~0U, open_sum, 1);
   if (lane == 0) sum_before_thread = sum_before_warp;
 
-  if (has_boundary) write_sum(first_slot, continues ? sum_before_thread + head_sum : head_sum);
-  const bool ends_segment = threadIdx.x == block_threads - 1 || tile_slot[(threadIdx.x + 1) * segment_items] != slot;
-  if (ends_segment) write_sum(slot, open_sum);
+  if (has_boundary) write_sum(0, first_slot, continues ? sum_before_thread + head_sum : head_sum);
+  const bool ends_segment = threadIdx.x == block_threads - 1 || tile.slot[(threadIdx.x + 1) * segment_items] != slot;
+  if (ends_segment) write_sum(segment_items - 1, slot, open_sum);
+}
+
+/// Reduces one tile a block. Pairs with a slot from slot_limit on lie at the end, among those of the last slot if need
+/// be, and add nothing. A grid of one block carries nothing.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    reduce_tiles(sorted_pairs<T> list, std::uint32_t slot_limit, T* out, std::uint32_t* carry_slot, T* carry_value) {
+  __shared__ sorted_tile<T> tile;
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * segment_tile;
+  const auto pairs = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
+#pragma unroll
+  for (int k = 0; k < segment_items; ++k) {
+    const std::uint32_t s = k * block_threads + threadIdx.x;
+    // Past the end, the tile is filled with empty sums of the last slot.
+    const std::uint64_t i = begin + min(s, pairs - 1);
+    const std::uint32_t slot = __ldcs(list.slot + i);
+    const T value = __ldcs(list.value + i);
+    tile.slot[s] = min(slot, slot_limit - 1);
+    tile.value[s] = s < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
+  }
+  __syncthreads();
+  const std::uint32_t edge_slots[2] = {tile.slot[0], tile.slot[segment_tile - 1]};
+  const bool is_only_tile = gridDim.x == 1;
+  const auto write_carry = [&](std::uint32_t edge, std::uint32_t slot, T sum) {
+    carry_slot[2 * std::uint64_t{blockIdx.x} + edge] = slot;
+    carry_value[2 * std::uint64_t{blockIdx.x} + edge] = sum;
+  };
+  sum_segments(tile, [&](int, std::uint32_t slot, T sum) {
+    if (!is_only_tile && slot == edge_slots[0]) {
+      write_carry(0, slot, sum);
+      if (slot == edge_slots[1]) write_carry(1, slot, empty_sum<T>);
+    } else if (!is_only_tile && slot == edge_slots[1]) {
+      write_carry(1, slot, sum);
+    } else if (slot < slot_limit && !is_empty_sum(sum)) {
+      add_to(out + slot, sum);
+    }
+  });
 }
 
 /// Queues out[slot] += the sum of the slot's values, for each slot below slot_limit.

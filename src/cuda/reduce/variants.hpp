@@ -7,5 +7,6 @@ namespace sheaf::cuda {
 
 extern const primitives::scatter_reduce_variant scatter_reduce_atomic;
 extern const primitives::scatter_reduce_variant scatter_reduce_sorted;
+extern const primitives::scatter_reduce_variant scatter_reduce_tiled;
 
 }  // namespace sheaf::cuda
