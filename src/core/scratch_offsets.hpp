@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sheaf::core {
@@ -26,6 +27,26 @@ class scratch_offsets {
 
  private:
   std::uint64_t bytes_ = 0;
+};
+
+/// Lays arrays one behind the other in scratch, by type. Without scratch it only counts bytes(), and arrays are null.
+/// So one function says what arrays there are, both to a plan, which needs their size, and to the run that uses them.
+class scratch_arrays {
+ public:
+  explicit scratch_arrays(std::byte* scratch) : scratch_(scratch) {}
+
+  template <class T>
+  T* take(std::uint64_t count) {
+    const std::uint64_t begin = offsets_.take(count * sizeof(T));
+    return scratch_ == nullptr ? nullptr : reinterpret_cast<T*>(scratch_ + begin);
+  }
+  std::uint64_t bytes() const { return offsets_.bytes(); }
+  /// The scratch behind the arrays taken so far.
+  std::byte* rest() const { return scratch_ == nullptr ? nullptr : scratch_ + bytes(); }
+
+ private:
+  std::byte* scratch_;
+  scratch_offsets offsets_;
 };
 
 }  // namespace sheaf::core

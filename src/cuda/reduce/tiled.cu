@@ -33,30 +33,26 @@ slot_buckets buckets_of(const scatter_reduce_problem& p) {
   return {static_cast<std::uint32_t>(std::bit_width(std::min(std::bit_ceil(p.indexed_count), most)) - 1)};
 }
 
-/// Where the parts of the scratch begin, in bytes. A list of one tile needs none.
+/// The tables of a call in its scratch; without scratch, their size alone. A list of one tile needs none.
+template <class T>
 struct tiled_scratch {
-  std::uint64_t rows = 0;
-  std::uint64_t totals = 0, bucket_count = 0, bucket_begin = 0, long_buckets = 0;
-  std::uint64_t few_order = 0, few_sum = 0, joined_order = 0, joined_sum = 0;
-  std::uint64_t bytes = 0;
+  T* rows = nullptr;
+  bucket_tables<T> tables{};
+  std::uint64_t bytes;
 
-  explicit tiled_scratch(const scatter_reduce_problem& p) {
+  tiled_scratch(const scatter_reduce_problem& p, std::byte* scratch) {
     const std::uint64_t tiles = tile_count(p);
-    const std::uint64_t value = sheaf::bytes(p.type);
-    core::scratch_offsets arrays;
-    if (tiles <= 1) return;
-    if (sums_in_rows(p)) {
-      rows = arrays.take(tiles * std::max<std::uint64_t>(1, p.indexed_count) * value);
-    } else {
+    core::scratch_arrays arrays(scratch);
+    if (tiles > 1 && sums_in_rows(p)) {
+      rows = arrays.take<T>(tiles * std::max<std::uint64_t>(1, p.indexed_count));
+    } else if (tiles > 1) {
       const std::uint64_t buckets = std::uint64_t{1} << buckets_of(p).bits;
-      totals = arrays.take(sizeof(bucket_totals));
-      bucket_count = arrays.take(buckets * sizeof(std::uint32_t));
-      bucket_begin = arrays.take(buckets * sizeof(std::uint32_t));
-      long_buckets = arrays.take(p.count / few_sums * sizeof(long_bucket));
-      few_order = arrays.take(buckets * few_sums * sizeof(std::uint64_t));
-      few_sum = arrays.take(buckets * few_sums * value);
-      joined_order = arrays.take(p.count * sizeof(std::uint64_t));
-      joined_sum = arrays.take(p.count * value);
+      tables.totals = arrays.take<bucket_totals>(1);
+      tables.count = arrays.take<std::uint32_t>(buckets);
+      tables.begin = arrays.take<std::uint32_t>(buckets);
+      tables.few = {arrays.take<std::uint64_t>(buckets * few_sums), arrays.take<T>(buckets * few_sums)};
+      tables.joined = {arrays.take<std::uint64_t>(p.count), arrays.take<T>(p.count)};
+      tables.long_buckets = arrays.take<long_bucket>(p.count / few_sums);
     }
     bytes = arrays.bytes();
   }
@@ -88,7 +84,8 @@ plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& sco
     plan.add("buckets", count * tuning.bucket_bytes / m.copy_bytes_per_second);
     plan.add("sums", atomic_add_cost(p, m).access);
   }
-  plan.scratch_bytes = tiled_scratch(p).bytes;
+  plan.scratch_bytes =
+      bytes(p.type) == 4 ? tiled_scratch<float>(p, nullptr).bytes : tiled_scratch<double>(p, nullptr).bytes;
   return plan;
 }
 
@@ -96,7 +93,7 @@ template <class T>
 class tiled_call {
  public:
   tiled_call(const context& ctx, const scatter_reduce_problem& p, const scatter_reduce_buffers& b, std::byte* scratch)
-      : ctx_(ctx), p_(p), at_(p), scratch_(scratch) {
+      : ctx_(ctx), p_(p), scratch_(p, scratch) {
     const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
     a_.list = arguments_of(p, nullptr, nullptr, b.index, guard);
     a_.in = static_cast<const T*>(b.in.data);
@@ -110,24 +107,14 @@ class tiled_call {
 
   void run() const {
     if (tile_count(p_) == 1) return launch(ctx_, operation, sum_one_tile<T>, 1, a_);
-    if (sums_in_rows(p_)) return launch_in_parts(sum_tiles_in_rows<T>, a_, array<T>(at_.rows));
+    if (sums_in_rows(p_)) return launch_in_parts(sum_tiles_in_rows<T>, a_, scratch_.rows);
     bucket_sums_arguments<T> a{a_};
     a.buckets = buckets_of(p_);
-    a.tables = {array<bucket_totals>(at_.totals),
-                array<std::uint32_t>(at_.bucket_count),
-                array<std::uint32_t>(at_.bucket_begin),
-                {array<std::uint64_t>(at_.few_order), array<T>(at_.few_sum)},
-                {array<std::uint64_t>(at_.joined_order), array<T>(at_.joined_sum)},
-                array<long_bucket>(at_.long_buckets)};
+    a.tables = scratch_.tables;
     launch_in_parts(sum_tiles_in_buckets<T>, a);
   }
 
  private:
-  template <class Entry>
-  Entry* array(std::uint64_t offset) const {
-    return reinterpret_cast<Entry*>(scratch_ + offset);
-  }
-
   /// A launch takes as many tiles as the device holds blocks: on one with few multiprocessors, a part of the list.
   template <class Kernel, class Arguments, class... More>
   void launch_in_parts(Kernel kernel, Arguments a, More... more) const {
@@ -143,8 +130,7 @@ class tiled_call {
 
   const context& ctx_;
   const scatter_reduce_problem& p_;
-  tiled_scratch at_;
-  std::byte* scratch_;
+  tiled_scratch<T> scratch_;
   tile_sums_arguments<T> a_{};
 };
 

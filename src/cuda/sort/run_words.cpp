@@ -115,8 +115,6 @@ class word_sort_call {
 
   // Of sorted words, only the lowest limb is stored, in an index whose entries may have 8 bytes.
   void store_row_numbers_to(word_target& target, index_output index) const {
-    target.words = target.side_by_side = nullptr;
-    for (auto& limb : target.limbs) limb.data = nullptr;
     target.limbs[0] = {static_cast<std::byte*>(index.data), bytes(index.type)};
     if (bytes(index.type) == 8) require(cudaMemsetAsync(index.data, 0, index.count * 8, ctx_.stream()), operation_);
   }

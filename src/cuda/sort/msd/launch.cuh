@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cuda/device/state.hpp"
-#include "cuda/sort/msd/finish_groups.cuh"
-#include "cuda/sort/msd/pass_kernels.cuh"
+#include "cuda/sort/msd/group/finish_groups.cuh"
+#include "cuda/sort/msd/pass/pass_kernels.cuh"
 #include "cuda/sort/msd/scratch_layout.cuh"
 
 // How a sort's kernels are queued. The files that include this instantiate them for one width of words.
@@ -94,9 +94,8 @@ std::size_t prepare_shared_bytes(const word_sort& s) {
 }
 
 template <int Limbs, payload_mode Payload>
-void queue_passes(const context& ctx, const char* operation, const word_sort& s, const msd_scratch_layout& layout,
-                  std::byte* scratch) {
-  const msd_tables tables = layout.tables(scratch);
+void queue_passes(const context& ctx, const char* operation, const word_sort& s, const msd_scratch& scratch) {
+  const msd_tables& tables = scratch.tables;
   const msd_pass_arguments a{{s.in, s.buffers[0], s.buffers[1]},
                              {s.values, s.value_buffers[0], s.value_buffers[1]},
                              tables,
@@ -113,7 +112,7 @@ void queue_passes(const context& ctx, const char* operation, const word_sort& s,
   // Onesweep comes first, because the host queues the kernels of this sort while it runs: behind them it would wait for
   // a dozen launches.
   if (may_be_left_to_onesweep(s)) {
-    run_onesweep(ctx, operation, s, scratch + layout.behind_counters(), &tables.counters->is_left_to_onesweep);
+    run_onesweep(ctx, operation, s, scratch.of_onesweep, &tables.counters->is_left_to_onesweep);
   }
   const std::uint32_t queued = passes_of_own_kernels(s.count);
   if (s.from_rows) {
@@ -166,13 +165,12 @@ void queue_finish(const context& ctx, const char* operation, const word_sort& s,
 
 template <int Limbs, payload_mode Payload>
 void run_msd_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
-  const auto layout = msd_scratch_layout::of<Limbs>(s);
-  const msd_tables tables = layout.tables(scratch);
+  const msd_scratch own(s, pass_tile_words<Limbs>, scratch);
   if (s.count > group_words) {
-    require(cudaMemsetAsync(tables.counters, 0, sizeof(msd_counters), ctx.stream()), operation);
-    queue_passes<Limbs, Payload>(ctx, operation, s, layout, scratch);
+    require(cudaMemsetAsync(own.tables.counters, 0, sizeof(msd_counters), ctx.stream()), operation);
+    queue_passes<Limbs, Payload>(ctx, operation, s, own);
   }
-  queue_finish<Limbs, Payload>(ctx, operation, s, tables);
+  queue_finish<Limbs, Payload>(ctx, operation, s, own.tables);
 }
 
 /// Sorts words without values in arrays of their own.

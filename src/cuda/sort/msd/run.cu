@@ -3,7 +3,7 @@
 namespace sheaf::cuda {
 
 std::uint64_t msd_scratch_bytes(const word_sort& s) {
-  return with_limbs(s.limbs, [&](auto limbs) { return msd_scratch_layout::of<limbs()>(s).bytes(); });
+  return with_limbs(s.limbs, [&](auto limbs) { return msd_scratch(s, pass_tile_words<limbs()>, nullptr).bytes; });
 }
 
 void run_msd_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {

@@ -39,16 +39,16 @@ constexpr bool samples_bins(const word_sort& s) {
   return is_long_enough && !s.uses_bitonic_network && s.key_high == 32 * s.limbs && s.key_high - s.key_low >= 24;
 }
 
-/// Offsets of the tables in the sort's scratch, in bytes.
-class msd_scratch_layout {
- public:
-  template <int Limbs>
-  static msd_scratch_layout of(const word_sort& s) {
-    return {s, pass_tile_words<Limbs>};
-  }
-  msd_scratch_layout(const word_sort& s, std::uint64_t tile_words) {
+/// The tables of a sort in its scratch; without scratch, their size alone.
+struct msd_scratch {
+  msd_tables tables{};
+  /// Onesweep's tables begin behind the counters, where others of this sort are, too: only one of the two sorts uses
+  /// them, while the counters say which.
+  std::byte* of_onesweep;
+  std::uint64_t bytes;
+
+  msd_scratch(const word_sort& s, std::uint64_t tile_words, std::byte* scratch) {
     const std::uint64_t count = s.count;
-    const std::uint64_t limbs = s.limbs;
     const bool ordered = s.is_stable;
     // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes. Keys of a
     // sampled bin may have no bit in common.
@@ -56,56 +56,27 @@ class msd_scratch_layout {
     const std::uint64_t buckets = count / group_words + 2;  // of one pass; each is larger than a group
     const std::uint64_t tiles = count / tile_words + buckets;
     const std::uint64_t count_rows = ordered ? tiles / chunk_tiles + buckets : buckets;
-    core::scratch_offsets arrays;
-    counters_ = arrays.take(sizeof(msd_counters));
-    has_first_bins_ = samples_bins(s);
-    if (has_first_bins_) first_bins_ = arrays.take(sizeof(sampled_bins));
-    for (int i = 0; i < 2; ++i) {
-      buckets_[i] = arrays.take(buckets * sizeof(msd_bucket));
-      bucket_of_tile_[i] = arrays.take(tiles * sizeof(std::uint32_t));
-      bucket_of_count_row_[i] = arrays.take(ordered ? count_rows * sizeof(std::uint32_t) : 0);
-      count_rows_[i] = arrays.take(count_rows * radix_bins * sizeof(std::uint32_t));
-      differing_bits_[i] = arrays.take(buckets * limbs * sizeof(std::uint32_t));
-    }
-    tile_count_rows_ = arrays.take(ordered ? tiles * radix_bins * sizeof(std::uint32_t) : 0);
     // The new buckets among a bucket's bins cut its small bins into stretches, one more than there are new buckets. Any
     // two neighbouring groups of a stretch have more than most_merged_words words together.
     const std::uint64_t groups = 2 * (count / most_merged_words(count) + buckets * (1 + passes)) + 2;
-    groups_ = arrays.take(groups * sizeof(msd_group));
-    hot_groups_ = arrays.take(groups * sizeof(msd_group));
-    bytes_ = arrays.bytes();
-    if (may_be_left_to_onesweep(s)) {
-      bytes_ = std::max(bytes_, behind_counters() + onesweep_scratch_bytes(s));
-    }
-  }
-
-  std::uint64_t bytes() const { return bytes_; }
-  /// Offset of the tables behind the counters. Onesweep's tables begin there, too, because only one of the two sorts
-  /// uses them, while the counters say which.
-  std::uint64_t behind_counters() const { return buckets_[0]; }
-  msd_tables tables(std::byte* scratch) const {
-    msd_tables t{};
-    t.counters = reinterpret_cast<msd_counters*>(scratch + counters_);
-    if (has_first_bins_) t.first_bins = reinterpret_cast<sampled_bins*>(scratch + first_bins_);
+    core::scratch_arrays arrays(scratch);
+    tables.counters = arrays.take<msd_counters>(1);
+    if (samples_bins(s)) tables.first_bins = arrays.take<sampled_bins>(1);
+    of_onesweep = arrays.rest();
+    const std::uint64_t before_onesweep = arrays.bytes();
     for (int i = 0; i < 2; ++i) {
-      t.buckets[i] = reinterpret_cast<msd_bucket*>(scratch + buckets_[i]);
-      t.bucket_of_tile[i] = reinterpret_cast<std::uint32_t*>(scratch + bucket_of_tile_[i]);
-      t.bucket_of_count_row[i] = reinterpret_cast<std::uint32_t*>(scratch + bucket_of_count_row_[i]);
-      t.count_rows[i] = reinterpret_cast<std::uint32_t*>(scratch + count_rows_[i]);
-      t.differing_bits[i] = reinterpret_cast<std::uint32_t*>(scratch + differing_bits_[i]);
+      tables.buckets[i] = arrays.take<msd_bucket>(buckets);
+      tables.bucket_of_tile[i] = arrays.take<std::uint32_t>(tiles);
+      tables.bucket_of_count_row[i] = arrays.take<std::uint32_t>(ordered ? count_rows : 0);
+      tables.count_rows[i] = arrays.take<std::uint32_t>(count_rows * radix_bins);
+      tables.differing_bits[i] = arrays.take<std::uint32_t>(buckets * s.limbs);
     }
-    t.tile_count_rows = reinterpret_cast<std::uint32_t*>(scratch + tile_count_rows_);
-    t.groups = reinterpret_cast<msd_group*>(scratch + groups_);
-    t.hot_groups = reinterpret_cast<msd_group*>(scratch + hot_groups_);
-    return t;
+    tables.tile_count_rows = arrays.take<std::uint32_t>(ordered ? tiles * radix_bins : 0);
+    tables.groups = arrays.take<msd_group>(groups);
+    tables.hot_groups = arrays.take<msd_group>(groups);
+    bytes = arrays.bytes();
+    if (may_be_left_to_onesweep(s)) bytes = std::max(bytes, before_onesweep + onesweep_scratch_bytes(s));
   }
-
- private:
-  std::uint64_t bytes_ = 0;
-  bool has_first_bins_ = false;
-  std::uint64_t first_bins_ = 0;
-  std::uint64_t counters_, buckets_[2], bucket_of_tile_[2], bucket_of_count_row_[2], count_rows_[2], differing_bits_[2],
-      tile_count_rows_, groups_, hot_groups_;
 };
 
 }  // namespace sheaf::cuda

@@ -24,12 +24,20 @@ struct onesweep_tuning {
   static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
   static constexpr int short_words = Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
   static constexpr int long_words = Payload == payload_mode::values_16 ? 9
-                                    : Limbs == 2                       ? (has_values ? 13 : 15)
-                                    : has_values                       ? 23
-                                                                       : 21;
+                                    : Limbs == 2                       ? (has_values ? 11 : 19)
+                                    : has_values                       ? 15
+                                                                       : 23;
   static constexpr int words_per_thread = Tiles == onesweep_tiles::of_short_list ? short_words : long_words;
-  static constexpr int blocks_per_multiprocessor = has_values || Limbs == 2 ? 2 : 3;
+  static constexpr bool holds_more = has_values || Limbs == 2;  ///< a thread holds more than words of one limb
+  static constexpr int blocks_per_multiprocessor = Payload == payload_mode::values_16       ? 2
+                                                   : Tiles == onesweep_tiles::of_short_list ? (holds_more ? 2 : 3)
+                                                   : Limbs == 2 && !has_values              ? 2
+                                                                                            : 3;
   static constexpr std::uint32_t tile_words = threads * words_per_thread;
+  /// Values that a thread loads at once: more would not fit its registers, fewer wait for memory more often.
+  static constexpr int values_at_once = Payload == payload_mode::values_4   ? 6
+                                        : Payload == payload_mode::values_8 ? 4
+                                                                            : 5;
 };
 
 template <int Limbs, payload_mode Payload>
@@ -61,9 +69,8 @@ struct onesweep_arguments {
   std::uint32_t key_high;            ///< one past the highest bit of the key
   const std::uint32_t* only_if;      ///< the kernel ends at once where this points to 0; null: it always sorts
   word_source rows;                  ///< what the input is encoded from, where rows are read instead of buffers[0]
-  key_transform transform;           ///< encodes the keys of these rows
-  word_target target;
-  void* values_to;  ///< sorted values
+  word_target target;                ///< its transform encodes the keys of rows, too
+  void* values_to;                   ///< sorted values
   onesweep_tables tables;
 };
 
@@ -81,19 +88,11 @@ class onesweep_reader {
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (Origin == word_origin::rows) {
-      return read_word<Limbs>(a_.rows, a_.transform, first_ + i);
+      return read_word<Limbs>(a_.rows, a_.target.transform, first_ + i);
     } else {
       word w = load_word_streaming(words_ + i);
-      if constexpr (Origin == word_origin::keys_side_by_side) encode_key(w, a_.transform);
+      if constexpr (Origin == word_origin::keys_side_by_side) encode_key(w, a_.target.transform);
       return w;
-    }
-  }
-  /// Loads a word of which the key alone is needed.
-  __device__ __forceinline__ word load_key(std::uint32_t i) const {
-    if constexpr (Origin == word_origin::rows) {
-      return read_key<Limbs>(a_.rows, a_.transform, first_ + i);
-    } else {
-      return load(i);
     }
   }
 

@@ -36,7 +36,7 @@ __device__ void count_digits(const onesweep_block<Limbs, Payload, Tiles, FromRow
     read_words<Limbs, FromRows>(a, 0, first, [&](const auto& input) {
 #pragma unroll
       for (std::uint32_t k = 0; k < words_per_thread; ++k) {
-        if (is_there(k)) words[k] = input.load_key(k * threads);
+        if (is_there(k)) words[k] = input.load(k * threads);
       }
     });
 #pragma unroll

@@ -178,12 +178,12 @@ class onesweep_pass {
     return block_.arguments.tables.tile_states[pass_.number % 2];
   }
 
-  // Values take the places of their words. They are loaded in two batches, because registers hold no more.
+  // Values take the places of their words. They are loaded in batches, because registers hold no more.
   template <bool Full>
   __device__ __forceinline__ void move_values(std::uint32_t begin, std::uint32_t size,
                                               const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
     using value = sort_value<Payload>;
-    constexpr int batch = (items + 1) / 2;
+    constexpr int batch = tuning::values_at_once;
     value* const staged = reinterpret_cast<value*>(block_.staged);
     const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
     const value* const from = static_cast<const value*>(block_.arguments.values[pass_.source]);

@@ -2,12 +2,12 @@
 
 #include <cooperative_groups.h>
 
-#include "cuda/sort/msd/bucket_offsets.cuh"
-#include "cuda/sort/msd/chunk_offsets.cuh"
-#include "cuda/sort/msd/count_digits.cuh"
-#include "cuda/sort/msd/crowded_digits.cuh"
-#include "cuda/sort/msd/scatter_tiles.cuh"
-#include "cuda/sort/msd/skew_sample.cuh"
+#include "cuda/sort/msd/pass/bucket_offsets.cuh"
+#include "cuda/sort/msd/pass/chunk_offsets.cuh"
+#include "cuda/sort/msd/pass/count_digits.cuh"
+#include "cuda/sort/msd/pass/scatter_tiles.cuh"
+#include "cuda/sort/msd/sample/crowded_digits.cuh"
+#include "cuda/sort/msd/sample/skew_sample.cuh"
 
 // The kernels of the MSD passes. The phases of the first passes of a long list are kernels of their own. One
 // cooperative kernel runs all passes that are left, and ends at once where there are none.
@@ -31,8 +31,9 @@ template <int Limbs, payload_mode Payload>
 __global__ void __launch_bounds__(pass_threads)
     prepare_first_pass(const __grid_constant__ msd_pass_arguments a, bool may_leave_to_onesweep, bool from_rows) {
   wait_for_kernel_before();
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  const bool is_judged_by_digits = may_leave_to_onesweep && crowded_digits_decide<Limbs, Payload>(a.count);
   if constexpr (Limbs == 1) {
-    extern __shared__ __align__(16) unsigned char dynamic[];
     auto& sample = *reinterpret_cast<skew_sample*>(dynamic);
     const std::byte* const rows = a.rows.limbs[0].data;
     // Keys are sampled before their encoding. It changes all keys of one sign alike, so that equal keys and equal
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(pass_threads)
     const auto key = [&](std::uint32_t i) {
       return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
-    if (may_leave_to_onesweep && !is_judged_by_digits<Limbs, Payload>(a.count) && is_skewed(sample, a.count, key)) {
+    if (may_leave_to_onesweep && !is_judged_by_digits && is_skewed(sample, a.count, key)) {
       if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
       if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
       return;
@@ -49,7 +50,6 @@ __global__ void __launch_bounds__(pass_threads)
   }
   if constexpr (Limbs <= 2) {
     if (a.tables.first_bins != nullptr) {
-      extern __shared__ __align__(16) unsigned char dynamic[];
       const auto word_of = [&](std::uint32_t i) {
         return from_rows ? read_key<Limbs>(a.rows, a.transform, i)
                          : static_cast<const sort_word<Limbs>*>(a.buffers[0])[i];
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(pass_threads)
       __syncthreads();
       if constexpr (Limbs == 2 || Payload == payload_mode::none) {
         auto& digits = *reinterpret_cast<digit_sample*>(&sample + 1);
-        if (may_leave_to_onesweep &&
-            is_faster_by_onesweep<Limbs, Payload>(sample, digits, *a.tables.first_bins, a.count, a.key_high, word_of)) {
+        if (is_judged_by_digits &&
+            is_faster_by_onesweep<Limbs>(sample, digits, *a.tables.first_bins, a.count, a.key_high, word_of)) {
           if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
           return;
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/tables.cuh"
+#include "cuda/sort/msd/sample/sample_bins.cuh"
 
 // A sample of the keys that says whether an MSD sort would be slow. It would be if many keys were neither rare nor
 // among the few most frequent ones, or if many keys shared their highest bits.
@@ -29,7 +29,7 @@ __device__ bool is_skewed(skew_sample& s, std::uint32_t count, Key key) {
   static_assert(slots == 1 << 13);
   for (std::uint32_t i = threadIdx.x; i < slots; i += pass_threads) s.slot[i] = 0;
   for (std::uint32_t i = threadIdx.x; i < skew_samples; i += pass_threads) {
-    s.key[i] = key(static_cast<std::uint32_t>(std::uint64_t{count} * i / skew_samples));
+    s.key[i] = key(sampled_position(i, skew_samples, count));
   }
   __syncthreads();
   std::uint32_t copies = 0;  // samples whose key an earlier one has

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "cuda/sort/msd/sample_bins.cuh"
+#include "cuda/sort/msd/pass/binning.cuh"
+#include "cuda/sort/msd/sample/sample_bins.cuh"
 
 // A sample of keys of 8 bytes, and of long lists of keys of 4, that says whether an MSD sort would take many passes. It
 // would where few digits have most keys of a bucket, in every bucket of every pass: keys, say, of which most bits are
@@ -20,7 +21,7 @@ struct digit_sample {
 /// Whether this sample decides, and not that of skew_sample.cuh: about keys of 8 bytes, and about long lists of keys of
 /// 4 alone, where an MSD sort takes copies as fast as other keys.
 template <int Limbs, payload_mode Payload>
-constexpr bool is_judged_by_digits(std::uint64_t count) {
+constexpr bool crowded_digits_decide(std::uint64_t count) {
   return Limbs == 2 || (Payload == payload_mode::none && count >= std::uint64_t{1} << 26);
 }
 
@@ -84,10 +85,9 @@ __device__ bool has_crowded_digits(digit_sample& s, const sampled_bins& bins, st
 }
 
 /// Whether the sort is better left to onesweep. One block calls this, once it has chosen `bins`.
-template <int Limbs, payload_mode Payload, class WordOf>
+template <int Limbs, class WordOf>
 __device__ bool is_faster_by_onesweep(const bin_sample& s, digit_sample& digits, const sampled_bins& bins,
                                       std::uint32_t count, std::uint32_t key_high, WordOf word_of) {
-  if (!is_judged_by_digits<Limbs, Payload>(count)) return false;
   return shares_highest_byte<Limbs>(s, bins) ||
          (may_have_crowded_digits(s, bins) && has_crowded_digits<Limbs>(digits, bins, count, key_high, word_of));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/hot_bins.cuh"
+#include "cuda/sort/msd/group/hot_bins.cuh"
 
 // The usual method for a group: words are distributed into 4096 bins by the 12 highest bits that tell them apart, and
 // the few words of a bin are sorted by comparison. Only bins of two words and more are listed as runs, because a bin of

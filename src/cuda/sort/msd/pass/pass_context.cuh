@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/binning.cuh"
+#include "cuda/sort/msd/pass/binning.cuh"
 
 // What the phases of an MSD pass share: the block's shared memory, the tile that a block works on with its bucket, and
 // the digit by which a bucket is split.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/key_code.cuh"
+#include "cuda/sort/msd/sample/key_code.cuh"
 
 // The bin of a word in an MSD pass: its digit, or a bin that a heavy key has to itself.
 namespace sheaf::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/block/scan.cuh"
-#include "cuda/sort/msd/key_code.cuh"
+#include "cuda/sort/msd/sample/key_code.cuh"
 
 // The bins of a first pass by a sample of the keys. Real keys share their high bits: half of all floats of a normal
 // distribution have one of six highest bytes. Bins of as many keys each leave buckets that the next pass cuts into

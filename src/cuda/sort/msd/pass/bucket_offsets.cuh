@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/block/scan.cuh"
-#include "cuda/sort/msd/new_groups.cuh"
+#include "cuda/sort/msd/pass/new_groups.cuh"
 
 // Phase 2 of an MSD pass: what follows from the digit counts of a bucket. A scan says where the words of every bin
 // begin in the output. A bin of more than group_words is a bucket of the next pass, smaller ones are merged to groups.
