@@ -36,8 +36,8 @@ struct scatter_reduce_options {
 /// @param out    values that in's are combined with; may not overlap in or index.
 /// A bad index changes nothing and surfaces at ctx.wait(). Integers, minima and maxima are bit-identical on every
 /// backend; options.order says whether sums and differences of floats are the same in every run. Queued on ctx: returns
-/// before the work is done on CUDA, after it elsewhere. On OpenGL a sum or difference of floats may take values below
-/// 2^-126 for zero.
+/// before the work is done on CUDA, after it elsewhere. On OpenGL, and on CUDA in the unordered order, a sum or
+/// difference of f32 may take values below 2^-126 for zero.
 /// @throws error(bad_argument) if lengths or types disagree, spans overlap or are not in ctx's memory.
 SHEAF_API void scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                               const scatter_reduce_options& options = {});

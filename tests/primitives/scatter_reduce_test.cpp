@@ -31,7 +31,8 @@ std::vector<reduce_case> reduce_cases() {
   constexpr shape shapes[] = {{"permutation", 9001, 9001}, {"permutation", 5000, 12345}, {"uniform", 9001, 5000},
                               {"same", 4097, 100},         {"zipf", 20011, 30011},       {"sorted", 9001, 1500},
                               {"sorted", 9001, 12345},     {"uniform", 20011, 7},        {"uniform", 5000, 1},
-                              {"identity", 4096, 4096},    {"uniform", 3000, 50000}};
+                              {"identity", 4096, 4096},    {"uniform", 3000, 50000},     {"uniform", 2049, 8192},
+                              {"zipf", 4096, 8193}};
   for (const shape& s : shapes) {
     for (const value_type type : value_types) {
       for (const reduction op : reductions) {

@@ -3,12 +3,11 @@
 #include <type_traits>
 
 #include "cuda/device/launch.cuh"
-#include "cuda/reduce/add_to.cuh"
 
-// Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. A tile writes
-// the sums of segments that lie inside it. Segments that reach over a tile's edge leave carries: two pairs a tile,
-// which form a shorter sorted list that the next launch reduces likewise. The order of additions depends on positions
-// alone, so sums of floats are deterministic.
+// Segmented reduction: adds up the values of each slot in a list of (slot, value) pairs sorted by slot. sum_segments
+// does so for the tile of a block. add_segmented_sums does so for a list in memory: segments that reach over a tile's
+// edge leave carries, two pairs a tile, which form a shorter sorted list that the next launch reduces likewise. The
+// order of additions depends on positions alone, so sums of floats are deterministic.
 namespace sheaf::cuda {
 
 constexpr int segment_items = 8;  ///< pairs of a thread
@@ -36,7 +35,7 @@ struct sorted_pairs {
 template <class T>
 constexpr T empty_sum = T(-0.0);
 
-/// Whether a sum is that of no values, bit by bit. Adding it would change nothing but the bits of a NaN.
+/// Whether a sum is that of no values, bit by bit. Adding it would change nothing but the bits of a signaling NaN.
 template <class T>
 __device__ __forceinline__ bool is_empty_sum(T sum) {
   if constexpr (std::is_same_v<T, float>) return __float_as_uint(sum) == __float_as_uint(empty_sum<T>);
@@ -44,12 +43,42 @@ __device__ __forceinline__ bool is_empty_sum(T sum) {
   return sum == empty_sum<T>;
 }
 
+/// Up to segment_items sums of a thread, by a number k that is known when loops are unrolled, each of a slot that
+/// nobody else adds to meanwhile. They are added to the output together, so that all slots are under way at once; by
+/// loads and stores, because the hardware's atomics take f32 below 2^-126 for zero.
+template <class T>
+struct slot_sums {
+  static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+  std::uint32_t slot[segment_items];
+  T sum[segment_items];
+
+  __device__ __forceinline__ slot_sums() {
+#pragma unroll
+    for (int k = 0; k < segment_items; ++k) set(k, no_slot, empty_sum<T>);
+  }
+  __device__ __forceinline__ void set(int k, std::uint32_t to, T value) {
+    slot[k] = to;
+    sum[k] = value;
+  }
+  __device__ __forceinline__ void add_to(T* out) const {
+    T old[segment_items];
+#pragma unroll
+    for (int k = 0; k < segment_items; ++k) {
+      if (!is_empty_sum(sum[k])) old[k] = out[slot[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < segment_items; ++k) {
+      if (!is_empty_sum(sum[k])) out[slot[k]] = old[k] + sum[k];
+    }
+  }
+};
+
 /// A tile of pairs sorted by slot in shared memory, and what a block needs to add up its segments.
 template <class T>
 struct sorted_tile {
   std::uint32_t slot[segment_tile];
   T value[segment_tile];
-  std::uint32_t last_slot[block_threads];
+  std::uint32_t end_slot[block_threads];  ///< of each thread's last pair
   T warp_sum[block_threads / 32];
   unsigned char warp_has_start[block_threads / 32];
 };
@@ -83,9 +112,9 @@ __device__ __forceinline__ void sum_segments(sorted_tile<T>& tile, Write write_s
     slot = slots[k];
     sum = values[k];
   }
-  tile.last_slot[threadIdx.x] = slot;
+  tile.end_slot[threadIdx.x] = slot;
   __syncthreads();
-  const bool continues = threadIdx.x > 0 && tile.last_slot[threadIdx.x - 1] == first_slot;
+  const bool continues = threadIdx.x > 0 && tile.end_slot[threadIdx.x - 1] == first_slot;
 
   // Segmented scan over the block: open_sum is the sum of the segment that is open at the thread's end, from the
   // segment's beginning on if has_start, else from the first lane on.
@@ -143,16 +172,18 @@ __global__ void __launch_bounds__(block_threads)
     carry_slot[2 * std::uint64_t{blockIdx.x} + edge] = slot;
     carry_value[2 * std::uint64_t{blockIdx.x} + edge] = sum;
   };
-  sum_segments(tile, [&](int, std::uint32_t slot, T sum) {
+  slot_sums<T> sums;
+  sum_segments(tile, [&](int k, std::uint32_t slot, T sum) {
     if (!is_only_tile && slot == edge_slots[0]) {
       write_carry(0, slot, sum);
       if (slot == edge_slots[1]) write_carry(1, slot, empty_sum<T>);
     } else if (!is_only_tile && slot == edge_slots[1]) {
       write_carry(1, slot, sum);
-    } else if (slot < slot_limit && !is_empty_sum(sum)) {
-      add_to(out + slot, sum);
+    } else if (slot < slot_limit) {
+      sums.set(k, slot, sum);
     }
   });
+  sums.add_to(out);
 }
 
 /// Queues out[slot] += the sum of the slot's values, for each slot below slot_limit.

@@ -2,11 +2,10 @@
 
 #include <cooperative_groups.h>
 
-#include "cuda/reduce/add_to.cuh"
 #include "cuda/reduce/tile_sort.cuh"
 
 // The kernels of cuda.tiled for lists of one tile, and for few slots: each tile writes a row of sums, one for every
-// slot, and then columns are added up from the first tile to the last.
+// slot, and then columns are added up, always in the same order.
 namespace sheaf::cuda {
 
 /// out[index[i]] += in[i] for a list of one tile.
@@ -16,18 +15,19 @@ __global__ void __launch_bounds__(block_threads) sum_one_tile(const __grid_const
   thread_values<T> values;
   values.load(a, [] {});
   sort_tile(a, values, shared);
-  sum_segments(shared.tile, [&](int, std::uint32_t slot, T sum) {
-    if (!is_empty_sum(sum)) add_to(a.out + slot, sum);
-  });
+  slot_sums<T> sums;
+  sum_segments(shared.tile, [&](int k, std::uint32_t slot, T sum) { sums.set(k, slot, sum); });
+  sums.add_to(a.out);
 }
 
-/// The same for a tile a block and few slots. `rows` has room for a sum of each tile and slot. Cooperative.
+/// out[index[i]] += in[i] for few slots, by a block for each tile. `rows` has room for a sum of each tile and slot.
+/// Cooperative.
 template <class T>
 __global__ void __launch_bounds__(block_threads, 4)
     sum_tiles_in_rows(const __grid_constant__ tile_sums_arguments<T> a, T* rows) {
   __shared__ tile_sort_memory<T> shared;
   __shared__ T column[tile_warps][32];
-  const std::uint32_t slots = a.last_slot + 1;
+  const std::uint32_t slots = a.highest_slot + 1;
   T* const row = rows + std::uint64_t{blockIdx.x} * slots;
   thread_values<T> values;
   values.load(a, [&] {
@@ -36,11 +36,11 @@ __global__ void __launch_bounds__(block_threads, 4)
   sort_tile(a, values, shared);
   sum_segments(shared.tile, [&](int, std::uint32_t slot, T sum) { row[slot] = sum; });
   cooperative_groups::this_grid().sync();
-  // A block adds up 32 columns at a time, a warp every eighth row of them.
+  // A block adds up 32 columns at a time: each warp every eighth row of them, then the first warp what the warps have.
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
   for (std::uint32_t first = blockIdx.x * 32; first < slots; first += gridDim.x * 32) {
-    const std::uint32_t slot = min(first + lane, a.last_slot);
+    const std::uint32_t slot = min(first + lane, a.highest_slot);
     T sum = empty_sum<T>;
 #pragma unroll 8
     for (std::uint32_t tile = warp; tile < gridDim.x; tile += tile_warps)
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(block_threads, 4)
     if (warp == 0 && first + lane < slots) {
 #pragma unroll
       for (int w = 1; w < tile_warps; ++w) sum += column[w][lane];
-      if (!is_empty_sum(sum)) add_to(a.out + slot, sum);
+      if (!is_empty_sum(sum)) a.out[slot] += sum;
     }
     __syncthreads();
   }

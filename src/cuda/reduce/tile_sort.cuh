@@ -9,8 +9,10 @@
 // so that sum_segments yields the tile's sum of each slot.
 namespace sheaf::cuda {
 
-constexpr int tile_warps = block_threads / 32;
 constexpr std::uint32_t tile_bins = 256;
+constexpr std::uint32_t tile_digit_bits = 8;
+static_assert(tile_bins == 1U << tile_digit_bits && tile_bins == block_threads, "a thread scans the bin of its number");
+constexpr int tile_warps = block_threads / 32;
 
 /// out[index[i]] += in[i], or -= where is_negated says so.
 template <class T>
@@ -19,10 +21,10 @@ struct tile_sums_arguments {
   const T* in;
   T* out;
   bool is_negated;
-  std::uint32_t first_tile;  ///< tile of block 0
-  std::uint32_t last_slot;
-  std::uint32_t slot_bits;   ///< bits of the last slot, at least 1
-  std::uint32_t digit_bits;  ///< bits by which a pass sorts a tile
+  std::uint32_t first_tile;    ///< tile of block 0
+  std::uint32_t highest_slot;  ///< 0 where there are no slots
+  std::uint32_t slot_bits;     ///< bits of the highest slot, at least 1
+  std::uint32_t digit_bits;    ///< bits by which a pass sorts a tile
 };
 
 template <class T>
@@ -32,21 +34,21 @@ struct tile_sort_memory {
   alignas(16) std::uint32_t warp_sums[tile_warps];
 };
 
-/// The values of a thread, from value `first` of the block's tile on, 32 apart.
+/// The values of a thread: 32 apart, from place first_place() of the block's tile on.
 template <class T>
 struct thread_values {
   std::uint32_t slot[segment_items];
   T value[segment_items];
 
-  static __device__ __forceinline__ std::uint32_t first() {
+  static __device__ __forceinline__ std::uint32_t first_place() {
     return threadIdx.x / 32 * (32 * segment_items) + threadIdx.x % 32;
   }
 
-  /// Bad indices and places past the end of the list become empty sums of the last slot. Calls meanwhile() while the
+  /// Bad indices and places past the end of the list become empty sums of the highest slot. Calls meanwhile() while the
   /// loads are under way.
   template <class Meanwhile>
   __device__ __forceinline__ void load(const tile_sums_arguments<T>& a, Meanwhile meanwhile) {
-    const std::uint64_t begin = (std::uint64_t{a.first_tile} + blockIdx.x) * segment_tile + first();
+    const std::uint64_t begin = (std::uint64_t{a.first_tile} + blockIdx.x) * segment_tile + first_place();
     std::uint64_t index[segment_items];
     // No branch stands between the loads, so that all of them are under way at once.
 #pragma unroll
@@ -59,7 +61,7 @@ struct thread_values {
 #pragma unroll
     for (int k = 0; k < segment_items; ++k) {
       const bool is_good = begin + k * 32 < a.list.count && check_index(a.list, begin + k * 32, index[k]);
-      slot[k] = is_good ? static_cast<std::uint32_t>(index[k]) : a.last_slot;
+      slot[k] = is_good ? static_cast<std::uint32_t>(index[k]) : a.highest_slot;
       value[k] = is_good ? (a.is_negated ? -value[k] : value[k]) : empty_sum<T>;
     }
   }
@@ -69,25 +71,24 @@ struct thread_values {
 template <class T>
 __device__ __forceinline__ void sort_tile(const tile_sums_arguments<T>& a, thread_values<T>& own,
                                           tile_sort_memory<T>& shared) {
-  const std::uint32_t first = thread_values<T>::first();
+  const std::uint32_t first = thread_values<T>::first_place();
   std::uint32_t* const own_bins = shared.warp_bins + threadIdx.x / 32 * tile_bins;
-  auto& slot = own.slot;
-  auto& value = own.value;
   for (std::uint32_t low = 0; low < a.slot_bits; low += a.digit_bits) {
-    const auto digit = [&](int k) { return slot[k] >> low & ((1U << a.digit_bits) - 1); };
+    const auto digit = [&](int k) { return own.slot[k] >> low & ((1U << a.digit_bits) - 1); };
     if (low > 0) {
       __syncthreads();
 #pragma unroll
       for (int k = 0; k < segment_items; ++k) {
-        slot[k] = shared.tile.slot[first + k * 32];
-        value[k] = shared.tile.value[first + k * 32];
+        own.slot[k] = shared.tile.slot[first + k * 32];
+        own.value[k] = shared.tile.value[first + k * 32];
       }
     }
     for (std::uint32_t b = threadIdx.x % 32; b < tile_bins; b += 32) own_bins[b] = 0;
     __syncwarp();
-    packed_numbers<segment_items> rank;  // in the warp's bin, at first
+    packed_numbers<segment_items> rank;  // in the warp's bin
     rank_by_match<segment_items, tile_bins>(digit, own_bins, rank);
     __syncthreads();
+    // Thread t turns the counts of bin t into the places where the bin's values of each warp begin.
     std::uint32_t bin_begin[1] = {};
 #pragma unroll
     for (int w = 0; w < tile_warps; ++w) {
@@ -102,8 +103,8 @@ __device__ __forceinline__ void sort_tile(const tile_sums_arguments<T>& a, threa
 #pragma unroll
     for (int k = 0; k < segment_items; ++k) {
       const std::uint32_t place = own_bins[digit(k)] + rank.get(k);
-      shared.tile.slot[place] = slot[k];
-      shared.tile.value[place] = value[k];
+      shared.tile.slot[place] = own.slot[k];
+      shared.tile.value[place] = own.value[k];
     }
   }
   __syncthreads();

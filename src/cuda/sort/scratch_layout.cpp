@@ -34,6 +34,7 @@ word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std
   }
   s.is_stable = encoding.is_stable();
   s.words_are_keys = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
+  s.keys_are_aligned = keys_are_aligned(p, encoding);
   s.count = p.count;
   if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);
   return s;

@@ -21,7 +21,7 @@ constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short
 /// True for lists of whole keys of 4 or 8 bytes that may be left to onesweep. They are so long that the look at a
 /// sample of them, and the kernel that ends at once where onesweep is not needed, cost little.
 constexpr bool may_be_left_to_onesweep(const word_sort& s) {
-  const bool is_key = s.limbs <= 2 && s.words_are_keys;
+  const bool is_key = s.limbs <= 2 && s.words_are_keys && s.keys_are_aligned;
   const std::uint64_t least = std::uint64_t{1} << (s.limbs == 1 && s.value_bytes == 0 ? 22 : 20);
   return is_key && !s.uses_bitonic_network && s.key_high - s.key_low == 32 * s.limbs && s.count >= least &&
          s.count < most_onesweep_words;

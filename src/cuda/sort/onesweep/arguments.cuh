@@ -74,45 +74,45 @@ struct onesweep_arguments {
   onesweep_tables tables;
 };
 
-/// Where a pass reads its words: a buffer of words, or rows, which the first pass encodes.
-enum class word_origin { words, keys_side_by_side, rows };
-
-/// Reads words of a buffer from word `first` on, or encodes them from rows.
-template <int Limbs, word_origin Origin>
-class onesweep_reader {
+/// Loads words of a buffer from word `first` on.
+template <int Limbs>
+class buffered_words {
  public:
-  using word = sort_word<Limbs>;
+  __device__ buffered_words(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first)
+      : words_(static_cast<const sort_word<Limbs>*>(a.buffers[buffer]) + first) {}
+  __device__ __forceinline__ sort_word<Limbs> load(std::uint32_t i) const { return load_word_streaming(words_ + i); }
 
-  __device__ onesweep_reader(const onesweep_arguments& a, const void* words, std::uint32_t first)
-      : a_(a), words_(Origin == word_origin::rows ? nullptr : static_cast<const word*>(words) + first), first_(first) {}
+ private:
+  const sort_word<Limbs>* words_;
+};
 
-  __device__ __forceinline__ word load(std::uint32_t i) const {
-    if constexpr (Origin == word_origin::rows) {
-      return read_word<Limbs>(a_.rows, a_.target.transform, first_ + i);
-    } else {
-      word w = load_word_streaming(words_ + i);
-      if constexpr (Origin == word_origin::keys_side_by_side) encode_key(w, a_.target.transform);
-      return w;
-    }
+/// Loads the keys of rows, from row `first` on, and encodes them.
+template <int Limbs>
+class keys_of_rows {
+ public:
+  __device__ keys_of_rows(const onesweep_arguments& a, std::uint32_t first)
+      : transform_(a.target.transform),
+        stride_(a.rows.limbs[0].stride),
+        keys_(a.rows.limbs[0].data + first * stride_) {}
+  __device__ __forceinline__ sort_word<Limbs> load(std::uint32_t i) const {
+    sort_word<Limbs> w = load_word_streaming(reinterpret_cast<const sort_word<Limbs>*>(keys_ + i * stride_));
+    encode_key(w, transform_);
+    return w;
   }
 
  private:
-  const onesweep_arguments& a_;
-  const word* words_;
-  std::uint32_t first_;
+  const key_transform& transform_;
+  std::uint64_t stride_;
+  const std::byte* keys_;
 };
 
-/// Calls body(reader) with a reader of a buffer's words from word `first` on. Branches here, and not at each word, let
+/// Calls body(input) with what loads a buffer's words from word `first` on. A branch here, and not at each word, lets
 /// all loads of a thread be under way at once.
 template <int Limbs, bool FromRows, class Body>
 __device__ __forceinline__ void read_words(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first,
                                            Body body) {
-  if (!FromRows || buffer != 0) return body(onesweep_reader<Limbs, word_origin::words>(a, a.buffers[buffer], first));
-  if constexpr (FromRows) {
-    const void* const keys = a.rows.side_by_side;
-    if (keys != nullptr) return body(onesweep_reader<Limbs, word_origin::keys_side_by_side>(a, keys, first));
-    body(onesweep_reader<Limbs, word_origin::rows>(a, nullptr, first));
-  }
+  if (!FromRows || buffer != 0) return body(buffered_words<Limbs>(a, buffer, first));
+  if constexpr (FromRows) body(keys_of_rows<Limbs>(a, first));
 }
 
 struct onesweep_shared {

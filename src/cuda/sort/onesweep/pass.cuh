@@ -103,16 +103,15 @@ class onesweep_pass {
     const word_target& target = block_.arguments.target;
     word* const words_to = static_cast<word*>(
         pass_.target == 0 ? target.words : const_cast<void*>(block_.arguments.buffers[pass_.target]));
-    word* const keys_to = static_cast<word*>(target.side_by_side);
     if (words_to != nullptr) {
       store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
-    } else if (keys_to != nullptr) {
+    } else if (target.limbs[0].data != nullptr) {
       store_all([&](std::uint32_t i, word w) {
         decode_key(w, target.transform);
-        keys_to[i] = w;
+        *reinterpret_cast<word*>(target.limbs[0].data + i * target.limbs[0].stride) = w;
       });
     } else {
-      store_all([&](std::uint32_t i, const word& w) { write_word<Limbs>(target, i, w); });
+      store_all([](std::uint32_t, const word&) {});
     }
     if constexpr (has_values) {
       __syncthreads();

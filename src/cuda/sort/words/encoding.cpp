@@ -178,6 +178,10 @@ word_encoding onesweep_encoding_of(const sort_problem& p) {
   return encoding_of(p);
 }
 
+bool keys_are_aligned(const sort_problem& p, const word_encoding& encoding) {
+  return encoding.limbs == 1 || (p.rows.word_bytes >= 8 && p.key.fields[0].offset % 8 == 0);
+}
+
 word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b) {
   word_mapping mapping;
   const key_field& f = p.key.fields[0];
@@ -188,13 +192,6 @@ word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, co
     if (!encoding.sorts_row_numbers && p.writes_rows) {
       mapping.target.limbs[limb] = {b.out.data + f.offset + i * limb_bytes, b.out.stride_bytes};
     }
-  }
-  const std::uint64_t word_bytes = encoding.word_bytes();
-  const bool is_key_alone = key_limbs == encoding.limbs && p.rows.record_bytes == word_bytes;
-  if (is_key_alone && p.rows.word_bytes >= (encoding.limbs == 3 ? limb_bytes : word_bytes)) {
-    if (b.in.stride_bytes == word_bytes) mapping.source.side_by_side = b.in.data;
-    const bool writes_keys = !encoding.sorts_row_numbers && p.writes_rows;
-    if (writes_keys && b.out.stride_bytes == word_bytes) mapping.target.side_by_side = b.out.data;
   }
   mapping.target.transform = key_transform_of(f, key_mask_of(encoding.limbs, key_limbs), encoding.limbs);
   if (encoding.payload == word_payload::row_number) mapping.source.row_number_limb = encoding.limbs - key_limbs - 1;

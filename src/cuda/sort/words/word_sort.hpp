@@ -25,7 +25,6 @@ struct word_source {
   };
   std::array<limb_source, 4> limbs{};
   std::uint32_t row_number_limb = no_limb;  ///< index of the limb that holds the row number
-  const void* side_by_side = nullptr;       ///< row 0 of keys side by side, aligned as words are, for onesweep
 };
 
 /// Where sorted words are stored: word i is element i of `words`, or of every array that takes one of its limbs.
@@ -36,7 +35,6 @@ struct word_target {
   };
   void* words = nullptr;  ///< array of whole words; null: keys are decoded and limbs are stored one by one
   std::array<limb_target, 4> limbs{};
-  void* side_by_side = nullptr;  ///< element 0, likewise
   key_transform transform;
 };
 
@@ -46,11 +44,12 @@ constexpr std::uint32_t group_words = 4608;
 
 /// One sort: fewer than 2^32 words of 1 to 4 limbs, by the key bits from key_low up to key_high.
 struct word_sort {
-  std::uint32_t limbs = 0;      ///< limbs of 4 bytes in a word
-  std::uint32_t key_low = 0;    ///< lowest bit of the key
-  std::uint32_t key_high = 0;   ///< one past the highest bit of the key
-  bool is_stable = false;       ///< words of equal keys keep their order; else they are equal, or any order will do
-  bool words_are_keys = false;  ///< words hold keys alone; else also a row number or values, below the key
+  std::uint32_t limbs = 0;        ///< limbs of 4 bytes in a word
+  std::uint32_t key_low = 0;      ///< lowest bit of the key
+  std::uint32_t key_high = 0;     ///< one past the highest bit of the key
+  bool is_stable = false;         ///< words of equal keys keep their order; else they are equal, or any order will do
+  bool words_are_keys = false;    ///< words hold keys alone; else also a row number or values, below the key
+  bool keys_are_aligned = false;  ///< the key of a row can be loaded and stored as a word of one or two limbs
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
   std::uint64_t count = 0;
   const void* in = nullptr;  ///< the words; not read with from_rows
