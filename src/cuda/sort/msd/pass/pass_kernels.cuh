@@ -41,10 +41,13 @@ __global__ void __launch_bounds__(pass_threads)
     const auto key = [&](std::uint32_t i) {
       return rows != nullptr ? load_limb(a.rows.limbs[0], i) : static_cast<const std::uint32_t*>(a.buffers[0])[i];
     };
-    if (may_leave_to_onesweep && !is_judged_by_digits && is_skewed(sample, a.count, key)) {
-      if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
-      if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
-      return;
+    if (may_leave_to_onesweep) {
+      const skew found = sample_skew(sample, a.count, key);
+      if (is_judged_by_digits ? found.has_hot_key() : found.is_skewed()) {
+        if (threadIdx.x == 0) a.tables.counters->is_left_to_onesweep = 1;
+        if (threadIdx.x == 0 && a.tables.first_bins != nullptr) a.tables.first_bins->is_uneven = 0;
+        return;
+      }
     }
     __syncthreads();
   }

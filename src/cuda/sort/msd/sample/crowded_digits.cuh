@@ -84,11 +84,18 @@ __device__ bool has_crowded_digits(digit_sample& s, const sampled_bins& bins, st
   return s.crowded >= least_crowded;
 }
 
+/// Whether a third pass follows the first two if bins are sampled, because these err by a quarter. Keys of 4 bytes take
+/// longer then than by onesweep.
+template <int Limbs>
+__device__ __forceinline__ bool takes_three_passes(const sampled_bins& bins, std::uint32_t count) {
+  return Limbs == 1 && bins.is_uneven != 0 && count / (radix_bins * radix_bins) * 5 / 4 > group_words;
+}
+
 /// Whether the sort is better left to onesweep. One block calls this, once it has chosen `bins`.
 template <int Limbs, class WordOf>
 __device__ bool is_faster_by_onesweep(const bin_sample& s, digit_sample& digits, const sampled_bins& bins,
                                       std::uint32_t count, std::uint32_t key_high, WordOf word_of) {
-  return shares_highest_byte<Limbs>(s, bins) ||
+  return takes_three_passes<Limbs>(bins, count) || shares_highest_byte<Limbs>(s, bins) ||
          (may_have_crowded_digits(s, bins) && has_crowded_digits<Limbs>(digits, bins, count, key_high, word_of));
 }
 

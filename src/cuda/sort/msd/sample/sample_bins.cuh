@@ -153,8 +153,9 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
   key_coder<Limbs> code_of(key_code::window, key_high, key_high, no_key);
   count_prefixes(s, words, keys_each, code_of);
   // Bins of the highest 8 bits are too large if the pass leaves more words in them than twice what a group has, as a
-  // sample errs by a quarter; in long lists, more than the next pass cuts into groups.
-  const std::uint32_t most_words = count <= radix_bins * group_words ? 2 * group_words : radix_bins * group_words;
+  // sample errs by a quarter; in long lists, more than the next pass cuts into groups, and than twice an even share.
+  const std::uint32_t most_words =
+      count <= radix_bins * group_words ? 2 * group_words : max(radix_bins * group_words, count / radix_bins * 2);
   if (threadIdx.x < radix_bins) {
     std::uint32_t held = 0;
     for (std::uint32_t i = 0; i < prefixes_of_byte; ++i) held += s.with_prefix[threadIdx.x * prefixes_of_byte + i];
