@@ -18,7 +18,7 @@ enum class reduction : std::uint8_t { add, min, max, subtract };
 
 /// What the order of additions and subtractions of floats may depend on.
 enum class reduction_order : std::uint8_t {
-  deterministic,  ///< on the positions alone: one variant gives the same result in every run
+  deterministic,  ///< on the positions alone: one variant gives the same result in every run on a device
   unordered,      ///< on which worker comes first, as with atomics on CUDA: the last bits differ from run to run
 };
 

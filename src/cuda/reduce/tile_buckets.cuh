@@ -125,7 +125,7 @@ __device__ __forceinline__ void count_sums(const bucket_sums_arguments<T>& a, th
 }
 
 /// Adds up the sums of a bucket that has few, slot by slot and in the order of tiles: the first, the second, and what
-/// is stored behind place `at` + 1. Adds them to the output, but for those of the highest slot, which are returned.
+/// is stored from place `at` + 1 on. Adds them to the output, but for those of the highest slot, which are returned.
 template <class T>
 __device__ __forceinline__ tile_sum<T> add_few_sums(const bucket_sums_arguments<T>& a, const tile_sum<T>& first,
                                                     const tile_sum<T>& second, std::uint32_t at, std::uint32_t count) {

@@ -32,8 +32,9 @@ struct tiled_decision {
   explicit tiled_decision(const scatter_reduce_problem& p)
       : tiles(static_cast<std::uint32_t>(ceil_div(p.count, segment_tile))),
         sums_in_rows(p.indexed_count <= most_slots_in_rows) {
-    // Where a slot has no bucket of its own, there are at least twice as many buckets as values, and eight times as
-    // many as long as that takes a few megabytes: a sum that shares its bucket has to wait for others.
+    // Where a slot has no bucket of its own, there are at least twice as many buckets as values, and up to eight times
+    // as many where that is at most 2^20: a sum that shares its bucket has to wait for others. A bucket takes 44 or 56
+    // bytes of scratch, of which 4 are cleared, and the rest is touched where sums share it.
     constexpr std::uint64_t most_for_eight = 1 << 20;
     const std::uint64_t values = std::bit_ceil(p.count);
     const std::uint64_t most = std::max(2 * values, std::min(8 * values, most_for_eight));

@@ -45,7 +45,7 @@ word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 /// Other keys are read byte by byte.
 bool key_is_whole_limbs(const primitives::sort_problem& p);
 
-/// Whether the key of a row can be loaded and stored as a word of one or two limbs.
+/// Whether the key of a row can be loaded and stored as a word, where words are keys.
 bool keys_are_aligned(const primitives::sort_problem& p, const word_encoding& encoding);
 
 /// Where the limbs of words lie in the rows and values of a call.

@@ -30,7 +30,7 @@ struct word_source {
 /// Where sorted words are stored: word i is element i of `words`, or of every array that takes one of its limbs.
 struct word_target {
   struct limb_target {
-    std::byte* data = nullptr;  ///< limb of element 0; null: the limb is dropped
+    std::byte* data = nullptr;  ///< limb of element 0; null: the limb is dropped; onesweep stores whole keys at limb 0
     std::uint64_t stride = 0;   ///< bytes from one element to the next
   };
   void* words = nullptr;  ///< array of whole words; null: keys are decoded and limbs are stored one by one
@@ -49,7 +49,7 @@ struct word_sort {
   std::uint32_t key_high = 0;     ///< one past the highest bit of the key
   bool is_stable = false;         ///< words of equal keys keep their order; else they are equal, or any order will do
   bool words_are_keys = false;    ///< words hold keys alone; else also a row number or values, below the key
-  bool keys_are_aligned = false;  ///< the key of a row can be loaded and stored as a word of one or two limbs
+  bool keys_are_aligned = false;  ///< where words are keys: the key of a row can be loaded and stored as one
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
   std::uint64_t count = 0;
   const void* in = nullptr;  ///< the words; not read with from_rows

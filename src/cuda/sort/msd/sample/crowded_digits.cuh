@@ -18,8 +18,8 @@ struct digit_sample {
   std::uint32_t crowded;      ///< samples that are not the first of their slot and have another key
 };
 
-/// Whether this sample decides, and not that of skew_sample.cuh: about keys of 8 bytes, and about long lists of keys of
-/// 4 alone, where an MSD sort takes copies as fast as other keys.
+/// Whether this sample decides: about keys of 8 bytes, and about long lists of keys of 4 alone, where an MSD sort takes
+/// copies as fast as other keys, unless skew_sample.cuh finds a hot one. About other keys skew_sample.cuh decides.
 template <int Limbs, payload_mode Payload>
 constexpr bool crowded_digits_decide(std::uint64_t count) {
   return Limbs == 2 || (Payload == payload_mode::none && count >= std::uint64_t{1} << 26);
