@@ -2,7 +2,7 @@
 
 #include "cuda/device/state.hpp"
 #include "cuda/sort/msd/group/finish_groups.cuh"
-#include "cuda/sort/msd/pass/pass_kernels.cuh"
+#include "cuda/sort/msd/pass/kernels.cuh"
 #include "cuda/sort/msd/scratch_layout.cuh"
 
 // How a sort's kernels are queued. The files that include this instantiate them for one width of words.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/group/group_sort.cuh"
+#include "cuda/sort/msd/group/sort.cuh"
 
 // The kernels that finish a sort: blocks draw groups, sort them in shared memory and write them to the output. The
 // kernel of the method `bins` leaves groups with hot bins to the kernel of the method `hot_bins`. One kernel for both

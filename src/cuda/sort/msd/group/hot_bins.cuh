@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/group/group.cuh"
+#include "cuda/sort/msd/group/staged.cuh"
 
 // Groups with hot bins. The words of a hot bin that equal its heavy key are placed at once. The few words before and
 // behind them are runs, each sorted by a warp.

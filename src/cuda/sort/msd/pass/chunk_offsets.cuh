@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/pass/pass_context.cuh"
+#include "cuda/sort/msd/pass/context.cuh"
 
 // Phase 3 of an MSD pass that keeps the order of equal keys: where the words of every tile and bin begin in the output.
 // The count rows of a chunk's tiles are scanned column by column, from the chunk's offsets on, which phase 2 left in

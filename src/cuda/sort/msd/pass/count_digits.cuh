@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/pass/pass_context.cuh"
+#include "cuda/sort/msd/pass/context.cuh"
 
 // Phase 1 of an MSD pass: the histogram of every bucket's digits, and the bits in which its words differ.
 namespace sheaf::cuda {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/pass/pass_context.cuh"
+#include "cuda/sort/msd/pass/context.cuh"
 
 // How a pass adds to the list of groups: whole blocks call these functions.
 namespace sheaf::cuda {

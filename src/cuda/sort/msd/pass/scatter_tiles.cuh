@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/block/scan.cuh"
-#include "cuda/sort/msd/pass/pass_context.cuh"
+#include "cuda/sort/msd/pass/context.cuh"
 
 // Phase 4 of an MSD pass: words go to the bins of their digits. A block ranks a tile's words by bin, stages them in
 // shared memory in that order, and writes each bin's run to consecutive addresses. Values follow their words.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/sort/msd/pass/binning.cuh"
-#include "cuda/sort/msd/sample/sample_bins.cuh"
+#include "cuda/sort/msd/sample/bins.cuh"
 
 // A sample of keys of 8 bytes, and of long lists of keys of 4, that says whether an MSD sort would take many passes. It
 // would where few digits have most keys of a bucket, in every bucket of every pass: keys, say, of which most bits are
@@ -19,7 +19,7 @@ struct digit_sample {
 };
 
 /// Whether this sample decides: about keys of 8 bytes, and about long lists of keys of 4 alone, where an MSD sort takes
-/// copies as fast as other keys, unless skew_sample.cuh finds a hot one. About other keys skew_sample.cuh decides.
+/// copies as fast as other keys, unless skew.cuh finds a hot one. About other keys skew.cuh decides.
 template <int Limbs, payload_mode Payload>
 constexpr bool crowded_digits_decide(std::uint64_t count) {
   return Limbs == 2 || (Payload == payload_mode::none && count >= std::uint64_t{1} << 26);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cuda/sort/msd/group/group_bins.cuh"
-#include "cuda/sort/msd/group/group_bitonic.cuh"
-#include "cuda/sort/msd/group/group_merge.cuh"
+#include "cuda/sort/msd/group/bins.cuh"
+#include "cuda/sort/msd/group/bitonic.cuh"
+#include "cuda/sort/msd/group/merge.cuh"
 
 // One group from its buffer to the output: its words are sorted in shared memory by the method that the kernel is
 // compiled for, and its values follow them.

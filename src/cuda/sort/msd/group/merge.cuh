@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/group/group.cuh"
+#include "cuda/sort/msd/group/staged.cuh"
 
 // A merge sort of a group, which takes as long whatever the keys are. Each thread sorts some neighbouring words, and
 // rounds merge the sorted runs two by two: a thread finds by bisection where its part of the merged run begins in both

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/group/group.cuh"
+#include "cuda/sort/msd/group/staged.cuh"
 
 // The bitonic network that finishes buckets in the 2007 paper.
 namespace sheaf::cuda {

@@ -7,7 +7,7 @@
 #include "cuda/sort/msd/pass/count_digits.cuh"
 #include "cuda/sort/msd/pass/scatter_tiles.cuh"
 #include "cuda/sort/msd/sample/crowded_digits.cuh"
-#include "cuda/sort/msd/sample/skew_sample.cuh"
+#include "cuda/sort/msd/sample/skew.cuh"
 
 // The kernels of the MSD passes. The phases of the first passes of a long list are kernels of their own. One
 // cooperative kernel runs all passes that are left, and ends at once where there are none.

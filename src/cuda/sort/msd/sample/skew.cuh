@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/sort/msd/sample/sample_bins.cuh"
+#include "cuda/sort/msd/sample/bins.cuh"
 
 // A sample of keys of 4 bytes that says whether an MSD sort would be slow for the copies among them, or for highest
 // bits that many of them share.
