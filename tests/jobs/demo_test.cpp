@@ -1,3 +1,4 @@
+#include "inputs/pattern.hpp"
 #include "jobs/demo/run.hpp"
 
 #include <algorithm>
@@ -252,14 +253,13 @@ class LastWriterCheck : public testing::Test {
   static constexpr std::uint64_t count = 5000;
   static constexpr std::uint64_t indexed_count = 3000;
   static constexpr std::uint64_t record_bytes = 12;
-  const inputs::pattern pattern{inputs::pattern_kind::uniform, 0, 1};
   const context ctx = context::cpu(2);
   std::vector<std::uint32_t> index = std::vector<std::uint32_t>(count);
   std::vector<std::byte> in = std::vector<std::byte>(count * record_bytes);
   std::vector<std::byte> out = std::vector<std::byte>(indexed_count * record_bytes);
 
   void SetUp() override {
-    inputs::fill_index(ctx, pattern, indexed_count, index_span(std::span<const std::uint32_t>(index)));
+    inputs::fill_index(ctx, {inputs::pattern_kind::uniform, 0, 1}, indexed_count, index_span(std::span<const std::uint32_t>(index)));
     inputs::fill_records(ctx, records(in.data(), count, record_bytes), 1);
     inputs::fill_records(ctx, records(out.data(), indexed_count, record_bytes), 2);
   }
@@ -268,8 +268,8 @@ class LastWriterCheck : public testing::Test {
                 out.begin() + static_cast<std::ptrdiff_t>(index[i] * record_bytes));
   }
   std::uint64_t mismatches() const {
-    return jobs::count_last_writer_mismatches(ctx, const_records(out.data(), indexed_count, record_bytes), pattern,
-                                              count, 1, 2);
+    return jobs::count_last_writer_mismatches(ctx, const_records(out.data(), indexed_count, record_bytes),
+                                              index_span(std::span<const std::uint32_t>(index)), 1, 2);
   }
 };
 

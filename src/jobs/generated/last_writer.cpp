@@ -24,12 +24,14 @@ bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t
 }
 
 // For each record, one past the last position whose entry names it; 0 if no entry does.
-std::vector<std::uint32_t> last_writers(const inputs::pattern& p, std::uint64_t count, std::uint64_t indexed_count,
-                                        int threads) {
+template <class Entry>
+std::vector<std::uint32_t> last_writers(const context& ctx, index_span list, std::uint64_t indexed_count, int threads) {
+  std::vector<Entry> entries(list.count);
+  copy_bytes(ctx, entries.data(), list.data, list.count * sizeof(Entry));
   std::vector<std::uint32_t> last(indexed_count);
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::atomic_ref<std::uint32_t> writer(last[inputs::pattern_entry(p, i, indexed_count)]);
+  for (std::uint64_t i = 0; i < list.count; ++i) {
+    std::atomic_ref<std::uint32_t> writer(last[entries[i]]);
     const auto position = static_cast<std::uint32_t>(i + 1);
     std::uint32_t seen = writer.load(std::memory_order_relaxed);
     while (seen < position && !writer.compare_exchange_weak(seen, position, std::memory_order_relaxed)) {
@@ -40,10 +42,12 @@ std::vector<std::uint32_t> last_writers(const inputs::pattern& p, std::uint64_t 
 
 }  // namespace
 
-std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out, const inputs::pattern& p,
-                                           std::uint64_t count, std::uint64_t in_seed, std::uint64_t out_seed) {
+std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out, index_span list,
+                                           std::uint64_t in_seed, std::uint64_t out_seed) {
   const int threads = host_threads(ctx);
-  const std::vector<std::uint32_t> last = last_writers(p, count, out.count, threads);
+  const std::vector<std::uint32_t> last = bytes(list.type) == 4
+                                              ? last_writers<std::uint32_t>(ctx, list, out.count, threads)
+                                              : last_writers<std::uint64_t>(ctx, list, out.count, threads);
   const bool in_place = ctx.backend() == backend_kind::cpu;
   const std::uint64_t piece = in_place ? out.count : std::max<std::uint64_t>(1, staged_bytes / out.stride_bytes);
   std::vector<std::byte> staging(in_place ? 0 : piece * out.stride_bytes);

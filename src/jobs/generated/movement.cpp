@@ -70,7 +70,7 @@ std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const a
 std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
   const records target = arrays[places::target];
   if (p.duplicates == duplicates::last) {
-    return count_last_writer_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed, wiped_seed);
+    return count_last_writer_mismatches(ctx, target, list_of(p, arrays), records_seed, wiped_seed);
   }
   return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed);
 }
