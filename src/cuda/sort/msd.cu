@@ -57,8 +57,7 @@ double encode_seconds(const sort_problem& p, const machine& m, const word_encodi
   const double word = static_cast<double>(encoding.word_bytes());
   const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
   const bool is_in_first_kernel = key_is_whole_limbs(p) && encoding.rounds == 1;
-  const bool is_contiguous =
-      encoding.payload != word_payload::in_word && p.rows.in_stride_bytes == encoding.word_bytes();
+  const bool is_contiguous = p.rows.in_stride_bytes == encoding.word_bytes();
   const double extra_bytes = !is_in_first_kernel ? read + 2 * word : is_contiguous ? read / 2 : 2 * read;
   const double kernels = is_in_first_kernel ? 0 : 5 * m.step_seconds;
   return kernels + count * extra_bytes / m.copy_bytes_per_second;
@@ -73,8 +72,7 @@ double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding)
     const double filled = static_cast<double>(p.count) / group_words;
     return encoding.limbs <= 2 ? 1 + tuning.usual_keys_in_a_group * filled * filled : 1;
   }
-  const bool is_key = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
-  if (encoding.limbs == 2 && is_key) return p.count <= list_of_one_pass ? tuning.usual_keys_of_8_bytes : 1;
+  if (encoding.limbs == 2 && encoding.words_are_keys()) return p.count <= list_of_one_pass ? tuning.usual_keys_of_8_bytes : 1;
   if (encoding.limbs > 1) return 1;
   if (p.count < long_list) return tuning.usual_keys;
   return encoding.payload == word_payload::separate ? tuning.usual_keys_with_values : 1;

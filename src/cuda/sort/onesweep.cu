@@ -31,10 +31,8 @@ constexpr onesweep_costs tuning;
 plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   const word_encoding encoding = onesweep_encoding_of(p);
-  const bool is_key = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
-  if (encoding.limbs > 2 || !is_key)
-    return plan::rejected("sorts by one key of 4 or 8 bytes, alone or with values of 4, 8 or (keys of 4) 16 bytes");
-  if (!keys_are_aligned(p, encoding)) return plan::rejected("loads keys of 8 bytes at multiples of 8");
+  if (encoding.limbs > 2 || !encoding.words_are_keys()) return plan::rejected("sorts by one key of 4 or 8 bytes");
+  if (!keys_are_aligned(p, encoding)) return plan::rejected("loads words of 8 bytes at multiples of 8");
   if (p.count >= most_onesweep_words) return plan::rejected("counts in 30 bits");
   const auto count = static_cast<double>(p.count);
   const double key = 4.0 * encoding.limbs;

@@ -13,8 +13,7 @@ using primitives::sort_problem;
 using primitives::sort_product;
 
 bool words_fit_output(const sort_problem& p, const word_encoding& encoding) {
-  const bool is_row = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
-  return is_row && !encoding.sorts_row_numbers && p.rows.out_stride_bytes == encoding.word_bytes() &&
+  return encoding.words_are_keys() && !encoding.sorts_row_numbers && p.rows.out_stride_bytes == encoding.word_bytes() &&
          p.rows.word_bytes >= (encoding.limbs == 3 ? 4 : encoding.word_bytes());
 }
 
@@ -26,14 +25,9 @@ std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& e
 word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std::uint32_t key_bits) {
   word_sort s;
   s.limbs = encoding.limbs;
-  s.key_low = encoding.key_low();
-  switch (encoding.payload) {
-    case word_payload::row_number: s.key_high = 32 + (key_bits + 7) / 8 * 8; break;
-    case word_payload::separate: s.key_high = encoding.first_bit + key_bits; break;
-    default: s.key_high = encoding.key_low() + encoding.key_bits;
-  }
-  s.is_stable = encoding.is_stable();
-  s.words_are_keys = encoding.payload == word_payload::none || encoding.payload == word_payload::separate;
+  s.key_low = encoding.first_bit;
+  s.key_high = encoding.payload == word_payload::row_number ? 32 + (key_bits + 7) / 8 * 8 : s.key_low + key_bits;
+  s.words_are_keys = encoding.words_are_keys();
   s.keys_are_aligned = keys_are_aligned(p, encoding);
   s.count = p.count;
   if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);

@@ -216,6 +216,18 @@ inline std::vector<sort_case> sort_cases() {
       cases.add_side_by_side(with_and_without.next(), lengths.next(), f, any.next(), column);
     }
   }
+  // Rows that hold a key and something else, as structures do.
+  for (const std::uint64_t offset : {0, 4}) {
+    for (const key_type type : {unsigned_integer, signed_integer, floating}) {
+      for (const bool down : {false, true}) {
+        const std::vector<key_field> key{field(offset, 4, type, down)};
+        cases.add(sort_call::records, lengths.next(), 8, key, any.next());
+        cases.add(sort_call::records, lengths.next(), 8, key, key_spread::special);
+        cases.add(sort_call::records, lengths.next(), 16, key, any.next());
+      }
+    }
+    cases.add(sort_call::records, 300007, 8, {field(offset, 4, floating)}, key_spread::uniform);
+  }
   // Some bits of numbers that are no unsigned ones, side by side and inside of rows.
   for (const key_field& f : {field(0, 4, signed_integer, false, 4, 20), field(0, 4, floating, false, 23, 9),
                              field(0, 4, floating, true, 0, 31), field(0, 8, signed_integer, true, 40, 24),

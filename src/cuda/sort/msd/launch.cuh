@@ -53,7 +53,7 @@ void queue_scatter(const context& ctx, const char* operation, const msd_pass_arg
   // Keys with values are slower so, 7.7 ms instead of 7.3.
   const std::uint64_t tiles_of_block =
       Policy::limbs == 1 && Policy::payload == payload_mode::none && a.count >= 1U << 22 ? 4 : 1;
-  const bool fills_processors = Policy::has_sampled_bins && value_bytes_of(Policy::payload) == 0;
+  const bool fills_processors = Policy::has_sampled_bins && !carries_values(Policy::payload);
   const std::uint64_t blocks = fills_processors  ? std::min(tiles, 2 * processors)
                                : pass_number < 2 ? ceil_div(tiles + most_buckets(ctx, pass_number) - 1, tiles_of_block)
                                                  : std::min(tiles, 8 * processors);
@@ -176,9 +176,6 @@ void run_msd_sort_of(const context& ctx, const char* operation, const word_sort&
 /// Sorts words without values in arrays of their own.
 template <int Limbs>
 void run_word_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
-  if constexpr (Limbs > 1) {  // a word of one limb holds a key alone: nothing tells equal ones apart
-    if (s.is_stable) return run_msd_sort_of<Limbs, payload_mode::in_word>(ctx, operation, s, scratch);
-  }
   run_msd_sort_of<Limbs, payload_mode::none>(ctx, operation, s, scratch);
 }
 

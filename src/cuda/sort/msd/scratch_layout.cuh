@@ -49,7 +49,7 @@ struct msd_scratch {
 
   msd_scratch(const word_sort& s, std::uint64_t tile_words, std::byte* scratch) {
     const std::uint64_t count = s.count;
-    const bool ordered = s.is_stable;
+    const bool ordered = s.value_bytes > 0;
     // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes. Keys of a
     // sampled bin may have no bit in common.
     const std::uint64_t passes = 1 + 2 * ceil_div(s.key_high - s.key_low, radix_bits);

@@ -162,14 +162,6 @@ class word_reader {
       return load_word_streaming(words_ + i);
     }
   }
-  /// Loads a word of which only the limbs with key bits are valid.
-  __device__ __forceinline__ word load_key(std::uint32_t i) const {
-    if constexpr (FromRows) {
-      return read_key<Limbs>(a_.rows, a_.transform, begin_ + i);
-    } else {
-      return load_word_streaming(words_ + i);
-    }
-  }
 
  private:
   const msd_pass_arguments& a_;

@@ -20,7 +20,7 @@ enum class onesweep_tiles { of_short_list, of_long_list };
 /// where they begin in the tile then fall on different banks of shared memory.
 template <int Limbs, payload_mode Payload, onesweep_tiles Tiles>
 struct onesweep_tuning {
-  static constexpr bool has_values = value_bytes_of(Payload) > 0;
+  static constexpr bool has_values = carries_values(Payload);
   static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
   static constexpr int short_words = Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
   static constexpr int long_words = Payload == payload_mode::values_16 ? 9

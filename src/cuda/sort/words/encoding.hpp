@@ -8,8 +8,7 @@ namespace sheaf::cuda {
 
 /// What a sort moves with a key.
 enum class word_payload {
-  none,        ///< nothing: the key is the whole row
-  in_word,     ///< the rest of the row and the values, in the limbs below the key
+  none,        ///< nothing: the word is the whole row
   separate,    ///< values of 4 or 8 bytes (onesweep: or 16), or row numbers, in an array of their own
   row_number,  ///< the row number, in the limb below the key: it makes keys distinct, and rows are gathered by it
 };
@@ -24,28 +23,27 @@ struct word_encoding {
   word_payload payload = word_payload::none;
   bool rows_are_words = false;     ///< rows are loaded as words, and the key needs no transform
   std::uint32_t key_bits = 0;      ///< bits of the key that one round sorts by
-  std::uint32_t first_bit = 0;     ///< lowest bit of the key, where rows are words
+  std::uint32_t first_bit = 0;     ///< lowest bit of the key in a word that is the row
   std::uint32_t rounds = 1;        ///< sorts of words that the whole key takes
   bool sorts_row_numbers = false;  ///< the sort yields row numbers in order, by which rows and values are gathered
 
   std::uint64_t word_bytes() const { return limbs * std::uint64_t{4}; }
+  bool words_are_keys() const { return payload != word_payload::row_number; }
   /// Words of equal keys have to keep their order.
-  bool is_stable() const { return payload == word_payload::in_word || payload == word_payload::separate; }
-  /// Lowest bit of the word that is sorted by.
-  std::uint32_t key_low() const { return payload == word_payload::in_word ? limbs * 32 - key_bits : first_bit; }
+  bool is_stable() const { return payload == word_payload::separate; }
 };
 
 /// The encoding that cuda.msd sorts by.
 word_encoding encoding_of(const primitives::sort_problem& p);
 /// The encoding that cuda.onesweep sorts by, which is stable in any case; it sorts words of one or two limbs that are
-/// keys, alone or with separate values.
+/// keys, alone or with separate values, and rows of two limbs by either.
 word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
 /// Other keys are read byte by byte.
 bool key_is_whole_limbs(const primitives::sort_problem& p);
 
-/// Whether the key of a row can be loaded and stored as a word, where words are keys.
+/// Whether a word that is the key of a row, or the row, can be loaded and stored as one.
 bool keys_are_aligned(const primitives::sort_problem& p, const word_encoding& encoding);
 
 /// Where the limbs of words lie in the rows and values of a call.

@@ -9,15 +9,14 @@ namespace sheaf::cuda {
 constexpr std::uint32_t radix_bits = 8;
 constexpr int radix_bins = 1 << radix_bits;
 
-/// Where a kernel finds the payload of a word. Every mode but `none` asks for a stable sort.
+/// The values that words carry, in an array of their own. With any the sort has to be stable.
 enum class payload_mode {
   none,       ///< words of equal keys are identical, or the bits in which they differ are sorted by as well
-  in_word,    ///< the payload is the low bits of the word
-  values_4,   ///< values of 4 bytes lie in an array of their own, one for each word
-  values_8,   ///< values of 8 bytes lie in an array of their own
-  values_16,  ///< values of 16 bytes lie in an array of their own; onesweep alone takes them
+  values_4,   ///< a value of 4 bytes for each word
+  values_8,   ///< a value of 8 bytes
+  values_16,  ///< a value of 16 bytes; onesweep alone takes them
 };
-constexpr bool is_stable(payload_mode mode) { return mode != payload_mode::none; }
+constexpr bool carries_values(payload_mode mode) { return mode != payload_mode::none; }
 constexpr std::uint32_t value_bytes_of(payload_mode mode) {
   switch (mode) {
     case payload_mode::values_4: return 4;

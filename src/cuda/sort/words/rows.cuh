@@ -15,16 +15,24 @@ __device__ __forceinline__ void flip_bits(sort_word<Limbs>& word, const key_tran
   }
 }
 
+/// The highest bit of the key. It is that of the word but in a word of two limbs of which the lower one is the key.
+template <int Limbs>
+__device__ __forceinline__ bool highest_key_bit(const sort_word<Limbs>& word, const key_transform& transform) {
+  std::uint32_t limb = word.limb[Limbs - 1];
+  if constexpr (Limbs == 2) limb = transform.key_is_lower_limb ? word.limb[0] : limb;
+  return limb >> 31 != 0;
+}
+
 /// Makes the key a number that ascends as the keys do.
 template <int Limbs>
 __device__ __forceinline__ void encode_key(sort_word<Limbs>& word, const key_transform& transform) {
-  flip_bits(word, transform, word.limb[Limbs - 1] >> 31 != 0);
+  flip_bits(word, transform, highest_key_bit(word, transform));
 }
 
 /// Makes the number that encode_key left the key that it was.
 template <int Limbs>
 __device__ __forceinline__ void decode_key(sort_word<Limbs>& word, const key_transform& transform) {
-  flip_bits(word, transform, (word.limb[Limbs - 1] >> 31 != 0) != transform.flips_highest_bit);
+  flip_bits(word, transform, highest_key_bit(word, transform) != transform.flips_highest_bit);
 }
 
 __device__ __forceinline__ std::uint32_t load_limb(const word_source::limb_source& from, std::uint64_t row) {
@@ -40,17 +48,6 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
   for (std::uint32_t i = 0; i < Limbs; ++i) {
     word.limb[i] = i == from.row_number_limb ? row : load_limb(from.limbs[i], row);
   }
-  encode_key(word, transform);
-  return word;
-}
-
-/// The word of a row with zeros in the limbs that hold no bit of the key, which are not loaded.
-template <int Limbs>
-__device__ __forceinline__ sort_word<Limbs> read_key(const word_source& from, const key_transform& transform,
-                                                     std::uint32_t row) {
-  sort_word<Limbs> word;
-#pragma unroll
-  for (int i = 0; i < Limbs; ++i) word.limb[i] = transform.mask[i] == 0 ? 0 : load_limb(from.limbs[i], row);
   encode_key(word, transform);
   return word;
 }

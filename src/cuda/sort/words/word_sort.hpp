@@ -11,9 +11,9 @@ namespace sheaf::cuda {
 /// The bits to flip so that a key compares as an unsigned number, and to flip back afterwards. Floats of either sign
 /// ascend in opposite directions, so the highest bit of the key selects one of two masks.
 struct key_transform {
-  std::array<std::uint32_t, 4> mask{};             ///< bits of each limb that belong to the key
   std::array<std::uint32_t, 4> flipped_bits[2]{};  ///< [0]: for keys whose highest bit is 0; [1]: for those with a 1
   bool flips_highest_bit = false;                  ///< the highest bit is in both masks, else in neither
+  bool key_is_lower_limb = false;                  ///< in words of two limbs: the key is the lower one alone
 };
 
 /// Where the limbs of a row's word are loaded from.
@@ -44,12 +44,11 @@ constexpr std::uint32_t group_words = 4608;
 
 /// One sort: fewer than 2^32 words of 1 to 4 limbs, by the key bits from key_low up to key_high.
 struct word_sort {
-  std::uint32_t limbs = 0;        ///< limbs of 4 bytes in a word
-  std::uint32_t key_low = 0;      ///< lowest bit of the key
-  std::uint32_t key_high = 0;     ///< one past the highest bit of the key
-  bool is_stable = false;         ///< words of equal keys keep their order; else they are equal, or any order will do
-  bool words_are_keys = false;    ///< words hold keys alone; else also a row number or values, below the key
-  bool keys_are_aligned = false;  ///< where words are keys: the key of a row can be loaded and stored as one
+  std::uint32_t limbs = 0;            ///< limbs of 4 bytes in a word
+  std::uint32_t key_low = 0;          ///< lowest bit of the key
+  std::uint32_t key_high = 0;         ///< one past the highest bit of the key
+  bool words_are_keys = false;        ///< words hold a key, or the row that it lies in; else a key above a row number
+  bool keys_are_aligned = false;      ///< where words are keys: they can be loaded from rows and stored as one
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
   std::uint64_t count = 0;
   const void* in = nullptr;  ///< the words; not read with from_rows
@@ -60,7 +59,8 @@ struct word_sort {
   void* buffers[2] = {};
   word_target target;
   /// Bytes of the value that each word of 4 or 8 bytes has in an array of its own; 0: there are none. Values move with
-  /// their words from `values` through value_buffers to values_to, which may be one of the buffers.
+  /// their words from `values` through value_buffers to values_to, which may be one of the buffers. With values the
+  /// sort is stable; words without are equal where their keys are, or any order of them will do.
   std::uint32_t value_bytes = 0;
   const void* values = nullptr;  ///< null: the values are row numbers
   void* value_buffers[2] = {};

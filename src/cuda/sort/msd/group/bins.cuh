@@ -132,7 +132,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
                                              bool by_range) {
   const range_digit digit = by_range ? digit_of_range(group, words, a, digit_end) : highest_digit(a, digit_end);
   finish_shared<Limbs, Method>& s = *group.shared;
-  constexpr bool keeps_order = is_stable(Payload);
+  constexpr bool keeps_order = carries_values(Payload);
   const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
   const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;
   const std::uint32_t largest_bin = keeps_order && bins_have_one_key ? most_words_of_key

@@ -9,7 +9,7 @@ namespace sheaf::cuda {
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& group, std::uint32_t low,
                                  std::uint32_t high) {
-  constexpr bool keeps_order = is_stable(Payload);
+  constexpr bool keeps_order = carries_values(Payload);
   const sort_word<Limbs> a = group.staged[low];
   const sort_word<Limbs> b = group.staged[high];
   const word_order order = compare_words(b, a, group.key);

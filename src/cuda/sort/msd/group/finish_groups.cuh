@@ -8,7 +8,7 @@
 namespace sheaf::cuda {
 
 template <int Limbs, payload_mode Payload, finish_method Method>
-constexpr int finish_blocks_per_multiprocessor = Limbs > 2 || is_stable(Payload) ||
+constexpr int finish_blocks_per_multiprocessor = Limbs > 2 || carries_values(Payload) ||
                                                          (Limbs > 1 && Method == finish_method::hot_bins)
                                                      ? 2
                                                      : 3;

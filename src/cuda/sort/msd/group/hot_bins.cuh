@@ -83,7 +83,7 @@ __device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload,
                                               const packed_numbers<finish_items>& rank) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool keeps_order = is_stable(Payload);
+  constexpr bool keeps_order = carries_values(Payload);
   finish_shared<Limbs, Method>& s = *group.shared;
   constexpr std::uint32_t most = keeps_order ? most_ordered_hot_bins<Limbs, Payload> : most_hot_bins;
   if (s.hot_bin_total > most) return false;

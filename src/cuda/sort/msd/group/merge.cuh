@@ -38,7 +38,7 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
                                                 const sort_word<Limbs> (&words)[finish_items]) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool keeps_order = is_stable(Payload);
+  constexpr bool keeps_order = carries_values(Payload);
   const auto each = static_cast<int>((group.count - 1) / finish_threads + 1);
   const std::uint32_t first = threadIdx.x * each;
   word own[items];

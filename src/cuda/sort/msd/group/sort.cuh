@@ -11,7 +11,7 @@ namespace sheaf::cuda {
 template <int Limbs, payload_mode Payload, finish_method Method>
 class group_sort {
  public:
-  static constexpr bool has_values = value_bytes_of(Payload) > 0;
+  static constexpr bool has_values = carries_values(Payload);
   using word = sort_word<Limbs>;
   using staged_words = staged_group<Limbs, Payload, Method>;
   static constexpr int items = finish_items;

@@ -79,12 +79,12 @@ constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(s
 template <int Limbs, payload_mode Payload, finish_method Method>
 constexpr std::size_t finish_shared_bytes() {
   return sizeof(finish_shared<Limbs, Method>) + staged_bytes<Limbs, Payload> +
-         (is_stable(Payload) ? group_words * sizeof(std::uint16_t) : 0);
+         (carries_values(Payload) ? group_words * sizeof(std::uint16_t) : 0);
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method>
 struct staged_group {
-  static constexpr bool keeps_order = is_stable(Payload);
+  static constexpr bool keeps_order = carries_values(Payload);
   static constexpr int items = finish_items;
   static constexpr std::uint32_t last_run = finish_threads * 5 - 1;
   using word = sort_word<Limbs>;

@@ -17,7 +17,7 @@ template <int Limbs, payload_mode Payload, bool FromRows, pass_bins Bins>
 struct msd_pass_policy {
   static constexpr int limbs = Limbs;
   static constexpr payload_mode payload = Payload;
-  static constexpr bool keeps_order = is_stable(Payload);
+  static constexpr bool keeps_order = carries_values(Payload);
   static constexpr bool from_rows = FromRows;
   static constexpr pass_bins bins = Bins;
   static constexpr bool finds_heavy_keys = Bins == pass_bins::digits_and_heavy_key;

@@ -164,7 +164,7 @@ struct pass_context {
     word words[samples];
 #pragma unroll
     for (int i = 0; i < samples; ++i) {
-      words[i] = from.load_key(static_cast<std::uint32_t>(std::uint64_t{bucket.count - 1} * i / (samples - 1)));
+      words[i] = from.load(static_cast<std::uint32_t>(std::uint64_t{bucket.count - 1} * i / (samples - 1)));
     }
 #pragma unroll
     for (int i = 1; i < samples; ++i) {

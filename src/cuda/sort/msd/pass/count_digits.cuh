@@ -21,7 +21,7 @@ __device__ __forceinline__ void count_digits_of_tile(const pass_context<Policy>&
 #pragma unroll
     for (int k = 0; k < at_once; ++k) {
       const std::uint32_t i = begin + k * pass_threads;
-      words[k] = from.load_key(IsFull ? i : min(i, view.count - 1));
+      words[k] = from.load(IsFull ? i : min(i, view.count - 1));
     }
 #pragma unroll
     for (int k = 0; k < at_once; ++k) {
@@ -105,7 +105,7 @@ __device__ void count_digits_of_tiles(const pass_context<Policy>& pass) {
     const msd_bucket bucket = shared.prefetched_bucket;
     const tile_view<Policy> view = pass.view_of(tile, bucket);
     const std::uint32_t buffer = bucket.buffer_and_flags;  // no flag is set yet
-    const typename Policy::word first = typename Policy::reader(pass.arguments, buffer, bucket.begin).load_key(0);
+    const typename Policy::word first = typename Policy::reader(pass.arguments, buffer, bucket.begin).load(0);
     __syncthreads();
     pass.prefetch_bucket(tile + 1, tile_end);
     if (view.count == Policy::tile_words) {

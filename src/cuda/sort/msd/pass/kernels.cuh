@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(pass_threads)
   if constexpr (Limbs <= 2) {
     if (a.tables.first_bins != nullptr) {
       const auto word_of = [&](std::uint32_t i) {
-        return from_rows ? read_key<Limbs>(a.rows, a.transform, i)
+        return from_rows ? read_word<Limbs>(a.rows, a.transform, i)
                          : static_cast<const sort_word<Limbs>*>(a.buffers[0])[i];
       };
       auto& sample = *reinterpret_cast<bin_sample*>(dynamic);
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(pass_threads, 2)
     grid.sync();
     scan_counts_of_buckets(pass);
     grid.sync();
-    if constexpr (is_stable(Payload)) {
+    if constexpr (carries_values(Payload)) {
       scan_counts_of_chunks(pass);
       grid.sync();
     }

@@ -97,7 +97,7 @@ __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, 
                                               const tile_view<Policy>& view) {
   using word = typename Policy::word;
   constexpr int items = Policy::items;
-  constexpr bool has_values = value_bytes_of(Policy::payload) > 0;
+  constexpr bool has_values = carries_values(Policy::payload);
   word* const staged = reinterpret_cast<word*>(pass.staged);
   warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(pass.staged);
   std::uint32_t* const histogram = pass.shared.histogram[0];
