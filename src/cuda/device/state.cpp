@@ -52,7 +52,7 @@ void* scratch_pool::allocate(void* state, std::uint64_t bytes, CUstream_st* stre
   const std::lock_guard lock(pool.mutex_);
   if (may_be_kept && pool.kept_.block != nullptr) {
     const memory_block kept = std::exchange(pool.kept_, {});
-    if (kept.bytes == bytes) return kept.block;
+    if (bytes <= kept.bytes && bytes >= kept.bytes / 2) return kept.block;  // last_taken_ still says what it is
     pool.last_taken_ = {};
     cudaFreeAsync(kept.block, stream);
   }
