@@ -23,7 +23,8 @@ constexpr const scatter_variant* scatter_list[] = {
     &cuda::scatter_adaptive, &cuda::scatter_bucketed,   &cuda::scatter_last_writer,       &cuda::scatter_bucketed_last};
 constexpr const prepare_variant* prepare_list[] = {&cuda::prepare_scheduled};
 constexpr const scatter_reduce_variant* scatter_reduce_list[] = {
-    &cuda::scatter_reduce_atomic, &cuda::scatter_reduce_sorted, &cuda::scatter_reduce_tiled};
+    &cuda::scatter_reduce_atomic, &cuda::scatter_reduce_sorted, &cuda::scatter_reduce_tiled,
+    &cuda::scatter_reduce_bucketed};
 constexpr const split_variant* split_list[] = {&cuda::split_stable,   &cuda::split_unordered, &cuda::split_cub,
                                                &cuda::split_by_index, &cuda::split_one_step,  &cuda::split_two_step};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry};

@@ -139,13 +139,17 @@ class EveryScatterReduceVariant : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(ScatterReduce, EveryScatterReduceVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 TEST_P(EveryScatterReduceVariant, CombinesValuesOfEqualIndices) {
-  expect_slots_of_all(
-      reduction_order::deterministic, 1,
-      {{"cpu.private", 246}, {"cuda.atomic", 302}, {"cuda.sorted", 198}, {"cuda.tiled", 220}, {"opengl.blended", 68}});
+  expect_slots_of_all(reduction_order::deterministic, 1,
+                      {{"cpu.private", 246},
+                       {"cuda.atomic", 302},
+                       {"cuda.bucketed", 170},
+                       {"cuda.sorted", 198},
+                       {"cuda.tiled", 220},
+                       {"opengl.blended", 68}});
 }
 TEST_P(EveryScatterReduceVariant, GivesTheSameSumsInEveryRun) {
   expect_slots_of_all(reduction_order::deterministic, 3,
-                      {{"cpu.private", 6}, {"cuda.atomic", 6}, {"opengl.blended", 105}});
+                      {{"cpu.private", 6}, {"cuda.atomic", 6}, {"cuda.bucketed", 24}, {"opengl.blended", 105}});
 }
 TEST_P(EveryScatterReduceVariant, RoundsAsItLikesWhereTheOrderIsFree) {
   expect_slots_of_all(reduction_order::unordered, 1, {{"opengl.blended", 35}});
@@ -166,9 +170,13 @@ TEST_P(EveryScatterReduceVariant, TrustsGoodIndices) {
       }
     }
   }
-  expect_runs(
-      GetParam(), runs, std::size(value_types) * std::size(reductions),
-      {{"cpu.private", 16}, {"cuda.atomic", 20}, {"cuda.sorted", 12}, {"cuda.tiled", 12}, {"opengl.blended", 4}});
+  expect_runs(GetParam(), runs, std::size(value_types) * std::size(reductions),
+              {{"cpu.private", 16},
+               {"cuda.atomic", 20},
+               {"cuda.bucketed", 8},
+               {"cuda.sorted", 12},
+               {"cuda.tiled", 12},
+               {"opengl.blended", 4}});
 }
 
 TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
@@ -217,9 +225,13 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAndReportsTheFirst) {
     }
     ops.next();
   }
-  expect_runs(
-      GetParam(), runs, problems,
-      {{"cpu.private", 38}, {"cuda.atomic", 42}, {"cuda.sorted", 32}, {"cuda.tiled", 32}, {"opengl.blended", 8}});
+  expect_runs(GetParam(), runs, problems,
+              {{"cpu.private", 38},
+               {"cuda.atomic", 42},
+               {"cuda.bucketed", 26},
+               {"cuda.sorted", 32},
+               {"cuda.tiled", 32},
+               {"opengl.blended", 8}});
 }
 
 // The slots take all numbers of their bits, so that none is left for what is bad. The first and the last slot get
@@ -269,7 +281,7 @@ TEST(ScatterReduce, EveryVariantTakesSomething) {
       if (run_variant(where.ctx, integers, {.variant = v.name}, got)) ++runs;
       if (run_variant(where.ctx, floats, {.variant = v.name}, got)) ++runs;
     }
-    expect_runs(v.name, runs, 2, {{"cpu.private", 1}, {"cuda.atomic", 1}, {"opengl.blended", 1}});
+    expect_runs(v.name, runs, 2, {{"cpu.private", 1}, {"cuda.atomic", 1}, {"cuda.bucketed", 1}, {"opengl.blended", 1}});
   }
 }
 
@@ -361,7 +373,7 @@ TEST_P(EveryScatterReduceVariant, SubtractsAsItAddsNegatives) {
     }
   }
   expect_runs(GetParam(), runs, std::size(value_types),
-              {{"cpu.private", 4}, {"cuda.atomic", 4}, {"opengl.blended", 1}});
+              {{"cpu.private", 4}, {"cuda.atomic", 4}, {"cuda.bucketed", 4}, {"opengl.blended", 1}});
 }
 
 TEST(ScatterReduce, DoesNothingForNoIndices) {

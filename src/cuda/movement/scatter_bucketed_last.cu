@@ -56,7 +56,7 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
   // Rates of the passes and of the last kernel, as in cuda.bucketed; its last kernel reads buckets twice.
   const double pass_rate = m.copy_bytes_per_second * (word_bytes == 16 ? 0.78 : 0.67);
   const double write_rate = m.copy_bytes_per_second * 0.6;
-  plan.add("latency", m.launch_seconds + (12 + 2 * c.passes) * m.step_seconds);
+  plan.add("latency", m.launch_seconds + (18 + 2 * c.passes) * m.step_seconds);
   if (c.passes == 2) {
     plan.add("coarse buckets", (in + count * (width + 4)) / pass_rate);
     plan.add("fine buckets", count * (2 * width + 4 + 2) / pass_rate);

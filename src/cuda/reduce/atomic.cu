@@ -2,7 +2,9 @@
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
+#include "cuda/reduce/atomic.hpp"
 #include "cuda/reduce/block_sums.cuh"
+#include "cuda/reduce/terms.cuh"
 #include "cuda/reduce/variants.hpp"
 #include "primitives/operators/reduce_value.hpp"
 #include "primitives/operators/with_value.hpp"
@@ -16,28 +18,6 @@ namespace {
 
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
-
-/// Adds by `red`, an atomic that returns nothing. In code with branches the compiler makes atomicAdd() an atomic that
-/// returns the old value, and 2^28 of these take 1.4 times as long.
-template <class T>
-__device__ __forceinline__ void add_to(T* slot, T value) {
-  const auto address = static_cast<std::uint64_t>(__cvta_generic_to_global(slot));
-  if constexpr (std::is_same_v<T, float>) {
-    asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value) : "memory");
-  } else if constexpr (std::is_same_v<T, double>) {
-    asm volatile("red.relaxed.gpu.global.add.f64 [%0], %1;" ::"l"(address), "d"(value) : "memory");
-  } else if constexpr (sizeof(T) == 4) {
-    asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
-  } else {
-    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-  }
-}
-
-/// The value, or its negative where the call subtracts: a difference is a sum of negatives.
-template <class T>
-__device__ __forceinline__ T term_of(T value, bool is_negated) {
-  return is_negated ? -value : value;
-}
 
 template <reduction Op, class T>
 __device__ __forceinline__ void combine(T* slot, T value) {
@@ -86,25 +66,32 @@ __global__ void __launch_bounds__(block_threads)
 enum class hot_slots : std::uint32_t { none, present, to_be_sampled };
 
 constexpr int adds_per_thread = 4;
+constexpr std::uint32_t drawn_tiles = 2;  ///< that a block draws at once: one counter hands out a number every 2 ns
 
 /// Whether the lanes of the warp have consecutive slots. All of them call this.
 __device__ __forceinline__ bool is_run_of_slots(std::uint64_t index) {
   return __all_sync(~0U, index - __shfl_sync(~0U, index, 0) == threadIdx.x % 32) != 0;
 }
 
-/// Adds values in a grid-stride loop, those of hot slots through the sums of the block. With `adds_runs_at_once`, lanes
+/// Adds values in a loop over tiles, those of hot slots through the sums of the block. With `adds_runs_at_once`, lanes
 /// that add to consecutive slots add to the output, as one transaction.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     add_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, hot_slots hot, bool adds_runs_at_once,
-                   bool is_negated) {
+                   bool is_negated, const __grid_constant__ device_route route) {
   __shared__ block_sums<T> sums;
-  const bool has_hot_slots = hot == hot_slots::present || (hot == hot_slots::to_be_sampled && sample_has_hot_slots(a));
+  bool has_hot_slots = hot == hot_slots::present;
+  if (route.verdict != nullptr) {
+    const unsigned long long chosen = route.verdict[blockIdx.x % order_verdict::copies * order_verdict::copy_words];
+    if (chosen == sum_route::buckets) return;
+    has_hot_slots = chosen == sum_route::block_sums;
+  } else if (hot == hot_slots::to_be_sampled) {
+    has_hot_slots = sample_has_hot_slots(a);
+  }
   if (has_hot_slots) sums.clear();
   __syncthreads();
   constexpr std::uint32_t tile = block_threads * adds_per_thread;
-  for (std::uint64_t begin = std::uint64_t{blockIdx.x} * tile; begin < a.count;
-       begin += std::uint64_t{gridDim.x} * tile) {
+  const auto add_tile = [&](std::uint64_t begin) {
     T value[adds_per_thread];
     std::uint64_t index[adds_per_thread];
 #pragma unroll
@@ -121,16 +108,32 @@ __global__ void __launch_bounds__(block_threads)
       if (has_hot_slots && !is_run && sums.add(static_cast<std::uint32_t>(index[k]), value[k])) continue;
       add_to(out + index[k], value[k]);
     }
+  };
+  if (route.tile_counter == nullptr) {
+    for (std::uint64_t begin = std::uint64_t{blockIdx.x} * tile; begin < a.count;
+         begin += std::uint64_t{gridDim.x} * tile) {
+      add_tile(begin);
+    }
+  } else {
+    // Blocks that draw their tiles work on one stretch of the list. A block draws one while it adds the one before.
+    __shared__ std::uint32_t drawn[2];
+    if (threadIdx.x == 0) drawn[1] = atomicAdd(route.tile_counter, 1U);
+    __syncthreads();
+    for (std::uint32_t turn = 0;; turn ^= 1) {
+      const std::uint64_t begin = std::uint64_t{drawn[turn ^ 1]} * (tile * drawn_tiles);
+      if (begin >= a.count) break;
+      std::uint32_t next = 0;
+      if (threadIdx.x == 0) next = atomicAdd(route.tile_counter, 1U);
+      for (std::uint32_t t = 0; t < drawn_tiles; ++t) {
+        if (begin + t * tile < a.count) add_tile(begin + t * tile);
+      }
+      if (threadIdx.x == 0) drawn[turn] = next;
+      __syncthreads();
+    }
   }
   if (!has_hot_slots) return;
   __syncthreads();
   sums.flush([out](std::uint32_t slot, T sum) { add_to(out + slot, sum); });
-}
-
-/// Short lists, and outputs of more slots than 32 bits number, are left to one thread a value.
-bool adds_in_loop(const scatter_reduce_problem& p) {
-  constexpr std::uint64_t least_count = std::uint64_t{1} << 18;
-  return p.sums() && p.count >= least_count && p.indexed_count < ~std::uint32_t{0};
 }
 
 constexpr std::uint64_t few_slots = 1 << block_sums<float>::bits;  ///< a block has room for so many sums
@@ -140,6 +143,14 @@ hot_slots hot_slots_of(const scatter_reduce_problem& p) {
   if (p.pattern.shape == kind::skewed || p.pattern.shape == kind::repeated) return hot_slots::present;
   if (p.pattern.shape != kind::unknown) return hot_slots::none;
   return p.indexed_count <= few_slots ? hot_slots::present : hot_slots::to_be_sampled;
+}
+
+/// Lists without hot slots are left to one thread a value, so that all blocks work on one stretch of them: 2^27 f32 in
+/// order take 0.54 ms, in a loop 0.64. So are short lists, and outputs of more slots than 32 bits number.
+bool adds_in_loop(const scatter_reduce_problem& p) {
+  constexpr std::uint64_t least_count = std::uint64_t{1} << 18;
+  return p.sums() && p.count >= least_count && p.indexed_count < ~std::uint32_t{0} &&
+         hot_slots_of(p) != hot_slots::none;
 }
 
 struct atomic_tuning {
@@ -184,12 +195,11 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& sc
 }
 
 template <class T>
-void launch_adds(const context& ctx, const scatter_reduce_problem& p, const move_arguments& a,
-                 const scatter_reduce_buffers& b) {
+void launch_adds(const context& ctx, const char* operation, const scatter_reduce_problem& p, const move_arguments& a,
+                 const scatter_reduce_buffers& b, const device_route& route) {
   const std::uint64_t blocks = blocks_of_adds(p, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
-  launch(ctx, "cuda.atomic", add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data),
-         static_cast<T*>(b.out.data), hot_slots_of(p), has_few_values_for_its_sums(p, blocks),
-         p.op == reduction::subtract);
+  launch(ctx, operation, add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
+         hot_slots_of(p), has_few_values_for_its_sums(p, blocks), p.op == reduction::subtract, route);
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
@@ -198,24 +208,26 @@ void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan:
   const index_guard guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
   const move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
-  // Signed sums have the bits of unsigned ones, and the kernels of sums subtract.
-  value_type type = p.type;
-  if (p.sums() && type == value_type::i32) type = value_type::u32;
-  if (p.sums() && type == value_type::i64) type = value_type::u64;
-  primitives::with_value_and_op(type, p.sums() ? reduction::add : p.op, [&](auto value, auto op) {
+  const auto reduce = [&](auto value, auto op) {
     using T = decltype(value);
-    constexpr bool is_signed_sum = op() == reduction::add && std::is_integral_v<T> && std::is_signed_v<T>;
-    if constexpr (op() != reduction::subtract && !is_signed_sum) {
-      if constexpr (op() == reduction::add) {
-        if (adds_in_loop(p)) return launch_adds<T>(ctx, p, a, b);
-      }
-      launch(ctx, "cuda.atomic", reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data),
-             static_cast<T*>(b.out.data), p.op == reduction::subtract);
-    }
+    launch(ctx, "cuda.atomic", reduce_by_atomics<op(), T>, blocks, a, static_cast<const T*>(b.in.data),
+           static_cast<T*>(b.out.data), p.op == reduction::subtract);
+  };
+  if (adds_in_loop(p)) return add_by_route(ctx, "cuda.atomic", p, a, b, {});
+  if (p.sums()) {
+    return with_term(p.type, [&](auto term) { reduce(term, std::integral_constant<reduction, reduction::add>{}); });
+  }
+  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+    if constexpr (op() == reduction::min || op() == reduction::max) reduce(value, op);
   });
 }
 
 }  // namespace
+
+void add_by_route(const context& ctx, const char* operation, const scatter_reduce_problem& p, const move_arguments& a,
+                  const scatter_reduce_buffers& b, const device_route& route) {
+  with_term(p.type, [&](auto term) { launch_adds<decltype(term)>(ctx, operation, p, a, b, route); });
+}
 
 constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
                                                                          run_atomic};

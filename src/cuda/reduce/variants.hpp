@@ -6,6 +6,7 @@
 namespace sheaf::cuda {
 
 extern const primitives::scatter_reduce_variant scatter_reduce_atomic;
+extern const primitives::scatter_reduce_variant scatter_reduce_bucketed;
 extern const primitives::scatter_reduce_variant scatter_reduce_sorted;
 extern const primitives::scatter_reduce_variant scatter_reduce_tiled;
 

@@ -8,7 +8,7 @@
 #include "cuda/movement/buckets/bucketing.hpp"
 #include "cuda/movement/if_ordered/direct.cuh"
 
-// The kernels of the bucketed scatter: one pass of propagation blocking, which sends records with their indices to
+// The kernels of the bucketed scatters and sums: one pass of propagation blocking, which sends records with their indices to
 // coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes it.
 namespace sheaf::cuda {
 
@@ -64,6 +64,13 @@ __device__ __forceinline__ void store_once(tagged<uint2>* to, tagged<uint2> word
   __stcs(reinterpret_cast<uint4*>(to), make_uint4(word.record.x, word.record.y, word.tag, word.unused));
 }
 
+/// Brings a word that found its bucket full to its place: a record is written, and a term (reduce/terms.cuh) is added,
+/// or subtracted.
+template <class Word>
+__device__ __forceinline__ void leave_at(std::byte* place, const Word& word, bool /*subtracts*/) {
+  store_word(place, word);
+}
+
 /// The records that found their buckets full, where they may not be written at once because the last of a place has to
 /// win: their tags, in any order.
 struct overflow_list {
@@ -94,6 +101,7 @@ struct bucket_pass_arguments {
   std::uint64_t out_capacity;  ///< records that an output bucket holds
   std::byte* final_out;        ///< the call's output, for untagged records that overflow their bucket
   std::uint64_t final_stride;
+  bool subtracts;  ///< terms that overflow are subtracted there
   overflow_list overflow;  ///< for tagged ones
   order_sample sample;
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered
@@ -202,7 +210,7 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
       } else {
         const std::uint64_t record =
             (std::uint64_t{in_bucket} << a.in_bucket_bits) + (std::uint64_t{b} << a.shift) + (index & in_bucket_mask);
-        store_word(a.final_out + record * a.final_stride, word);
+        leave_at(a.final_out + record * a.final_stride, word, a.subtracts);
       }
     }
     __syncthreads();

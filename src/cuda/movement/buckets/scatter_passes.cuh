@@ -6,7 +6,7 @@
 #include "cuda/movement/buckets/scatter.cuh"
 #include "primitives/scatter.hpp"
 
-// What the bucketed scatters share: how the output is cut into buckets, their arrays in scratch, and the passes that
+// What the bucketed scatters and sums share: how the output is cut into buckets, their arrays in scratch, and the passes that
 // send records there. Buckets have fixed capacity.
 namespace sheaf::cuda {
 
@@ -22,7 +22,7 @@ struct bucketing {
 };
 
 /// Cuts the output for words of so many bytes. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.
-inline bucketing bucketing_of(const primitives::scatter_problem& p, std::uint32_t word_bytes) {
+inline bucketing bucketing_of(const primitives::movement& p, std::uint32_t word_bytes) {
   const std::uint32_t index_bits = bits_for(p.indexed_count);
   const std::uint32_t usual_bits = word_bytes >= 8 ? 12 : word_bytes == 4 ? 13 : 14;
   const std::uint32_t most_bits = std::min(16U, 17 - bits_for(word_bytes));
@@ -58,7 +58,7 @@ struct bucket_layout {
 };
 
 /// Takes the arrays of words of so many bytes.
-inline bucket_layout layout_of(const primitives::scatter_problem& p, const bucketing& c, std::uint32_t word_bytes,
+inline bucket_layout layout_of(const primitives::movement& p, const bucketing& c, std::uint32_t word_bytes,
                                core::scratch_offsets& arrays) {
   bucket_layout l{};
   const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
@@ -74,7 +74,7 @@ inline bucket_layout layout_of(const primitives::scatter_problem& p, const bucke
 }
 
 /// Why buckets cannot take the records, whoever may win; or null.
-inline const char* bucketing_rejection(const primitives::scatter_problem& p, const bucketing& c,
+inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c,
                                        const bucket_layout& l) {
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
@@ -86,11 +86,11 @@ inline const char* bucketing_rejection(const primitives::scatter_problem& p, con
   return nullptr;
 }
 
-/// The bucketing passes of a call, which move words that are records, or records with their tags.
+/// The bucketing passes of a call, which move words that are records, records with their tags, or terms of sums.
 template <class Word, class Record = Word>
 class bucket_passes {
  public:
-  bucket_passes(const context& ctx, const char* operation, const primitives::scatter_problem& p,
+  bucket_passes(const context& ctx, const char* operation, const primitives::movement& p,
                 const primitives::scatter_buffers& b, const bucketing& cut, const bucket_layout& layout,
                 std::byte* scratch)
       : operation_(operation), ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
@@ -104,9 +104,10 @@ class bucket_passes {
   /// Counters in scratch, which run() sets to 0: some of each kernel that may have to end at once, then others.
   std::uint32_t* tile_counters() const { return array<std::uint32_t>(layout_.tile_counters); }
 
-  /// Sends the records to fine buckets. `overflow` is for tagged ones.
-  void run(const index_guard& guard, const overflow_list& overflow = {}) {
+  /// Sends the records to fine buckets. `overflow` is for tagged ones, `subtracts` for terms.
+  void run(const index_guard& guard, const overflow_list& overflow = {}, bool subtracts = false) {
     overflow_ = overflow;
+    subtracts_ = subtracts;
     const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + all_counter_words;
     require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
             operation_);
@@ -198,6 +199,7 @@ class bucket_passes {
     a.final_out = b_.out.data;
     a.final_stride = p_.indexed_stride_bytes;
     a.overflow = overflow_;
+    a.subtracts = subtracts_;
     a.sample = sample_;
     a.tile_counter = next_tile_counter();
     launch_shared(ctx_, operation_, split_into_buckets<Word, Index, OutIndex, Input>,
@@ -206,12 +208,13 @@ class bucket_passes {
 
   const char* operation_;
   const context& ctx_;
-  const primitives::scatter_problem& p_;
+  const primitives::movement& p_;
   const primitives::scatter_buffers& b_;
   bucketing bucketing_;
   bucket_layout layout_;
   std::byte* scratch_;
   overflow_list overflow_{};
+  bool subtracts_ = false;
   order_sample sample_{};
   std::uint64_t records_moved_ = 0;         // first positions, which direct-if-ordered has moved
   std::uint32_t* tile_counters_ = nullptr;  // null if the list is known to be scattered
