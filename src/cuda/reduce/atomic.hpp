@@ -14,15 +14,9 @@ struct sum_route {
   static constexpr unsigned long long block_sums = 4;  ///< atomics, of hot slots through the sums of blocks
 };
 
-/// What cuda.bucketed knows of the list on the device; null where nothing does.
-struct device_route {
-  const unsigned long long* verdict = nullptr;  ///< copies of the sum_route
-  std::uint32_t* tile_counter = nullptr;        ///< zero before: blocks draw their tiles from it
-};
-
-/// Queues the atomics for a list of sums, by the route that the device has chosen: none for buckets. Where it has
-/// chosen none, blocks look for hot slots themselves and take their tiles in turn.
+/// Queues the atomics for a list of sums, by the route that the copies of the verdict name: none for buckets.
 void add_by_route(const context& ctx, const char* operation, const primitives::scatter_reduce_problem& p,
-                  const move_arguments& a, const primitives::scatter_reduce_buffers& b, const device_route& route);
+                  const move_arguments& a, const primitives::scatter_reduce_buffers& b,
+                  const unsigned long long* verdict);
 
 }  // namespace sheaf::cuda

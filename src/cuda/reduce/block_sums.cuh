@@ -52,7 +52,10 @@ __device__ __forceinline__ bool sample_has_hot_slots(const move_arguments& a) {
   constexpr std::uint32_t table_entries = 1024;
   constexpr int least_shared = 16;
   __shared__ unsigned long long last_writer[table_entries];  // slot and thread
-  const std::uint64_t entry = a.count / block_threads * threadIdx.x + threadIdx.x * 29 % 64;
+  // One entry of each 256th of the list, anywhere in it: even steps would find the same slots again where a list runs
+  // through all slots several times.
+  const std::uint64_t step = a.count / block_threads;
+  const std::uint64_t entry = step * threadIdx.x + (step * (threadIdx.x * 0x9e3779b9U >> 16) >> 16);
   const auto slot = static_cast<std::uint32_t>(index_at(a, min(entry, a.count - 1), /*again=*/true));
   const std::uint32_t i = slot * 0x9e3779b9U >> 22;
   const unsigned long long own = static_cast<unsigned long long>(slot) << 32 | threadIdx.x;

@@ -27,7 +27,6 @@ struct bucketed_decision {
   bucketing cut;
   bucket_layout buckets;
   std::uint64_t verdict;
-  std::uint64_t tile_counter;  ///< of the atomics
 };
 
 /// Fitted to an H200, 2^24 and 2^27 values.
@@ -50,10 +49,9 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   const auto width = static_cast<std::uint32_t>(bytes(p.type));
   const bucketing c = bucketing_of(p, width);
   core::scratch_offsets arrays;
-  bucketed_decision decided{c, layout_of(p, c, width, arrays), 0, 0};
+  bucketed_decision decided{c, layout_of(p, c, width, arrays), 0};
   if (const char* reason = bucketing_rejection(p, c, decided.buckets)) return plan::rejected(reason);
   decided.verdict = arrays.take(order_verdict::copies * order_verdict::copy_words * sizeof(unsigned long long));
-  decided.tile_counter = arrays.take(sizeof(std::uint32_t));
   plan::planned plan;
   plan.decided.set(decided);
   plan.scratch_bytes = arrays.bytes();
@@ -78,13 +76,11 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   return plan;
 }
 
-/// Publishes by which route the list is added up, and clears the counter of the atomics' tiles. One block.
+/// Publishes by which route the list is added up. One block.
 template <class Index>
 __global__ void __launch_bounds__(sample_threads)
-    choose_route(const __grid_constant__ move_arguments a, const __grid_constant__ order_sample sample,
-                 std::uint32_t* tile_counter) {
+    choose_route(const __grid_constant__ move_arguments a, const __grid_constant__ order_sample sample) {
   static_assert(sample_threads == block_threads);
-  if (threadIdx.x == 0) *tile_counter = 0;
   const bool is_scattered = sample_is_scattered(static_cast<const Index*>(a.index), sample);
   const bool has_hot_slots = sample_has_hot_slots(a);
   if (threadIdx.x < order_verdict::copies) {
@@ -109,9 +105,8 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     auto* const verdict = reinterpret_cast<unsigned long long*>(scratch + decided.verdict);
     const order_sample sample = order_sample_of(ctx, p, true, {verdict, 1});
     const auto kernel = a.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
-    auto* const tile_counter = reinterpret_cast<std::uint32_t*>(scratch + decided.tile_counter);
-    launch_blocks(ctx, operation, kernel, 1, sample_threads, a, sample, tile_counter);
-    add_by_route(ctx, operation, p, a, b, {verdict, tile_counter});
+    launch_blocks(ctx, operation, kernel, 1, sample_threads, a, sample);
+    add_by_route(ctx, operation, p, a, b, verdict);
     passes.run_if_scattered(sample, 0);
   }
   const bool subtracts = p.op == reduction::subtract;
