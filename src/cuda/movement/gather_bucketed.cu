@@ -1,7 +1,7 @@
 #include "cuda/movement/buckets/gather_schedule.cuh"
 
 #include "cuda/movement/buckets/gather_schedule.hpp"
-#include "cuda/movement/if_ordered/direct.cuh"
+#include "cuda/movement/if_ordered/direct.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "primitives/gather.hpp"

@@ -2,6 +2,7 @@
 
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"
+#include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"
@@ -98,8 +99,7 @@ void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scat
     move_arguments direct = arguments_of(p, b.in.data, b.out.data, b.index, guard);
     // An index past the output is skipped here whatever the bounds, as by the passes.
     direct.limit = std::min(p.index_limit(), p.indexed_count);
-    const direct_attempt attempt =
-        scatter_if_ordered(ctx, operation, p, direct, passes.tile_counters() + most_scheduled_kernels);
+    const direct_attempt attempt = scatter_if_ordered(ctx, operation, p, direct);
     if (!attempt.asks_for_verdict) return;
     passes.run_if_scattered(attempt.sample, attempt.records_moved);
   }

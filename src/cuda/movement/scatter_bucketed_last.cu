@@ -3,6 +3,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"
+#include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"

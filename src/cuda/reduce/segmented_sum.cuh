@@ -28,7 +28,8 @@ struct sorted_pairs {
   const std::uint32_t* slot;
   const T* value;
   std::uint64_t count;
-  bool is_negated = false;  ///< values count with the other sign: a difference is a sum of negatives
+  bool is_negated = false;           ///< values count with the other sign: a difference is a sum of negatives
+  std::uint32_t* has_bad = nullptr;  ///< set to 1 where a slot is none of the output's; null: nobody asks
 };
 
 /// The sum of no values: x + -0.0 is x for every x, -0.0 included.
@@ -155,6 +156,7 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ sorted_tile<T> tile;
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * segment_tile;
   const auto pairs = static_cast<std::uint32_t>(min(list.count - begin, std::uint64_t{segment_tile}));
+  bool has_bad = false;
 #pragma unroll
   for (int k = 0; k < segment_items; ++k) {
     const std::uint32_t s = k * block_threads + threadIdx.x;
@@ -163,8 +165,11 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint32_t slot = __ldcs(list.slot + i);
     const T value = __ldcs(list.value + i);
     tile.slot[s] = min(slot, slot_limit - 1);
+    has_bad = has_bad || slot >= slot_limit;
     tile.value[s] = s < pairs && slot < slot_limit ? (list.is_negated ? -value : value) : empty_sum<T>;
   }
+  if (has_bad && list.has_bad != nullptr)
+    *list.has_bad = 1;  // not in the loop, where a branch would separate the loads
   __syncthreads();
   const std::uint32_t edge_slots[2] = {tile.slot[0], tile.slot[segment_tile - 1]};
   const bool is_only_tile = gridDim.x == 1;

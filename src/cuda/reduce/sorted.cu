@@ -52,6 +52,7 @@ struct sorted_decision {
   std::uint64_t slots;    ///< indices of 8 bytes, narrowed
   std::uint64_t sorted;   ///< sorted slots of CUB
   std::uint64_t carries;  ///< scratch of the segmented reduction
+  std::uint64_t has_bad;  ///< whether there are bad indices
   std::uint64_t bytes;    ///< size of the whole scratch
 
   sorted_decision(const scatter_reduce_problem& p, bool cub_sorts) : by_cub(cub_sorts) {
@@ -63,6 +64,7 @@ struct sorted_decision {
     slots = arrays.take(narrows_index(p) ? slot_bytes : 0);
     sorted = arrays.take(by_cub ? slot_bytes : 0);
     carries = arrays.take(segment_scratch_bytes(p.count, passes.value_bytes));
+    has_bad = arrays.take(by_cub ? sizeof(std::uint32_t) : 0);
     bytes = arrays.bytes();
   }
 };
@@ -86,9 +88,7 @@ plan::planned cub_sort_plan(const scatter_reduce_problem& p, const machine& m) {
   if (const char* reason = cub_rejection(sort)) return plan::rejected(reason);
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
-  if (!narrows_index(p) && p.bounds == bounds::check) {
-    plan.add("indices checked", m.step_seconds + static_cast<double>(p.count) * 4 / m.copy_bytes_per_second);
-  }
+  if (!narrows_index(p) && p.bounds == bounds::check) plan.add("report", 2 * m.step_seconds);
   add_cub_cost(plan, sort, m);
   return plan;
 }
@@ -130,8 +130,10 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Reports the first bad index.
-__global__ void __launch_bounds__(block_threads) report_bad_indices(const __grid_constant__ move_arguments a) {
+/// Reports the first bad index, if there is any.
+__global__ void __launch_bounds__(block_threads)
+    report_bad_indices(const __grid_constant__ move_arguments a, const std::uint32_t* has_bad) {
+  if (*has_bad == 0) return;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.count; i += step) {
     check_index(a, i, index_at(a, i));
@@ -157,9 +159,19 @@ class sorted_call {
              decided_.by_cub ? ~std::uint32_t{0} : slots_, narrowed());
     }
     const std::uint32_t* const slots = decided_.by_cub ? sort_by_cub() : sort_by_passes();
-    const sorted_pairs<T> list{slots, reinterpret_cast<const T*>(sorted_values()), p_.count,
-                               p_.op == reduction::subtract};
+    sorted_pairs<T> list{slots, reinterpret_cast<const T*>(sorted_values()), p_.count, p_.op == reduction::subtract};
+    // The sums see bad indices among the sorted slots, so that the list is read again only where there are some.
+    const bool reports = decided_.by_cub && !narrows_index(p_) && p_.bounds == bounds::check;
+    if (reports) {
+      list.has_bad = reinterpret_cast<std::uint32_t*>(scratch_ + decided_.has_bad);
+      require(cudaMemsetAsync(list.has_bad, 0, sizeof *list.has_bad, ctx_.stream()), operation);
+    }
     add_segmented_sums<T>(ctx_, operation, list, slots_, static_cast<T*>(b_.out.data), scratch_ + decided_.carries);
+    if (!reports) return;
+    constexpr std::uint64_t blocks_each = 8;
+    const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
+    launch(ctx_, operation, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices(),
+           static_cast<const std::uint32_t*>(list.has_bad));
   }
 
  private:
@@ -201,11 +213,6 @@ class sorted_call {
     encoding.most = good == 0 ? 0 : good - 1;
     const void* const slots = narrows_index(p_) ? narrowed() : b_.index.data;
     run_cub_sort(ctx_, operation, sort, encoding, {slots, sorted, b_.in.data, sorted_values()}, scratch_);
-    if (!narrows_index(p_) && p_.bounds == bounds::check) {
-      constexpr std::uint64_t blocks_each = 8;
-      const std::uint64_t most_blocks = blocks_each * static_cast<std::uint64_t>(state_of(ctx_).multiprocessors());
-      launch(ctx_, operation, report_bad_indices, std::min(ceil_div(p_.count, block_threads), most_blocks), indices());
-    }
     return sorted;
   }
 

@@ -6,7 +6,7 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/block/tile_scheduler.cuh"
 #include "cuda/movement/buckets/bucketing.hpp"
-#include "cuda/movement/if_ordered/direct.cuh"
+#include "cuda/movement/if_ordered/direct.hpp"
 
 // The kernels of the bucketed scatters and sums: one pass of propagation blocking, which sends records with their indices to
 // coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes it.

@@ -64,7 +64,7 @@ inline bucket_layout layout_of(const primitives::movement& p, const bucketing& c
   const std::uint64_t coarse_buckets = c.passes == 2 ? c.coarse_buckets : 0;
   l.coarse_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << (c.index_bits - c.coarse_bits));
   l.fine_capacity = fixed_capacity(p.count, p.indexed_count, std::uint64_t{1} << c.position_bits);
-  l.bucket_sizes = arrays.take((coarse_buckets + c.fine_buckets + all_counter_words) * sizeof(std::uint32_t));
+  l.bucket_sizes = arrays.take((coarse_buckets + c.fine_buckets + most_scheduled_kernels) * sizeof(std::uint32_t));
   l.tile_counters = l.bucket_sizes + (coarse_buckets + c.fine_buckets) * sizeof(std::uint32_t);
   l.coarse_index = arrays.take(coarse_buckets * l.coarse_capacity * sizeof(std::uint32_t));
   l.coarse_word = arrays.take(coarse_buckets * l.coarse_capacity * word_bytes);
@@ -101,14 +101,14 @@ class bucket_passes {
     records_moved_ = records_moved;
     tile_counters_ = tile_counters();
   }
-  /// Counters in scratch, which run() sets to 0: some of each kernel that may have to end at once, then others.
+  /// Counters in scratch, which run() sets to 0: one of each kernel that may have to end at once.
   std::uint32_t* tile_counters() const { return array<std::uint32_t>(layout_.tile_counters); }
 
   /// Sends the records to fine buckets. `overflow` is for tagged ones, `subtracts` for terms.
   void run(const index_guard& guard, const overflow_list& overflow = {}, bool subtracts = false) {
     overflow_ = overflow;
     subtracts_ = subtracts;
-    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + all_counter_words;
+    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + most_scheduled_kernels;
     require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
             operation_);
     bytes(p_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);

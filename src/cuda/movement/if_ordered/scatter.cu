@@ -1,16 +1,57 @@
-#include "cuda/movement/if_ordered/direct.cuh"
+#include "cuda/movement/copy/words.cuh"
+#include "cuda/movement/if_ordered/direct.hpp"
 
 namespace sheaf::cuda {
+namespace {
 
-// Steps are those of cuda.direct; items are the compromise that gather_if_ordered describes.
+/// A tile a block. The device starts blocks in order, so that all of them work on one stretch of the list, and lines
+/// that they share stay in the cache. Block 0 takes the sample; when blocks behind the first ones start, the verdict is
+/// published. Blocks that draw tiles took 12 % longer for 10^8 records of 8 and 16 bytes in order; gathers do draw
+/// them, because their lists come in more streams than these blocks keep close.
+template <class Word, class Index, int Items, int Step>
+__global__ void __launch_bounds__(sample_threads)
+    scatter_words_if_ordered(const __grid_constant__ word_arguments<Index> a,
+                             const __grid_constant__ order_sample sample, std::uint64_t unconditional_blocks) {
+  if (blockIdx.x == 0 && unconditional_blocks < gridDim.x) publish_verdict(a.index, sample);
+  if (blockIdx.x >= unconditional_blocks && order_is_scattered(a.index, sample)) return;
+  const std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * (sample_threads * Items));
+  if (first >= a.count) return;
+  tile_in_flight<Word, Index, Items> t;
+  load_tile<direction::scatter, Word, Index, Items, Step>(a, first, t);
+  finish_tile<direction::scatter, Word, Index, Items, Step>(a, first, t);
+}
+
+template <class Word, int Items, int Step>
+direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                 const move_arguments& arguments) {
+  const order_verdict verdict = state_of(ctx).new_order_verdict();  // without a slot, the list is moved as if ordered
+  constexpr std::uint64_t tile = std::uint64_t{sample_threads} * Items;
+  // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
+  // enough to keep memory busy until the verdict is published.
+  constexpr std::uint64_t blocks_ahead = 4;
+  const std::uint64_t blocks = ceil_div(p.count, tile);
+  const std::uint64_t ahead = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
+  const std::uint64_t unconditional_blocks = verdict.slot == nullptr ? blocks : std::min(ahead, blocks);
+  const order_sample sample = order_sample_of(ctx, p, true, verdict);
+  const auto with_index = [&](auto index) {
+    using index_value = decltype(index);
+    launch_blocks(ctx, operation, scatter_words_if_ordered<Word, index_value, Items, Step>, blocks, sample_threads,
+                  word_arguments_of<index_value>(arguments), sample, unconditional_blocks);
+  };
+  arguments.wide_index != 0 ? with_index(std::uint64_t{}) : with_index(std::uint32_t{});
+  return {sample, std::min(p.count, unconditional_blocks * tile), unconditional_blocks < blocks};
+}
+
+}  // namespace
+
 direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
-                                  const move_arguments& a, std::uint32_t* tile_counters) {
+                                  const move_arguments& a) {
   switch (p.record_bytes) {
-    case 1: return launch_if_ordered<direction::scatter, std::uint8_t, 8, 256>(ctx, operation, p, a, tile_counters);
-    case 2: return launch_if_ordered<direction::scatter, std::uint16_t, 4, 256>(ctx, operation, p, a, tile_counters);
-    case 4: return launch_if_ordered<direction::scatter, std::uint32_t, 4, 256>(ctx, operation, p, a, tile_counters);
-    case 8: return launch_if_ordered<direction::scatter, uint2, 2, 32>(ctx, operation, p, a, tile_counters);
-    default: return launch_if_ordered<direction::scatter, uint4, 1, 256>(ctx, operation, p, a, tile_counters);
+    case 1: return launch_if_ordered<std::uint8_t, 8, 256>(ctx, operation, p, a);
+    case 2: return launch_if_ordered<std::uint16_t, 4, 256>(ctx, operation, p, a);
+    case 4: return launch_if_ordered<std::uint32_t, 4, 256>(ctx, operation, p, a);
+    case 8: return launch_if_ordered<uint2, 2, 32>(ctx, operation, p, a);
+    default: return launch_if_ordered<uint4, 1, 256>(ctx, operation, p, a);
   }
 }
 
