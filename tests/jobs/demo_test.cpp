@@ -259,7 +259,8 @@ class LastWriterCheck : public testing::Test {
   std::vector<std::byte> out = std::vector<std::byte>(indexed_count * record_bytes);
 
   void SetUp() override {
-    inputs::fill_index(ctx, {inputs::pattern_kind::uniform, 0, 1}, indexed_count, index_span(std::span<const std::uint32_t>(index)));
+    inputs::fill_index(ctx, {inputs::pattern_kind::uniform, 0, 1}, indexed_count,
+                       index_span(std::span<const std::uint32_t>(index)));
     inputs::fill_records(ctx, records(in.data(), count, record_bytes), 1);
     inputs::fill_records(ctx, records(out.data(), indexed_count, record_bytes), 2);
   }

@@ -62,9 +62,9 @@ class graph_memory_scope {
   std::uint64_t bytes_;
 };
 
-/// The memory of a context: the device's pool, and the block that was taken last, once it is given back. Calls that take
-/// as many bytes one after another, or not less than half as many, get that block again without asking the driver. It
-/// takes 1.4 us, and for 100 MB and more several.
+/// The memory of a context: the device's pool, and the block that was taken last, once it is given back. Calls that
+/// take as many bytes one after another, or not less than half as many, get that block again without asking the driver.
+/// It takes 1.4 us, and for 100 MB and more several.
 class scratch_pool {
  public:
   /// The functions of a memory_resource whose state is the pool.

@@ -72,7 +72,8 @@ double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding)
     const double filled = static_cast<double>(p.count) / group_words;
     return encoding.limbs <= 2 ? 1 + tuning.usual_keys_in_a_group * filled * filled : 1;
   }
-  if (encoding.limbs == 2 && encoding.words_are_keys()) return p.count <= list_of_one_pass ? tuning.usual_keys_of_8_bytes : 1;
+  if (encoding.limbs == 2 && encoding.words_are_keys())
+    return p.count <= list_of_one_pass ? tuning.usual_keys_of_8_bytes : 1;
   if (encoding.limbs > 1) return 1;
   if (p.count < long_list) return tuning.usual_keys;
   return encoding.payload == word_payload::separate ? tuning.usual_keys_with_values : 1;

@@ -8,8 +8,9 @@
 #include "cuda/movement/buckets/bucketing.hpp"
 #include "cuda/movement/if_ordered/direct.hpp"
 
-// The kernels of the bucketed scatters and sums: one pass of propagation blocking, which sends records with their indices to
-// coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes it.
+// The kernels of the bucketed scatters and sums: one pass of propagation blocking, which sends records with their
+// indices to coarse or fine buckets, and the last kernel, which puts a fine bucket in order in shared memory and writes
+// it.
 namespace sheaf::cuda {
 
 constexpr std::uint32_t write_threads = 512;  ///< block size of write_fine_buckets
@@ -101,7 +102,7 @@ struct bucket_pass_arguments {
   std::uint64_t out_capacity;  ///< records that an output bucket holds
   std::byte* final_out;        ///< the call's output, for untagged records that overflow their bucket
   std::uint64_t final_stride;
-  bool subtracts;  ///< terms that overflow are subtracted there
+  bool subtracts;          ///< terms that overflow are subtracted there
   overflow_list overflow;  ///< for tagged ones
   order_sample sample;
   std::uint32_t* tile_counter;  ///< for tiles drawn dynamically; null if the list is known to be scattered

@@ -6,8 +6,8 @@
 #include "cuda/movement/buckets/scatter.cuh"
 #include "primitives/scatter.hpp"
 
-// What the bucketed scatters and sums share: how the output is cut into buckets, their arrays in scratch, and the passes that
-// send records there. Buckets have fixed capacity.
+// What the bucketed scatters and sums share: how the output is cut into buckets, their arrays in scratch, and the
+// passes that send records there. Buckets have fixed capacity.
 namespace sheaf::cuda {
 
 /// How the output is cut into buckets.
@@ -74,8 +74,7 @@ inline bucket_layout layout_of(const primitives::movement& p, const bucketing& c
 }
 
 /// Why buckets cannot take the records, whoever may win; or null.
-inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c,
-                                       const bucket_layout& l) {
+inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c, const bucket_layout& l) {
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
     return "the output has more buckets than two passes tell apart";
