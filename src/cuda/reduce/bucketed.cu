@@ -36,6 +36,7 @@ struct bucketed_tuning {
   double pass_ranked = 0.0334;  ///< values that a pass ranks in the time in which the L2 cache moves a byte
   double sum_share = 0.9;       ///< of copy bandwidth that add_buckets reaches
   double sum_added = 0.022;     ///< values that it adds in the time in which the L2 cache moves a byte
+  double slots_swept = 0.077;   ///< slots that it clears and looks at in that time
 };
 constexpr bucketed_tuning tuning;
 
@@ -73,6 +74,7 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   }
   stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(p.indexed_bytes()), tuning.sum_share,
          tuning.sum_added);
+  plan.add("slots swept", instruction_seconds(static_cast<double>(p.indexed_count), tuning.slots_swept, m));
   plan.by_name_only = p.count < sample_window || !is_scattered(p.pattern);
   return plan;
 }
