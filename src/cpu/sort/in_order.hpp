@@ -41,9 +41,11 @@ bool none_is_wrong(const std::byte* rows, std::uint64_t pairs, NumberOf number_o
 }
 
 /// The order of rows that are their own keys: they ascend, or descend with no two equal. ascends(from, pairs) and
-/// descends(from, pairs) say so of pairs of neighbours. Of rows in no order it mostly reads a few.
+/// descends(from, pairs) say so of pairs of neighbours. Of rows in no order it mostly reads a few. Rows are copied to
+/// `copies`, unless null, as far as they ascend, while they are in the cache: all of them if all ascend.
 template <class Row, class Ascends, class Descends>
-order_of_keys order_of_blocks(const std::byte* rows, std::uint64_t count, Ascends ascends, Descends descends) noexcept {
+order_of_keys order_of_blocks(const std::byte* rows, std::uint64_t count, std::byte* copies, Ascends ascends,
+                              Descends descends) noexcept {
   constexpr std::uint64_t first_look = 8;
   constexpr std::uint64_t look = 256;
   bool all_ascend = true;
@@ -54,16 +56,20 @@ order_of_keys order_of_blocks(const std::byte* rows, std::uint64_t count, Ascend
     // After the first look one order is left, or none.
     all_ascend = all_ascend && ascends(from, pairs);
     all_descend = all_descend && descends(from, pairs);
+    if (all_ascend && copies != nullptr) std::memcpy(copies + first * sizeof(Row), from, pairs * sizeof(Row));
     first += pairs;
+  }
+  if (all_ascend && copies != nullptr && count > 0) {
+    std::memcpy(copies + (count - 1) * sizeof(Row), rows + (count - 1) * sizeof(Row), sizeof(Row));
   }
   return all_ascend ? order_of_keys::ascending : all_descend ? order_of_keys::descending : order_of_keys::none;
 }
 
 /// Likewise by number_of(row).
 template <class Row, class NumberOf>
-order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf number_of) noexcept {
+order_of_keys order_of(const std::byte* rows, std::uint64_t count, std::byte* copies, NumberOf number_of) noexcept {
   return order_of_blocks<Row>(
-      rows, count,
+      rows, count, copies,
       [&](const std::byte* from, std::uint64_t pairs) {
         return none_is_wrong<Row>(from, pairs, number_of, [](Row a, Row b) { return a > b; });
       },
@@ -73,12 +79,12 @@ order_of_keys order_of(const std::byte* rows, std::uint64_t count, NumberOf numb
 }
 
 template <class Row>
-order_of_keys order_of(const std::byte* rows, const key_field& key, std::uint64_t count) noexcept {
+order_of_keys order_of(const std::byte* rows, const key_field& key, std::uint64_t count, std::byte* copies) noexcept {
   const ordered_word<Row> order(key, 0, sizeof(Row), true);
   if constexpr (sizeof(Row) == 8) {
     if (!order.swaps && compares_in_vectors()) {
       return order_of_blocks<Row>(
-          rows, count,
+          rows, count, copies,
           [&](const std::byte* from, std::uint64_t pairs) { return ascends_in_vectors(from, pairs, order.flips); },
           [&](const std::byte* from, std::uint64_t pairs) {
             return none_is_wrong<Row>(
@@ -87,11 +93,12 @@ order_of_keys order_of(const std::byte* rows, const key_field& key, std::uint64_
     }
   }
   // Loops that the compiler knows more of.
-  if (order.changes_nothing()) return order_of<Row>(rows, count, [](Row row) { return row; });
+  if (order.changes_nothing()) return order_of<Row>(rows, count, copies, [](Row row) { return row; });
   if (!order.swaps && order.flips[0] == order.flips[1]) {
-    return order_of<Row>(rows, count, [flips = order.flips[0]](Row row) { return static_cast<Row>(row ^ flips); });
+    return order_of<Row>(rows, count, copies,
+                         [flips = order.flips[0]](Row row) { return static_cast<Row>(row ^ flips); });
   }
-  return order_of<Row>(rows, count, [order](Row row) { return order.to_number(row); });
+  return order_of<Row>(rows, count, copies, [order](Row row) { return order.to_number(row); });
 }
 
 /// Records in their order, or from the last one on.
@@ -113,17 +120,19 @@ inline void copy_in_order(const_records in, records out, std::uint64_t count, bo
 }
 
 /// Sorts where keys that are whole rows of 4 or 8 bytes without gaps are in order or in the opposite one.
-/// @return whether it did; else nothing was written
+/// @return whether it did; else only rows may have been written that the sort writes again
 inline bool sort_what_is_in_order(const primitives::sort_problem& p, const primitives::sort_buffers& b) noexcept {
   const std::uint64_t bytes = p.rows.record_bytes;
   const bool are_keys = p.key.field_count == 1 && p.key.fields[0].bytes == bytes && p.key.bits == 8 * bytes;
   if (!are_keys || (bytes != 4 && bytes != 8) || b.in.stride_bytes != bytes) return false;
   const key_field& key = p.key.fields[0];
-  const order_of_keys order =
-      bytes == 4 ? order_of<std::uint32_t>(b.in.data, key, p.count) : order_of<std::uint64_t>(b.in.data, key, p.count);
+  const bool is_index = p.product == primitives::sort_product::gather_index;
+  std::byte* const copies = !is_index && p.writes_rows && b.out.stride_bytes == bytes ? b.out.data : nullptr;
+  const order_of_keys order = bytes == 4 ? order_of<std::uint32_t>(b.in.data, key, p.count, copies)
+                                         : order_of<std::uint64_t>(b.in.data, key, p.count, copies);
   if (order == order_of_keys::none) return false;
   const bool backwards = order == order_of_keys::descending;
-  if (p.product == primitives::sort_product::gather_index) {
+  if (is_index) {
     const auto number = [&](auto entry) {
       auto* const to = static_cast<decltype(entry)*>(b.index.data);
       for (std::uint64_t i = 0; i < p.count; ++i) {
@@ -137,7 +146,7 @@ inline bool sort_what_is_in_order(const primitives::sort_problem& p, const primi
     }
     return true;
   }
-  if (p.writes_rows) copy_in_order(b.in, b.out, p.count, backwards);
+  if (p.writes_rows && (backwards || copies == nullptr)) copy_in_order(b.in, b.out, p.count, backwards);
   for (std::uint32_t c = 0; c < p.column_count; ++c) {
     copy_in_order(b.columns[c].in, b.columns[c].out, p.count, backwards);
   }
