@@ -122,10 +122,26 @@ struct warp_bin {
   std::uint32_t count;  ///< records of earlier steps in the bin
 };
 
+/// One step of rank_in_warp: lanes that take part or their bits into the mask of their bin, which tells them of each
+/// other. Returns the bin as the step found it, with the mask; nothing to lanes that do not take part.
+__device__ __forceinline__ warp_bin meet_in_bin(std::uint32_t b, bool takes_part, warp_bin* bins) {
+  const std::uint32_t lane = threadIdx.x % 32;
+  warp_bin found{};
+  if (takes_part) atomicOr(&bins[b].lanes_or_begin, 1U << lane);
+  __syncwarp();
+  if (takes_part) found = bins[b];
+  __syncwarp();
+  const bool is_first = (found.lanes_or_begin & ((1U << lane) - 1)) == 0;
+  if (takes_part && is_first) bins[b] = {0, found.count + __popc(found.lanes_or_begin)};
+  __syncwarp();
+  return found;
+}
+
 /// Stable ranking in a warp (warp-level multisplit). Step k ranks the k-th record of each lane; ranks inside a bin
 /// follow steps, then lanes. Lanes of one bin find each other by or-ing their bits into the bin's mask in shared
-/// memory, where Patidar and Narayanan 2009, Appendix A, let lanes take turns. `bins` belongs to the warp and must be
-/// zero before; afterwards it holds the warp's counts.
+/// memory, where Patidar and Narayanan 2009, Appendix A, let lanes take turns. Those atomics come one after another
+/// where many lanes have one bin: the lanes of the bin that most have in the first step find each other by a vote.
+/// `bins` belongs to the warp and must be zero before; afterwards it holds the warp's counts.
 template <int Items, int Bins, bool HasAllRecords = false, class Bin>
 __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_numbers<Items>& rank) {
   const std::uint32_t lane = threadIdx.x % 32;
@@ -137,19 +153,31 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
     __syncwarp();
     return;
   }
+  const warp_bin first = meet_in_bin(bin(0), HasAllRecords || bin(0) < Bins, bins);
+  rank.set(0, __popc(first.lanes_or_begin & lanes_before));
+  constexpr std::uint32_t many_lanes = 6;
+  const std::uint32_t most = __reduce_max_sync(~0U, __popc(first.lanes_or_begin) << 16 | bin(0));
+  if (most < many_lanes << 16) {
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const std::uint32_t b = bin(k);
-    warp_bin before{};
-    if (HasAllRecords || b < Bins) atomicOr(&bins[b].lanes_or_begin, 1U << lane);
-    __syncwarp();
-    if (HasAllRecords || b < Bins) before = bins[b];
-    __syncwarp();
-    if ((HasAllRecords || b < Bins) && (before.lanes_or_begin & lanes_before) == 0)
-      bins[b] = {0, before.count + __popc(before.lanes_or_begin)};
-    __syncwarp();
-    rank.set(k, before.count + __popc(before.lanes_or_begin & lanes_before));
+    for (int k = 1; k < Items; ++k) {
+      const warp_bin found = meet_in_bin(bin(k), HasAllRecords || bin(k) < Bins, bins);
+      rank.set(k, found.count + __popc(found.lanes_or_begin & lanes_before));
+    }
+    return;
   }
+  const std::uint32_t hot = most & 0xffff;
+  std::uint32_t hot_records = most >> 16;
+#pragma unroll
+  for (int k = 1; k < Items; ++k) {
+    const bool is_hot = bin(k) == hot;
+    const std::uint32_t hot_lanes = __ballot_sync(~0U, is_hot);
+    const warp_bin found = meet_in_bin(bin(k), !is_hot && (HasAllRecords || bin(k) < Bins), bins);
+    rank.set(k, is_hot ? hot_records + __popc(hot_lanes & lanes_before)
+                       : found.count + __popc(found.lanes_or_begin & lanes_before));
+    hot_records += __popc(hot_lanes);
+  }
+  if (lane == 0) bins[hot].count = hot_records;
+  __syncwarp();
 }
 
 /// Match-any: a mask of the lanes that have the same bin as this one. It is the intersection, over the bits of the bin
