@@ -24,6 +24,16 @@ __device__ __forceinline__ Word load_word(const std::byte* from) {
   return __ldg(reinterpret_cast<const Word*>(from));
 }
 
+/// A record that is its position in the list, and needs no memory: the list's address is null and its stride one byte.
+struct row_position {
+  std::uint32_t position;
+  __device__ __forceinline__ operator std::uint32_t() const { return position; }
+};
+template <>
+__device__ __forceinline__ row_position load_word<row_position>(const std::byte* from) {
+  return {static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from))};
+}
+
 template <class Word>
 __device__ __forceinline__ void store_word(std::byte* to, Word word) {
   *reinterpret_cast<Word*>(to) = word;

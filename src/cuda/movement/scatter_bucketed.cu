@@ -3,6 +3,7 @@
 #include "cuda/device/speeds.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
+#include "cuda/movement/bucketed_positions.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"
@@ -88,39 +89,67 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
   return plan;
 }
 
-template <class Word>
-void scatter_by_buckets(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
+/// Record is Word, or row_position.
+template <class Word, class Record = Word>
+void scatter_by_buckets(const context& ctx, const char* operation, const scatter_problem& p, const scatter_buffers& b,
                         const bucketed_decision& decided, std::byte* scratch) {
-  constexpr const char* operation = "cuda.bucketed";
   index_guard guard;  // with bounds::trust, an index past the output has no bucket and is skipped without a report
   if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
-  bucket_passes<Word> passes(ctx, operation, p, b, decided.cut, decided.layout, scratch);
+  bucket_passes<Word, Record> passes(ctx, operation, p, b, decided.cut, decided.layout, scratch);
+  passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown) {
     move_arguments direct = arguments_of(p, b.in.data, b.out.data, b.index, guard);
     // An index past the output is skipped here whatever the bounds, as by the passes.
     direct.limit = std::min(p.index_limit(), p.indexed_count);
-    const direct_attempt attempt = scatter_if_ordered(ctx, operation, p, direct);
+    constexpr auto scatter_directly =
+        std::is_same_v<Record, row_position> ? scatter_positions_if_ordered : scatter_if_ordered;
+    const direct_attempt attempt = scatter_directly(ctx, operation, p, direct);
     if (!attempt.asks_for_verdict) return;
     passes.run_if_scattered(attempt.sample, attempt.records_moved);
   }
   passes.run(guard);
   const std::uint32_t position_bits = decided.cut.position_bits;
   const std::size_t shared_bytes = (sizeof(Word) + 1) << position_bits;
-  launch_shared(ctx, operation, write_fine_buckets<Word>, passes.blocks_for(decided.cut.fine_buckets, 4), write_threads,
-                std::max<std::size_t>(shared_bytes, 16), passes.fine_index(), passes.fine_words(),
-                static_cast<const std::uint32_t*>(passes.fine_sizes()), decided.layout.fine_capacity, position_bits,
-                decided.cut.fine_buckets, b.out.data, p.indexed_stride_bytes, passes.sample(),
-                passes.next_tile_counter());
+  launch_overlapped(ctx, operation, write_fine_buckets<Word>, passes.blocks_for(decided.cut.fine_buckets, 4),
+                    write_threads, std::max<std::size_t>(shared_bytes, 16), passes.fine_index(), passes.fine_words(),
+                    static_cast<const std::uint32_t*>(passes.fine_sizes()), decided.layout.fine_capacity, position_bits,
+                    decided.cut.fine_buckets, b.out.data, p.indexed_stride_bytes, passes.sample(),
+                    passes.next_tile_counter());
 }
 
 void run_bucketed(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
                   std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto decided = plan.decided.get<bucketed_decision>();
-  with_word(p.word_bytes, [&](auto word) { scatter_by_buckets<decltype(word)>(ctx, p, b, decided, scratch); });
+  with_word(p.word_bytes, [&](auto word) {
+    scatter_by_buckets<decltype(word)>(ctx, "cuda.bucketed", p, b, decided, scratch);
+  });
+}
+
+scatter_problem problem_of_positions(std::uint64_t count, access_pattern order) {
+  scatter_problem s;
+  s.backend = backend_kind::cuda;
+  s.count = s.indexed_count = count;
+  s.record_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
+  s.sequential_stride_bytes = 1;
+  s.pattern = order;
+  s.bounds = bounds::trust;
+  return s;
 }
 
 }  // namespace
+
+bucketed_positions::bucketed_positions(std::uint64_t count, access_pattern order, const plan::scope& in)
+    : problem_(problem_of_positions(count, order)), plan_(plan_bucketed(problem_, in)) {}
+
+void bucketed_positions::scatter(const context& ctx, const char* operation, const std::uint32_t* index,
+                                 std::uint32_t* out, std::byte* scratch) const {
+  const scatter_buffers b{{nullptr, problem_.count, sizeof(std::uint32_t), problem_.sequential_stride_bytes},
+                          {index, problem_.count, index_type::u32},
+                          {out, problem_.count, sizeof(std::uint32_t)}};
+  scatter_by_buckets<std::uint32_t, row_position>(ctx, operation, problem_, b, plan_.decided.get<bucketed_decision>(),
+                                                  scratch);
+}
 
 constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
                                                              run_bucketed};

@@ -75,6 +75,7 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
 template <class Index>
 __global__ void __launch_bounds__(sample_threads)
     judge_order(const Index* index, const __grid_constant__ order_sample sample) {
+  let_next_kernel_start();
   const bool is_scattered = sample_is_scattered(index, sample);
   if (threadIdx.x < order_verdict::copies) {
     sample.verdict_slot[threadIdx.x * order_verdict::copy_words] = sample.call_number << 1 | (is_scattered ? 1 : 0);
@@ -99,6 +100,7 @@ __device__ __forceinline__ bool is_idle(const winner_arguments& a) {
 }
 
 __global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments a) {
+  wait_for_kernel_before();
   if (is_idle<false>(a)) return;
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.outputs; i += step) {
@@ -119,6 +121,7 @@ __device__ __forceinline__ void for_each_tag(const winner_arguments& a, Work wor
 
 template <bool OfOverflow>
 __global__ void __launch_bounds__(block_threads) find_winners(const __grid_constant__ winner_arguments a) {
+  wait_for_kernel_before();
   if (is_idle<OfOverflow>(a)) return;
   for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
     // Records that overflow have good indices: their pass has looked at them.
@@ -128,6 +131,7 @@ __global__ void __launch_bounds__(block_threads) find_winners(const __grid_const
 
 template <bool OfOverflow, class Record>
 __global__ void __launch_bounds__(block_threads) write_winners(const __grid_constant__ winner_arguments a) {
+  wait_for_kernel_before();
   if (is_idle<OfOverflow>(a)) return;
   for_each_tag<OfOverflow>(a, [&](std::uint32_t tag, std::uint64_t index) {
     if (index >= a.move.limit || a.winners[index] != tag) return;
@@ -149,8 +153,12 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                      .sample = order_sample_of(ctx, p, true, verdict),
                      .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window};
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
-  const auto launch_all = [&](auto kernel) { launch(ctx, operation, kernel, resident, a); };
+  const auto launch_all = [&](auto kernel) {
+    launch_overlapped(ctx, operation, kernel, resident, block_threads, 0, a);
+  };
   bucket_passes<tagged<Record>, Record> passes(ctx, operation, p, b, decided.cut, decided.buckets, scratch);
+  passes.clear();
+  require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), operation);
   if (a.asks_for_verdict) {
     const auto judge = [&](auto index) {
       using index_value = decltype(index);
@@ -163,7 +171,6 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
     launch_all(write_winners<false, Record>);
     passes.run_if_scattered(a.sample, 0);
   }
-  require(cudaMemsetAsync(overflow_count, 0, sizeof *overflow_count, ctx.stream()), operation);
   passes.run(guard, a.overflow);
   const std::uint32_t position_bits = decided.cut.position_bits;
   const last_of_buckets_arguments<Record> last{.index = passes.fine_index(),
@@ -180,8 +187,8 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                                                .sample = passes.sample(),
                                                .tile_counter = passes.next_tile_counter()};
   const std::size_t shared_bytes = (sizeof(Record) + sizeof(std::uint32_t)) << position_bits;
-  launch_shared(ctx, operation, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4), write_threads,
-                std::max<std::size_t>(shared_bytes, 16), last);
+  launch_overlapped(ctx, operation, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4), write_threads,
+                    std::max<std::size_t>(shared_bytes, 16), last);
   launch_all(find_winners<true>);
   launch_all(write_winners<true, Record>);
 }

@@ -110,6 +110,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     add_in_order(const __grid_constant__ move_arguments a, const T* in, T* out, bool is_negated,
                  const unsigned long long* verdict) {
+  wait_for_kernel_before();
   if (route_of(verdict) != sum_route::atomics) return;
   for (int t = 0; t < tiles_in_order; ++t) {
     const std::uint64_t begin = (std::uint64_t{blockIdx.x} * tiles_in_order + t) * adds_tile;
@@ -126,6 +127,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     add_by_atomics(const __grid_constant__ move_arguments a, const T* in, T* out, hot_slots hot, bool adds_runs_at_once,
                    bool is_negated, const unsigned long long* verdict) {
+  wait_for_kernel_before();
   if (verdict != nullptr && route_of(verdict) != sum_route::block_sums) return;
   __shared__ block_sums<T> sums;
   const bool has_hot_slots =
@@ -206,8 +208,15 @@ template <class T>
 void launch_adds(const context& ctx, const char* operation, const scatter_reduce_problem& p, const move_arguments& a,
                  const scatter_reduce_buffers& b, const unsigned long long* verdict) {
   const std::uint64_t blocks = blocks_of_adds(p, static_cast<std::uint64_t>(state_of(ctx).multiprocessors()));
-  launch(ctx, operation, add_by_atomics<T>, blocks, a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data),
-         hot_slots_of(p), has_few_values_for_its_sums(p, blocks), p.op == reduction::subtract, verdict);
+  const auto launch_kernel = [&](const auto&... arguments) {
+    if (verdict != nullptr) {
+      launch_overlapped(ctx, operation, add_by_atomics<T>, blocks, block_threads, 0, arguments...);
+    } else {
+      launch(ctx, operation, add_by_atomics<T>, blocks, arguments...);
+    }
+  };
+  launch_kernel(a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), hot_slots_of(p),
+                has_few_values_for_its_sums(p, blocks), p.op == reduction::subtract, verdict);
 }
 
 void run_atomic(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
@@ -238,8 +247,9 @@ void add_by_route(const context& ctx, const char* operation, const scatter_reduc
                   const scatter_reduce_buffers& b, const unsigned long long* verdict) {
   with_term(p.type, [&](auto term) {
     using T = decltype(term);
-    launch(ctx, operation, add_in_order<T>, ceil_div(p.count, adds_tile * tiles_in_order), a,
-           static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), p.op == reduction::subtract, verdict);
+    launch_overlapped(ctx, operation, add_in_order<T>, ceil_div(p.count, adds_tile * tiles_in_order), block_threads, 0,
+                      a, static_cast<const T*>(b.in.data), static_cast<T*>(b.out.data), p.op == reduction::subtract,
+                      verdict);
     launch_adds<T>(ctx, operation, p, a, b, verdict);
   });
 }

@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_consta
   extern __shared__ __align__(16) unsigned char shared[];
   T* const sums = reinterpret_cast<T*>(shared);
   const std::uint32_t slots = 1U << a.bucket_bits;
+  wait_for_kernel_before();
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const tile_scheduler schedule(a.tile_counter);
   for (std::uint64_t b = schedule.first(); b < a.buckets; b = schedule.next(b)) {

@@ -84,6 +84,7 @@ template <class Index>
 __global__ void __launch_bounds__(sample_threads)
     choose_route(const __grid_constant__ move_arguments a, const __grid_constant__ order_sample sample) {
   static_assert(sample_threads == block_threads);
+  let_next_kernel_start();
   const bool is_scattered = sample_is_scattered(static_cast<const Index*>(a.index), sample);
   const bool has_hot_slots = sample_has_hot_slots(a);
   if (threadIdx.x < order_verdict::copies) {
@@ -102,6 +103,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
   }
   const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
   bucket_passes<term<T>> passes(ctx, operation, p, records, decided.cut, decided.buckets, scratch);
+  passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window) {
     move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
     a.limit = std::min(p.index_limit(), p.indexed_count);  // skipped by the atomics likewise
@@ -124,8 +126,8 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                                .subtracts = subtracts,
                                .sample = passes.sample(),
                                .tile_counter = passes.next_tile_counter()};
-  launch_shared(ctx, operation, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
-                std::max<std::size_t>(sizeof(T) << sums.bucket_bits, 16), sums);
+  launch_overlapped(ctx, operation, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
+                    std::max<std::size_t>(sizeof(T) << sums.bucket_bits, 16), sums);
 }
 
 void run_bucketed(const context& ctx, const scatter_reduce_problem& p, const plan::planned& plan,

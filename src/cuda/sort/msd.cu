@@ -102,7 +102,8 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double f
   const double passes = std::min(std::ceil(encoding.key_bits / 8.0), std::ceil(split_bits / 8));
   plan::planned plan;
   const double latency = passes == 0 ? 0 : (passes > 1 ? tuning.all_passes : tuning.one_pass).seconds(is_stable, m);
-  plan.add("latency", m.launch_seconds + rounds * (3 * m.step_seconds + latency));
+  const double kernel_steps = passes == 0 ? 1 : 3;
+  plan.add("latency", m.launch_seconds + rounds * (kernel_steps * m.step_seconds + latency));
   if (!encoding.rows_are_words) plan.add("rows read", rounds * encode_seconds(p, m, encoding));
 
   const word_cost& scatter = is_stable ? tuning.stable_scatter : tuning.scatter;

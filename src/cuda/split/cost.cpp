@@ -32,13 +32,14 @@ constexpr split_tuning tuning;
 struct pass_rates {
   double ranked;  ///< records for a byte of the L2 cache, as in split_tuning
   double tile_records;
-  double steps;  ///< latency of its kernels and of the few blocks of a short list, in steps of the profile
+  double steps;       ///< latency of its kernels and of the few blocks of a short list, in steps of the profile
+  double tile_steps;  ///< latency of a list that is one tile
 };
 
-pass_rates rates_of(bool stable, bool wide, std::uint32_t word_bytes) {
+pass_rates rates_of(bool stable, bool wide, bool has_separate_keys, std::uint32_t word_bytes) {
   const double tile_records = wide ? 16384 : word_bytes == 16 ? 4096 : 8192;
   const double ranked = stable ? tuning.ranked_stable : wide ? tuning.ranked_wide : tuning.ranked_unordered;
-  return {ranked, tile_records, stable ? 12.0 : 8.0};
+  return {ranked, tile_records, stable ? 12.0 : 8.0, !stable ? 2.0 : has_separate_keys ? 4.5 : 3.0};
 }
 
 struct pass_bytes {
@@ -59,7 +60,7 @@ void add_pass(plan::planned& plan, const machine& m, double count, double catego
   const double records_in_run = std::max(1.0, rates.tile_records / std::max(1.0, categories));
   const double share = bandwidth_share(records_in_run * bytes.written_record);
   const bool has_histogram = count > rates.tile_records;
-  plan.add("latency", m.launch_seconds + (has_histogram ? rates.steps : 2) * m.step_seconds);
+  plan.add("latency", m.launch_seconds + (has_histogram ? rates.steps : rates.tile_steps) * m.step_seconds);
   if (has_histogram) {
     plan.add("counted", std::max(bytes.counted / bandwidth / 0.97, instruction_seconds(count, tuning.counted, m)));
   }
@@ -79,14 +80,15 @@ pass_bytes bytes_of(const split_problem& p) {
 
 plan::planned stable_pass_cost(const split_problem& p, const machine& m) {
   plan::planned plan;
-  add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p),
-           rates_of(true, false, p.word_bytes));
+  pass_rates rates = rates_of(true, false, p.has_separate_key(), p.word_bytes);
+  rates.steps += p.has_separate_key() ? 2.8 : 1.4;
+  add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p), rates);
   return plan;
 }
 
 plan::planned unordered_pass_cost(const split_problem& p, const machine& m, bool wide) {
   plan::planned plan;
-  pass_rates rates = rates_of(false, wide, p.word_bytes);
+  pass_rates rates = rates_of(false, wide, p.has_separate_key(), p.word_bytes);
   if (wide && p.has_separate_key()) rates.ranked = tuning.ranked_wide_separate_keys;
   if (p.categories <= 2) rates.ranked = tuning.ranked_two_categories;
   add_pass(plan, m, static_cast<double>(p.count), static_cast<double>(p.categories), bytes_of(p), rates);
@@ -100,10 +102,10 @@ plan::planned passes_cost(const split_problem& p, const machine& m, std::uint32_
   const pass_bytes bytes{count * word, 2 * count * word, word};
   plan::planned first_pass;
   add_pass(first_pass, m, count, std::exp2(first_bits), bytes,
-           rates_of(stable, (1U << first_bits) > narrow_bins, p.word_bytes));
+           rates_of(stable, (1U << first_bits) > narrow_bins, false, p.word_bytes));
   plan::planned later_pass;
   const std::uint32_t later_bits = (p.bits.count - first_bits) / std::max(1U, later_passes);
-  add_pass(later_pass, m, count, std::exp2(later_bits), bytes, rates_of(true, false, p.word_bytes));
+  add_pass(later_pass, m, count, std::exp2(later_bits), bytes, rates_of(true, false, false, p.word_bytes));
   plan::planned plan;
   plan.add("latency", m.launch_seconds);
   plan.add("first pass", first_pass.seconds - m.launch_seconds);
@@ -120,7 +122,7 @@ plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::ui
   const double read_value_bytes = p.product == split_product::records ? value_bytes : 0;
   const auto pass_seconds = [&](double counted, double moved, bool is_stable) {
     plan::planned one;
-    pass_rates rates = rates_of(is_stable, false, p.word_bytes);
+    pass_rates rates = rates_of(is_stable, false, true, p.word_bytes);
     rates.ranked = std::min(rates.ranked, tuning.ranked_pairs);
     add_pass(one, m, count, std::exp2(key_bits / passes), {count * counted, count * moved, value_bytes}, rates);
     return one.seconds - m.launch_seconds;

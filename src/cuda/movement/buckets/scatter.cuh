@@ -54,6 +54,9 @@ __device__ __forceinline__ tagged<uint2> load_once(const tagged<uint2>* from) {
   const uint4 read = __ldcs(reinterpret_cast<const uint4*>(from));
   return {make_uint2(read.x, read.y), read.z, read.w};
 }
+__device__ __forceinline__ row_position load_once(const row_position* from) {
+  return load_word<row_position>(reinterpret_cast<const std::byte*>(from));
+}
 template <class Word>
 __device__ __forceinline__ void store_once(Word* to, Word word) {
   __stcs(to, word);
@@ -111,7 +114,7 @@ struct bucket_pass_arguments {
 /// A bucketing pass. A block sorts a tile by bucket in shared memory, reserves the tile's run in each bucket by one
 /// atomic, and writes whole runs: shared memory is the write-combining buffer. A record that overflows its bucket's
 /// capacity goes to its place in the output at once, or if it is tagged to the overflow list. The input has words, or
-/// records that the pass tags.
+/// records that the pass tags, or makes of their positions.
 template <class Word, class Index, class OutIndex, class Input = Word>
 __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
     split_into_buckets(const __grid_constant__ bucket_pass_arguments<Index> a) {
@@ -123,6 +126,7 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
   __shared__ std::uint32_t slot_to_entry[most_buckets];  // bucket entry of a slot, less the slot
   __shared__ __align__(16) std::uint32_t warp_sums[bucketing_threads / 32];
   __shared__ std::uint32_t good_records;
+  wait_for_kernel_before();
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const std::uint64_t tiles = std::uint64_t{a.tiles} * a.in_buckets;
   const tile_scheduler schedule(a.tile_counter);
@@ -176,7 +180,7 @@ __global__ void __launch_bounds__(bucketing_threads, sizeof(Word) < 16 ? 2 : 1)
       const std::uint32_t slot = histogram[b] + rank.get(k);
       const std::uint32_t i = k * bucketing_threads + threadIdx.x;
       const Input read = load_once(reinterpret_cast<const Input*>(words + std::uint64_t{i} * a.in_stride));
-      if constexpr (std::is_same_v<Word, Input>) {
+      if constexpr (std::is_convertible_v<Input, Word>) {
         staged[slot] = read;
       } else {
         staged[slot] = with_tag(read, static_cast<std::uint32_t>(a.first_position + first) + i + 1);
@@ -229,6 +233,7 @@ __global__ void __launch_bounds__(write_threads)
   Word* const ordered = reinterpret_cast<Word*>(shared);
   const std::uint32_t bucket_records = 1U << bucket_bits;
   unsigned char* const is_named = shared + bucket_records * sizeof(Word);
+  wait_for_kernel_before();
   if (tile_counter != nullptr && !verdict_is_scattered(sample)) return;
   const tile_scheduler schedule(tile_counter);
   for (std::uint64_t b = schedule.first(); b < buckets; b = schedule.next(b)) {
@@ -293,6 +298,7 @@ __global__ void __launch_bounds__(write_threads)
   const std::uint32_t bucket_records = 1U << a.bucket_bits;
   Record* const ordered = reinterpret_cast<Record*>(shared);
   auto* const tags = reinterpret_cast<std::uint32_t*>(shared + bucket_records * sizeof(Record));
+  wait_for_kernel_before();
   if (a.tile_counter != nullptr && !verdict_is_scattered(a.sample)) return;
   const bool leaves_tags = *a.overflow_count != 0;
   const tile_scheduler schedule(a.tile_counter);

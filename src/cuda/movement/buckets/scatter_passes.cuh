@@ -94,22 +94,27 @@ class bucket_passes {
                 std::byte* scratch)
       : operation_(operation), ctx_(ctx), p_(p), b_(b), bucketing_(cut), layout_(layout), scratch_(scratch) {}
 
-  /// The kernels do nothing where the list is ordered, and leave out its first positions, which have moved.
+  /// Empties the buckets. Comes before all kernels of the call, so that these follow each other without a gap.
+  void clear() const {
+    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + most_scheduled_kernels;
+    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
+            operation_);
+  }
+
+  /// The kernels, which follow one that decides, do nothing where the list is ordered, and leave out its first
+  /// positions, which have moved.
   void run_if_scattered(const order_sample& sample, std::uint64_t records_moved) {
     sample_ = sample;
     records_moved_ = records_moved;
     tile_counters_ = tile_counters();
   }
-  /// Counters in scratch, which run() sets to 0: one of each kernel that may have to end at once.
+  /// Counters in scratch, which clear() sets to 0: one of each kernel that may have to end at once.
   std::uint32_t* tile_counters() const { return array<std::uint32_t>(layout_.tile_counters); }
 
   /// Sends the records to fine buckets. `overflow` is for tagged ones, `subtracts` for terms.
   void run(const index_guard& guard, const overflow_list& overflow = {}, bool subtracts = false) {
     overflow_ = overflow;
     subtracts_ = subtracts;
-    const std::uint64_t words = coarse_size_words() + bucketing_.fine_buckets + most_scheduled_kernels;
-    require(cudaMemsetAsync(scratch_ + layout_.bucket_sizes, 0, words * sizeof(std::uint32_t), ctx_.stream()),
-            operation_);
     bytes(p_.index) == 8 ? run_first_pass<std::uint64_t>(guard) : run_first_pass<std::uint32_t>(guard);
     if (bucketing_.passes == 2) run_second_pass();
   }
@@ -201,8 +206,14 @@ class bucket_passes {
     a.subtracts = subtracts_;
     a.sample = sample_;
     a.tile_counter = next_tile_counter();
-    launch_shared(ctx_, operation_, split_into_buckets<Word, Index, OutIndex, Input>,
-                  blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2), bucketing_threads, pass_shared_bytes, a);
+    const bool follows_kernel = tile_counters_ != nullptr || a.in_sizes != nullptr;
+    const auto kernel = split_into_buckets<Word, Index, OutIndex, Input>;
+    const std::uint64_t blocks = blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2);
+    if (follows_kernel) {
+      launch_overlapped(ctx_, operation_, kernel, blocks, bucketing_threads, pass_shared_bytes, a);
+    } else {
+      launch_shared(ctx_, operation_, kernel, blocks, bucketing_threads, pass_shared_bytes, a);
+    }
   }
 
   const char* operation_;

@@ -21,5 +21,8 @@ direct_attempt gather_if_ordered(const context& ctx, const char* operation, cons
                                  const move_arguments& a, std::uint32_t* tile_counters);
 direct_attempt scatter_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
                                   const move_arguments& a);
+/// The records are their positions (row_position), to slots of 4 bytes.
+direct_attempt scatter_positions_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                            const move_arguments& a);
 
 }  // namespace sheaf::cuda

@@ -12,6 +12,7 @@ template <class Word, class Index, int Items, int Step>
 __global__ void __launch_bounds__(sample_threads)
     scatter_words_if_ordered(const __grid_constant__ word_arguments<Index> a,
                              const __grid_constant__ order_sample sample, std::uint64_t unconditional_blocks) {
+  let_next_kernel_start();
   if (blockIdx.x == 0 && unconditional_blocks < gridDim.x) publish_verdict(a.index, sample);
   if (blockIdx.x >= unconditional_blocks && order_is_scattered(a.index, sample)) return;
   const std::uint64_t first = first_of_tile<Items, Step>(std::uint64_t{blockIdx.x} * (sample_threads * Items));
@@ -53,6 +54,11 @@ direct_attempt scatter_if_ordered(const context& ctx, const char* operation, con
     case 8: return launch_if_ordered<uint2, 2, 32>(ctx, operation, p, a);
     default: return launch_if_ordered<uint4, 1, 256>(ctx, operation, p, a);
   }
+}
+
+direct_attempt scatter_positions_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
+                                            const move_arguments& a) {
+  return launch_if_ordered<row_position, 4, 256>(ctx, operation, p, a);
 }
 
 }  // namespace sheaf::cuda

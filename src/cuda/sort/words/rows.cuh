@@ -36,7 +36,7 @@ __device__ __forceinline__ void decode_key(sort_word<Limbs>& word, const key_tra
 }
 
 __device__ __forceinline__ std::uint32_t load_limb(const word_source::limb_source& from, std::uint64_t row) {
-  return from.data == nullptr ? 0 : __ldcs(reinterpret_cast<const std::uint32_t*>(from.data + row * from.stride));
+  return __ldcs(reinterpret_cast<const std::uint32_t*>(from.data + row * from.stride));
 }
 
 /// The word of a row.
@@ -46,10 +46,33 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
   sort_word<Limbs> word;
 #pragma unroll
   for (std::uint32_t i = 0; i < Limbs; ++i) {
-    word.limb[i] = i == from.row_number_limb ? row : load_limb(from.limbs[i], row);
+    word.limb[i] = i == from.row_number_limb        ? row
+                   : from.limbs[i].data == nullptr ? 0
+                                                   : load_limb(from.limbs[i], row);
   }
   encode_key(word, transform);
   return word;
+}
+
+/// The words of several rows: words[k] is that of row(k). Branches are around the loop over them, so that all loads of a
+/// thread are under way at once: 1024 argsorted i64 took 19.5 us with read_word in a loop, unsigned ones 15.4.
+template <int Limbs, int Items, class Row>
+__device__ __forceinline__ void read_word_each(const word_source& from, const key_transform& transform,
+                                               sort_word<Limbs> (&words)[Items], Row row) {
+#pragma unroll
+  for (std::uint32_t i = 0; i < Limbs; ++i) {
+    const word_source::limb_source limb = from.limbs[i];
+    const bool is_loaded = i != from.row_number_limb && limb.data != nullptr;
+    if (is_loaded) {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) words[k].limb[i] = load_limb(limb, row(k));
+    } else {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) words[k].limb[i] = i == from.row_number_limb ? row(k) : 0;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Items; ++k) encode_key(words[k], transform);
 }
 
 /// Stores the word that is number `place` in the sorted order.

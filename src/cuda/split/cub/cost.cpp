@@ -28,7 +28,8 @@ struct cub_tuning {
   double pass_of_4_steps = 8.41;         ///< latency of a pass
   double pass_of_8_steps = 6.85;
   tile_cost tile{0.39, 1.01};  ///< keys alone
-  tile_cost pair_tile{1.17, 1.30};
+  tile_cost pair_tile{0.9, 0.93};
+  tile_cost wide_pair_tile{1.17, 1.30};  ///< by keys of 8 bytes
   std::uint64_t tile_bytes = 19456;  ///< longest list that one block sorts: of keys, or of values if these are wider
   double tile_digit_bits = 6;
 };
@@ -44,7 +45,8 @@ void add_cub_cost(plan::planned& plan, const cub_sort_shape& s, const machine& m
   const bool is_narrow = s.key_bytes <= 4;
   if (is_one_block(s)) {
     const double digits = std::ceil(s.bits() / tuning.tile_digit_bits);
-    plan.add("one block", (s.value_bytes == 0 ? tuning.tile : tuning.pair_tile).seconds(digits, m));
+    const tile_cost& tile = s.value_bytes == 0 ? tuning.tile : is_narrow ? tuning.pair_tile : tuning.wide_pair_tile;
+    plan.add("one block", tile.seconds(digits, m));
     return;
   }
   const auto count = static_cast<double>(s.count);

@@ -115,6 +115,12 @@ struct staged_group {
   }
 
   __device__ __forceinline__ void load(word (&words)[items]) const {
+    if constexpr (Method != finish_method::bins) {
+      if (arguments.encodes_rows) {
+        return read_word_each<Limbs>(arguments.rows, arguments.target.transform, words,
+                                     [&](int k) { return min(position(k), count - 1); });
+      }
+    }
 #pragma unroll
     for (int k = 0; k < items; ++k) words[k] = input_word(min(position(k), count - 1));
   }
