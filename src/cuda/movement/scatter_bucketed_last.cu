@@ -102,18 +102,25 @@ __device__ __forceinline__ bool is_idle(const winner_arguments& a) {
 __global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments a) {
   wait_for_kernel_before();
   if (is_idle<false>(a)) return;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < a.outputs; i += step) {
-    a.winners[i] = 0;
+  constexpr std::uint32_t winners = sizeof(uint4) / sizeof *a.winners;  // the table is scratch, and ends with such a word
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads * winners;
+  for (std::uint64_t i = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) * winners; i < a.outputs; i += step) {
+    *reinterpret_cast<uint4*>(a.winners + i) = uint4{};
   }
 }
+
+/// Records of the list that a block works for, where it works for the list: as in add_in_order of cuda.atomic, blocks
+/// that the device starts in order keep to one stretch of it.
+constexpr std::uint64_t records_of_block = std::uint64_t{block_threads} * 8;
 
 /// Calls work(tag, index) for the records that the kernel works for.
 template <bool OfOverflow, class Work>
 __device__ __forceinline__ void for_each_tag(const winner_arguments& a, Work work) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
-  const std::uint64_t count = OfOverflow ? std::uint64_t{*a.overflow.count} : a.move.count;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
+  const std::uint64_t step = OfOverflow ? std::uint64_t{gridDim.x} * block_threads : block_threads;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * (OfOverflow ? block_threads : records_of_block);
+  const std::uint64_t end = OfOverflow ? std::uint64_t{*a.overflow.count} : min(a.move.count, first + records_of_block);
+#pragma unroll 4
+  for (std::uint64_t i = first + threadIdx.x; i < end; i += step) {
     const std::uint32_t tag = OfOverflow ? a.overflow.tags[i] : static_cast<std::uint32_t>(i) + 1;
     work(tag, index_at(a.move, tag - 1, true));
   }
@@ -153,8 +160,8 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                      .sample = order_sample_of(ctx, p, true, verdict),
                      .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window};
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
-  const auto launch_all = [&](auto kernel) {
-    launch_overlapped(ctx, operation, kernel, resident, block_threads, 0, a);
+  const auto launch_for = [&](std::uint64_t blocks, auto kernel) {
+    launch_overlapped(ctx, operation, kernel, blocks, block_threads, 0, a);
   };
   bucket_passes<tagged<Record>, Record> passes(ctx, operation, p, b, decided.cut, decided.buckets, scratch);
   passes.clear();
@@ -166,9 +173,9 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                     static_cast<const index_value*>(b.index.data), a.sample);
     };
     bytes(p.index) == 8 ? judge(std::uint64_t{}) : judge(std::uint32_t{});
-    launch_all(clear_winners);
-    launch_all(find_winners<false>);
-    launch_all(write_winners<false, Record>);
+    launch_for(resident, clear_winners);
+    launch_for(ceil_div(p.count, records_of_block), find_winners<false>);
+    launch_for(ceil_div(p.count, records_of_block), write_winners<false, Record>);
     passes.run_if_scattered(a.sample, 0);
   }
   passes.run(guard, a.overflow);
@@ -189,8 +196,8 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
   const std::size_t shared_bytes = (sizeof(Record) + sizeof(std::uint32_t)) << position_bits;
   launch_overlapped(ctx, operation, write_last_of_buckets<Record>, passes.blocks_for(last.buckets, 4), write_threads,
                     std::max<std::size_t>(shared_bytes, 16), last);
-  launch_all(find_winners<true>);
-  launch_all(write_winners<true, Record>);
+  launch_for(resident, find_winners<true>);
+  launch_for(resident, write_winners<true, Record>);
 }
 
 void run_bucketed_last(const context& ctx, const scatter_problem& p, const plan::planned& plan,

@@ -1,17 +1,19 @@
 #include "primitives/scatter.hpp"
 
-#include "cuda/movement/copy/records.cuh"
+#include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 
 // duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic
-// maximum over the positions that name it, in a winner table. The second moves only the winners, as cuda.collective
-// does. The result does not depend on the order of blocks.
+// maximum over the positions that name it, in a winner table. The second moves only the winners: words by a thread each,
+// others as cuda.collective does. The result does not depend on the order of blocks.
 namespace sheaf::cuda {
 namespace {
 
 using primitives::scatter_buffers;
 using primitives::scatter_problem;
+
+constexpr const char* operation = "cuda.last_writer";
 
 // Bytes of a table entry. A winner is a position plus one, and 0 means none, so 4 bytes do while every position fits.
 std::uint64_t winner_bytes(const scatter_problem& p) { return p.count < ~std::uint32_t{0} ? 4 : 8; }
@@ -38,6 +40,7 @@ plan::planned plan_last_writer(const scatter_problem& p, const plan::scope& scop
 template <class Winner>
 __global__ void __launch_bounds__(block_threads)
     clear_named_entries(const __grid_constant__ move_arguments a, Winner* winner) {
+  let_next_kernel_start();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
@@ -47,21 +50,42 @@ __global__ void __launch_bounds__(block_threads)
 template <class Winner>
 __global__ void __launch_bounds__(block_threads)
     find_last_writers(const __grid_constant__ move_arguments a, Winner* winner) {
+  wait_for_kernel_before();
   const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
   if (i >= a.count) return;
   const std::uint64_t index = index_at(a, i);
   if (check_index(a, i, index)) atomicMax(winner + index, static_cast<Winner>(i + 1));
 }
 
+template <class Word, class Winner>
+__global__ void __launch_bounds__(block_threads)
+    write_last_words(const __grid_constant__ move_arguments a, const Winner* winner) {
+  wait_for_kernel_before();
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x;
+  if (i >= a.count) return;
+  const Word word = load_word<Word>(a.from + i * a.sequential_stride);  // in flight together with the index
+  const std::uint64_t index = index_at(a, i);
+  if (index < a.limit && winner[index] == i + 1) store_word(a.to + index * a.indexed_stride, word);
+}
+
 template <class Winner>
 void launch_find_last_writers(const context& ctx, const scatter_problem& p, const move_arguments& a, Winner* winner) {
   const std::uint64_t blocks = ceil_div(p.count, block_threads);
   if (clears_whole_table(p)) {
-    require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), "cuda.last_writer");
-  } else {
-    launch(ctx, "cuda.last_writer", clear_named_entries<Winner>, blocks, a, winner);
+    require(cudaMemsetAsync(winner, 0, p.indexed_count * sizeof(Winner), ctx.stream()), operation);
+    return launch(ctx, operation, find_last_writers<Winner>, blocks, a, winner);
   }
-  launch(ctx, "cuda.last_writer", find_last_writers<Winner>, blocks, a, winner);
+  launch(ctx, operation, clear_named_entries<Winner>, blocks, a, winner);
+  launch_overlapped(ctx, operation, find_last_writers<Winner>, blocks, block_threads, 0, a, winner);
+}
+
+template <class Winner>
+void launch_write_last_words(const context& ctx, const scatter_problem& p, const move_arguments& a,
+                             const Winner* winner) {
+  with_word(p.word_bytes, [&](auto word) {
+    launch_overlapped(ctx, operation, write_last_words<decltype(word), Winner>, ceil_div(p.count, block_threads),
+                      block_threads, 0, a, winner);
+  });
 }
 
 void run_last_writer(const context& ctx, const scatter_problem& p, const plan::planned& plan, const scatter_buffers& b,
@@ -70,13 +94,16 @@ void run_last_writer(const context& ctx, const scatter_problem& p, const plan::p
   const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   const move_arguments finding_arguments = arguments_of(p, b.in.data, b.out.data, b.index, guard);
   const move_arguments moving_arguments = arguments_of(p, b.in.data, b.out.data, b.index, index_guard{});
+  const bool are_words = words_rejection(p) == nullptr;
   if (winner_bytes(p) == 4) {
     auto* const winner = reinterpret_cast<std::uint32_t*>(scratch);
     launch_find_last_writers(ctx, p, finding_arguments, winner);
+    if (are_words) return launch_write_last_words(ctx, p, moving_arguments, winner);
     launch_collective<direction::scatter>(ctx, p, moving_arguments, winner, nullptr);
   } else {
     auto* const winner = reinterpret_cast<unsigned long long*>(scratch);
     launch_find_last_writers(ctx, p, finding_arguments, winner);
+    if (are_words) return launch_write_last_words(ctx, p, moving_arguments, winner);
     launch_collective<direction::scatter>(ctx, p, moving_arguments, nullptr, reinterpret_cast<std::uint64_t*>(scratch));
   }
 }
