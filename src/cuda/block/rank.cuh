@@ -140,7 +140,8 @@ __device__ __forceinline__ warp_bin meet_in_bin(std::uint32_t b, bool takes_part
 /// Stable ranking in a warp (warp-level multisplit). Step k ranks the k-th record of each lane; ranks inside a bin
 /// follow steps, then lanes. Lanes of one bin find each other by or-ing their bits into the bin's mask in shared
 /// memory, where Patidar and Narayanan 2009, Appendix A, let lanes take turns. Those atomics come one after another
-/// where many lanes have one bin: the lanes of the bin that most have in the first step find each other by a vote.
+/// where many lanes have one bin: the lanes of the bin that most have in the first step find each other by a vote, and
+/// where none is left those of the middle lane's bin.
 /// `bins` belongs to the warp and must be zero before; afterwards it holds the warp's counts.
 template <int Items, int Bins, bool HasAllRecords = false, class Bin>
 __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_numbers<Items>& rank) {
@@ -165,12 +166,23 @@ __device__ __forceinline__ void rank_in_warp(Bin bin, warp_bin* bins, packed_num
     }
     return;
   }
-  const std::uint32_t hot = most & 0xffff;
+  std::uint32_t hot = most & 0xffff;
   std::uint32_t hot_records = most >> 16;
 #pragma unroll
   for (int k = 1; k < Items; ++k) {
-    const bool is_hot = bin(k) == hot;
-    const std::uint32_t hot_lanes = __ballot_sync(~0U, is_hot);
+    bool is_hot = bin(k) == hot;
+    std::uint32_t hot_lanes = __ballot_sync(~0U, is_hot);
+    if (hot_lanes == 0) {  // in a sorted list, the next bin has begun
+      const std::uint32_t next = __shfl_sync(~0U, bin(k), middle_lane);
+      if (HasAllRecords || next < Bins) {
+        if (lane == 0) bins[hot].count = hot_records;
+        __syncwarp();
+        hot = next;
+        hot_records = bins[hot].count;
+        is_hot = bin(k) == hot;
+        hot_lanes = __ballot_sync(~0U, is_hot);
+      }
+    }
     const warp_bin found = meet_in_bin(bin(k), !is_hot && (HasAllRecords || bin(k) < Bins), bins);
     rank.set(k, is_hot ? hot_records + __popc(hot_lanes & lanes_before)
                        : found.count + __popc(found.lanes_or_begin & lanes_before));

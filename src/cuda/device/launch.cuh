@@ -15,8 +15,8 @@ constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a +
 
 constexpr std::size_t dynamic_bytes_always_allowed = 16 * 1024;
 
-/// Lets the blocks of the next kernel start once all of this one have called it, if that is launched overlapped. For the
-/// first kernel of a call; the others do it in wait_for_kernel_before.
+/// Lets the blocks of the next kernel start once all of this one have called it, if that is launched overlapped. For
+/// the first kernel of a call; the others do it in wait_for_kernel_before.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

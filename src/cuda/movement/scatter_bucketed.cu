@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "cuda/device/speeds.hpp"
+#include "cuda/movement/bucketed_positions.hpp"
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
-#include "cuda/movement/bucketed_positions.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "primitives/scatter.hpp"
@@ -121,9 +121,8 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
                   std::byte* scratch) {
   const device_scope scope(ctx.device());
   const auto decided = plan.decided.get<bucketed_decision>();
-  with_word(p.word_bytes, [&](auto word) {
-    scatter_by_buckets<decltype(word)>(ctx, "cuda.bucketed", p, b, decided, scratch);
-  });
+  with_word(p.word_bytes,
+            [&](auto word) { scatter_by_buckets<decltype(word)>(ctx, "cuda.bucketed", p, b, decided, scratch); });
 }
 
 scatter_problem problem_of_positions(std::uint64_t count, access_pattern order) {

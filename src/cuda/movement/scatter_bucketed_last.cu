@@ -102,9 +102,11 @@ __device__ __forceinline__ bool is_idle(const winner_arguments& a) {
 __global__ void __launch_bounds__(block_threads) clear_winners(const __grid_constant__ winner_arguments a) {
   wait_for_kernel_before();
   if (is_idle<false>(a)) return;
-  constexpr std::uint32_t winners = sizeof(uint4) / sizeof *a.winners;  // the table is scratch, and ends with such a word
+  constexpr std::uint32_t winners =
+      sizeof(uint4) / sizeof *a.winners;  // the table is scratch, and ends with such a word
   const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads * winners;
-  for (std::uint64_t i = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) * winners; i < a.outputs; i += step) {
+  for (std::uint64_t i = (std::uint64_t{blockIdx.x} * block_threads + threadIdx.x) * winners; i < a.outputs;
+       i += step) {
     *reinterpret_cast<uint4*>(a.winners + i) = uint4{};
   }
 }

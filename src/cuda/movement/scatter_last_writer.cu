@@ -5,8 +5,8 @@
 #include "cuda/movement/variants.hpp"
 
 // duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic
-// maximum over the positions that name it, in a winner table. The second moves only the winners: words by a thread each,
-// others as cuda.collective does. The result does not depend on the order of blocks.
+// maximum over the positions that name it, in a winner table. The second moves only the winners: words by a thread
+// each, others as cuda.collective does. The result does not depend on the order of blocks.
 namespace sheaf::cuda {
 namespace {
 

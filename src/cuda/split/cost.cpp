@@ -24,6 +24,11 @@ struct split_tuning {
   double ranked_pairs = 0.0182;
   /// How much longer a pass takes over records that another pass has split: their digits come in runs.
   double later_pass_slowdown = 1.15;
+  /// How much longer passes over separate keys take than at random where keys that are sorted would change in the
+  /// middle of a warp's records: each has so many, up to the second number, in which warps mostly have one key.
+  double sorted_pairs_slowdown = 1.1;
+  double least_sorted_run = 16;
+  double most_sorted_run = 1000;
   /// How well ranking and streaming overlap, as in planned::add_overlapped.
   double overlap_exponent = 3;
 };
@@ -127,14 +132,18 @@ plan::planned pair_passes_cost(const split_problem& p, const machine& m, std::ui
     add_pass(one, m, count, std::exp2(key_bits / passes), {count * counted, count * moved, value_bytes}, rates);
     return one.seconds - m.launch_seconds;
   };
+  const double run = count / std::exp2(key_bits);
+  const bool has_short_runs = run >= tuning.least_sorted_run && run < tuning.most_sorted_run;
+  const double slowdown = has_short_runs ? tuning.sorted_pairs_slowdown : 1;
   plan::planned plan;
   plan.add("latency", m.launch_seconds);
-  plan.add("first pass",
-           pass_seconds(caller_key_bytes, caller_key_bytes + read_value_bytes + key_bytes + value_bytes, stable));
+  plan.add(
+      "first pass",
+      slowdown * pass_seconds(caller_key_bytes, caller_key_bytes + read_value_bytes + key_bytes + value_bytes, stable));
   if (passes > 2) {
-    plan.add("more passes", pass_seconds(key_bytes, 2 * (key_bytes + value_bytes), true) * (passes - 2));
+    plan.add("more passes", slowdown * pass_seconds(key_bytes, 2 * (key_bytes + value_bytes), true) * (passes - 2));
   }
-  plan.add("last pass", pass_seconds(key_bytes, key_bytes + 2 * value_bytes, true));
+  plan.add("last pass", slowdown * pass_seconds(key_bytes, key_bytes + 2 * value_bytes, true));
   return plan;
 }
 

@@ -68,8 +68,8 @@ __device__ __forceinline__ void store_once(tagged<uint2>* to, tagged<uint2> word
   __stcs(reinterpret_cast<uint4*>(to), make_uint4(word.record.x, word.record.y, word.tag, word.unused));
 }
 
-/// Brings a word that found its bucket full to its place: a record is written, and a term (reduce/bucket_sums.cuh) is added,
-/// or subtracted.
+/// Brings a word that found its bucket full to its place: a record is written, and a term (reduce/bucket_sums.cuh) is
+/// added, or subtracted.
 template <class Word>
 __device__ __forceinline__ void leave_at(std::byte* place, const Word& word, bool /*subtracts*/) {
   store_word(place, word);

@@ -46,16 +46,14 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
   sort_word<Limbs> word;
 #pragma unroll
   for (std::uint32_t i = 0; i < Limbs; ++i) {
-    word.limb[i] = i == from.row_number_limb        ? row
-                   : from.limbs[i].data == nullptr ? 0
-                                                   : load_limb(from.limbs[i], row);
+    word.limb[i] = i == from.row_number_limb ? row : from.limbs[i].data == nullptr ? 0 : load_limb(from.limbs[i], row);
   }
   encode_key(word, transform);
   return word;
 }
 
-/// The words of several rows: words[k] is that of row(k). Branches are around the loop over them, so that all loads of a
-/// thread are under way at once: 1024 argsorted i64 took 19.5 us with read_word in a loop, unsigned ones 15.4.
+/// The words of several rows: words[k] is that of row(k). Branches are around the loop over them, so that all loads of
+/// a thread are under way at once: 1024 argsorted i64 took 19.5 us with read_word in a loop, unsigned ones 15.4.
 template <int Limbs, int Items, class Row>
 __device__ __forceinline__ void read_word_each(const word_source& from, const key_transform& transform,
                                                sort_word<Limbs> (&words)[Items], Row row) {
