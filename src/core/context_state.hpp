@@ -47,6 +47,11 @@ class context_state {
   }
   bool made_by_this_process() const noexcept { return forks_before_ == forks_so_far(); }
 
+  /// Gives a block back to the resource that it came from, in the call that took it.
+  virtual void give_back(const memory_resource& from, void* block, std::uint64_t bytes) {
+    from.deallocate(from.state, block, bytes, stream());
+  }
+
   virtual int device() const noexcept { return -1; }
   virtual CUstream_st* stream() const noexcept { return nullptr; }
 

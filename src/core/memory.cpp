@@ -80,7 +80,7 @@ scratch& scratch::operator=(scratch&& other) noexcept {
 }
 
 scratch::~scratch() {
-  if (block_ != nullptr) memory_.deallocate(memory_.state, block_, bytes_, state_->stream());
+  if (block_ != nullptr) state_->give_back(memory_, block_, bytes_);
 }
 
 void scratch::throw_not_taken(std::string_view call) const { throw_out_of_memory(*state_, bytes_, call); }

@@ -13,6 +13,8 @@ using pointer_attributes = int (*)(unsigned, int*, void**, unsigned long long);
 constexpr int attribute_memory_type = 2;
 constexpr int attribute_is_managed = 8;
 constexpr int attribute_device_ordinal = 9;
+constexpr int attribute_range_begin = 11;
+constexpr int attribute_range_bytes = 12;
 constexpr unsigned memory_type_host = 1;
 constexpr unsigned memory_type_device = 2;
 
@@ -54,11 +56,14 @@ memory_place place_of(const void* address) noexcept {
   unsigned type = 0;
   unsigned managed = 0;
   int device = -1;
-  int attributes[] = {attribute_memory_type, attribute_is_managed, attribute_device_ordinal};
-  void* answers[] = {&type, &managed, &device};
-  if (get_attributes(3, attributes, answers, reinterpret_cast<unsigned long long>(address)) != 0) return {};
-  if (managed != 0) return {memory_space::managed, device};
-  if (type == memory_type_device) return {memory_space::device, device};
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  int attributes[] = {attribute_memory_type, attribute_is_managed, attribute_device_ordinal, attribute_range_begin,
+                      attribute_range_bytes};
+  void* answers[] = {&type, &managed, &device, &begin, &bytes};
+  if (get_attributes(5, attributes, answers, reinterpret_cast<unsigned long long>(address)) != 0) return {};
+  if (managed != 0) return {memory_space::managed, device, begin, bytes};
+  if (type == memory_type_device) return {memory_space::device, device, begin, bytes};
   return {type == memory_type_host ? memory_space::pinned : memory_space::host, -1};
 }
 

@@ -8,7 +8,9 @@ enum class memory_space : std::uint8_t { host, pinned, managed, device };
 
 struct memory_place {
   memory_space space = memory_space::host;
-  int device = -1;  ///< device number of managed and device memory
+  int device = -1;                      ///< device number of managed and device memory
+  std::uintptr_t allocation_begin = 0;  ///< of managed and device memory: the allocation that the address lies in
+  std::uint64_t allocation_bytes = 0;   ///< 0 where the driver does not tell
 };
 
 /// Where an address lies. Asks the CUDA driver if this process has loaded one. It never loads the driver itself: a

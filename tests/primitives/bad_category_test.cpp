@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/split.hpp>
 
+#include "support/bad_places.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/split_runs.hpp"
@@ -121,6 +122,28 @@ TEST_P(BadCategory, HasTheValueOfAllItsBits) {
     if (!run(where.ctx, t, product::stable)) continue;
     expect_error(error_code::bad_index, "split: category[77] is 4294967295, past the 100 categories",
                  [&] { where.ctx.wait(); });
+  }
+}
+
+TEST_P(BadCategory, AtTheLowestPositionOfManyIsReported) {
+  const auto contexts = every_context();
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const auto& [key_bytes, categories] :
+         std::vector<std::pair<std::uint64_t, std::uint64_t>>{{2, 200}, {4, 300}, {4, 40000}}) {
+      split_case c = bad_case(key_bytes, categories, {});
+      const std::uint64_t most = key_bytes == 2 ? 0xffff : 0xffffffff;
+      for (const std::uint64_t place : bad_places(c.count, seed)) c.bad.emplace_back(place, most - place);
+      if (seed % 2 == 0) c.layout = {};
+      const split_trial t(c);
+      for (const named_context& where : contexts) {
+        for (const product what : products) {
+          SCOPED_TRACE(fmt::format("{}, product {}, seed {}", where.name, static_cast<int>(what), seed));
+          if (!run(where.ctx, t, what)) continue;
+          expect_error(error_code::bad_index, complaint(t), [&] { where.ctx.wait(); });
+        }
+      }
+      if (HasFailure()) return;
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
+#include "support/bad_places.hpp"
 #include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
@@ -187,6 +188,25 @@ TEST_P(BadIndex, AtTheLowestPositionWins) {
       const std::uint64_t lowest = *std::min_element(bad_places.begin(), bad_places.end());
       expect_error(error_code::bad_index, c.message(lowest, {0, fmt::format("{}, past", 100000 + lowest)}),
                    [&] { where.ctx.wait(); });
+    }
+  }
+}
+
+TEST_P(BadIndex, AtTheLowestPositionOfManyWins) {
+  const auto contexts = contexts_to_try(variant());
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const std::uint64_t width : {1, 4, 8, 100}) {
+      indexed_call c(what(), seed % 2 == 0 ? index_type::u32 : index_type::i64, width);
+      const std::vector<std::uint64_t> places = bad_places(c.index.count, seed);
+      for (const std::uint64_t place : places) set_entry(c.index, place, 100000 + place);
+      const image answer = c.expected();
+      for (const named_context& where : contexts) {
+        SCOPED_TRACE(fmt::format("{}, seed {}, width {}", where.name, seed, width));
+        if (!c.run(where.ctx, variant(), answer)) continue;
+        expect_error(error_code::bad_index, c.message(places[0], {0, fmt::format("{}, past", 100000 + places[0])}),
+                     [&] { where.ctx.wait(); });
+      }
+      if (HasFailure()) return;
     }
   }
 }

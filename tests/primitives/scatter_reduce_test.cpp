@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "primitives/scatter_reduce.hpp"
+#include "support/bad_places.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/scatter_reduce_trial.hpp"
@@ -251,6 +253,28 @@ TEST_P(EveryScatterReduceVariant, SkipsBadIndicesAmongSlotsOfAPowerOfTwo) {
         expect_error(error_code::bad_index, "scatter_reduce: index[70] is 4096, past the output's 4096 slots",
                      [&] { where.ctx.wait(); });
       }
+    }
+  }
+}
+
+TEST_P(EveryScatterReduceVariant, ReportsTheFirstOfManyBadIndices) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const std::uint64_t slots : {40, 100000}) {
+      std::vector<std::pair<std::uint64_t, std::uint64_t>> bad;
+      for (const std::uint64_t place : bad_places(9001, seed)) bad.emplace_back(place, 1000000 + place);
+      const value_type type = seed % 2 == 0 ? value_type::f32 : value_type::i64;
+      const reduce_trial t({"uniform", 9001, slots, type, reduction::add, index_type::u64, false}, bad);
+      for (const named_context& where : contexts_to_try(GetParam())) {
+        SCOPED_TRACE(fmt::format("{}, seed {}, {}", where.name, seed, t.c.description()));
+        std::vector<std::byte> got;
+        if (!run_variant(where.ctx, t, {.variant = GetParam()}, got)) continue;
+        expect_slots(got, t);
+        expect_error(error_code::bad_index,
+                     fmt::format("scatter_reduce: index[{}] is {}, past the output's {} slots", bad[0].first,
+                                 bad[0].second, slots),
+                     [&] { where.ctx.wait(); });
+      }
+      if (HasFailure()) return;
     }
   }
 }

@@ -5,13 +5,17 @@
 namespace sheaf::cuda {
 
 /// Reports a bad index, which the slot keeps if it is the first by (call, position). Good indices never get here, so
-/// checking costs them one comparison. Of the lanes that call this together only the lowest reports, so positions must
-/// ascend with the lane. A bad index that cannot be the first leaves after two loads, without the lock.
+/// checking costs them one comparison. Of the lanes that are here together, which may have come from different turns of
+/// a loop, only the one with the least position reports. A bad index that cannot be the first leaves after two loads,
+/// without the lock.
 template <class Index>
 __device__ __noinline__ void report_bad_index(const index_guard& guard, std::uint64_t position, Index index) {
   if (guard.slot == nullptr) return;
   const unsigned lanes = __activemask();
-  if (static_cast<int>(threadIdx.x % 32) != __ffs(static_cast<int>(lanes)) - 1) return;
+  const auto high = static_cast<std::uint32_t>(position >> 32);
+  const std::uint32_t least_high = __reduce_min_sync(lanes, high);
+  const std::uint32_t low = high == least_high ? static_cast<std::uint32_t>(position) : ~0U;
+  if (low != __reduce_min_sync(lanes, low) || high != least_high) return;
 
   volatile core::index_report& first = guard.slot->first;
   // The lock's holder writes the position before the call number, and this reads them the other way round: the

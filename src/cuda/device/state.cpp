@@ -68,15 +68,19 @@ void* scratch_pool::allocate(void* state, std::uint64_t bytes, CUstream_st* stre
 
 void scratch_pool::deallocate(void* state, void* block, std::uint64_t, CUstream_st* stream) {
   auto& pool = *static_cast<scratch_pool*>(state);
+  if (!may_be_captured(stream)) return pool.give_back(block, stream);
   const std::lock_guard lock(pool.mutex_);
-  if (pool.last_taken_.block == block) {
-    if (!may_be_captured(stream)) {
-      pool.kept_ = pool.last_taken_;
-      return;
-    }
-    pool.last_taken_ = {};
-  }
+  if (pool.last_taken_.block == block) pool.last_taken_ = {};
   cudaFreeAsync(block, stream);
+}
+
+void scratch_pool::give_back(void* block, CUstream_st* stream) {
+  const std::lock_guard lock(mutex_);
+  if (last_taken_.block == block) {
+    kept_ = last_taken_;
+  } else {
+    cudaFreeAsync(block, stream);
+  }
 }
 
 void scratch_pool::release_kept() noexcept {
@@ -93,9 +97,17 @@ void require(cudaError_t result, std::string_view operation) {
               fmt::format("{}: CUDA says {}: {}", operation, cudaGetErrorName(result), cudaGetErrorString(result)));
 }
 
+namespace {
+
+bool is_only_device() noexcept {
+  static const bool answer = core::cuda_device_count() == 1;
+  return answer;
+}
+
+}  // namespace
+
 device_scope::device_scope(int device) {
-  static const bool is_only_device = core::cuda_device_count() == 1;
-  if (is_only_device) return;
+  if (is_only_device()) return;
   require(cudaGetDevice(&previous_device_), "CUDA device");
   if (previous_device_ == device) return;
   require(cudaSetDevice(device), "CUDA device");
@@ -166,6 +178,11 @@ work_status cuda_state::status() {
   return result == cudaSuccess && !has_report() ? work_status::done : work_status::failed;
 }
 
+void cuda_state::give_back(const memory_resource& from, void* block, std::uint64_t bytes) {
+  if (from.state != &pool_) return context_state::give_back(from, block, bytes);
+  pool_.give_back(block, stream_);
+}
+
 void cuda_state::fill(void* to, unsigned char value, std::uint64_t bytes) {
   const device_scope scope(device_);
   require(cudaMemsetAsync(to, value, bytes, stream_), "fill");
@@ -193,10 +210,14 @@ bool graph_memory_scope::has(const void* address) const noexcept {
 }
 
 void cuda_state::require_reachable(const void* first, std::string_view call, std::string_view what) const {
+  if (known_.has(first)) return;
   if (graph_memory_ != nullptr && graph_memory_->has(first)) return;
   const core::memory_place place = core::place_of(first);
-  if (place.space == core::memory_space::managed) return;
-  if (place.space == core::memory_space::device && place.device == device_) return;
+  if (place.space == core::memory_space::managed ||
+      (place.space == core::memory_space::device && place.device == device_)) {
+    if (is_only_device() && place.allocation_bytes > 0) known_.keep(place.allocation_begin, place.allocation_bytes);
+    return;
+  }
   const std::string where = place.space == core::memory_space::device
                                 ? fmt::format("the memory of CUDA device {}", place.device)
                                 : std::string("host memory");

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <string_view>
@@ -70,6 +71,9 @@ class scratch_pool {
   /// The functions of a memory_resource whose state is the pool.
   static void* allocate(void* pool, std::uint64_t bytes, CUstream_st* stream);
   static void deallocate(void* pool, void* block, std::uint64_t bytes, CUstream_st* stream);
+  /// As deallocate, in the call that took the block. Nobody can have begun or ended a capture of the stream since, so
+  /// that CUDA need not be asked again, which takes up to 0.8 us.
+  void give_back(void* block, CUstream_st* stream);
   /// Gives the kept block back, which nothing on the device may use any more.
   void release_kept() noexcept;
 
@@ -92,6 +96,31 @@ class scratch_pool {
   memory_block last_taken_;  ///< outside of a capture, and small enough to be kept; in use, or the same as kept_
 };
 
+/// Allocations that a context has found reachable. Looking one up takes the driver 0.1 us, and 0.5 where its data have
+/// left the caches, of some 10 us that a short call takes. Where the process sees several devices none is kept, because
+/// another one may get the address of memory that was freed.
+class known_allocations {
+ public:
+  bool has(const void* address) const noexcept {
+    for (const range& r : ranges_) {
+      if (reinterpret_cast<std::uintptr_t>(address) - r.begin < r.bytes) return true;
+    }
+    return false;
+  }
+  void keep(std::uintptr_t begin, std::uint64_t bytes) noexcept {
+    ranges_[next_] = {begin, bytes};
+    next_ = (next_ + 1) % ranges_.size();
+  }
+
+ private:
+  struct range {
+    std::uintptr_t begin = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::array<range, 8> ranges_{};
+  std::size_t next_ = 0;  ///< the oldest
+};
+
 /// A CUDA context: a device, a stream, a memory pool for scratch, and the slot where kernels report the first bad
 /// index.
 class cuda_state final : public core::context_state {
@@ -101,6 +130,7 @@ class cuda_state final : public core::context_state {
 
   void wait() override;
   work_status status() override;
+  void give_back(const memory_resource& from, void* block, std::uint64_t bytes) override;
   void copy(void* to, const void* from, std::uint64_t bytes) override;
   void fill(void* to, unsigned char value, std::uint64_t bytes) override;
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
@@ -137,6 +167,7 @@ class cuda_state final : public core::context_state {
   bool own_stream_;
   int multiprocessors_ = 0;
   const graph_memory_scope* graph_memory_ = nullptr;  ///< the innermost
+  mutable known_allocations known_;
   std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;
   std::vector<std::pair<const void*, std::uint64_t>> shared_bytes_by_kernel_;
   scratch_pool pool_;
