@@ -78,6 +78,21 @@ TEST_F(TiledSums, SlotsOfABucketAreToldApart) {
   EXPECT_TRUE(sums(in, index, before) == expected);
 }
 
+// Each value is alone with its slot in its tile, each slot has six sums or seven, and the places past the end of the
+// list make one more, of the highest slot.
+TEST_F(TiledSums, ThereIsRoomForASumOfEachValueAndOneMore) {
+  constexpr std::uint32_t slots = 10000;
+  std::vector<std::uint32_t> index(64000);
+  std::vector<std::uint32_t> in(index.size());
+  for (std::uint32_t i = 0; i < index.size(); ++i) {
+    index[i] = slots - 1 - i % slots;
+    in[i] = 1 + i * i;
+  }
+  std::vector<std::uint32_t> expected(slots);
+  for (std::size_t i = 0; i < index.size(); ++i) expected[index[i]] += in[i];
+  EXPECT_TRUE(sums(in, index, std::vector<std::uint32_t>(slots)) == expected);
+}
+
 // Slot 0 has a value in each of five tiles: with 2^-24 to 1, what is added to what shows in the sum. The last value, 0
 // or -0, must not decide about that, and in buckets not about the way that the sums are added.
 TEST_F(TiledSums, ValuesDoNotDecideAboutTheOrder) {

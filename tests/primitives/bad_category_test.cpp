@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/split.hpp>
 
-#include "support/bad_places.hpp"
+#include "support/cases/bad_places.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/split_runs.hpp"

@@ -9,7 +9,7 @@
 
 #include "primitives/gather.hpp"
 #include "primitives/scatter.hpp"
-#include "support/bad_places.hpp"
+#include "support/cases/bad_places.hpp"
 #include "support/cases/movement.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"

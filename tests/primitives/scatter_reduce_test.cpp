@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/scatter_reduce.hpp"
-#include "support/bad_places.hpp"
+#include "support/cases/bad_places.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/scatter_reduce_trial.hpp"

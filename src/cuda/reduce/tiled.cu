@@ -59,8 +59,10 @@ struct tiled_scratch {
       tables.sums_in_bucket = arrays.take<std::uint32_t>(buckets);
       tables.begin_of_long = arrays.take<std::uint32_t>(buckets);
       tables.later = {arrays.take<std::uint64_t>(buckets * later_sums), arrays.take<T>(buckets * later_sums)};
-      tables.gathered = {arrays.take<std::uint64_t>(p.count), arrays.take<T>(p.count)};
-      tables.long_buckets = arrays.take<long_bucket>(p.count / (few_sums + 1));
+      // A sum of each value at most, and one of the places past the end of the list, which are of the highest slot.
+      const std::uint64_t most_sums = p.count + 1;
+      tables.gathered = {arrays.take<std::uint64_t>(most_sums), arrays.take<T>(most_sums)};
+      tables.long_buckets = arrays.take<long_bucket>(most_sums / (few_sums + 1));
     }
     bytes = arrays.bytes();
   }
