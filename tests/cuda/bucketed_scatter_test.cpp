@@ -1,5 +1,6 @@
 // Bucketed scatters of lists so long that most of them moves in buckets: which of several writers wins, whatever the
 // order of the list and however few places it names, and where a bad index is reported.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -71,6 +72,29 @@ class BucketedScatter : public testing::Test {
 };
 
 constexpr std::uint64_t count = (std::uint64_t{1} << 20) + 4321;
+
+// Fewer places than a bucket has at least: what no index names keeps its value.
+TEST_F(BucketedScatter, PlacesThatNoIndexNamesKeepTheirValues) {
+  for (const std::uint64_t width : {1, 2, 4, 8, 16}) {
+    for (const std::uint64_t places : {1, 2, 3, 5}) {
+      for (const duplicates repeats : {duplicates::any, duplicates::last}) {
+        if (repeats == duplicates::last && width != 4 && width != 8) continue;
+        scatter_trial t(*ctx, "same", 70000, places, width, index_type::u32);
+        t.wipe();
+        t.run({.pattern = access_pattern::random(),
+               .duplicates = repeats,
+               .variant = repeats == duplicates::last ? "cuda.bucketed_last" : "cuda.bucketed"});
+        ctx->wait();
+        const std::vector<std::byte> expected = t.expected();
+        const std::vector<std::byte> found = t.found();
+        for (std::uint64_t i = 0; i < found.size(); ++i) {
+          if (expected[i] == std::byte{0xee})
+            EXPECT_EQ(found[i], expected[i]) << width << " bytes to " << places << " places, at byte " << i;
+        }
+      }
+    }
+  }
+}
 
 TEST_F(BucketedScatter, TheLastWriterWins) {
   for (const char* pattern : {"permutation", "identity", "uniform", "zipf", "same", "strided:16", "clustered:4096"}) {

@@ -119,10 +119,10 @@ struct warp_bin {
   /// While the warp ranks: bit mask of the lanes whose record of the current step is in the bin. Afterwards the block
   /// writes here where the warp's records of the bin begin.
   std::uint32_t lanes_or_begin;
-  std::uint32_t count;  ///< records of earlier steps in the bin
+  std::uint32_t count;  ///< records of earlier steps in the bin; of the hot bin only once it gives way, and at the end
 };
 
-/// One step of rank_in_warp: lanes that take part or their bits into the mask of their bin, which tells them of each
+/// One step of rank_in_warp: lanes that take part set their bits in the mask of their bin, which tells them of each
 /// other. Returns the bin as the step found it, with the mask; nothing to lanes that do not take part.
 __device__ __forceinline__ warp_bin meet_in_bin(std::uint32_t b, bool takes_part, warp_bin* bins) {
   const std::uint32_t lane = threadIdx.x % 32;

@@ -123,6 +123,9 @@ cuda_state::cuda_state(int device, cudaStream_t stream, bool own_stream, const s
   const device_scope scope(device);
   if (own_stream) require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "context::cuda: stream");
   require(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device), "context::cuda");
+  int shared_bytes = 0;
+  require(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "context::cuda");
+  shared_bytes_of_block_ = static_cast<std::uint64_t>(shared_bytes);
   pool_.handle = make_pool(device);
   memory = {scratch_pool::allocate, scratch_pool::deallocate, &pool_};
   void* slots = nullptr;
@@ -244,11 +247,9 @@ std::uint64_t cuda_state::allow_shared(const void* kernel) {
     if (known_kernel == kernel) return bytes;
   }
   constexpr const char* operation = "shared memory of a kernel";
-  int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_), operation);
   cudaFuncAttributes attributes{};
   require(cudaFuncGetAttributes(&attributes, kernel), operation);
-  const int bytes = most - static_cast<int>(attributes.sharedSizeBytes);
+  const int bytes = static_cast<int>(shared_bytes_of_block_ - attributes.sharedSizeBytes);
   require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), operation);
   shared_bytes_by_kernel_.emplace_back(kernel, static_cast<std::uint64_t>(bytes));
   return static_cast<std::uint64_t>(bytes);

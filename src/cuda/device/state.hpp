@@ -137,6 +137,8 @@ class cuda_state final : public core::context_state {
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }
   int multiprocessors() const noexcept { return multiprocessors_; }
+  /// Most shared memory of a block, static and dynamic.
+  std::uint64_t shared_bytes_of_block() const noexcept { return shared_bytes_of_block_; }
   /// Blocks of a kernel that the device holds at once, at least one for each multiprocessor. Allows the kernel its
   /// dynamic shared memory. The answer is cached by kernel, because the occupancy query takes longer than a short
   /// kernel.
@@ -166,6 +168,7 @@ class cuda_state final : public core::context_state {
   cudaStream_t stream_;
   bool own_stream_;
   int multiprocessors_ = 0;
+  std::uint64_t shared_bytes_of_block_ = 0;
   const graph_memory_scope* graph_memory_ = nullptr;  ///< the innermost
   mutable known_allocations known_;
   std::vector<std::pair<const void*, std::uint64_t>> resident_blocks_by_kernel_;

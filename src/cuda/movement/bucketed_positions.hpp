@@ -8,15 +8,15 @@
 
 namespace sheaf::cuda {
 
-/// A scatter of the positions 0, 1, 2, ... by cuda.bucketed, which makes them where it reads records else: it inverts a
+/// A scatter of the positions 0, 1, 2, ... by cuda.bucketed, which makes them instead of reading records: it inverts a
 /// permutation of 4-byte numbers. Defined in scatter_bucketed.cu.
 class bucketed_positions {
  public:
-  /// Plans it. `order` is what is known of the list.
-  bucketed_positions(std::uint64_t count, access_pattern order, const plan::scope& in);
+  /// Plans it. `pattern` is what is known of the list.
+  bucketed_positions(std::uint64_t count, access_pattern pattern, const plan::scope& in);
 
   const plan::planned& plan() const noexcept { return plan_; }
-  /// Queues out[index[i]] = i for every i below count; indices from count on are left out.
+  /// If plan() is applicable, queues out[index[i]] = i for every i below count; indices from count on are left out.
   void scatter(const context& ctx, const char* operation, const std::uint32_t* index, std::uint32_t* out,
                std::byte* scratch) const;
 

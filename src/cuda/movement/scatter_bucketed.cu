@@ -49,7 +49,8 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
   const bucketing c = bucketing_of(p, p.record_bytes);
   core::scratch_offsets arrays;
   const bucketed_decision decided{c, layout_of(p, c, p.record_bytes, arrays)};
-  if (const char* reason = bucketing_rejection(p, c, decided.layout)) return plan::rejected(reason);
+  if (const char* reason = bucketing_rejection(p, c, decided.layout, p.record_bytes, scope))
+    return plan::rejected(reason);
   const auto count = static_cast<double>(p.count);
   const auto width = static_cast<double>(p.record_bytes);
   const double index = static_cast<double>(bytes(p.index));
@@ -74,7 +75,7 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
     stream("fine buckets", in + count * (width + 2), share, tuning.pass_ranked);
   }
   stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width,
-         tuning.write_share, tuning.write_ranked);
+         busy_share(c, m) * tuning.write_share, busy_share(c, m) * tuning.write_ranked);
   plan.add("empty buckets", static_cast<double>(c.fine_buckets) * tuning.empty_bucket_steps * m.step_seconds);
   if (p.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that end at once cost a list in order some microseconds each.
@@ -105,7 +106,7 @@ void scatter_by_buckets(const context& ctx, const char* operation, const scatter
         std::is_same_v<Record, row_position> ? scatter_positions_if_ordered : scatter_if_ordered;
     const direct_attempt attempt = scatter_directly(ctx, operation, p, direct);
     if (!attempt.asks_for_verdict) return;
-    passes.run_if_scattered(attempt.sample, attempt.records_moved);
+    passes.make_conditional(attempt.sample, attempt.records_moved);
   }
   passes.run(guard);
   const std::uint32_t position_bits = decided.cut.position_bits;
@@ -125,21 +126,21 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
             [&](auto word) { scatter_by_buckets<decltype(word)>(ctx, "cuda.bucketed", p, b, decided, scratch); });
 }
 
-scatter_problem problem_of_positions(std::uint64_t count, access_pattern order) {
+scatter_problem problem_of_positions(std::uint64_t count, access_pattern pattern) {
   scatter_problem s;
   s.backend = backend_kind::cuda;
   s.count = s.indexed_count = count;
   s.record_bytes = s.indexed_stride_bytes = s.word_bytes = sizeof(std::uint32_t);
   s.sequential_stride_bytes = 1;
-  s.pattern = order;
+  s.pattern = pattern;
   s.bounds = bounds::trust;
   return s;
 }
 
 }  // namespace
 
-bucketed_positions::bucketed_positions(std::uint64_t count, access_pattern order, const plan::scope& in)
-    : problem_(problem_of_positions(count, order)), plan_(plan_bucketed(problem_, in)) {}
+bucketed_positions::bucketed_positions(std::uint64_t count, access_pattern pattern, const plan::scope& in)
+    : problem_(problem_of_positions(count, pattern)), plan_(plan_bucketed(problem_, in)) {}
 
 void bucketed_positions::scatter(const context& ctx, const char* operation, const std::uint32_t* index,
                                  std::uint32_t* out, std::byte* scratch) const {

@@ -26,8 +26,8 @@ struct bucketed_last_decision {
   bucket_layout buckets;
   std::uint64_t winners;         ///< tags, one for each record of the output
   std::uint64_t overflow_tags;   ///< one for each record of the list
-  std::uint64_t overflow_count;  ///< a word, then the verdict on the list's order
-  std::uint64_t verdict;
+  std::uint64_t overflow_count;  ///< a word
+  std::uint64_t verdict;         ///< copies of that on the list's order
 };
 
 constexpr std::uint32_t tagged_bytes(std::uint32_t record_bytes) { return record_bytes == 4 ? 8 : 16; }
@@ -43,7 +43,7 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
   bucketed_last_decision decided{};
   decided.cut = c;
   decided.buckets = layout_of(p, c, word_bytes, arrays);
-  if (const char* reason = bucketing_rejection(p, c, decided.buckets)) return plan::rejected(reason);
+  if (const char* reason = bucketing_rejection(p, c, decided.buckets, word_bytes, scope)) return plan::rejected(reason);
   decided.winners = arrays.take(p.indexed_count * sizeof(std::uint32_t));
   decided.overflow_tags = arrays.take(p.count * sizeof(std::uint32_t));
   decided.overflow_count = arrays.take(sizeof(std::uint32_t));
@@ -65,7 +65,7 @@ plan::planned plan_bucketed_last(const scatter_problem& p, const plan::scope& sc
     plan.add("fine buckets", (in + count * (width + 2)) / pass_rate);
   }
   const double written = std::min(count, static_cast<double>(p.indexed_count)) * static_cast<double>(p.record_bytes);
-  plan.add("bucket writes", (count * (width + 4) + written) / write_rate);
+  plan.add("bucket writes", (count * (width + 4) + written) / (write_rate * busy_share(c, m)));
   plan.by_name_only = p.count < sample_window || (p.pattern.shape != access_pattern::kind::unknown &&
                                                   p.pattern.shape != access_pattern::kind::random);
   return plan;
@@ -152,7 +152,8 @@ __global__ void __launch_bounds__(block_threads) write_winners(const __grid_cons
 template <class Record>
 void scatter_last(const context& ctx, const scatter_problem& p, const scatter_buffers& b,
                   const bucketed_last_decision& decided, std::byte* scratch) {
-  const index_guard guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
+  index_guard guard;  // with bounds::trust, an index past the output is skipped without a report
+  if (p.bounds == bounds::check) guard = state_of(ctx).guard(primitives::scatter_words, p.index, p.indexed_count);
   auto* const overflow_count = reinterpret_cast<std::uint32_t*>(scratch + decided.overflow_count);
   const order_verdict verdict{reinterpret_cast<unsigned long long*>(scratch + decided.verdict), 1};
   winner_arguments a{.move = arguments_of(p, b.in.data, b.out.data, b.index, guard),
@@ -161,6 +162,7 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
                      .outputs = p.indexed_count,
                      .sample = order_sample_of(ctx, p, true, verdict),
                      .asks_for_verdict = p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window};
+  a.move.limit = std::min(p.index_limit(), p.indexed_count);
   const std::uint64_t resident = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * 8;
   const auto launch_for = [&](std::uint64_t blocks, auto kernel) {
     launch_overlapped(ctx, operation, kernel, blocks, block_threads, 0, a);
@@ -178,7 +180,7 @@ void scatter_last(const context& ctx, const scatter_problem& p, const scatter_bu
     launch_for(resident, clear_winners);
     launch_for(ceil_div(p.count, records_of_block), find_winners<false>);
     launch_for(ceil_div(p.count, records_of_block), write_winners<false, Record>);
-    passes.run_if_scattered(a.sample, 0);
+    passes.make_conditional(a.sample, 0);
   }
   passes.run(guard, a.overflow);
   const std::uint32_t position_bits = decided.cut.position_bits;

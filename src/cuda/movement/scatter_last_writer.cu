@@ -33,7 +33,7 @@ plan::planned plan_last_writer(const scatter_problem& p, const plan::scope& scop
                                              : m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("atomics", m.random_writes(p.count, winner_bytes(p), plan.scratch_bytes));
   plan.add("random read", m.random_reads(p.count, winner_bytes(p), plan.scratch_bytes));
-  plan.add("as cuda.collective", writing.seconds);
+  plan.add("writing", writing.seconds);
   return plan;
 }
 

@@ -52,7 +52,7 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   const bucketing c = bucketing_of(p, width);
   core::scratch_offsets arrays;
   bucketed_decision decided{c, layout_of(p, c, width, arrays), 0};
-  if (const char* reason = bucketing_rejection(p, c, decided.buckets)) return plan::rejected(reason);
+  if (const char* reason = bucketing_rejection(p, c, decided.buckets, width, scope)) return plan::rejected(reason);
   decided.verdict = arrays.take(order_verdict::copies * order_verdict::copy_words * sizeof(unsigned long long));
   plan::planned plan;
   plan.decided.set(decided);
@@ -72,8 +72,8 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   } else {
     stream("fine buckets", in + count * (width + 2), tuning.pass_share, tuning.pass_ranked);
   }
-  stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(p.indexed_bytes()), tuning.sum_share,
-         tuning.sum_added);
+  stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(p.indexed_bytes()),
+         busy_share(c, m) * tuning.sum_share, busy_share(c, m) * tuning.sum_added);
   plan.add("slots swept", instruction_seconds(static_cast<double>(p.indexed_count), tuning.slots_swept, m));
   plan.by_name_only = p.count < sample_window || !is_scattered(p.pattern);
   return plan;
@@ -112,7 +112,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     const auto kernel = a.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
     launch_blocks(ctx, operation, kernel, 1, sample_threads, a, sample);
     add_by_route(ctx, operation, p, a, b, verdict);
-    passes.run_if_scattered(sample, 0);
+    passes.make_conditional(sample, 0);
   }
   const bool subtracts = p.op == reduction::subtract;
   passes.run(guard, {}, subtracts);

@@ -24,8 +24,8 @@ struct split_tuning {
   double ranked_pairs = 0.0182;
   /// How much longer a pass takes over records that another pass has split: their digits come in runs.
   double later_pass_slowdown = 1.15;
-  /// How much longer passes over separate keys take than at random where keys that are sorted would change in the
-  /// middle of a warp's records: each has so many, up to the second number, in which warps mostly have one key.
+  /// How much longer passes over separate keys are priced where each key has so many records: if they are sorted, most
+  /// warps then have two keys or three, and take longer than at random.
   double sorted_pairs_slowdown = 1.1;
   double least_sorted_run = 16;
   double most_sorted_run = 1000;

@@ -11,7 +11,7 @@ namespace {
 using primitives::split_problem;
 
 // Keys that were sorted leave an order that is sorted. Short lists do not repay the look at it.
-access_pattern order_of_inversion(const split_problem& p) {
+access_pattern pattern_of_inversion(const split_problem& p) {
   constexpr std::uint64_t least_sampled = std::uint64_t{1} << 20;
   return p.count < least_sampled ? access_pattern::random() : access_pattern::unknown();
 }
@@ -36,7 +36,7 @@ plan::planned plan_inversion(const split_problem& p, const plan::scope& in) {
   plan::planned plan;
   const double random_writes = random_write_seconds(p, in.machine);
   if (p.word_bytes == sizeof(std::uint32_t)) {
-    auto bucketed = std::make_shared<bucketed_positions>(p.count, order_of_inversion(p), in);
+    auto bucketed = std::make_shared<bucketed_positions>(p.count, pattern_of_inversion(p), in);
     const plan::planned& scatter = bucketed->plan();
     if (scatter.applicable() && scatter.seconds < random_writes && scatter.scratch_bytes <= in.scratch_limit) {
       plan.add("bucketed scatter", scatter.seconds);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda/device/state.hpp"
+#include "plan/variant.hpp"
 #include "primitives/movement.hpp"
 
 // What the bucketed movements share. The indexed side is cut into buckets: ranges of a power of two of records,
@@ -16,6 +18,14 @@ constexpr std::uint32_t most_buckets = 512;  ///< buckets that a block sorts a t
 constexpr std::uint32_t bucketing_threads = 512;
 constexpr std::uint32_t bucketing_items = 16;
 constexpr std::uint32_t bucketing_tile = bucketing_threads * bucketing_items;
+
+/// Whether a block of the scope's device may have so much dynamic shared memory beside the tables of these kernels. A
+/// plan for a machine of another day has no device to ask.
+inline bool block_has_shared_bytes(const plan::scope& in, std::uint64_t bytes) {
+  constexpr std::uint64_t most_table_bytes = 6 * 1024;
+  return in.context == nullptr ||
+         bytes + most_table_bytes <= static_cast<const cuda_state*>(in.context)->shared_bytes_of_block();
+}
 
 /// Bits that tell `numbers` numbers apart.
 constexpr std::uint32_t bits_for(std::uint64_t numbers) {

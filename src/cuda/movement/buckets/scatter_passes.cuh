@@ -23,7 +23,7 @@ struct bucketing {
 
 /// Cuts the output for words of so many bytes. Fine buckets have 32 KiB to 128 KiB, and positions in them fit 16 bits.
 inline bucketing bucketing_of(const primitives::movement& p, std::uint32_t word_bytes) {
-  const std::uint32_t index_bits = bits_for(p.indexed_count);
+  const std::uint32_t index_bits = std::max(2U, bits_for(p.indexed_count));  // write_fine_buckets clears flags by fours
   const std::uint32_t usual_bits = word_bytes >= 8 ? 12 : word_bytes == 4 ? 13 : 14;
   const std::uint32_t most_bits = std::min(16U, 17 - bits_for(word_bytes));
   const std::uint32_t pass_bits = bits_for(most_buckets);
@@ -54,7 +54,6 @@ struct bucket_layout {
   std::uint64_t bucket_sizes;     ///< sizes of coarse buckets, then of fine ones
   std::uint64_t tile_counters;
   std::uint64_t coarse_index, coarse_word, fine_index, fine_word;
-  std::uint64_t end;
 };
 
 /// Takes the arrays of words of so many bytes.
@@ -73,8 +72,17 @@ inline bucket_layout layout_of(const primitives::movement& p, const bucketing& c
   return l;
 }
 
-/// Why buckets cannot take the records, whoever may win; or null.
-inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c, const bucket_layout& l) {
+/// Shared memory of a pass over words of so many bytes.
+constexpr std::size_t pass_shared_bytes(std::size_t word_bytes) {
+  return bucketing_tile * (word_bytes + sizeof(std::uint32_t));
+}
+
+/// Why buckets cannot take the words, whoever may win; or null.
+inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c, const bucket_layout& l,
+                                       std::uint32_t word_bytes, const plan::scope& scope) {
+  if (!block_has_shared_bytes(scope, pass_shared_bytes(word_bytes))) {
+    return "a block of this device has too little shared memory for a tile";
+  }
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
     return "the output has more buckets than two passes tell apart";
@@ -85,7 +93,14 @@ inline const char* bucketing_rejection(const primitives::movement& p, const buck
   return nullptr;
 }
 
-/// The bucketing passes of a call, which move words that are records, records with their tags, or terms of sums.
+/// The share of the device that the last kernel keeps busy, which takes a block for each fine bucket.
+inline double busy_share(const bucketing& c, const machine& m) {
+  return std::min(1.0, c.fine_buckets / std::max(1.0, static_cast<double>(m.parallelism)));
+}
+
+/// The bucketing passes of a call, which move words that are records, records with their tags, or terms of sums. A call
+/// uses it in this order: clear(), make_conditional() if a kernel of the call decides, run(), and the last kernel with
+/// next_tile_counter().
 template <class Word, class Record = Word>
 class bucket_passes {
  public:
@@ -103,7 +118,7 @@ class bucket_passes {
 
   /// The kernels, which follow one that decides, do nothing where the list is ordered, and leave out its first
   /// positions, which have moved.
-  void run_if_scattered(const order_sample& sample, std::uint64_t records_moved) {
+  void make_conditional(const order_sample& sample, std::uint64_t records_moved) {
     sample_ = sample;
     records_moved_ = records_moved;
     tile_counters_ = tile_counters();
@@ -135,8 +150,6 @@ class bucket_passes {
   std::uint32_t* next_tile_counter() { return tile_counters_ == nullptr ? nullptr : tile_counters_ + used_counters_++; }
 
  private:
-  static constexpr std::size_t pass_shared_bytes = bucketing_tile * (sizeof(Word) + sizeof(std::uint32_t));
-
   template <class T>
   T* array(std::uint64_t offset) const {
     return reinterpret_cast<T*>(scratch_ + offset);
@@ -207,12 +220,13 @@ class bucket_passes {
     a.sample = sample_;
     a.tile_counter = next_tile_counter();
     const bool follows_kernel = tile_counters_ != nullptr || a.in_sizes != nullptr;
+    constexpr std::size_t shared_bytes = pass_shared_bytes(sizeof(Word));
     const auto kernel = split_into_buckets<Word, Index, OutIndex, Input>;
     const std::uint64_t blocks = blocks_for(std::uint64_t{a.tiles} * a.in_buckets, 2);
     if (follows_kernel) {
-      launch_overlapped(ctx_, operation_, kernel, blocks, bucketing_threads, pass_shared_bytes, a);
+      launch_overlapped(ctx_, operation_, kernel, blocks, bucketing_threads, shared_bytes, a);
     } else {
-      launch_shared(ctx_, operation_, kernel, blocks, bucketing_threads, pass_shared_bytes, a);
+      launch_shared(ctx_, operation_, kernel, blocks, bucketing_threads, shared_bytes, a);
     }
   }
 

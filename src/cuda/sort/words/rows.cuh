@@ -53,7 +53,7 @@ __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, c
 }
 
 /// The words of several rows: words[k] is that of row(k). Branches are around the loop over them, so that all loads of
-/// a thread are under way at once: 1024 argsorted i64 took 19.5 us with read_word in a loop, unsigned ones 15.4.
+/// a thread are under way at once: with read_word in a loop, 1024 argsorted i64 took 4 us of 20 more.
 template <int Limbs, int Items, class Row>
 __device__ __forceinline__ void read_word_each(const word_source& from, const key_transform& transform,
                                                sort_word<Limbs> (&words)[Items], Row row) {
