@@ -122,6 +122,11 @@ class Tables(Folder):
         name = "scatter_reduce/strided:16:s1024/r4/u32+u32/n=4096"
         self.assertIn("into 2^10 slots", self.lines_of([row(name, "sheaf", 1e-3), row(name, "atomics", 5e-4)])[0])
 
+    def test_scatters_say_who_wins(self):
+        name = "scatter/zipf/r4/u32+last/n=1024"
+        lines = self.lines_of([row(name, "sheaf", 2e-5), row(name, "atomic_max", 1e-5)])
+        self.assertTrue(any("records of 4 bytes, the last writer wins" in line for line in lines), lines)
+
     def test_lists_say_what_is_computed_and_in_which_order(self):
         for name, call, what in (
                 ("list_rank/permutation/r4/u32/n=4096", "list_rank",
