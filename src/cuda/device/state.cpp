@@ -216,8 +216,8 @@ void cuda_state::require_reachable(const void* first, std::string_view call, std
   if (known_.has(first)) return;
   if (graph_memory_ != nullptr && graph_memory_->has(first)) return;
   const core::memory_place place = core::place_of(first);
-  if (place.space == core::memory_space::managed ||
-      (place.space == core::memory_space::device && place.device == device_)) {
+  if (place.space == core::memory_space::managed) return;
+  if (place.space == core::memory_space::device && place.device == device_) {
     if (is_only_device() && place.allocation_bytes > 0) known_.keep(place.allocation_begin, place.allocation_bytes);
     return;
   }

@@ -96,9 +96,9 @@ class scratch_pool {
   memory_block last_taken_;  ///< outside of a capture, and small enough to be kept; in use, or the same as kept_
 };
 
-/// Allocations that a context has found reachable. Looking one up takes the driver 0.1 us, and 0.5 where its data have
-/// left the caches, of some 10 us that a short call takes. Where the process sees several devices none is kept, because
-/// another one may get the address of memory that was freed.
+/// Allocations in the memory of a context's device. Looking one up takes the driver 0.1 us, and 0.5 where its data have
+/// left the caches, of some 10 us that a short call takes. Managed memory is none of them, because the process may get
+/// its address once it is freed, nor is any where the process sees several devices, because another one may.
 class known_allocations {
  public:
   bool has(const void* address) const noexcept {
