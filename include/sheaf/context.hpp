@@ -50,8 +50,8 @@ class SHEAF_API context {
   /// @throws error(bad_argument) unless threads is 0 to 4096, error(backend_unavailable) for several threads in a child
   /// of a process that had made such a context.
   static context cpu(int threads = 0);
-  /// A CUDA device, on a stream of the context's own. Arrays of its calls lie in the memory of that device or in managed
-  /// memory; host memory is refused by name. Memory that the caller has freed may not be refused.
+  /// A CUDA device, on a stream of the context's own. Arrays of its calls lie in the memory of that device or in
+  /// managed memory; host memory is refused by name. Memory that the caller has freed may not be refused.
   /// @throws error(backend_unavailable) if the library has no CUDA backend or the machine no such device.
   static context cuda(int device = 0);
   /// A CUDA device, on the caller's stream, which must live longer than the work queued on it.
