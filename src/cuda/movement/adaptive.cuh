@@ -66,16 +66,14 @@ __global__ void __launch_bounds__(sample_threads, least_resident_blocks<Directio
 template <direction Direction, class Word, int Items, int Step>
 void launch_adaptive(const context& ctx, const char* operation, const primitives::movement& p, std::uint32_t rounds,
                      std::uint32_t passes, const move_arguments& arguments) {
-  const order_verdict verdict =
-      state_of(ctx).new_order_verdict();  // without a slot, or where the list is short, it is moved as if ordered
+  const order_verdict verdict = state_of(ctx).new_order_verdict();
   const std::uint64_t block_records = std::uint64_t{sample_threads} * Items * rounds;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
   // enough to keep memory busy until the verdict is published.
   constexpr std::uint64_t blocks_ahead = 2;
   const std::uint64_t all_blocks = ceil_div(p.count, block_records);
   const std::uint64_t first_wave = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
-  const bool may_sample = verdict.slot != nullptr && p.count >= sample_window;
-  const std::uint64_t unconditional_blocks = may_sample ? std::min(first_wave, all_blocks) : all_blocks;
+  const std::uint64_t unconditional_blocks = can_sample(p, verdict) ? std::min(first_wave, all_blocks) : all_blocks;
   const std::uint64_t records_left = p.count - std::min(p.count, unconditional_blocks * block_records);
   const std::uint64_t blocks_per_pass = std::max<std::uint64_t>(1, ceil_div(records_left, block_records * passes));
   const adaptive_schedule s{.sample = order_sample_of(ctx, p, Direction == direction::scatter, verdict),

@@ -20,9 +20,8 @@ constexpr double least_in_order_steps = 128;
 plan::planned plan_bucketed(const gather_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = schedule_rejection(p)) return plan::rejected(reason);
-  if (!block_has_shared_bytes(scope, bucketing_tile * std::max<std::uint64_t>(p.record_bytes, sizeof(std::uint64_t)))) {
-    return plan::rejected("a block of this device has too little shared memory for a tile");
-  }
+  const std::uint64_t tile_bytes = bucketing_tile * std::max<std::uint64_t>(p.record_bytes, sizeof(std::uint64_t));
+  if (const char* reason = shared_memory_rejection(scope, tile_bytes)) return plan::rejected(reason);
   plan::planned plan;
   const schedule_layout layout = layout_of_schedule(p, bucket_storage::fixed_capacity);
   plan.decided.set(layout);

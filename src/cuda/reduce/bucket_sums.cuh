@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/movement/buckets/scatter.cuh"
+#include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/reduce/terms.cuh"
 
 // The kernel that adds up the buckets of cuda.bucketed, and what the passes that fill them do with a term of a sum.
@@ -45,7 +46,6 @@ template <class T>
 __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_constant__ bucket_sums_of<T> a) {
   constexpr int items = 8;
   using word = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
-  const T nothing = std::is_integral_v<T> ? T(0) : T(-0.0);
   extern __shared__ __align__(16) unsigned char shared[];
   T* const sums = reinterpret_cast<T*>(shared);
   const std::uint32_t slots = 1U << a.bucket_bits;
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_consta
     if (a.tile_counter != nullptr) __syncthreads();
     const auto size = static_cast<std::uint32_t>(min(std::uint64_t{a.sizes[b]}, a.capacity));
     if (size == 0) continue;
-    for (std::uint32_t i = threadIdx.x; i < slots; i += write_threads) sums[i] = nothing;
+    for (std::uint32_t i = threadIdx.x; i < slots; i += write_threads) sums[i] = empty_sum<T>;
     __syncthreads();
     const std::uint16_t* const index = a.index + b * a.capacity;
     const term<T>* const terms = a.terms + b * a.capacity;
@@ -84,8 +84,7 @@ __global__ void __launch_bounds__(write_threads) add_buckets(const __grid_consta
 #pragma unroll 8
     for (std::uint32_t i = threadIdx.x; i < slots; i += write_threads) {
       const T sum = sums[i];
-      const bool is_something = sum != T(0) || (!std::is_integral_v<T> && !std::signbit(static_cast<double>(sum)));
-      if (is_something) out[i] += sum;
+      if (!is_empty_sum(sum)) out[i] += sum;
     }
     __syncthreads();
   }

@@ -19,12 +19,14 @@ constexpr std::uint32_t bucketing_threads = 512;
 constexpr std::uint32_t bucketing_items = 16;
 constexpr std::uint32_t bucketing_tile = bucketing_threads * bucketing_items;
 
-/// Whether a block of the scope's device may have so much dynamic shared memory beside the tables of these kernels. A
-/// plan for a machine of another day has no device to ask.
-inline bool block_has_shared_bytes(const plan::scope& in, std::uint64_t bytes) {
+/// Why a block cannot have so much dynamic shared memory beside the tables of these kernels, or null. A plan for a
+/// machine of another day has no device to ask.
+inline const char* shared_memory_rejection(const plan::scope& in, std::uint64_t bytes) {
   constexpr std::uint64_t most_table_bytes = 6 * 1024;
-  return in.context == nullptr ||
-         bytes + most_table_bytes <= static_cast<const cuda_state*>(in.context)->shared_bytes_of_block();
+  if (in.context == nullptr) return nullptr;
+  const std::uint64_t most_bytes = static_cast<const cuda_state*>(in.context)->shared_bytes_of_block();
+  return bytes + most_table_bytes <= most_bytes ? nullptr
+                                                : "a block of this device has too little shared memory for a tile";
 }
 
 /// Bits that tell `numbers` numbers apart.

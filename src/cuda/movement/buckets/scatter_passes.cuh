@@ -80,9 +80,7 @@ constexpr std::size_t pass_shared_bytes(std::size_t word_bytes) {
 /// Why buckets cannot take the words, whoever may win; or null.
 inline const char* bucketing_rejection(const primitives::movement& p, const bucketing& c, const bucket_layout& l,
                                        std::uint32_t word_bytes, const plan::scope& scope) {
-  if (!block_has_shared_bytes(scope, pass_shared_bytes(word_bytes))) {
-    return "a block of this device has too little shared memory for a tile";
-  }
+  if (const char* reason = shared_memory_rejection(scope, pass_shared_bytes(word_bytes))) return reason;
   constexpr std::uint32_t most_bits = bits_for(most_buckets);
   if (c.coarse_bits > most_bits || c.fine_bits > most_bits) {
     return "the output has more buckets than two passes tell apart";

@@ -65,8 +65,7 @@ __global__ void __launch_bounds__(sample_threads)
 template <class Word, int Items, int Step>
 direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
                                  const move_arguments& arguments, std::uint32_t* tile_counters) {
-  const order_verdict verdict =
-      state_of(ctx).new_order_verdict();  // without a slot, or where the list is short, it is moved as if ordered
+  const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t resident = 2048 / sample_threads;
   const std::uint64_t blocks = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * resident;
   const std::uint64_t tile = std::uint64_t{sample_threads} * Items;
@@ -74,8 +73,7 @@ direct_attempt launch_if_ordered(const context& ctx, const char* operation, cons
   // Turns that do not wait for the verdict: few enough that a random list loses little by them, enough to keep memory
   // busy until the verdict is published.
   constexpr std::uint64_t turns_ahead = 2;
-  const bool may_sample = verdict.slot != nullptr && p.count >= sample_window;
-  const std::uint64_t unconditional_tiles = may_sample ? std::min(blocks * turns_ahead, tiles) : tiles;
+  const std::uint64_t unconditional_tiles = can_sample(p, verdict) ? std::min(blocks * turns_ahead, tiles) : tiles;
   const if_ordered_arguments s{order_sample_of(ctx, p, false, verdict), tile_counters, tiles, unconditional_tiles};
   require(cudaMemsetAsync(tile_counters, 0, parallel_counters * counter_stride * sizeof(*tile_counters), ctx.stream()),
           operation);

@@ -35,6 +35,11 @@ inline order_sample order_sample_of(const context& ctx, const primitives::moveme
   return {last_window / 3 * 2, std::max<std::uint64_t>(1, close), verdict.slot, verdict.call_number};
 }
 
+/// Whether a list may be sampled; else it is moved as if ordered.
+inline bool can_sample(const primitives::movement& p, const order_verdict& verdict) {
+  return verdict.slot != nullptr && p.count >= sample_window;
+}
+
 // Position of sample t in its window: a bijective hash of t, because evenly spaced samples would fall into step with
 // periodic lists.
 __device__ __forceinline__ std::uint32_t sample_position(std::uint32_t t) {

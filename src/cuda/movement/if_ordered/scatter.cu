@@ -25,16 +25,14 @@ __global__ void __launch_bounds__(sample_threads)
 template <class Word, int Items, int Step>
 direct_attempt launch_if_ordered(const context& ctx, const char* operation, const primitives::movement& p,
                                  const move_arguments& arguments) {
-  const order_verdict verdict =
-      state_of(ctx).new_order_verdict();  // without a slot, or where the list is short, it is moved as if ordered
+  const order_verdict verdict = state_of(ctx).new_order_verdict();
   constexpr std::uint64_t tile = std::uint64_t{sample_threads} * Items;
   // Blocks of each multiprocessor that do not wait for the verdict: few enough that a random list loses little by them,
   // enough to keep memory busy until the verdict is published.
   constexpr std::uint64_t blocks_ahead = 4;
   const std::uint64_t blocks = ceil_div(p.count, tile);
   const std::uint64_t ahead = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_ahead;
-  const bool may_sample = verdict.slot != nullptr && p.count >= sample_window;
-  const std::uint64_t unconditional_blocks = may_sample ? std::min(ahead, blocks) : blocks;
+  const std::uint64_t unconditional_blocks = can_sample(p, verdict) ? std::min(ahead, blocks) : blocks;
   const order_sample sample = order_sample_of(ctx, p, true, verdict);
   const auto with_index = [&](auto index) {
     using index_value = decltype(index);
