@@ -33,6 +33,15 @@ void gathers_by_order::add(const sort_problem& p, const sorted_array& a, index_t
   gathers_.push_back({problem, std::move(chosen)});
 }
 
+void gathers_by_order::end_plan(plan::planned& plan, const sort_problem& p, index_type order, const plan::scope& in,
+                                std::uint64_t begin) {
+  auto gathers = std::make_shared<gathers_by_order>(p, order, plan::inner_scope(in, begin));
+  plan.rejection = gathers->rejection_;
+  plan.add("gathered", gathers->seconds_);
+  plan.scratch_bytes = std::max(plan.scratch_bytes, begin + gathers->scratch_bytes_);
+  plan.inner_calls = std::move(gathers);
+}
+
 void gathers_by_order::run(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order,
                            std::byte* scratch) const {
   std::size_t next = 0;

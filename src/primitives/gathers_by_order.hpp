@@ -22,6 +22,12 @@ class gathers_by_order {
   std::uint64_t scratch_bytes() const noexcept { return scratch_bytes_; }
   /// Why they cannot run, or null.
   const char* rejection() const noexcept { return rejection_; }
+
+  /// Plans them as what a plan ends with. Their scratch begins at byte `begin` of its scratch, over what has had its
+  /// use by then.
+  static void end_plan(plan::planned& plan, const sort_problem& p, index_type order, const plan::scope& in,
+                       std::uint64_t begin);
+
   void run(const context& ctx, const sort_problem& p, const sort_buffers& b, index_span order,
            std::byte* scratch) const;
 

@@ -17,5 +17,6 @@ extern const primitives::split_variant split_two_step;
 
 extern const primitives::sort_variant sort_msd_bitonic;
 extern const primitives::sort_variant sort_bitonic;
+extern const primitives::sort_variant sort_lsd;
 
 }  // namespace sheaf::cuda

@@ -15,7 +15,6 @@ namespace {
 
 using primitives::sort_buffers;
 using primitives::sort_problem;
-using primitives::sort_product;
 
 constexpr std::uint64_t most_words = (std::uint64_t{1} << 32) - 1;
 
@@ -51,16 +50,12 @@ struct msd_tuning {
 };
 constexpr msd_tuning tuning;
 
-// Rows are read and encoded by the first kernel, where keys are whole limbs, else by a kernel before.
+// Rows are read and encoded by the first kernel, or by a kernel before.
 double encode_seconds(const sort_problem& p, const machine& m, const word_encoding& encoding) {
-  const double count = static_cast<double>(p.count);
-  const double word = static_cast<double>(encoding.word_bytes());
+  if (encoding.is_extracted) return extraction_seconds(p, encoding.rounds, encoding.word_bytes(), m);
   const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
-  const bool is_in_first_kernel = key_is_whole_limbs(p) && encoding.rounds == 1;
   const bool is_contiguous = p.rows.in_stride_bytes == encoding.word_bytes();
-  const double extra_bytes = !is_in_first_kernel ? read + 2 * word : is_contiguous ? read / 2 : 2 * read;
-  const double kernels = is_in_first_kernel ? 0 : 5 * m.step_seconds;
-  return kernels + count * extra_bytes / m.copy_bytes_per_second;
+  return static_cast<double>(p.count) * (is_contiguous ? read / 2 : 2 * read) / m.copy_bytes_per_second;
 }
 
 /// How much longer the keys that users have take than uniform ones.
@@ -104,7 +99,7 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double f
   const double latency = passes == 0 ? 0 : (passes > 1 ? tuning.all_passes : tuning.one_pass).seconds(is_stable, m);
   const double kernel_steps = passes == 0 ? 1 : 3;
   plan.add("latency", m.launch_seconds + rounds * (kernel_steps * m.step_seconds + latency));
-  if (!encoding.rows_are_words) plan.add("rows read", rounds * encode_seconds(p, m, encoding));
+  if (!encoding.rows_are_words) plan.add("rows read", encode_seconds(p, m, encoding));
 
   const word_cost& scatter = is_stable ? tuning.stable_scatter : tuning.scatter;
   const bool ends_with_pass = encoding.rows_are_words && encoding.key_bits <= 8 && passes > 0;
@@ -113,7 +108,7 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double f
                          (tuning.histogram.seconds(word, m) + scatter_slowdown * scatter.seconds(bytes, m)));
 
   const word_cost& finish = is_stable ? tuning.stable_finish : tuning.finish;
-  const bool has_hot_group = encoding.key_bits <= 8 && encoding.limbs > 1;
+  const bool has_hot_group = encoding.key_bits <= 8 && (encoding.limbs > 1 || encoding.is_extracted);
   const double group =
       has_hot_group ? tuning.hot_group * m.step_seconds
                     : tuning.group.seconds(is_stable, m) + (encoding.limbs - 1) * tuning.group_limb * m.step_seconds;

@@ -13,7 +13,6 @@ namespace {
 
 using primitives::sort_buffers;
 using primitives::sort_problem;
-using primitives::sort_product;
 
 /// Fitted to an H200, which sorts 10^8 words, uniform and with most bits 0; the histogram to an H100 that sorts as
 /// many, latencies of passes to one that sorts 2^14.
@@ -37,15 +36,17 @@ plan::planned plan_onesweep(const sort_problem& p, const plan::scope& scope) {
   const auto count = static_cast<double>(p.count);
   const double key = 4.0 * encoding.limbs;
   const double bytes = key + (encoding.payload == word_payload::separate ? separate_value_bytes(p, encoding) : 0);
-  const double passes = std::ceil(encoding.key_bits / 8.0);
+  const double rounds = encoding.rounds;
+  const double passes = std::ceil(p.key.bits / 8.0);
   const double steps_a_pass = bytes - key >= 8       ? tuning.pass_of_wide_values_steps
                               : encoding.is_stable() ? tuning.pass_steps.stable
                                                      : tuning.pass_steps.any_order;
-  const double read = encoding.rows_are_words ? key : static_cast<double>(p.rows.in_stride_bytes);
+  const bool are_words = encoding.rows_are_words || encoding.is_extracted;
+  const double read = are_words ? key : static_cast<double>(p.rows.in_stride_bytes);
   plan::planned plan;
-  plan.add("latency",
-           m.launch_seconds + tuning.histogram_steps * m.step_seconds + passes * steps_a_pass * m.step_seconds);
-  plan.add("digits counted", count * tuning.histogram.seconds(read, m));
+  plan.add("latency", m.launch_seconds + (rounds * tuning.histogram_steps + passes * steps_a_pass) * m.step_seconds);
+  if (encoding.is_extracted) plan.add("rows read", extraction_seconds(p, encoding.rounds, encoding.word_bytes(), m));
+  plan.add("digits counted", rounds * count * tuning.histogram.seconds(read, m));
   // The first pass does not read row numbers.
   const double unread = encoding.sorts_row_numbers ? bytes - key : 0;
   const double slowdown = bytes > key && !encoding.sorts_row_numbers ? tuning.pass_with_values : 1;

@@ -8,7 +8,7 @@ namespace sheaf::cuda {
 enum class word_sort_algorithm {
   msd,          ///< MSD radix sort, groups of small bins finished by a bin sort in shared memory
   msd_bitonic,  ///< MSD radix sort, groups of small bins finished by a bitonic network
-  onesweep,     ///< LSD radix sort in one kernel; of words of one limb
+  onesweep,     ///< LSD radix sort in one kernel; of words of one or two limbs
 };
 
 /// Queues a planned sort: encodes rows as words, sorts these, and writes rows, or gathers them by the sorted row

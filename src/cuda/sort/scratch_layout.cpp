@@ -17,36 +17,38 @@ bool words_fit_output(const sort_problem& p, const word_encoding& encoding) {
          p.rows.word_bytes >= (encoding.limbs == 3 ? 4 : encoding.word_bytes());
 }
 
-std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& encoding) {
-  if (!encoding.sorts_row_numbers) return static_cast<std::uint32_t>(p.columns[0].record_bytes);
+std::uint32_t row_number_bytes(const sort_problem& p) {
   return p.product == sort_product::gather_index ? static_cast<std::uint32_t>(bytes(p.index)) : 4;
+}
+
+std::uint32_t separate_value_bytes(const sort_problem& p, const word_encoding& encoding) {
+  return encoding.sorts_row_numbers ? row_number_bytes(p) : static_cast<std::uint32_t>(p.columns[0].record_bytes);
 }
 
 word_sort word_sort_of(const sort_problem& p, const word_encoding& encoding, std::uint32_t key_bits) {
   word_sort s;
   s.limbs = encoding.limbs;
   s.key_low = encoding.first_bit;
-  s.key_high = encoding.payload == word_payload::row_number ? 32 + (key_bits + 7) / 8 * 8 : s.key_low + key_bits;
+  s.key_high = s.key_low + key_bits;
+  if (encoding.is_extracted) s.key_low = lowest_key_bit(s.limbs, key_bits);
+  if (encoding.payload == word_payload::row_number) s.key_low = 0;
+  if (encoding.sorts_row_numbers) s.key_high = 32 * s.limbs;
   s.words_are_keys = encoding.words_are_keys();
   s.keys_are_aligned = keys_are_aligned(p, encoding);
-  s.count = p.count;
+  s.count = static_cast<std::uint32_t>(p.count);
   if (encoding.payload == word_payload::separate) s.value_bytes = separate_value_bytes(p, encoding);
   return s;
 }
 
 sort_scratch_layout::sort_scratch_layout(const sort_problem& p, const word_encoding& encoding) {
   core::scratch_offsets arrays;
-  const std::uint64_t row_numbers = p.count * sizeof(std::uint32_t);
   words[0] = arrays.take(p.count * encoding.word_bytes());
   if (!words_fit_output(p, encoding)) words[1] = arrays.take(p.count * encoding.word_bytes());
-  if (encoding.sorts_row_numbers && (p.product == sort_product::records || encoding.rounds > 1)) {
-    order[0] = arrays.take(row_numbers);
-  }
-  if (encoding.rounds > 1) {
-    order[1] = arrays.take(row_numbers);
-    order_in_round = arrays.take(row_numbers);
-  }
-  if (encoding.payload == word_payload::separate) values = arrays.take(p.count * separate_value_bytes(p, encoding));
+  const bool is_separate = encoding.payload == word_payload::separate;
+  if (encoding.is_extracted && is_separate) extracted = arrays.take(p.count * encoding.word_bytes());
+  if (encoding.sorts_row_numbers && p.product == sort_product::records) order = arrays.take(p.count * 4);
+  if (encoding.rounds > 1) order_between = arrays.take(p.count * separate_value_bytes(p, encoding));
+  if (is_separate) values = arrays.take(p.count * separate_value_bytes(p, encoding));
   const word_sort s = word_sort_of(p, encoding, encoding.key_bits);
   tables =
       arrays.take(std::max(msd_scratch_bytes(s), s.words_are_keys && s.limbs <= 2 ? onesweep_scratch_bytes(s) : 0));
@@ -58,13 +60,7 @@ void finish_plan(const sort_problem& p, const word_encoding& encoding, const pla
   plan.decided.set(word_sort_decision{encoding, layout});
   plan.scratch_bytes = layout.bytes;
   if (!encoding.sorts_row_numbers || p.product != sort_product::records) return;
-  // The gathers begin when the tables of the sort have had their use, and take their scratch there.
-  auto gathers =
-      std::make_shared<primitives::gathers_by_order>(p, index_type::u32, plan::inner_scope(in, layout.tables));
-  plan.rejection = gathers->rejection();
-  plan.add("gathered", gathers->seconds());
-  plan.scratch_bytes = std::max(layout.bytes, layout.tables + gathers->scratch_bytes());
-  plan.inner_calls = std::move(gathers);
+  primitives::gathers_by_order::end_plan(plan, p, index_type::u32, in, layout.tables);
 }
 
 }  // namespace sheaf::cuda

@@ -9,6 +9,9 @@ namespace sheaf::cuda {
 /// Words are encoded, and moved by every second pass, in the output of the rows instead of in scratch.
 bool words_fit_output(const primitives::sort_problem& p, const word_encoding& encoding);
 
+/// Bytes of the entries of the order that a sort of fewer than 2^32 rows yields.
+std::uint32_t row_number_bytes(const primitives::sort_problem& p);
+
 /// Bytes of the caller's value or of the row number that moves beside a word (word_payload::separate).
 std::uint32_t separate_value_bytes(const primitives::sort_problem& p, const word_encoding& encoding);
 
@@ -17,12 +20,13 @@ word_sort word_sort_of(const primitives::sort_problem& p, const word_encoding& e
 
 /// Where the arrays of a sort begin in its scratch, in bytes.
 struct sort_scratch_layout {
-  std::uint64_t words[2] = {};       ///< word arrays that passes write to; rows are encoded to [1]
-  std::uint64_t order[2] = {};       ///< row numbers in order; [1] only where the key takes several rounds
-  std::uint64_t order_in_round = 0;  ///< the order that one round of several gives the rows of the round before
-  std::uint64_t values = 0;          ///< separate values that passes write to; the other array is the caller's
-  std::uint64_t tables = 0;          ///< tables of the MSD sort or of onesweep
-  std::uint64_t bytes = 0;           ///< bytes of the whole scratch
+  std::uint64_t words[2] = {};      ///< word arrays that passes write to
+  std::uint64_t extracted = 0;      ///< extracted keys of separate values
+  std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
+  std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
+  std::uint64_t values = 0;         ///< separate values that passes write to; the other array is the caller's
+  std::uint64_t tables = 0;         ///< tables of the MSD sort or of onesweep
+  std::uint64_t bytes = 0;          ///< bytes of the whole scratch
 
   sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding);
 };

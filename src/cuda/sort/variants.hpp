@@ -8,7 +8,6 @@ namespace sheaf::cuda {
 extern const primitives::sort_variant sort_msd;
 extern const primitives::sort_variant sort_onesweep;
 extern const primitives::sort_variant sort_cub;
-extern const primitives::sort_variant sort_lsd;
 extern const primitives::sort_variant sort_counting;
 
 }  // namespace sheaf::cuda

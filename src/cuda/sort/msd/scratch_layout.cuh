@@ -10,33 +10,22 @@
 // Choices that the host makes from a sort's size alone, and where the sort's tables lie in its scratch.
 namespace sheaf::cuda {
 
-/// A list so short that it leaves multiprocessors idle. Its groups are kept small, so that more blocks work, and one
-/// kernel finishes all of them, which saves a launch of 2 to 4 us.
-constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
+/// Lists from this length on are sampled. Its first pass is queued for digits and for sampled bins then, as the kernels
+/// for sampled bins lose more on evenly spread keys than it costs to launch both kinds.
+constexpr std::uint64_t least_sampled_words = std::uint64_t{1} << 20;
 
-/// Most words of neighbouring small bins that are merged into one group. For 2^16 keys of 4 bytes with values of 4
-/// bytes, 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
-constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
-
-/// True for lists of whole keys of 4 or 8 bytes that may be left to onesweep. They are so long that the look at a
-/// sample of them, and the kernel that ends at once where onesweep is not needed, cost little.
+/// True for lists of whole keys of 4 or 8 bytes that may be left to onesweep.
 constexpr bool may_be_left_to_onesweep(const word_sort& s) {
   const bool is_key = s.limbs <= 2 && s.words_are_keys && s.keys_are_aligned;
-  const std::uint64_t least = std::uint64_t{1} << (s.limbs == 1 && s.value_bytes == 0 ? 22 : 20);
-  return is_key && !s.uses_bitonic_network && s.key_high - s.key_low == 32 * s.limbs && s.count >= least &&
-         s.count < most_onesweep_words;
+  return is_key && !s.uses_bitonic_network && s.key_high - s.key_low == 32 * s.limbs &&
+         s.count >= least_sampled_words && s.count < most_onesweep_words;
 }
 
-/// True where the first pass is queued for digits too: its kernels for sampled bins lose more on evenly spread keys
-/// than it costs to launch both kinds.
-constexpr bool has_two_first_passes(const word_sort& s) { return s.count >= 1U << 22; }
-
-/// True for sorts whose first pass has bins by a sample of the keys. Their keys end with the word, as codes of keys
-/// look at all bits above those that decide, and have bits beyond those that bins can take. For short lists of
-/// keys of 4 bytes plans take onesweep.
+/// True for sorts whose first pass may have bins by a sample of the keys. Their keys end with the word, as codes of
+/// keys look at all bits above those that decide, and have bits beyond those that bins can take.
 constexpr bool samples_bins(const word_sort& s) {
-  const bool is_long_enough = s.limbs == 1 ? has_two_first_passes(s) : s.limbs == 2 && s.count > group_words;
-  return is_long_enough && !s.uses_bitonic_network && s.key_high == 32 * s.limbs && s.key_high - s.key_low >= 24;
+  return s.limbs <= 2 && s.count >= least_sampled_words && !s.uses_bitonic_network && s.key_high == 32 * s.limbs &&
+         s.key_high - s.key_low >= 24;
 }
 
 /// The tables of a sort in its scratch; without scratch, their size alone.
@@ -50,8 +39,8 @@ struct msd_scratch {
   msd_scratch(const word_sort& s, std::uint64_t tile_words, std::byte* scratch) {
     const std::uint64_t count = s.count;
     const bool ordered = s.value_bytes > 0;
-    // A pass that finds a heavy key may leave its highest digits to the next, so a digit may take two passes. Keys of a
-    // sampled bin may have no bit in common.
+    // A digit of every second pass may have half of the bits of others. Keys of a sampled bin may have no bit in
+    // common.
     const std::uint64_t passes = 1 + 2 * ceil_div(s.key_high - s.key_low, radix_bits);
     const std::uint64_t buckets = count / group_words + 2;  // of one pass; each is larger than a group
     const std::uint64_t tiles = count / tile_words + buckets;

@@ -29,6 +29,14 @@ static_assert(group_words == finish_threads * finish_items);
 /// Mean size of bins that passes aim at: with random keys, few bins of this mean size exceed group_words.
 constexpr std::uint32_t mean_full_group_words = 4300;
 
+/// A list so short that it leaves multiprocessors idle. Its groups are kept small, so that more blocks work, and one
+/// kernel finishes all of them, which saves a launch of 2 to 4 us.
+constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
+
+/// Most words of neighbouring small bins that are merged into one group. For 2^16 keys of 4 bytes with values of 4
+/// bytes, 2048 words took 55 us, 1024 took 60, 512 took 68, and group_words took 59.
+constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
+
 /// More than group_words neighbouring words that an MSD pass splits by one digit of their keys. All their keys agree
 /// above that digit. In words of three and four limbs digit_end is a multiple of 8.
 struct msd_bucket {
@@ -42,32 +50,24 @@ struct msd_bucket {
   __device__ std::uint32_t buffer() const { return buffer_and_flags & buffer_mask; }
   /// True where all words have one digit, so that this pass moves nothing.
   __device__ bool stays_in_place() const { return (buffer_and_flags & stays_in_place_flag) != 0; }
-  /// True where words with the heavy key are not written, except at output indices that are multiples of group_words.
-  /// The finishing kernels fill in the rest.
-  __device__ bool omits_heavy_key() const { return (buffer_and_flags & omits_heavy_key_flag) != 0; }
-
   static constexpr std::uint32_t buffer_mask = 0xff;
   static constexpr std::uint32_t stays_in_place_flag = 0x100;
-  static constexpr std::uint32_t omits_heavy_key_flag = 0x200;
 };
 
 /// At most group_words neighbouring words that one block finishes in shared memory: small bins of a bucket, merged with
-/// their neighbours, or a piece of a long run of words in their final order. Pieces of one repeated word may be longer.
+/// their neighbours, or a piece of a long run of words in their final order.
 struct msd_group {
   std::uint32_t begin;            ///< index of the group's first word in its buffer
   std::uint32_t count_and_flags;  ///< number of words in the low bits; above them the buffer and the flags
 
   __device__ std::uint32_t count() const { return count_and_flags & ((1U << count_bits) - 1); }
   __device__ std::uint32_t buffer() const { return count_and_flags >> count_bits & 3; }
-  /// True where all words are equal, and the buffer holds only those whose index is a multiple of group_words.
-  __device__ bool is_single_word() const { return (count_and_flags & single_word_flag) != 0; }
   /// True where bins are to be numbered from the group's least key to its greatest. The merged bins lie on both sides
   /// of a high bit, so that bins numbered by the bits from the highest differing one down would mostly be empty.
   __device__ bool bins_by_range() const { return (count_and_flags & bins_by_range_flag) != 0; }
 
   static constexpr std::uint32_t count_bits = 24;
   static constexpr std::uint32_t bins_by_range_flag = 1U << 30;
-  static constexpr std::uint32_t single_word_flag = 1U << 31;
 };
 
 /// What a key's code is, 19 bits that ascend with the key and decide about its bin.
@@ -114,7 +114,7 @@ struct msd_counters {
 /// other one to the next.
 struct msd_tables {
   msd_counters* counters;
-  sampled_bins* first_bins;  ///< of the first pass; null: they are digits
+  sampled_bins* first_bins;  ///< of the first pass; null: keys are not sampled, and bins are digits
   msd_bucket* buckets[2];
   std::uint32_t* bucket_of_tile[2];
   std::uint32_t* bucket_of_count_row[2];  ///< filled only where the order is kept
@@ -128,20 +128,14 @@ struct msd_tables {
   msd_group* hot_groups;  ///< groups with hot bins, which the first finishing kernel leaves to the second
 };
 
-struct msd_pass_arguments {
-  const void* buffers[3];  ///< words: 0 is the input, 1 and 2 are written in turn
-  const void* values[3];   ///< values in arrays of their own, likewise; a null input stands for row numbers
+/// What kernels are given. Passes write to buffers[1] and [2] in turn. Sorted words that are in target.words need no
+/// copy.
+struct msd_arguments : word_sort {
   msd_tables tables;
-  std::uint32_t count;
-  std::uint32_t most_merged_words;  ///< most words of neighbouring small bins that are merged into one group
-  std::uint32_t key_low;            ///< the key's lowest bit
-  std::uint32_t key_high;           ///< first bit above the key
-  bool
-      has_two_first_passes;  ///< the first pass is queued for digits and for sampled bins, and one of them ends at once
-  const void* output;  ///< the output, if it is an array of words: sorted words that are there need no copy; else null
-  word_source rows;    ///< where the first pass finds the limbs of a row's word, if it reads rows
-  key_transform transform;
 };
+
+/// A list that one block sorts, without passes.
+constexpr bool is_one_group(const word_sort& s) { return s.count <= group_words; }
 
 constexpr std::uint32_t next_buffer(std::uint32_t buffer) { return buffer == 1 ? 2 : 1; }
 
@@ -152,19 +146,19 @@ class word_reader {
  public:
   using word = sort_word<Limbs>;
 
-  __device__ word_reader(const msd_pass_arguments& a, std::uint32_t buffer, std::uint32_t begin)
+  __device__ word_reader(const msd_arguments& a, std::uint32_t buffer, std::uint32_t begin)
       : a_(a), words_(FromRows ? nullptr : static_cast<const word*>(a.buffers[buffer]) + begin), begin_(begin) {}
 
   __device__ __forceinline__ word load(std::uint32_t i) const {
     if constexpr (FromRows) {
-      return read_word<Limbs>(a_.rows, a_.transform, begin_ + i);
+      return read_word<Limbs>(a_.rows, a_.target.transform, begin_ + i);
     } else {
       return load_word_streaming(words_ + i);
     }
   }
 
  private:
-  const msd_pass_arguments& a_;
+  const msd_arguments& a_;
   const word* words_;
   std::uint32_t begin_;
 };

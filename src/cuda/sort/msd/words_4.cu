@@ -2,6 +2,6 @@
 
 namespace sheaf::cuda {
 
-template void run_word_sort<1>(const context&, const char*, const word_sort&, std::byte*);
+template void run_msd_sort_of<1>(const context&, const char*, const word_sort&, std::byte*);
 
 }  // namespace sheaf::cuda

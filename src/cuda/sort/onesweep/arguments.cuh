@@ -61,49 +61,26 @@ struct onesweep_tables {
   std::uint32_t* tile_states[2];  ///< radix_bins states for each tile; passes take the two arrays in turn
 };
 
-struct onesweep_arguments {
-  const void* buffers[3];            ///< words: [0] the input; passes write to [1] and [2], and at last to the target
-  const void* values[3];             ///< values of these words; [0] is null where they are row numbers
-  std::uint32_t count;               ///< words of the list
-  alignas(8) std::uint32_t key_low;  ///< lowest bit of the key
-  std::uint32_t key_high;            ///< one past the highest bit of the key
-  const std::uint32_t* only_if;      ///< the kernel ends at once where this points to 0; null: it always sorts
-  word_source rows;                  ///< what the input is encoded from, where rows are read instead of buffers[0]
-  word_target target;                ///< its transform encodes the keys of rows, too
-  void* values_to;                   ///< sorted values
+/// Passes write to buffers[1] and [2], and at last to the target.
+struct onesweep_arguments : word_sort {
+  const std::uint32_t* only_if;  ///< the kernel ends at once where this points to 0; null: it always sorts
   onesweep_tables tables;
 };
 
-/// Loads words of a buffer from word `first` on.
-template <int Limbs>
-class buffered_words {
- public:
-  __device__ buffered_words(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first)
-      : words_(static_cast<const sort_word<Limbs>*>(a.buffers[buffer]) + first) {}
-  __device__ __forceinline__ sort_word<Limbs> load(std::uint32_t i) const { return load_word_streaming(words_ + i); }
+/// Loads words of a buffer, or the keys of rows, which it encodes.
+template <int Limbs, bool FromRows>
+struct onesweep_input {
+  const std::byte* data;  ///< the first of them
+  const word_source& rows;
+  const key_transform& transform;
 
- private:
-  const sort_word<Limbs>* words_;
-};
-
-/// Loads the keys of rows, from row `first` on, and encodes them.
-template <int Limbs>
-class keys_of_rows {
- public:
-  __device__ keys_of_rows(const onesweep_arguments& a, std::uint32_t first)
-      : transform_(a.target.transform),
-        stride_(a.rows.limbs[0].stride),
-        keys_(a.rows.limbs[0].data + first * stride_) {}
   __device__ __forceinline__ sort_word<Limbs> load(std::uint32_t i) const {
-    sort_word<Limbs> w = load_word_streaming(reinterpret_cast<const sort_word<Limbs>*>(keys_ + i * stride_));
-    encode_key(w, transform_);
+    using word = sort_word<Limbs>;
+    const std::byte* const from = data + i * (FromRows ? rows.stride : sizeof(word));
+    word w = load_word_streaming(reinterpret_cast<const word*>(from));
+    if constexpr (FromRows) encode_key(w, transform);
     return w;
   }
-
- private:
-  const key_transform& transform_;
-  std::uint64_t stride_;
-  const std::byte* keys_;
 };
 
 /// Calls body(input) with what loads a buffer's words from word `first` on. A branch here, and not at each word, lets
@@ -111,8 +88,14 @@ class keys_of_rows {
 template <int Limbs, bool FromRows, class Body>
 __device__ __forceinline__ void read_words(const onesweep_arguments& a, std::uint32_t buffer, std::uint32_t first,
                                            Body body) {
-  if (!FromRows || buffer != 0) return body(buffered_words<Limbs>(a, buffer, first));
-  if constexpr (FromRows) body(keys_of_rows<Limbs>(a, first));
+  if (!FromRows || buffer != 0) {
+    const auto* const words = static_cast<const sort_word<Limbs>*>(a.buffers[buffer]);
+    return body(
+        onesweep_input<Limbs, false>{reinterpret_cast<const std::byte*>(words + first), a.rows, a.target.transform});
+  }
+  if constexpr (FromRows) {
+    body(onesweep_input<Limbs, true>{a.rows.data + first * a.rows.stride, a.rows, a.target.transform});
+  }
 }
 
 struct onesweep_shared {

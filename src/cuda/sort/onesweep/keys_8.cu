@@ -2,6 +2,6 @@
 
 namespace sheaf::cuda {
 
-template void queue_onesweep<2>(const context&, const char*, const onesweep_arguments&, bool, std::uint32_t);
+template void queue_onesweep<2>(const context&, const char*, const onesweep_arguments&);
 
 }  // namespace sheaf::cuda

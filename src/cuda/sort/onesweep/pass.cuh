@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/block/rank.cuh"
+#include "cuda/block/tile.cuh"
 #include "cuda/sort/onesweep/arguments.cuh"
 #include "cuda/sort/onesweep/look_back.cuh"
 
@@ -67,7 +67,7 @@ class onesweep_pass {
     std::uint32_t* const own_bins = warp_bins + threadIdx.x / 32 * radix_bins;
     const std::uint32_t begin = tile * tile_words;
     const std::uint32_t size = block_.arguments.count - begin;
-    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+    const std::uint32_t first = first_item_of_thread<items>();
     const onesweep_field<Limbs> field = block_.field_of(pass_.digit);
     word words[items];
     load<Full>(words, begin + first, size - min(first, size));
@@ -88,34 +88,32 @@ class onesweep_pass {
     place_bins(tile, aggregate);
     __syncthreads();
     draw_tile();
-    packed_bytes<items> bins;  // of the words that the thread stores, for their values
+    packed_bytes<items> bins;
     const auto store_all = [&](auto store) {
-#pragma unroll
-      for (int k = 0; k < items; ++k) {
-        const std::uint32_t i = k * threads + threadIdx.x;
-        if (!Full && i >= size) continue;
-        const word w = staged[i];
-        const std::uint32_t b = digit_of(w, field);
-        store(block_.shared.bin_shift[b] + i, w);
-        if constexpr (has_values) bins.set(k, b);
-      }
+      write_runs<Full, threads>(
+          staged, size, [&](const word& w) { return digit_of(w, field); }, block_.shared.bin_shift, bins, store);
     };
     const word_target& target = block_.arguments.target;
-    word* const words_to = static_cast<word*>(
-        pass_.target == 0 ? target.words : const_cast<void*>(block_.arguments.buffers[pass_.target]));
+    word* const words_to =
+        static_cast<word*>(pass_.target == 0 ? target.words : block_.arguments.buffers[pass_.target]);
     if (words_to != nullptr) {
       store_all([&](std::uint32_t i, const word& w) { words_to[i] = w; });
-    } else if (target.limbs[0].data != nullptr) {
+    } else if (target.data != nullptr) {
       store_all([&](std::uint32_t i, word w) {
         decode_key(w, target.transform);
-        *reinterpret_cast<word*>(target.limbs[0].data + i * target.limbs[0].stride) = w;
+        *reinterpret_cast<word*>(target.data + i * target.stride) = w;
       });
     } else {
       store_all([](std::uint32_t, const word&) {});
     }
     if constexpr (has_values) {
       __syncthreads();
-      move_values<Full>(begin, size, rank, bins);
+      using value = sort_value<Payload>;
+      const auto* const values = static_cast<const value*>(block_.arguments.values[pass_.source]);
+      void* const to = pass_.target == 0 ? block_.arguments.values_to : block_.arguments.values[pass_.target];
+      move_values_of_tile<Full, threads, tuning::values_at_once>(
+          [&](std::uint32_t i) { return value_at(values, begin + i); }, reinterpret_cast<value*>(staged), size, rank,
+          bins, block_.shared.bin_shift, static_cast<value*>(to));
     }
   }
 
@@ -175,38 +173,6 @@ class onesweep_pass {
 
   __device__ __forceinline__ tile_state* tile_states() const {
     return block_.arguments.tables.tile_states[pass_.number % 2];
-  }
-
-  // Values take the places of their words. They are loaded in batches, because registers hold no more.
-  template <bool Full>
-  __device__ __forceinline__ void move_values(std::uint32_t begin, std::uint32_t size,
-                                              const packed_numbers<items>& rank, const packed_bytes<items>& bins) {
-    using value = sort_value<Payload>;
-    constexpr int batch = tuning::values_at_once;
-    value* const staged = reinterpret_cast<value*>(block_.staged);
-    const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-    const value* const from = static_cast<const value*>(block_.arguments.values[pass_.source]);
-#pragma unroll
-    for (int batch_begin = 0; batch_begin < items; batch_begin += batch) {
-      value values[batch];
-#pragma unroll
-      for (int k = batch_begin; k < min(batch_begin + batch, items); ++k) {
-        const std::uint32_t i = first + k * 32;
-        if (Full || i < size) values[k - batch_begin] = value_at(from, begin + i);
-      }
-#pragma unroll
-      for (int k = batch_begin; k < min(batch_begin + batch, items); ++k) {
-        if (Full || first + k * 32 < size) staged[rank.get(k)] = values[k - batch_begin];
-      }
-    }
-    __syncthreads();
-    value* const values_to = static_cast<value*>(
-        pass_.target == 0 ? block_.arguments.values_to : const_cast<void*>(block_.arguments.values[pass_.target]));
-#pragma unroll
-    for (int k = 0; k < items; ++k) {
-      const std::uint32_t i = k * threads + threadIdx.x;
-      if (Full || i < size) values_to[block_.shared.bin_shift[bins.get(k)] + i] = staged[i];
-    }
   }
 
   const onesweep_block<Limbs, Payload, Tiles, FromRows>& block_;

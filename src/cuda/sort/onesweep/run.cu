@@ -37,20 +37,8 @@ std::uint64_t onesweep_scratch_bytes(const word_sort& s) { return onesweep_scrat
 
 void run_onesweep(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if) {
-  const onesweep_arguments a{
-      .buffers = {s.in, s.buffers[0], s.buffers[1]},
-      .values = {s.values, s.value_buffers[0], s.value_buffers[1]},
-      .count = static_cast<std::uint32_t>(s.count),
-      .key_low = s.key_low,
-      .key_high = s.key_high,
-      .only_if = only_if,
-      .rows = s.rows,
-      .target = s.target,
-      .values_to = s.values_to,
-      .tables = onesweep_scratch(s, scratch).tables,
-  };
-  return s.limbs == 1 ? queue_onesweep<1>(ctx, operation, a, s.from_rows, s.value_bytes)
-                      : queue_onesweep<2>(ctx, operation, a, s.from_rows, s.value_bytes);
+  const onesweep_arguments a{s, only_if, onesweep_scratch(s, scratch).tables};
+  return s.limbs == 1 ? queue_onesweep<1>(ctx, operation, a) : queue_onesweep<2>(ctx, operation, a);
 }
 
 }  // namespace sheaf::cuda

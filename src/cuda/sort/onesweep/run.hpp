@@ -14,8 +14,9 @@ constexpr std::uint64_t most_onesweep_words = std::uint64_t{1} << 30;
 std::uint64_t onesweep_scratch_bytes(const word_sort& s);
 
 /// Queues a stable sort of words of one limb, or of two that are sorted by whole bytes, alone or with values of 4 or 8
-/// bytes (one limb: or 16). Without from_rows `in` is not buffers[1], which the first pass may write to. Where only_if
-/// is not null and points to 0 on the device once the kernel starts, the kernel ends at once.
+/// bytes (one limb: or 16). Where words are not encoded from rows, buffers[0] is not buffers[2], which the first pass
+/// may write to. Where only_if is not null and points to 0 on the device once the kernel starts, the kernel ends at
+/// once.
 void run_onesweep(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
                   const std::uint32_t* only_if);
 

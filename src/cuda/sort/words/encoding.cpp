@@ -5,7 +5,6 @@
 namespace sheaf::cuda {
 namespace {
 
-using primitives::key_layout;
 using primitives::sort_buffers;
 using primitives::sort_problem;
 using primitives::sort_product;
@@ -31,7 +30,8 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
+}  // namespace
+
 bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
   const sorted_array& values = p.columns[0];
   const bool is_word =
@@ -40,6 +40,8 @@ bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
          values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
          values.out_stride_bytes == values.record_bytes;
 }
+
+namespace {
 
 // Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. The bits of an 8-byte key have
 // to be whole bytes.
@@ -73,14 +75,17 @@ word_encoding row_encoding(const sort_problem& p) {
   return encoding;
 }
 
-// Up to most_round_bits of the key above the row number.
+// Row numbers are sorted by a key that is no word of 4 or 8 bytes in the row.
 word_encoding row_number_encoding(const sort_problem& p) {
+  const bool is_in_word =
+      p.key.bits > word_encoding::round_bits && p.key.bits <= word_encoding::most_bits_above_row_number;
   word_encoding encoding;
   encoding.sorts_row_numbers = true;
-  encoding.payload = word_payload::row_number;
-  encoding.rounds = (p.key.bits + word_encoding::most_round_bits - 1) / word_encoding::most_round_bits;
-  encoding.key_bits = encoding.rounds > 1 ? word_encoding::most_round_bits : p.key.bits;
-  encoding.limbs = 1 + (encoding.key_bits + 31) / 32;
+  encoding.payload = is_in_word ? word_payload::row_number : word_payload::separate;
+  encoding.is_extracted = !is_in_word || !key_is_whole_limbs(p);
+  encoding.key_bits = is_in_word ? p.key.bits : std::min(p.key.bits, word_encoding::round_bits);
+  encoding.rounds = (p.key.bits - 1) / encoding.key_bits + 1;
+  encoding.limbs = (is_in_word ? 1 : 0) + (encoding.key_bits + 31) / 32;
   return encoding;
 }
 
@@ -139,7 +144,15 @@ word_encoding onesweep_encoding_of(const sort_problem& p) {
 
 bool keys_are_aligned(const sort_problem& p, const word_encoding& encoding) {
   const bool word_is_row = encoding.payload == word_payload::none;
-  return encoding.limbs == 1 || (p.rows.word_bytes >= 8 && (word_is_row || p.key.fields[0].offset % 8 == 0));
+  return encoding.limbs == 1 || encoding.is_extracted ||
+         (p.rows.word_bytes >= 8 && (word_is_row || p.key.fields[0].offset % 8 == 0));
+}
+
+double extraction_seconds(const sort_problem& p, std::uint32_t rounds, std::uint64_t word_bytes, const machine& m) {
+  const double read = static_cast<double>(std::min<std::uint64_t>(p.rows.in_stride_bytes, 64));
+  const double moved = static_cast<double>(p.count) * (read + static_cast<double>(word_bytes));
+  return m.step_seconds + moved / m.copy_bytes_per_second +
+         (rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes);
 }
 
 word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b) {
@@ -147,19 +160,16 @@ word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, co
   const key_field& f = p.key.fields[0];
   const bool word_is_row = encoding.payload == word_payload::none;
   const std::uint32_t key_limbs = f.bytes / limb_bytes;
-  const auto offset = static_cast<std::uint32_t>(f.offset);
-  const std::uint32_t first_of_key = word_is_row ? offset / limb_bytes : encoding.limbs - key_limbs;
+  const std::uint32_t first_of_key =
+      word_is_row ? static_cast<std::uint32_t>(f.offset) / limb_bytes : encoding.limbs - key_limbs;
   mapping.target.transform = key_transform_of(f, first_of_key, first_of_key + key_limbs);
   mapping.target.transform.key_is_lower_limb = encoding.limbs == 2 && first_of_key + key_limbs == 1;
-  if (encoding.payload == word_payload::row_number) mapping.source.row_number_limb = first_of_key - 1;
   // Limbs of the row, or of the key alone.
-  const std::uint32_t first = word_is_row ? 0 : first_of_key;
-  for (std::uint32_t limb = first; limb < encoding.limbs; ++limb) {
-    const std::uint32_t from = (word_is_row ? 0 : offset) + (limb - first) * limb_bytes;
-    mapping.source.limbs[limb] = {b.in.data + from, b.in.stride_bytes};
-    if (!encoding.sorts_row_numbers && p.writes_rows) {
-      mapping.target.limbs[limb] = {b.out.data + from, b.out.stride_bytes};
-    }
+  const std::uint64_t begin = word_is_row ? 0 : f.offset;
+  mapping.source = {b.in.data + begin, b.in.stride_bytes, encoding.payload == word_payload::row_number};
+  if (!encoding.sorts_row_numbers && p.writes_rows) {
+    mapping.target.data = b.out.data + begin;
+    mapping.target.stride = b.out.stride_bytes;
   }
   return mapping;
 }

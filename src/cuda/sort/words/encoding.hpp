@@ -1,9 +1,10 @@
 #pragma once
 
+#include "core/host_device.hpp"
 #include "cuda/sort/words/word_sort.hpp"
 #include "primitives/sort.hpp"
 
-// How the rows of a sort are encoded as words, and the passes over rows that stand before and after a sort of words.
+// How the rows of a sort are encoded as words, and the extraction of keys before a sort of words.
 namespace sheaf::cuda {
 
 /// What a sort moves with a key.
@@ -15,15 +16,18 @@ enum class word_payload {
 
 /// Words that stand for the rows of a sort.
 struct word_encoding {
-  /// Most bits of a key in a word that also holds the row number. Longer keys are sorted in rounds, least significant
-  /// bits first, each of which sorts the order of the round before by the next bits.
-  static constexpr std::uint32_t most_round_bits = 96;
+  /// Bits of a key that one round sorts by, where the key takes several: least significant bits first, each round sorts
+  /// the order of the round before, as separate values.
+  static constexpr std::uint32_t round_bits = 64;
+  /// Most bits of a key that is sorted above its row number in one word of 16 bytes.
+  static constexpr std::uint32_t most_bits_above_row_number = 96;
 
   std::uint32_t limbs = 0;  ///< limbs of 4 bytes in a word, 1 to 4
   word_payload payload = word_payload::none;
   bool rows_are_words = false;     ///< rows are loaded as words, and the key needs no transform
+  bool is_extracted = false;       ///< bits of the key are read byte by byte and made words by a kernel of its own
   std::uint32_t key_bits = 0;      ///< bits of the key that one round sorts by
-  std::uint32_t first_bit = 0;     ///< lowest bit of the key in a word that is the row
+  std::uint32_t first_bit = 0;     ///< lowest bit of the key in a word that is not extracted
   std::uint32_t rounds = 1;        ///< sorts of words that the whole key takes
   bool sorts_row_numbers = false;  ///< the sort yields row numbers in order, by which rows and values are gathered
 
@@ -43,10 +47,13 @@ word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 /// Other keys are read byte by byte.
 bool key_is_whole_limbs(const primitives::sort_problem& p);
 
+/// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
+bool has_one_value_array(const primitives::sort_problem& p, std::uint64_t most_bytes);
+
 /// Whether a word that is the key of a row, or the row, can be loaded and stored as one.
 bool keys_are_aligned(const primitives::sort_problem& p, const word_encoding& encoding);
 
-/// Where the limbs of words lie in the rows and values of a call.
+/// Where the limbs of words lie in the rows of a call.
 struct word_mapping {
   word_source source;
   word_target target;
@@ -55,22 +62,19 @@ struct word_mapping {
 word_mapping mapping_of(const primitives::sort_problem& p, const word_encoding& encoding,
                         const primitives::sort_buffers& b);
 
-/// Queues the encoding of all rows as words, for keys of whole limbs.
-void encode_rows(const context& ctx, const char* operation, const primitives::sort_problem& p,
-                 const word_encoding& encoding, const word_mapping& mapping, void* words);
-/// Queues the encoding of `bits` key bits from bit `low` on as words, for keys that are read byte by byte. Word i holds
-/// these bits of row order[i], or of row i where order is null, above the number i in its lowest limb.
-void encode_round_words(const context& ctx, const char* operation, const primitives::sort_problem& p,
-                        const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, std::uint32_t limbs,
-                        const std::uint32_t* order, void* words);
-/// Queues the encoding of up to 32 key bits from bit `low` on: keys[i] holds these bits of row order[i], or of row i
-/// where order is null. Entries of order have order_bytes, 4 or 8.
-void encode_round_keys(const context& ctx, const char* operation, const primitives::sort_problem& p,
-                       const primitives::sort_buffers& b, std::uint32_t low, std::uint32_t bits, const void* order,
-                       std::uint32_t order_bytes, std::uint32_t* keys);
-/// Queues composed[i] = first[then[i]]: the order that sorting by `first` and then by `then` comes to. Entries of
-/// composed have composed_bytes, 4 or 8.
-void compose_orders(const context& ctx, const char* operation, const std::uint32_t* first, const std::uint32_t* then,
-                    std::uint64_t count, void* composed, std::uint64_t composed_bytes);
+/// The lowest bit of an extracted key of so many bits in its word. It ends with the word. In words of one limb it takes
+/// as many bits as it has, in others whole bytes.
+SHEAF_HOST_DEVICE constexpr std::uint32_t lowest_key_bit(std::uint32_t limbs, std::uint32_t bits) {
+  return 32 * limbs - (limbs == 1 ? bits : (bits + 7) / 8 * 8);
+}
+/// Queues the extraction of `bits` key bits from bit `low` on as words of 1, 2 or 4 limbs, for keys that are read byte
+/// by byte. Word i holds these bits of row order[i], or of row i where order is null; in 4 limbs 65 to 96 bits, above
+/// the number i in its lowest limb. Entries of order have order_bytes, 4 or, beside 1 and 2 limbs, 8.
+void extract_words(const context& ctx, const char* operation, const primitives::sort_problem& p,
+                   const primitives::sort_buffers& b, std::uint32_t limbs, std::uint32_t low, std::uint32_t bits,
+                   const void* order, std::uint64_t order_bytes, void* words);
+/// What extract_words takes for a key of several rounds, or one.
+double extraction_seconds(const primitives::sort_problem& p, std::uint32_t rounds, std::uint64_t word_bytes,
+                          const machine& m);
 
 }  // namespace sheaf::cuda

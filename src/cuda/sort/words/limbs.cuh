@@ -4,8 +4,8 @@
 
 #include "cuda/device/launch.cuh"
 
-// The words that a sort moves: numbers of 4 to 16 bytes. The high bits are the encoded key, the low bits are the
-// payload: values, or the row number. Digits are extracted here, and words are compared.
+// The words that a sort moves: numbers of 4 to 16 bytes. The high bits are the encoded key, below which may be the
+// row number. Digits are extracted here, and words are compared.
 //
 // Limbs are selected by unrolled conditional moves, because an array that is indexed by a run-time number would lie in
 // local memory instead of registers.
@@ -15,6 +15,7 @@ namespace sheaf::cuda {
 template <int Limbs>
 struct alignas(Limbs == 3 ? 4 : Limbs * 4) sort_word {
   static constexpr int limbs = Limbs;
+  static constexpr std::uint32_t bits = 32 * Limbs;
   std::uint32_t limb[Limbs];
 };
 
@@ -144,20 +145,6 @@ template <int Limbs>
 __device__ __forceinline__ std::uint64_t pair_of(const sort_word<Limbs>& word, int low) {
   const std::uint64_t high = low + 1 < Limbs ? word.limb[low + 1 < Limbs ? low + 1 : 0] : 0;
   return high << 32 | word.limb[low];
-}
-
-/// Whether a < b as numbers.
-template <int Limbs>
-__device__ __forceinline__ bool is_less(const sort_word<Limbs>& a, const sort_word<Limbs>& b) {
-  if constexpr (Limbs == 1) {
-    return a.limb[0] < b.limb[0];
-  } else if constexpr (Limbs == 2) {
-    return pair_of(a, 0) < pair_of(b, 0);
-  } else {
-    const std::uint64_t high_a = pair_of(a, 2);
-    const std::uint64_t high_b = pair_of(b, 2);
-    return high_a < high_b || (high_a == high_b && pair_of(a, 0) < pair_of(b, 0));
-  }
 }
 
 /// Position of the highest bit that is set, plus 1; 0 if no bit is set.

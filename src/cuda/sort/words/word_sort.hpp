@@ -16,25 +16,19 @@ struct key_transform {
   bool key_is_lower_limb = false;                  ///< in words of two limbs: the key is the lower one alone
 };
 
-/// Where the limbs of a row's word are loaded from.
+/// Where the words of rows are loaded from: the limbs of the key, or of the row, lie side by side.
 struct word_source {
-  static constexpr std::uint32_t no_limb = 4;
-  struct limb_source {
-    const std::byte* data = nullptr;  ///< limb of row 0; null: the limb is 0 in every word
-    std::uint64_t stride = 0;         ///< bytes from one row to the next
-  };
-  std::array<limb_source, 4> limbs{};
-  std::uint32_t row_number_limb = no_limb;  ///< index of the limb that holds the row number
+  const std::byte* data = nullptr;  ///< the lowest of these limbs of row 0; null: there are words, and no rows
+  std::uint64_t stride = 0;         ///< bytes from one row to the next
+  bool has_row_number = false;      ///< in words of 4 limbs: the lowest limb is the row number
 };
 
-/// Where sorted words are stored: word i is element i of `words`, or of every array that takes one of its limbs.
+/// Where sorted words are stored: word i is element i of `words`, or the limbs from `data` + i * stride on.
 struct word_target {
-  struct limb_target {
-    std::byte* data = nullptr;  ///< limb of element 0; null: the limb is dropped; onesweep stores whole keys at limb 0
-    std::uint64_t stride = 0;   ///< bytes from one element to the next
-  };
-  void* words = nullptr;  ///< array of whole words; null: keys are decoded and limbs are stored one by one
-  std::array<limb_target, 4> limbs{};
+  void* words = nullptr;       ///< array of whole words; null: keys are decoded, and limbs are stored
+  std::byte* data = nullptr;   ///< the lowest limb of element 0; null: words are dropped
+  std::uint64_t stride = 0;    ///< bytes from one element to the next
+  bool is_row_number = false;  ///< only the lowest limb is stored
   key_transform transform;
 };
 
@@ -42,28 +36,27 @@ struct word_target {
 /// passes. It is an eighth more than 4096, so that 2^28 random words fit once they are split into 65536 buckets.
 constexpr std::uint32_t group_words = 4608;
 
-/// One sort: fewer than 2^32 words of 1 to 4 limbs, by the key bits from key_low up to key_high.
+/// One sort: fewer than 2^32 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it
+/// is. A sort may write to buffers and values but the first ones.
 struct word_sort {
-  std::uint32_t limbs = 0;            ///< limbs of 4 bytes in a word
-  std::uint32_t key_low = 0;          ///< lowest bit of the key
-  std::uint32_t key_high = 0;         ///< one past the highest bit of the key
+  std::uint32_t limbs = 0;               ///< limbs of 4 bytes in a word
+  std::uint32_t count = 0;               ///< words
+  alignas(8) std::uint32_t key_low = 0;  ///< lowest bit of the key
+  std::uint32_t key_high = 0;            ///< one past the highest bit of the key
   bool words_are_keys = false;        ///< words hold a key, or the row that it lies in; else a key above a row number
   bool keys_are_aligned = false;      ///< where words are keys: they can be loaded from rows and stored as one
   bool uses_bitonic_network = false;  ///< groups are finished by a bitonic network, as in the 2007 paper
-  std::uint64_t count = 0;
-  const void* in = nullptr;  ///< the words; not read with from_rows
-  bool from_rows = false;    ///< words are encoded from `rows` as the first kernel reads them
-  word_source rows;
-  /// Passes write to them in turn, [0] first. Either may be `in` or target.words. Kernels count the input too: to them
-  /// 0 is `in`, 1 is buffers[0] and 2 is buffers[1].
-  void* buffers[2] = {};
+  word_source rows;                   ///< what words are encoded from as the first kernel reads them
+  /// [0]: the words, unless they are encoded from rows. Passes write to [1] and [2] in turn, [1] first; [2], or [1]
+  /// where one pass is all, may be target.words. Words that onesweep does not take may have [2] for [0], because the
+  /// first pass moves all of them or none.
+  void* buffers[3] = {};
   word_target target;
   /// Bytes of the value that each word of 4 or 8 bytes has in an array of its own; 0: there are none. Values move with
-  /// their words from `values` through value_buffers to values_to, which may be one of the buffers. With values the
-  /// sort is stable; words without are equal where their keys are, or any order of them will do.
+  /// their words from values[0] (null: they are row numbers) to values_to, which may be one of the others. With values
+  /// the sort is stable; words without are equal where their keys are, or any order of them will do.
   std::uint32_t value_bytes = 0;
-  const void* values = nullptr;  ///< null: the values are row numbers
-  void* value_buffers[2] = {};
+  void* values[3] = {};
   void* values_to = nullptr;
 };
 

@@ -9,8 +9,8 @@ namespace sheaf::cuda {
 
 /// The digit that ends at `digit_end`, from which bit up all keys agree. It has finish_bits bits, or what is left of
 /// the key.
-__device__ __forceinline__ range_digit highest_digit(const finish_arguments& a, std::uint32_t digit_end) {
-  const std::uint32_t shift = max(digit_end, a.key_low + finish_bits) - finish_bits;
+__device__ __forceinline__ range_digit highest_digit(std::uint32_t key_low, std::uint32_t digit_end) {
+  const std::uint32_t shift = max(digit_end, key_low + finish_bits) - finish_bits;
   return {digit_at(shift, digit_end - shift), 0};
 }
 
@@ -19,8 +19,8 @@ __device__ __forceinline__ range_digit highest_digit(const finish_arguments& a, 
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Payload, Method>& group,
                                                       const sort_word<Limbs> (&words)[finish_items],
-                                                      const finish_arguments& a, std::uint32_t digit_end) {
-  const std::uint32_t prefix_low = max(digit_end, a.key_low + 32) - 32;
+                                                      std::uint32_t digit_end) {
+  const std::uint32_t prefix_low = max(digit_end, group.arguments.key_low + 32) - 32;
   const digit_field prefix{prefix_low / 32, prefix_low % 32, ~0U >> (32 - (digit_end - prefix_low))};
   std::uint32_t least = ~0U;
   std::uint32_t greatest = 0;
@@ -32,7 +32,7 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
   }
   least = __reduce_min_sync(~0U, least);
   greatest = __reduce_max_sync(~0U, greatest);
-  finish_shared<Limbs, Method>& s = *group.shared;
+  finish_shared& s = *group.shared;
   if (threadIdx.x % 32 == 0) {
     atomicMin(&s.least_prefix, least);
     atomicMax(&s.greatest_prefix, greatest);
@@ -50,23 +50,16 @@ __device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, 
 /// Turns the bins' counts into where they begin, and lists the runs to be sorted and the hot bins.
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payload, Method>& group) {
-  finish_shared<Limbs, Method>& s = *group.shared;
+  finish_shared& s = *group.shared;
   constexpr int per_thread = finish_bins / finish_threads;
   constexpr std::uint32_t one_run = 1U << upper_half;
-  constexpr std::uint32_t most_words = Method == finish_method::bins ? most_words_of_bin : most_words_by_thread;
-  const auto is_short_run = [](std::uint32_t size) { return size > 1 && size <= most_words; };
-  const auto add_hot_bin = [&](std::uint32_t bin) {
-    const std::uint32_t index = atomicAdd(&s.hot_bin_total, 1U);
-    if (index >= most_hot_bins) return 0U;
-    s.hot_bins[index] = {bin, 0, 0};
-    return index + 1;
-  };
+  const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin<Method>; };
   const std::uint32_t first = threadIdx.x * per_thread;
-  std::uint32_t before[per_thread];  // words before the bin in the lower half, short runs in the upper
+  std::uint32_t before[per_thread];  // words before the bin in the lower half, runs in the upper
 #pragma unroll
   for (int j = 0; j < per_thread; ++j) {
     const std::uint32_t size = s.bins[first + j];
-    before[j] = is_short_run(size) ? size + one_run : size;
+    before[j] = is_run(size) ? size + one_run : size;
   }
   const std::uint32_t last = before[per_thread - 1];
   scan_bins<finish_bins, finish_threads>(before, s.warp_sums);
@@ -76,68 +69,25 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payloa
     const std::uint32_t next = j + 1 < per_thread ? before[j + 1 < per_thread ? j + 1 : j] : past;
     const std::uint32_t begin = before[j] & lower_half_mask;
     const std::uint32_t size = (next & lower_half_mask) - begin;
-    std::uint32_t hot_bin_number = 0;
-    if (is_short_run(size)) s.runs[before[j] >> upper_half] = begin | size << upper_half;
-    if constexpr (Method == finish_method::hot_bins) {
-      if (size > most_words_by_warp) {
-        hot_bin_number = add_hot_bin(first + j);
-      } else if (size > most_words_by_thread) {
-        group.add_long_run(begin, size);
-      }
-    }
-    s.bins[first + j] = begin | hot_bin_number << upper_half;
+    if (is_run(size)) s.runs[before[j] >> upper_half] = begin | size << upper_half;
+    if (size > most_words_of_bin<Method>)
+      s.runs[last_run - atomicAdd(&s.hot_bin_total, 1U)] = begin | size << upper_half;
+    s.bins[first + j] = begin;
   }
-  if (threadIdx.x == finish_threads - 1) {
-    s.run_total = past >> upper_half;
-    s.bins[finish_bins] = group.count;
-  }
+  if (threadIdx.x == finish_threads - 1) s.run_total = past >> upper_half;
 }
 
-/// Brings staged words into order where a bin has one key, and words of a key keep their order: each is counted against
-/// the others of its bin. The words move too, as keys may be some of their bits. The caller has a barrier before and
-/// after. On an H100, 10^8 f32 with 24 random bits behind the point, some six of each, are finished in 1.9 ms; sorted
-/// by comparison they took 2.5.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ void order_bins_of_one_key(const staged_group<Limbs, Payload, Method>& group,
-                                                      const sort_word<Limbs> (&words)[finish_items],
-                                                      const range_digit& digit) {
-  const finish_shared<Limbs, Method>& s = *group.shared;
-  packed_numbers<finish_items> place;
-#pragma unroll
-  for (int k = 0; k < finish_items; ++k) {
-    std::uint32_t to = 0;
-    if (group.position(k) < group.count) {
-      const std::uint32_t bin = digit_of(words[k], digit);
-      const std::uint32_t begin = s.bins[bin] & lower_half_mask;
-      const std::uint32_t end = s.bins[bin + 1] & lower_half_mask;
-      to = begin;
-#pragma unroll 1
-      for (std::uint32_t i = begin; i < end; ++i) to += group.positions[i] < group.position(k) ? 1 : 0;
-    }
-    place.set(k, to);
-  }
-  __syncthreads();
-#pragma unroll
-  for (int k = 0; k < finish_items; ++k) {
-    if (group.position(k) < group.count) group.stage(place.get(k), words[k], group.position(k));
-  }
-}
-
-/// Stages the group's words in order. Returns false where a bin has too many words for the method, which is then left
-/// to another one. In a list of one group that is any hot bin.
+/// Stages the group's words in order. Returns false where a hot bin has too many keys, or is left to the method
+/// `merge`.
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, Method>& group,
-                                             const finish_arguments& a, const sort_word<Limbs> (&words)[finish_items],
-                                             std::uint32_t digit_end, const std::uint32_t (&differing)[Limbs],
-                                             bool by_range) {
-  const range_digit digit = by_range ? digit_of_range(group, words, a, digit_end) : highest_digit(a, digit_end);
-  finish_shared<Limbs, Method>& s = *group.shared;
-  constexpr bool keeps_order = carries_values(Payload);
+                                             const sort_word<Limbs> (&words)[finish_items], std::uint32_t digit_end,
+                                             const std::uint32_t (&differing)[Limbs], bool by_range) {
+  const range_digit digit =
+      by_range ? digit_of_range(group, words, digit_end) : highest_digit(group.arguments.key_low, digit_end);
+  finish_shared& s = *group.shared;
   const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
   const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;
-  const std::uint32_t largest_bin = keeps_order && bins_have_one_key ? most_words_of_key
-                                    : Method == finish_method::bins  ? most_words_of_bin
-                                                                     : most_words_by_warp;
   packed_numbers<finish_items> rank;
   std::uint32_t most = 0;
 #pragma unroll
@@ -147,31 +97,23 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
     rank.set(k, r);
     most = max(most, r);
   }
-  if (threadIdx.x == 0) s.hot_bin_total = s.long_run_total = 0;
-  const bool has_hot_bins = __syncthreads_or(most >= largest_bin) != 0 && (keeps_order || !bins_have_one_key);
-  // A list of one group is merged then: 1024 pairs of keys with numbers of 1 to 64 bits take 30 us, and by hot bins 35.
-  // These pay where heavy keys fill most of many groups.
-  if (has_hot_bins && (Method == finish_method::bins || a.only_group_count > 0)) return false;
+  if (threadIdx.x == 0) s.hot_bin_total = s.run_total = 0;
+  const bool has_hot_bins = __syncthreads_or(most >= most_words_of_bin<Method>) != 0;
+  if (!sorts_hot_bins<Payload, Method> && has_hot_bins) return false;
+  if (has_hot_bins && !bins_have_one_key && is_one_group(group.arguments) && !may_have_heavy_keys(group, words, rank))
+    return false;
   scan_group_bins(group);
   __syncthreads();
-  if constexpr (Method == finish_method::hot_bins) {
-    if (has_hot_bins) return sort_hot_bins(group, words, digit, rank);
-  }
   // opaque() keeps the compiler from holding 9 digits in registers across the scan: computing them again is cheaper.
   const range_digit again{{digit.field.limb, opaque(digit.field.shift), digit.field.mask}, digit.least};
 #pragma unroll
   for (int k = 0; k < finish_items; ++k) {
     if (group.position(k) >= group.count) continue;
-    group.stage((s.bins[digit_of(words[k], again)] & lower_half_mask) + rank.get(k), words[k], group.position(k));
+    group.stage(s.bins[digit_of(words[k], again)] + rank.get(k), words[k], group.position(k));
   }
-  if (bins_have_one_key && !keeps_order) return true;
+  if (bins_have_one_key && !carries_values(Payload)) return true;
   __syncthreads();
-  if constexpr (keeps_order) {
-    if (bins_have_one_key) {
-      order_bins_of_one_key(group, words, again);
-      return true;
-    }
-  }
+  if (has_hot_bins && !sort_hot_bins(group)) return false;
   group.sort_runs();
   return true;
 }

@@ -9,13 +9,12 @@ namespace sheaf::cuda {
 template <int Limbs, payload_mode Payload, finish_method Method>
 __device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& group, std::uint32_t low,
                                  std::uint32_t high) {
-  constexpr bool keeps_order = carries_values(Payload);
   const sort_word<Limbs> a = group.staged[low];
   const sort_word<Limbs> b = group.staged[high];
   const word_order order = compare_words(b, a, group.key);
   bool swaps = order == word_order::less;
   std::uint16_t positions[2] = {};
-  if constexpr (keeps_order) {
+  if constexpr (carries_values(Payload)) {
     positions[0] = group.positions[low];
     positions[1] = group.positions[high];
     swaps = swaps || (order == word_order::equal && positions[1] < positions[0]);

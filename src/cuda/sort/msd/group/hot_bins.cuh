@@ -2,159 +2,125 @@
 
 #include "cuda/sort/msd/group/staged.cuh"
 
-// Groups with hot bins. The words of a hot bin that equal its heavy key are placed at once. The few words before and
-// behind them are runs, each sorted by a warp.
+// Hot bins, bins of many words: most of them are likely to have one key, the heavy one.
 namespace sheaf::cuda {
 
-/// Stages the heavy keys where the order is not kept: equal words are the same, so that a warp writes as many copies of
-/// one as its hot bin has.
+/// Entries of a bit set with a bit for each word of a group: so many that each lane of a warp has five of them.
+constexpr std::uint32_t bit_set_length = 160;
+static_assert(bit_set_length * 32 >= group_words && finish_threads / 32 * bit_set_length <= finish_bins);
+
+/// Picks a word of a list of one group that came 33rd to its bin. Whether sixteen threads have its key, or there is
+/// none. 1024 narrowed pairs are merged in 21 us, and in 31 after hot bins were tried in vain.
 template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ void stage_copies(const staged_group<Limbs, Payload, Method>& group) {
-  const finish_shared<Limbs, Method>& s = *group.shared;
-  for (std::uint32_t h = threadIdx.x / 32; h < s.hot_bin_total; h += finish_threads / 32) {
-    const hot_bin hot = s.hot_bins[h];
-    const sort_word<Limbs> heavy = s.heavy_words[h];
-    const std::uint32_t begin = (s.bins[hot.number] & lower_half_mask) + hot.words_before;
-    const std::uint32_t end = (s.bins[hot.number + 1] & lower_half_mask) - hot.words_after;
-    for (std::uint32_t i = begin + threadIdx.x % 32; i < end; i += 32) group.staged[i] = heavy;
+__device__ __forceinline__ bool may_have_heavy_keys(const staged_group<Limbs, Payload, Method>& group,
+                                                    const sort_word<Limbs> (&words)[finish_items],
+                                                    const packed_numbers<finish_items>& rank) {
+  std::uint32_t& chosen = group.shared->run_total;  // position + 1 of one of these words; runs are listed later
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (rank.get(k) == 32) atomicMax(&chosen, group.position(k) + 1);
+  }
+  __syncthreads();
+  if (chosen == 0) return true;
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (group.position(k) + 1 == chosen) group.staged[0] = words[k];
+  }
+  __syncthreads();
+  const sort_word<Limbs> heavy = group.staged[0];
+  bool is_heavy = false;
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    is_heavy =
+        is_heavy || (group.position(k) < group.count && compare_words(words[k], heavy, group.key) == word_order::equal);
+  }
+  return __syncthreads_count(is_heavy) >= 16;
+}
+
+/// Stages copies of the heavy word from index `to` on, in the order of the positions that the bit set has, which is
+/// empty afterwards.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ __forceinline__ void stage_in_order(const staged_group<Limbs, Payload, Method>& group, std::uint32_t to,
+                                               const sort_word<Limbs>& heavy, std::uint32_t* bit_set) {
+  constexpr std::uint32_t each = bit_set_length / 32;
+  const std::uint32_t first = threadIdx.x % 32 * each;
+  std::uint32_t own = 0;
+  for (std::uint32_t e = first; e < first + each; ++e) own += __popc(bit_set[e]);
+  std::uint32_t sum = own;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const std::uint32_t left = __shfl_up_sync(~0U, sum, step);
+    if (threadIdx.x % 32 >= step) sum += left;
+  }
+  to += sum - own;
+  for (std::uint32_t e = first; e < first + each; ++e) {
+    for (std::uint32_t bits = bit_set[e]; bits != 0; bits &= bits - 1) {
+      group.stage(to++, heavy, e * 32 + __ffs(static_cast<int>(bits)) - 1);
+    }
+    bit_set[e] = 0;
   }
 }
 
-/// Where the order is kept, a hot bin has a bit set with a bit for each word of the group, and a number of 16 bits for
-/// each 32 of them. They lie where words are staged later.
-constexpr std::uint32_t bit_set_length = group_words / 32;
-template <int Limbs, payload_mode Payload>
-constexpr std::uint32_t most_ordered_hot_bins = std::min<std::size_t>(most_hot_bins, staged_bytes<Limbs, Payload> /
-                                                                                         (bit_set_length * 6));
-
-/// Ranks the words with a heavy key among their equals, by their positions in the group. A bit set marks the words of a
-/// hot bin, and a word's rank is the number of bits before its own. Of the thread's k-th word, hot_bin_of(k) is the
-/// index of the hot bin whose heavy key it has, or no_bin.
-template <int Limbs, payload_mode Payload, finish_method Method, class HotBinOf>
-__device__ __forceinline__ void rank_heavy_keys(const staged_group<Limbs, Payload, Method>& group, HotBinOf hot_bin_of,
-                                                packed_numbers<finish_items>& rank) {
-  const std::uint32_t hot_bins = group.shared->hot_bin_total;
-  std::uint32_t* const bits = reinterpret_cast<std::uint32_t*>(group.staged);
-  std::uint16_t* const bits_before = reinterpret_cast<std::uint16_t*>(bits + hot_bins * bit_set_length);
+/// Sorts a hot bin of staged words by one warp. Returns false where more than 32 words have another key than the heavy
+/// one, or words of that key differ in other bits: nothing has been moved then. `bit_set` is the warp's own, and is
+/// empty.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ __forceinline__ bool sort_hot_bin(const staged_group<Limbs, Payload, Method>& group, std::uint32_t begin,
+                                             std::uint32_t size, std::uint32_t* bit_set) {
+  using positioned_word = typename staged_group<Limbs, Payload, Method>::positioned_word;
   const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t first = threadIdx.x / 32 * finish_items;  // entry of the bit sets where the warp's words begin
-  for (std::uint32_t i = threadIdx.x; i < hot_bins * bit_set_length; i += finish_threads) bits[i] = 0;
-  __syncthreads();
+  const sort_word<Limbs> heavy = group.staged[begin + size / 2];
+  positioned_word own = positioned_word::last();  // one of the words with another key
+  std::uint32_t others = 0;                       // these words
+  std::uint32_t lesser = 0;                       // those before the heavy key
+  for (std::uint32_t i = lane; i - lane < size; i += 32) {
+    const positioned_word w = group.staged_word(begin + min(i, size - 1));
+    const word_order order = i < size ? compare_words(w.value, heavy, group.key) : word_order::equal;
+    if (carries_values(Payload) && i < size && order == word_order::equal) {
+      atomicOr(&bit_set[w.position / 32], 1U << w.position % 32);
+    }
+    bool is_copy = true;
 #pragma unroll
-  for (int k = 0; k < finish_items; ++k) {
-    const std::uint32_t h = hot_bin_of(k);
-    if (h != no_bin) atomicOr(&bits[h * bit_set_length + first + k], 1U << lane);
-  }
-  __syncthreads();
-  for (std::uint32_t h = threadIdx.x / 32; h < hot_bins; h += finish_threads / 32) {
-    std::uint32_t before = 0;
-    for (std::uint32_t i = lane; i - lane < bit_set_length; i += 32) {
-      const std::uint32_t own = i < bit_set_length ? __popc(bits[h * bit_set_length + i]) : 0;
-      std::uint32_t sum = own;
-#pragma unroll
-      for (int step = 1; step < 32; step *= 2) {
-        const std::uint32_t left = __shfl_up_sync(~0U, sum, step);
-        if (lane >= step) sum += left;
-      }
-      if (i < bit_set_length) bits_before[h * bit_set_length + i] = static_cast<std::uint16_t>(before + sum - own);
-      before += __shfl_sync(~0U, sum, 31);
+    for (int l = 0; l < Limbs; ++l) is_copy = is_copy && w.value.limb[l] == heavy.limb[l];
+    if (__any_sync(~0U, i < size && order == word_order::equal && !is_copy)) return false;
+    lesser += __popc(__ballot_sync(~0U, order == word_order::less));
+    unsigned differing = __ballot_sync(~0U, order != word_order::equal);
+    if (others + __popc(differing) > 32) return false;
+    for (; differing != 0; differing &= differing - 1, ++others) {
+      const positioned_word other = group.shuffled(w, __ffs(static_cast<int>(differing)) - 1);
+      if (lane == others) own = other;
     }
   }
-  __syncthreads();
-#pragma unroll
-  for (int k = 0; k < finish_items; ++k) {
-    const std::uint32_t h = hot_bin_of(k);
-    std::uint32_t r = 0;
-    if (h != no_bin) {
-      const std::uint32_t entry = h * bit_set_length + first + k;
-      r = bits_before[entry] + __popc(bits[entry] & ((1U << lane) - 1));
-    }
-    rank.set(k, r);
+  std::uint32_t rank = 0;
+  for (std::uint32_t k = 0; k < others; ++k) {
+    const positioned_word other = group.shuffled(own, static_cast<int>(k));
+    rank +=
+        group.is_before(other, own) || (!carries_values(Payload) && k < lane && !group.is_before(own, other)) ? 1 : 0;
   }
-  __syncthreads();
+  __syncwarp();
+  if (lane < others) group.stage(begin + (rank < lesser ? rank : size - others + rank), own.value, own.position);
+  if constexpr (carries_values(Payload)) {
+    stage_in_order(group, begin + lesser, heavy, bit_set);
+  } else {
+    for (std::uint32_t i = lane; i < size - others; i += 32) group.staged[begin + lesser + i] = heavy;
+  }
+  return true;
 }
 
-/// Stages the words of a group in order, where the upper halves of its bins have the numbers of hot bins, and `rank` is
-/// the rank of the thread's words in their bins. Returns false where there are too many hot bins, or one of them has
-/// too many words without its heavy key.
+/// Sorts the hot bins that are listed. Returns false where that fails for one of them.
 template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload, Method>& group,
-                                              const sort_word<Limbs> (&words)[finish_items], const range_digit& digit,
-                                              const packed_numbers<finish_items>& rank) {
-  using word = sort_word<Limbs>;
-  constexpr int items = finish_items;
-  constexpr bool keeps_order = carries_values(Payload);
-  finish_shared<Limbs, Method>& s = *group.shared;
-  constexpr std::uint32_t most = keeps_order ? most_ordered_hot_bins<Limbs, Payload> : most_hot_bins;
-  if (s.hot_bin_total > most) return false;
-  const auto bin_entry = [&](const word& w) { return s.bins[digit_of(w, digit)]; };
-  // The heavy key of a hot bin is that of the word that came to it 17th: a frequent key is as likely there as anywhere.
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    if (group.position(k) >= group.count || rank.get(k) != most_words_by_warp / 2) continue;
-    const std::uint32_t h = bin_entry(words[k]) >> upper_half;
-    if (h > 0) s.heavy_words[h - 1] = words[k];
+__device__ __forceinline__ bool sort_hot_bins(const staged_group<Limbs, Payload, Method>& group) {
+  finish_shared& s = *group.shared;
+  std::uint32_t* const bit_set = s.bins + threadIdx.x / 32 * bit_set_length;  // bins have had their use
+  for (std::uint32_t i = threadIdx.x % 32; i < bit_set_length; i += 32) bit_set[i] = 0;
+  __syncwarp();
+  bool is_sorted = true;
+  for (std::uint32_t h = threadIdx.x / 32; h < s.hot_bin_total && is_sorted; h += finish_threads / 32) {
+    const std::uint32_t hot = s.runs[last_run - h];
+    is_sorted = sort_hot_bin(group, hot & lower_half_mask, hot >> upper_half, bit_set);
+    __syncwarp();
   }
-  __syncthreads();
-  // Ranks are in the word's bin, or, marked, among the hot bin's words before or behind its heavy key.
-  constexpr std::uint32_t less_mark = 1U << 13;
-  constexpr std::uint32_t greater_mark = 1U << 14;
-  static_assert(group_words <= less_mark);
-  packed_numbers<items> marked_rank;
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    std::uint32_t r = rank.get(k);
-    const std::uint32_t h = group.position(k) < group.count ? bin_entry(words[k]) >> upper_half : 0;
-    if (h > 0) {
-      const word_order order = compare_words(words[k], s.heavy_words[h - 1], group.key);
-      hot_bin& hot = s.hot_bins[h - 1];
-      if (order == word_order::less) r = less_mark | atomicAdd(&hot.words_before, 1U);
-      if (order == word_order::greater) r = greater_mark | atomicAdd(&hot.words_after, 1U);
-    }
-    marked_rank.set(k, r);
-  }
-  __syncthreads();
-  bool is_too_long = false;  // a run for a warp
-  if (threadIdx.x < s.hot_bin_total) {
-    const hot_bin hot = s.hot_bins[threadIdx.x];
-    is_too_long = hot.words_before > most_words_by_warp || hot.words_after > most_words_by_warp;
-    if (!is_too_long && hot.words_before > 1) {
-      group.add_long_run(s.bins[hot.number] & lower_half_mask, hot.words_before);
-    }
-    if (!is_too_long && hot.words_after > 1) {
-      group.add_long_run((s.bins[hot.number + 1] & lower_half_mask) - hot.words_after, hot.words_after);
-    }
-  }
-  if (__syncthreads_or(is_too_long) != 0) return false;
-  packed_numbers<items> equal_rank;
-  if constexpr (keeps_order) {
-    const auto hot_bin_of = [&](int k) {
-      if (group.position(k) >= group.count || (marked_rank.get(k) & (less_mark | greater_mark)) != 0) return no_bin;
-      const std::uint32_t h = bin_entry(words[k]) >> upper_half;
-      return h == 0 ? no_bin : h - 1;
-    };
-    rank_heavy_keys(group, hot_bin_of, equal_rank);
-  }
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    if (group.position(k) >= group.count) continue;
-    const std::uint32_t entry = bin_entry(words[k]);
-    const std::uint32_t h = entry >> upper_half;
-    const std::uint32_t r = marked_rank.get(k);
-    if (h == 0 || (r & less_mark) != 0) {
-      group.stage((entry & lower_half_mask) + (r & ~less_mark), words[k], group.position(k));
-    } else if ((r & greater_mark) != 0) {
-      const std::uint32_t end = s.bins[digit_of(words[k], digit) + 1] & lower_half_mask;
-      group.stage(end - 1 - (r & ~greater_mark), words[k], group.position(k));
-    } else if constexpr (keeps_order) {
-      const std::uint32_t begin = (entry & lower_half_mask) + s.hot_bins[h - 1].words_before;
-      group.stage(begin + equal_rank.get(k), words[k], group.position(k));
-    }
-  }
-  if constexpr (!keeps_order) stage_copies(group);
-  __syncthreads();
-  group.sort_runs();
-  return true;
+  return __syncthreads_and(is_sorted) != 0;
 }
 
 }  // namespace sheaf::cuda

@@ -38,7 +38,6 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
                                                 const sort_word<Limbs> (&words)[finish_items]) {
   using word = sort_word<Limbs>;
   constexpr int items = finish_items;
-  constexpr bool keeps_order = carries_values(Payload);
   const auto each = static_cast<int>((group.count - 1) / finish_threads + 1);
   const std::uint32_t first = threadIdx.x * each;
   word own[items];
@@ -66,7 +65,7 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
       const word lesser = own[k + 1];
       own[k + 1] = own[k];
       own[k] = lesser;
-      if constexpr (keeps_order) {
+      if constexpr (carries_values(Payload)) {
         const std::uint32_t origin_of_lesser = origin[k + 1];
         origin[k + 1] = origin[k];
         origin[k] = origin_of_lesser;
@@ -110,7 +109,7 @@ __device__ __forceinline__ void sort_by_merging(const staged_group<Limbs, Payloa
                                  (next_of_first < runs.middle && !group.is_less_key(of_second_run, of_first_run));
         own[k] = takes_first ? of_first_run : of_second_run;
         const std::uint32_t from = takes_first ? next_of_first++ : next_of_second++;
-        if constexpr (keeps_order) origin[k] = group.positions[min(from, group.count - 1)];
+        if constexpr (carries_values(Payload)) origin[k] = group.positions[min(from, group.count - 1)];
         const word next =
             takes_first ? staged_or_last(next_of_first, runs.middle) : staged_or_last(next_of_second, runs.end);
         of_first_run = takes_first ? next : of_first_run;

@@ -16,17 +16,13 @@ class group_sort {
   using staged_words = staged_group<Limbs, Payload, Method>;
   static constexpr int items = finish_items;
 
-  __device__ group_sort(const finish_arguments& a, finish_shared<Limbs, Method>& s, unsigned char* staged)
+  __device__ group_sort(const msd_arguments& a, finish_shared& s, unsigned char* staged)
       : a_(a), s_(s), staged_(staged) {}
 
   /// Sorts a group to the output. Returns false where a bin is too large for the method `bins`; nothing has been
-  /// written then.
-  __device__ __forceinline__ bool run(const msd_group& group) {
+  /// written then, and is_hot says so to the method `merge`.
+  __device__ __forceinline__ bool run(const msd_group& group, bool is_hot = false) {
     const std::uint32_t buffer = group.buffer();
-    if (Payload == payload_mode::none && group.is_single_word()) {
-      repeat_word(group);
-      return true;
-    }
     const staged_words g{a_,
                          static_cast<const word*>(a_.buffers[buffer]) + group.begin,
                          group.count(),
@@ -56,8 +52,9 @@ class group_sort {
     if constexpr (Method == finish_method::bitonic) {
       sort_bitonic(g, words);
     } else if constexpr (Method == finish_method::bins) {
-      if (!sort_by_bins(g, a_, words, digit_end, differing, group.bins_by_range())) return false;
-    } else if (!sort_by_bins(g, a_, words, digit_end, differing, true)) {
+      if (!sort_by_bins(g, words, digit_end, differing, group.bins_by_range())) return false;
+    } else if ((is_hot && sorts_hot_bins<Payload, finish_method::bins>) ||
+               !sort_by_bins(g, words, digit_end, differing, group.bins_by_range())) {
       sort_by_merging(g, words);
     }
     __syncthreads();
@@ -75,17 +72,6 @@ class group_sort {
   }
 
  private:
-  /// Fills the group with its one word, which the buffer has at a multiple of group_words.
-  __device__ __forceinline__ void repeat_word(const msd_group& group) {
-    const std::uint32_t count = group.count();
-    const std::uint32_t past_multiple = group.begin % group_words;
-    const std::uint32_t from = past_multiple == 0 ? group.begin : group.begin - past_multiple + group_words;
-    const word w = static_cast<const word*>(a_.buffers[group.buffer()])[from];
-    __syncthreads();  // the word itself may lie in what is written
-    for (std::uint32_t i = threadIdx.x; i < count; i += finish_threads)
-      write_word<Limbs>(a_.target, group.begin + i, w);
-  }
-
   /// Writes the value at position_of(i) in the group to place i. All values are in shared memory before the first is
   /// written, as they may be written to where they are read.
   template <class PositionOf>
@@ -130,8 +116,8 @@ class group_sort {
     for (int i = 0; i < Limbs; ++i) differing[i] = s_.differing_bits[i];
   }
 
-  const finish_arguments& a_;
-  finish_shared<Limbs, Method>& s_;
+  const msd_arguments& a_;
+  finish_shared& s_;
   unsigned char* staged_;
 };
 

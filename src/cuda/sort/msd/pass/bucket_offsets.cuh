@@ -60,7 +60,7 @@ __device__ void add_first_bucket(const pass_context<Policy>& pass) {
 template <class Policy>
 __device__ void keep_bucket(const pass_context<Policy>& pass, std::uint32_t index, const msd_bucket& bucket) {
   constexpr int limbs = Policy::limbs;
-  const msd_pass_arguments& arguments = pass.arguments;
+  const msd_arguments& arguments = pass.arguments;
   const std::uint32_t* const known = pass.tables.differing_bits[pass.current] + index * limbs;
   const key_mask<limbs> key(arguments.key_low, arguments.key_high);
   const std::uint32_t buffer = bucket.buffer_and_flags;  // no flag is set yet
@@ -108,9 +108,6 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
 #pragma unroll 32
     for (std::uint32_t r = 0; r < row_total; ++r) count[0] += __ldcg(count_rows + r * radix_bins + bin);
   }
-  if constexpr (Policy::finds_heavy_keys) {
-    if (threadIdx.x == pass_threads - 1) pass.find_heavy_key(bucket, shared.heavy_key_of_bucket);
-  }
   // Rows are moved even if they have one digit, as the pass makes words of them.
   if (__syncthreads_or(!Policy::from_rows && bin < radix_bins && count[0] == bucket.count)) {
     return keep_bucket(pass, index, bucket);
@@ -123,14 +120,12 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
   if (!Policy::has_sampled_bins && pass.digit_begin(bucket) <= pass.arguments.key_low) {
     return add_sorted_words(pass, bucket.begin, bucket.count, output);
   }
-  const std::uint32_t heavy_key_bin = pass.binning_of(bucket).heavy_key_bin();
   if (bin < radix_bins) {
     shared.bin_offset[bin] = begin[0];
     shared.histogram[0][bin] = count[0];
     shared.child_bucket[bin] = 0;
-    if (count[0] > group_words && bin != heavy_key_bin) {
-      const bool has_many_digits = heavy_key_bin != no_bin && bin == radix_bins - 1;
-      const std::uint32_t digit_end = has_many_digits ? bucket.digit_end : pass.digit_end_of_bin(bucket, bin);
+    if (count[0] > group_words) {
+      const std::uint32_t digit_end = pass.digit_end_of_bin(bucket, bin);
       shared.child_bucket[bin] = 1 + add_bucket(pass, {begin[0], count[0], 0, 0, digit_end, output});
     }
   }
@@ -140,16 +135,6 @@ __device__ void scan_counts_of_bucket(const pass_context<Policy>& pass, std::uin
     if (shared.child_bucket[child] != 0) fill_tables<32>(pass, shared.child_bucket[child] - 1);
   }
   __syncthreads();
-  if (heavy_key_bin < radix_bins && shared.histogram[0][heavy_key_bin] > group_words) {
-    if constexpr (Policy::payload == payload_mode::none) {
-      if (threadIdx.x == 0) {
-        tables.buckets[pass.current][index].buffer_and_flags |= msd_bucket::omits_heavy_key_flag;
-      }
-      add_equal_words(pass, shared.bin_offset[heavy_key_bin], shared.histogram[0][heavy_key_bin], output);
-    } else {
-      add_sorted_words(pass, shared.bin_offset[heavy_key_bin], shared.histogram[0][heavy_key_bin], output);
-    }
-  }
 }
 
 template <class Policy>

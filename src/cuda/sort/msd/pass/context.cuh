@@ -21,7 +21,6 @@ struct msd_pass_shared {
   std::uint32_t new_group_total;
   std::uint32_t prefetched_index;  ///< index of the bucket of the tile that the block takes next
   msd_bucket prefetched_bucket;
-  sampled_heavy_key heavy_key_of_bucket;
 };
 
 /// Bytes of msd_pass_shared with what lies between it and the tile.
@@ -45,16 +44,14 @@ struct tile_view {
   std::uint32_t count;            ///< number of words
   std::uint32_t count_row;        ///< index of the count row of the tile's bucket, or of its chunk
   pass_binning<Policy> binning;
-  bool omits_heavy_key;  ///< words that equal the heavy key are not written
 };
 
 /// A pass as one block sees it.
 template <class Policy>
 struct pass_context {
   using word = typename Policy::word;
-  using reader = typename Policy::reader;
 
-  const msd_pass_arguments& arguments;
+  const msd_arguments& arguments;
   const msd_tables& tables;
   msd_pass_shared& shared;
   unsigned char* staged;  ///< shared memory for a tile
@@ -62,7 +59,7 @@ struct pass_context {
   std::uint32_t current;  ///< which entry of a pair of tables is this pass's
   std::uint32_t next;     ///< which entry of a pair of tables is the next pass's
 
-  __device__ pass_context(const msd_pass_arguments& a, msd_pass_shared& block_shared, unsigned char* staged_tile,
+  __device__ pass_context(const msd_arguments& a, msd_pass_shared& block_shared, unsigned char* staged_tile,
                           std::uint32_t pass_number)
       : arguments(a),
         tables(a.tables),
@@ -74,8 +71,7 @@ struct pass_context {
 
   /// Whether the first pass is left to the kernels for the other kind of bins.
   __device__ bool is_other_kind() const {
-    return is_first && arguments.has_two_first_passes &&
-           (tables.first_bins->is_uneven != 0) != Policy::has_sampled_bins;
+    return is_first && tables.first_bins != nullptr && (tables.first_bins->is_uneven != 0) != Policy::has_sampled_bins;
   }
 
   /// The table of sampled bins in shared memory, and its loading. The caller has a barrier before the first use.
@@ -98,7 +94,6 @@ struct pass_context {
     const msd_bucket bucket = tables.buckets[current][index];
     shared.prefetched_index = index;
     shared.prefetched_bucket = bucket;
-    if constexpr (Policy::finds_heavy_keys) find_heavy_key(bucket, shared.heavy_key_of_bucket);
   }
 
   static __device__ std::uint32_t tiles_of(std::uint32_t count) { return (count - 1) / Policy::tile_words + 1; }
@@ -106,12 +101,12 @@ struct pass_context {
     return Policy::keeps_order ? (tiles_of(count) - 1) / chunk_tiles + 1 : 1;
   }
 
-  /// Bits of a bucket's digit: 8, or fewer in the second pass over words of one limb. There the digit has only as many
-  /// bits as split the bucket into groups. With more bits, several small bins would be merged into each group, and
+  /// Bits of a bucket's digit: 8, or fewer in every second pass over words of one limb. There the digit has only as
+  /// many bits as split the bucket into groups. With more bits, several small bins would be merged into each group, and
   /// the bins that finish such a group are unevenly filled: 2^24 keys took 0.42 ms that way and take 0.33 ms this way.
   __device__ std::uint32_t digit_bits(std::uint32_t count) const {
     constexpr std::uint32_t least = 4;
-    if constexpr (Policy::limbs == 1 && !Policy::finds_heavy_keys) {
+    if constexpr (Policy::limbs == 1) {
       if (current == 1) return max(least, min(32 - __clz((count - 1) / mean_full_group_words), radix_bits));
     }
     return radix_bits;
@@ -144,63 +139,21 @@ struct pass_context {
     const std::uint32_t buffer = bucket.buffer();
     return {bucket.begin + words_before,
             buffer,
-            static_cast<word*>(const_cast<void*>(arguments.buffers[next_buffer(buffer)])),
+            static_cast<word*>(arguments.buffers[next_buffer(buffer)]),
             min(bucket.count - words_before, Policy::tile_words),
             bucket.first_count_row + (Policy::keeps_order ? tiles_before / chunk_tiles : 0),
-            binning_of(bucket),
-            bucket.omits_heavy_key()};
+            binning_of(bucket)};
   }
 
-  /// Finds a key that two of a few words of the bucket share. All blocks find the same one, as these words are not
-  /// overwritten before the pass ends. A pass over the key's last digit needs none, and none is looked for in keys that
-  /// do not begin with the word's highest bit.
-  __device__ void find_heavy_key(const msd_bucket& bucket, sampled_heavy_key& heavy) const {
-    constexpr int limbs = Policy::limbs;
-    heavy.is_found = false;
-    if (digit_begin(bucket) <= arguments.key_low || arguments.key_high < 32 * limbs) return;
-    constexpr int samples = 5;
-    const reader from(arguments, bucket.buffer(), bucket.begin);
-    const key_mask<limbs> key(arguments.key_low);
-    word words[samples];
-#pragma unroll
-    for (int i = 0; i < samples; ++i) {
-      words[i] = from.load(static_cast<std::uint32_t>(std::uint64_t{bucket.count - 1} * i / (samples - 1)));
-    }
-#pragma unroll
-    for (int i = 1; i < samples; ++i) {
-#pragma unroll
-      for (int j = 0; j < i; ++j) {
-        if (heavy.is_found || compare_words(words[i], words[j], key) != word_order::equal) continue;
-        heavy.is_found = true;
-#pragma unroll
-        for (int l = 0; l < limbs; ++l) heavy.limb[l] = words[i].limb[l];
-      }
-    }
-  }
-
-  /// The bins of a bucket. Before the call, prefetch_bucket or find_heavy_key must have looked for this bucket's heavy
-  /// key, and a barrier must have passed since.
+  /// The bins of a bucket.
   __device__ pass_binning<Policy> binning_of(const msd_bucket& bucket) const {
     pass_binning<Policy> binning;
     if constexpr (Policy::has_sampled_bins) {
       const sampled_bins& bins = *tables.first_bins;
-      binning.code_of = {bins.code, bins.window_end, arguments.key_high, bins.shared};
+      binning.code_of = {bins.code, bins.window_end, bins.shared};
       binning.entries = sampled_entries();
     } else {
       binning.digit = digit_of_bucket(bucket);
-    }
-    if constexpr (Policy::finds_heavy_keys) {
-      const key_mask<Policy::limbs> key(arguments.key_low);
-#pragma unroll
-      for (int i = 0; i < Policy::limbs; ++i) {
-        binning.heavy_least.limb[i] = shared.heavy_key_of_bucket.limb[i] & key.limb[i];
-        binning.heavy_most.limb[i] = shared.heavy_key_of_bucket.limb[i] | ~key.limb[i];
-      }
-      // A heavy key among the highest digits would leave its own digit in their shared bin, pass after pass.
-      const bool has_heavy_key = shared.heavy_key_of_bucket.is_found &&
-                                 digit_of(binning.heavy_least, binning.digit) < binning.last_digit_beside_heavy_key;
-      binning.last_digit = has_heavy_key ? binning.last_digit_beside_heavy_key : radix_bins - 1;
-      binning.heavy_key_step = has_heavy_key ? 1 : 0;
     }
     return binning;
   }

@@ -13,7 +13,7 @@ constexpr std::uint32_t group_flags(std::uint32_t count, std::uint32_t buffer) {
 template <class Policy>
 __device__ void add_sorted_words(const pass_context<Policy>& pass, std::uint32_t begin, std::uint32_t count,
                                  std::uint32_t buffer) {
-  if (pass.arguments.buffers[buffer] == pass.arguments.output) return;
+  if (pass.arguments.buffers[buffer] == pass.arguments.target.words) return;
   const std::uint32_t pieces = (count - 1) / group_words + 1;
   if (threadIdx.x == 0) pass.shared.new_index = atomicAdd(&pass.tables.counters->group_total, pieces);
   __syncthreads();
@@ -21,24 +21,6 @@ __device__ void add_sorted_words(const pass_context<Policy>& pass, std::uint32_t
     const std::uint32_t words_before = i * group_words;
     pass.tables.groups[pass.shared.new_index + i] = {begin + words_before,
                                                      group_flags(min(count - words_before, group_words), buffer)};
-  }
-  __syncthreads();
-}
-
-/// Adds more than group_words equal words, cut so that each group has one word whose index is a multiple of
-/// group_words. Only these words are in the buffer, and the finishing kernel repeats them.
-template <class Policy>
-__device__ void add_equal_words(const pass_context<Policy>& pass, std::uint32_t begin, std::uint32_t count,
-                                std::uint32_t buffer) {
-  const std::uint32_t first_multiple = begin / group_words + (begin % group_words != 0 ? 1 : 0);
-  const std::uint32_t pieces = (begin + (count - 1)) / group_words - first_multiple + 1;
-  if (threadIdx.x == 0) pass.shared.new_index = atomicAdd(&pass.tables.counters->group_total, pieces);
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < pieces; i += pass_threads) {
-    const std::uint32_t from = i == 0 ? begin : (first_multiple + i) * group_words;
-    const std::uint32_t to = i + 1 == pieces ? begin + count : (first_multiple + i + 1) * group_words;
-    pass.tables.groups[pass.shared.new_index + i] = {from,
-                                                     group_flags(to - from, buffer) | msd_group::single_word_flag};
   }
   __syncthreads();
 }
@@ -61,7 +43,7 @@ __device__ void add_merged_groups(const pass_context<Policy>& pass, const msd_bu
     std::uint32_t high = radix_bins;
     while (low < high) {
       const std::uint32_t middle = (low + high + 1) / 2;
-      if (begin_of(middle) - shared.bin_offset[bin] <= pass.arguments.most_merged_words) {
+      if (begin_of(middle) - shared.bin_offset[bin] <= most_merged_words(pass.arguments.count)) {
         low = middle;
       } else {
         high = middle - 1;

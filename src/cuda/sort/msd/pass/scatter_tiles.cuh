@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/block/scan.cuh"
+#include "cuda/block/tile.cuh"
 #include "cuda/sort/msd/pass/context.cuh"
 
 // Phase 4 of an MSD pass: words go to the bins of their digits. A block ranks a tile's words by bin, stages them in
@@ -49,70 +50,21 @@ __device__ __forceinline__ void compute_bin_offsets(const pass_context<Policy>& 
   }
 }
 
-/// True for a word that need not be written: the finishing kernel repeats a heavy key that fills more than a group,
-/// from the words whose index in the output is a multiple of group_words.
-template <class Policy>
-__device__ __forceinline__ bool is_omitted(const tile_view<Policy>& view, std::uint32_t bin,
-                                           std::uint32_t output_index) {
-  if constexpr (!Policy::finds_heavy_keys || Policy::payload != payload_mode::none) return false;
-  return view.omits_heavy_key && bin == view.binning.heavy_key_bin() && output_index % group_words != 0;
-}
-
-/// Moves the values of a tile to the places of their words: `rank` is where the thread's words were staged, `bins` are
-/// the bins of the places that the thread writes. Values are loaded in two halves, which registers hold.
-template <bool IsFull, class Policy>
-__device__ __forceinline__ void scatter_values(const pass_context<Policy>& pass, const tile_view<Policy>& view,
-                                               int words_left, const packed_numbers<Policy::items>& rank,
-                                               const packed_bytes<Policy::items>& bins) {
-  using value = sort_value<Policy::payload>;
-  constexpr int items = Policy::items;
-  constexpr int at_once = items / 2;
-  value* const staged = reinterpret_cast<value*>(pass.staged);
-  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
-  const value* const from = static_cast<const value*>(pass.arguments.values[view.buffer]);
-#pragma unroll
-  for (int half = 0; half < items; half += at_once) {
-    value values[at_once];
-#pragma unroll
-    for (int k = 0; k < at_once; ++k) {
-      if (IsFull || (half + k) * 32 < words_left) values[k] = value_at(from, view.begin + first + (half + k) * 32);
-    }
-#pragma unroll
-    for (int k = 0; k < at_once; ++k) {
-      if (IsFull || (half + k) * 32 < words_left) staged[rank.get(half + k)] = values[k];
-    }
-  }
-  __syncthreads();
-  value* const output = static_cast<value*>(const_cast<void*>(pass.arguments.values[next_buffer(view.buffer)]));
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    const std::uint32_t i = k * pass_threads + threadIdx.x;
-    if (IsFull || i < view.count) output[pass.shared.bin_offset[bins.get(k)] + i] = staged[i];
-  }
-  __syncthreads();
-}
-
 template <bool IsFull, class Policy>
 __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, std::uint32_t tile,
                                               const tile_view<Policy>& view) {
   using word = typename Policy::word;
   constexpr int items = Policy::items;
-  constexpr bool has_values = carries_values(Policy::payload);
   word* const staged = reinterpret_cast<word*>(pass.staged);
   warp_bin* const warp_bins = reinterpret_cast<warp_bin*>(pass.staged);
   std::uint32_t* const histogram = pass.shared.histogram[0];
-  const std::uint32_t first = threadIdx.x / 32 * (32 * items) + threadIdx.x % 32;
+  const std::uint32_t first = first_item_of_thread<items>();
   const int words_left = static_cast<int>(view.count) - static_cast<int>(first);  // from the thread's first word on
   const typename Policy::reader from(pass.arguments, view.buffer, view.begin);
   word words[items];
 #pragma unroll
   for (int k = 0; k < items; ++k) {
-    if (IsFull || k * 32 < words_left) {
-      words[k] = from.load(first + k * 32);
-    } else {
-#pragma unroll
-      for (int l = 0; l < Policy::limbs; ++l) words[k].limb[l] = ~0U;
-    }
+    words[k] = IsFull || k * 32 < words_left ? from.load(first + k * 32) : word_of_ones<Policy::limbs>();
   }
   if constexpr (Policy::keeps_order) {
     for (int i = threadIdx.x; i < pass_warps * radix_bins; i += pass_threads) warp_bins[i] = {0, 0};
@@ -142,19 +94,20 @@ __device__ __forceinline__ void scatter_words(const pass_context<Policy>& pass, 
     if (IsFull || k * 32 < words_left) staged[rank.get(k)] = words[k];
   }
   __syncthreads();
-  packed_bytes<items> bins;  // of the staged words that the thread writes, for scatter_values
-#pragma unroll
-  for (int k = 0; k < items; ++k) {
-    const std::uint32_t i = k * pass_threads + threadIdx.x;
-    if (!IsFull && i >= view.count) continue;
-    const word w = staged[i];
-    const std::uint32_t b = view.binning.bin_of(w);
-    const std::uint32_t output_index = pass.shared.bin_offset[b] + i;
-    if (!is_omitted(view, b, output_index)) view.output[output_index] = w;
-    if constexpr (has_values) bins.set(k, b);
-  }
+  packed_bytes<items> bins;
+  write_runs<IsFull, pass_threads>(
+      staged, view.count, [&](const word& w) { return view.binning.bin_of(w); }, pass.shared.bin_offset, bins,
+      [&](std::uint32_t i, const word& w) { view.output[i] = w; });
   __syncthreads();
-  if constexpr (has_values) scatter_values<IsFull>(pass, view, words_left, rank, bins);
+  if constexpr (Policy::keeps_order) {
+    using value = sort_value<Policy::payload>;
+    const auto* const values = static_cast<const value*>(pass.arguments.values[view.buffer]);
+    auto* const to = static_cast<value*>(pass.arguments.values[next_buffer(view.buffer)]);
+    move_values_of_tile<IsFull, pass_threads, items / 2>(
+        [&](std::uint32_t i) { return value_at(values, view.begin + i); }, reinterpret_cast<value*>(pass.staged),
+        view.count, rank, bins, pass.shared.bin_offset, to);
+    __syncthreads();
+  }
 }
 
 template <class Policy>

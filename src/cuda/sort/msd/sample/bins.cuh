@@ -10,8 +10,8 @@ namespace sheaf::cuda {
 
 /// The sample in shared memory.
 struct bin_sample {
-  static constexpr int most_keys_each = 8;  ///< for each thread
-  static constexpr std::uint32_t most_samples = most_keys_each * pass_threads;
+  static constexpr int keys_each = 8;  ///< for each thread
+  static constexpr std::uint32_t samples = keys_each * pass_threads;
   static constexpr int prefixes_each = sampled_bins::prefixes / pass_threads;
 
   std::uint32_t with_prefix[sampled_bins::prefixes];             ///< samples of each prefix
@@ -37,10 +37,10 @@ __device__ __forceinline__ std::uint32_t sampled_position(std::uint32_t sample, 
 /// Bins that each have about a `parts`-th of the samples or less, in shared memory, and their number, which may be too
 /// large. A bin takes the most prefixes that it may, of those that differ in their lowest bits alone.
 template <int Limbs>
-__device__ void bins_of_parts(bin_sample& s, std::uint32_t samples, std::uint32_t parts, std::uint32_t key_low,
-                              std::uint32_t key_high, const key_coder<Limbs>& code_of,
-                              std::uint16_t (&entries)[bin_sample::prefixes_each]) {
+__device__ void bins_of_parts(bin_sample& s, std::uint32_t parts, std::uint32_t key_low,
+                              const key_coder<Limbs>& code_of, std::uint16_t (&entries)[bin_sample::prefixes_each]) {
   constexpr int each = bin_sample::prefixes_each;
+  constexpr std::uint32_t samples = bin_sample::samples;
   const std::uint32_t first = threadIdx.x * each;
   std::uint32_t shared_bits[each];  // j
   std::uint32_t more_bits[each];    // k
@@ -79,21 +79,20 @@ __device__ void bins_of_parts(bin_sample& s, std::uint32_t samples, std::uint32_
     for (std::uint32_t b = 0; b < begun[i]; ++b) {
       const std::uint32_t agreed = sampled_bins::most_more_bits + shared_bits[i] - more_bits[i];
       const std::uint32_t code = (first + i) << sampled_bins::most_more_bits | b << agreed;
-      s.digit_end[bin[i] + b] = code_of.digit_end(code, agreed, key_low, key_high);
+      s.digit_end[bin[i] + b] = code_of.digit_end(code, agreed, key_low);
     }
   }
 }
 
 /// Counts the sampled words by the prefixes of their codes.
 template <int Limbs>
-__device__ void count_prefixes(bin_sample& s, const sort_word<Limbs> (&words)[bin_sample::most_keys_each],
-                               int keys_each, const key_coder<Limbs>& code_of) {
+__device__ void count_prefixes(bin_sample& s, const sort_word<Limbs> (&words)[bin_sample::keys_each],
+                               const key_coder<Limbs>& code_of) {
 #pragma unroll
   for (int i = 0; i < bin_sample::prefixes_each; ++i) s.with_prefix[i * pass_threads + threadIdx.x] = 0;
   __syncthreads();
 #pragma unroll
-  for (int k = 0; k < bin_sample::most_keys_each; ++k) {
-    if (k >= keys_each) break;
+  for (int k = 0; k < bin_sample::keys_each; ++k) {
     const std::uint32_t prefix = code_of(words[k]) >> sampled_bins::most_more_bits;
     // Lanes that share the prefix of the first are added by it: in skewed samples they are most.
     const unsigned peers = __ballot_sync(~0U, prefix == __shfl_sync(~0U, prefix, 0));
@@ -108,15 +107,15 @@ __device__ void count_prefixes(bin_sample& s, const sort_word<Limbs> (&words)[bi
 
 /// The bit from which up all keys of the sample agree, but at least as many bits above key_low as a code has.
 template <int Limbs>
-__device__ std::uint32_t end_of_window(bin_sample& s, const sort_word<Limbs> (&words)[bin_sample::most_keys_each],
-                                       int keys_each, std::uint32_t key_low, std::uint32_t key_high) {
-  const key_mask<Limbs> key(key_low, key_high);
+__device__ std::uint32_t end_of_window(bin_sample& s, const sort_word<Limbs> (&words)[bin_sample::keys_each],
+                                       std::uint32_t key_low) {
+  const key_mask<Limbs> key(key_low);
 #pragma unroll
   for (int l = 0; l < Limbs; ++l) {
     std::uint32_t differing = 0;
 #pragma unroll
-    for (int k = 0; k < bin_sample::most_keys_each; ++k) {
-      if (k < keys_each) differing |= (words[k].limb[l] ^ s.first_key[l]) & key.limb[l];
+    for (int k = 0; k < bin_sample::keys_each; ++k) {
+      differing |= (words[k].limb[l] ^ s.first_key[l]) & key.limb[l];
     }
     differing = __reduce_or_sync(~0U, differing);
     if (threadIdx.x % 32 == 0 && differing != 0) atomicOr(&s.differing[l], differing);
@@ -125,22 +124,16 @@ __device__ std::uint32_t end_of_window(bin_sample& s, const sort_word<Limbs> (&w
   std::uint32_t differing[Limbs];
 #pragma unroll
   for (int l = 0; l < Limbs; ++l) differing[l] = s.differing[l];
-  return min(key_high, max(bit_length<Limbs>(differing), key_low + sampled_bins::bits));
+  return min(sort_word<Limbs>::bits, max(bit_length<Limbs>(differing), key_low + sampled_bins::bits));
 }
 
-/// Chooses the first pass's bins. word_of(i) is word i. One block calls this.
-template <int Limbs, class WordOf>
-__device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t count, std::uint32_t key_low,
-                            std::uint32_t key_high, WordOf word_of) {
+/// Chooses the first pass's bins by a sample of the keys. One block calls this.
+template <int Limbs>
+__device__ void choose_bins(bin_sample& s, sampled_bins& out, std::uint32_t count, std::uint32_t key_low,
+                            const sort_word<Limbs> (&words)[bin_sample::keys_each]) {
   constexpr int each = bin_sample::prefixes_each;
   constexpr std::uint32_t prefixes_of_byte = sampled_bins::prefixes / radix_bins;
-  const int keys_each = count < 1U << 22 ? bin_sample::most_keys_each / 2 : bin_sample::most_keys_each;
-  const std::uint32_t samples = keys_each * pass_threads;
-  sort_word<Limbs> words[bin_sample::most_keys_each];
-#pragma unroll
-  for (int k = 0; k < bin_sample::most_keys_each; ++k) {
-    if (k < keys_each) words[k] = word_of(sampled_position(k * pass_threads + threadIdx.x, samples, count));
-  }
+  constexpr std::uint32_t samples = bin_sample::samples;
   if (threadIdx.x == 0) {
     s.crowded = s.most_of_a_byte = s.most_of_a_prefix = 0;
 #pragma unroll
@@ -150,8 +143,8 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
     }
   }
   const std::uint32_t no_key[2] = {};
-  key_coder<Limbs> code_of(key_code::window, key_high, key_high, no_key);
-  count_prefixes(s, words, keys_each, code_of);
+  key_coder<Limbs> code_of(key_code::window, sort_word<Limbs>::bits, no_key);
+  count_prefixes(s, words, code_of);
   // Bins of the highest 8 bits are too large if the pass leaves more words in them than twice what a group has, as a
   // sample errs by a quarter; in long lists, more than the next pass cuts into groups, and than twice an even share.
   const std::uint32_t most_words =
@@ -171,12 +164,12 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
   std::uint16_t entries[each];
   const bool is_uneven = s.crowded >= samples / 8;
   key_code code = key_code::window;
-  std::uint32_t window_end = key_high;
+  std::uint32_t window_end = sort_word<Limbs>::bits;
   if (is_uneven) {
-    window_end = end_of_window(s, words, keys_each, key_low, key_high);
-    if (window_end < key_high) {
-      code_of = key_coder<Limbs>(code, window_end, key_high, s.first_key);
-      count_prefixes(s, words, keys_each, code_of);
+    window_end = end_of_window(s, words, key_low);
+    if (window_end < sort_word<Limbs>::bits) {
+      code_of = key_coder<Limbs>(code, window_end, s.first_key);
+      count_prefixes(s, words, code_of);
     }
     // Where many keys share a prefix still, and have the lowest byte of all, or of all on one side of the middle, they
     // are small numbers.
@@ -187,14 +180,14 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
     if (threadIdx.x % 32 == 0) atomicMax(&s.most_of_a_prefix, most);
     __syncthreads();
     const std::uint32_t byte = s.most_of_a_byte % radix_bins;
-    if (Limbs == 2 && key_low == 0 && key_high == 32 * Limbs && s.most_of_a_prefix >= samples / 8 &&
+    if (Limbs == 2 && key_low == 0 && s.most_of_a_prefix >= samples / 8 &&
         s.most_of_a_byte >> radix_bits >= samples / 4) {
       if (byte == 0) code = key_code::magnitude;
       if (byte == radix_bins / 2 || byte == radix_bins / 2 - 1) code = key_code::signed_magnitude;
     }
     if (code != key_code::window) {
-      code_of = key_coder<Limbs>(code, key_high, key_high, no_key);
-      count_prefixes(s, words, keys_each, code_of);
+      code_of = key_coder<Limbs>(code, sort_word<Limbs>::bits, no_key);
+      count_prefixes(s, words, code_of);
     }
     std::uint32_t lesser[each];
 #pragma unroll
@@ -203,10 +196,10 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
 #pragma unroll
     for (int i = 0; i < each; ++i) s.with_lesser_prefix[threadIdx.x * each + i] = lesser[i];
     if (threadIdx.x == 0) s.with_lesser_prefix[sampled_bins::prefixes] = samples;
-    if (threadIdx.x < radix_bins) s.digit_end[threadIdx.x] = key_high;
+    if (threadIdx.x < radix_bins) s.digit_end[threadIdx.x] = sort_word<Limbs>::bits;
     __syncthreads();
     for (std::uint32_t parts = 160; parts >= 8; parts -= parts > 32 ? 16 : 8) {
-      bins_of_parts(s, samples, parts, key_low, key_high, code_of, entries);
+      bins_of_parts(s, parts, key_low, code_of, entries);
       __syncthreads();
       if (s.bins <= radix_bins) break;
     }
@@ -219,7 +212,7 @@ __device__ void sample_bins(bin_sample& s, sampled_bins& out, std::uint32_t coun
 #pragma unroll
   for (int i = 0; i < each; ++i) out.entries[threadIdx.x * each + i] = entries[i];
   if (threadIdx.x < radix_bins) {
-    out.digit_end[threadIdx.x] = is_uneven ? s.digit_end[threadIdx.x] : key_high - radix_bits;
+    out.digit_end[threadIdx.x] = is_uneven ? s.digit_end[threadIdx.x] : sort_word<Limbs>::bits - radix_bits;
   }
   if (threadIdx.x == 0) {
     out.is_uneven = is_uneven ? 1 : 0;

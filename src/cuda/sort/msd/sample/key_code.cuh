@@ -13,12 +13,11 @@ class key_coder {
   static constexpr std::uint32_t magnitude_bits = 6;
 
   key_coder() = default;
-  /// @param window_end  at least key_low + sampled_bins::bits, at most key_high, which is the end of the word
+  /// @param window_end  at least key_low + sampled_bins::bits, at most the end of the word
   /// @param sampled     a key of the sample
-  __device__ __forceinline__ key_coder(key_code code, std::uint32_t window_end, std::uint32_t key_high,
-                                       const std::uint32_t (&sampled)[2])
+  __device__ __forceinline__ key_coder(key_code code, std::uint32_t window_end, const std::uint32_t (&sampled)[2])
       : code_(code),
-        has_shared_bits_(window_end < key_high),
+        has_shared_bits_(window_end < sort_word<Limbs>::bits),
         window_(digit_at(window_end - sampled_bins::bits, sampled_bins::bits)),
         shared_bits_(window_end),
         shared_(0) {
@@ -47,16 +46,15 @@ class key_coder {
   }
 
   /// The bit from which up all keys agree whose codes differ from `code` in the lowest `agreed` bits alone.
-  __device__ std::uint32_t digit_end(std::uint32_t code, std::uint32_t agreed, std::uint32_t key_low,
-                                     std::uint32_t key_high) const {
+  __device__ std::uint32_t digit_end(std::uint32_t code, std::uint32_t agreed, std::uint32_t key_low) const {
     std::uint32_t code_bits = sampled_bins::bits;
     const std::uint32_t last = code | ((1U << agreed) - 1);
     if (code_ == key_code::window) {
-      if (has_shared_bits_ && (code == 0 || last == last_code)) return key_high;
+      if (has_shared_bits_ && (code == 0 || last == last_code)) return sort_word<Limbs>::bits;
       return shared_bits_ - code_bits + agreed;
     }
     if (code_ == key_code::signed_magnitude) {
-      if (agreed == code_bits) return key_high;  // on both sides of the middle
+      if (agreed == code_bits) return sort_word<Limbs>::bits;  // on both sides of the middle
       --code_bits;
       if (code >> code_bits == 0) code = ~code;
       code &= (1U << code_bits) - 1;

@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <cmath>
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
-#include "cuda/sort/variants.hpp"
+#include "cuda/papers/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
@@ -155,12 +154,7 @@ plan::planned plan_row_numbers(const sort_problem& p, const plan::scope& scope) 
   plan.add("keys read", keys);
   plan.add("passes", passes);
   if (p.product == sort_product::records) {
-    // The gathers begin when the key bits have had their use, and take their scratch there.
-    auto gathers = std::make_shared<gathers_by_order>(p, layout.order_type(), plan::inner_scope(scope, layout.keys));
-    plan.rejection = gathers->rejection();
-    plan.add("gathered", gathers->seconds());
-    plan.scratch_bytes = std::max(layout.bytes, layout.keys + gathers->scratch_bytes());
-    plan.inner_calls = std::move(gathers);
+    gathers_by_order::end_plan(plan, p, layout.order_type(), scope, layout.keys);
   }
   return plan;
 }
@@ -173,12 +167,12 @@ void run_row_numbers(const context& ctx, const char* operation, const sort_probl
   for (std::uint32_t round = 0; round < layout.rounds; ++round) {
     const std::uint32_t low = round * round_bits;
     const std::uint32_t bits = std::min(round_bits, p.key.bits - low);
-    encode_round_keys(ctx, operation, p, b, low, bits, order, layout.row_number_bytes, keys);
+    extract_words(ctx, operation, p, b, 1, low, bits, order, layout.row_number_bytes, keys);
     pair_passes pass = layout.passes_for(p, bits);
     pass.keys = {.data = reinterpret_cast<const std::byte*>(keys),
                  .stride = sizeof(std::uint32_t),
                  .word_bytes = sizeof(std::uint32_t),
-                 .bits = {0, bits, bit_order::little_endian},
+                 .bits = {lowest_key_bit(1, bits), bits, bit_order::little_endian},
                  .categories = std::uint64_t{1} << bits};
     pass.values = order;
     const bool is_last = round + 1 == layout.rounds;
