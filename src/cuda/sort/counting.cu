@@ -77,7 +77,8 @@ plan::planned plan_counting(const sort_problem& p, const plan::scope& scope) {
   plan::planned plan;
   plan.add("latency", m.launch_seconds + 9 * m.step_seconds);
   const double read = static_cast<double>(p.count);
-  // Bytes that are counted and written in the time in which the L2 cache moves one, fitted to an H100: 2^28 take 0.66 ms.
+  // Bytes that are counted and written in the time in which the L2 cache moves one, fitted to an H100: 2^28 take 0.66
+  // ms.
   constexpr double counted = 0.048;
   plan.add("counted and written", std::max(2 * read / m.copy_bytes_per_second, instruction_seconds(read, counted, m)));
   plan.scratch_bytes = 2 * byte_values * sizeof(unsigned long long);
