@@ -121,8 +121,8 @@ struct msd_tables {
   /// Rows of radix_bins digit counts, which scan_digit_counts turns into offsets in the output. A bucket has one row,
   /// or one for each chunk where the order is kept.
   std::uint32_t* count_rows[2];
-  std::uint32_t*
-      tile_count_rows;  ///< a count row for each tile, which scan_chunks turns into offsets; stable sorts only
+  /// A count row for each tile, which msd_scan_chunks turns into offsets; stable sorts only.
+  std::uint32_t* tile_count_rows;
   std::uint32_t* differing_bits[2];  ///< a mask for each bucket and limb: the bits in which two of its words differ
   msd_group* groups;
   msd_group* hot_groups;  ///< groups with hot bins, which the first finishing kernel leaves to the second

@@ -30,19 +30,6 @@ bool is_as_stored(const key_field& f) { return f.type == key_type::unsigned_inte
 
 bool is_word_of_4_or_8(std::uint64_t bytes) { return bytes == 4 || bytes == 8; }
 
-}  // namespace
-
-bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
-  const sorted_array& values = p.columns[0];
-  const bool is_word =
-      values.record_bytes <= most_bytes && (is_word_of_4_or_8(values.record_bytes) || values.record_bytes == 16);
-  return p.product == sort_product::records && p.column_count == 1 && is_word &&
-         values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
-         values.out_stride_bytes == values.record_bytes;
-}
-
-namespace {
-
 // Rows are unsigned keys of 4 or 8 bytes, sorted by some of their bits where they lie. The bits of an 8-byte key have
 // to be whole bytes.
 bool rows_are_keys_in_place(const sort_problem& p) {
@@ -109,6 +96,15 @@ key_transform key_transform_of(const key_field& f, std::uint32_t key_begin, std:
 }
 
 }  // namespace
+
+bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
+  const sorted_array& values = p.columns[0];
+  const bool is_word =
+      values.record_bytes <= most_bytes && (is_word_of_4_or_8(values.record_bytes) || values.record_bytes == 16);
+  return p.product == sort_product::records && p.column_count == 1 && is_word &&
+         values.word_bytes >= values.record_bytes && values.in_stride_bytes == values.record_bytes &&
+         values.out_stride_bytes == values.record_bytes;
+}
 
 bool key_is_whole_limbs(const sort_problem& p) {
   const key_field& f = p.key.fields[0];

@@ -19,8 +19,8 @@ class group_sort {
   __device__ group_sort(const msd_arguments& a, finish_shared& s, unsigned char* staged)
       : a_(a), s_(s), staged_(staged) {}
 
-  /// Sorts a group to the output. Returns false where a bin is too large for the method `bins`; nothing has been
-  /// written then, and is_hot says so to the method `merge`.
+  /// Sorts a group to the output. Returns false where the method `bins` leaves the group to the method `merge`; nothing
+  /// has been written then. is_hot: it was left so.
   __device__ __forceinline__ bool run(const msd_group& group, bool is_hot = false) {
     const std::uint32_t buffer = group.buffer();
     const staged_words g{a_,
