@@ -101,8 +101,7 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
 inline const names_by_name& folders_seen_by_folder(const std::string& backend, const std::string& family) {
   static const names_by_name cuda_sort{
       {"words", {"words"}},
-      {"onesweep", {"words", "onesweep"}},
-      {"msd", {"words", "onesweep", "msd"}},
+      {"radix", {"words", "radix"}},
   };
   static const names_by_name cuda_split{{"cub", {"cub"}}};
   static const names_by_name cuda_sparse{{"sums", {"sums"}}};

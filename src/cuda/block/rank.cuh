@@ -216,14 +216,16 @@ __device__ __forceinline__ std::uint32_t match_any(std::uint32_t bin) {
 }
 
 /// Stable match-any ranking in a warp. `offsets` belongs to the warp and holds where the warp's records of each bin
-/// begin; afterwards it holds where they end. The ranks include these offsets. Takes more instructions than
-/// rank_in_warp, and fewer accesses to shared memory.
+/// begin; afterwards it holds where they end. The ranks include these offsets. The first `used` records are ranked.
+/// Takes more instructions than rank_in_warp, and fewer accesses to shared memory.
 template <int Items, int Bins, class Bin>
-__device__ __forceinline__ void rank_by_match(Bin bin, std::uint32_t* offsets, packed_numbers<Items>& rank) {
+__device__ __forceinline__ void rank_by_match(Bin bin, std::uint32_t* offsets, packed_numbers<Items>& rank,
+                                              int used = Items) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t lanes_so_far = (2U << lane) - 1;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
+    if (k >= used) break;
     const std::uint32_t b = bin(k);
     const std::uint32_t peers = match_any<Bins>(b);
     const int last_peer = 31 - __clz(static_cast<int>(peers));

@@ -13,6 +13,31 @@ __device__ __forceinline__ std::uint32_t first_item_of_thread() {
   return threadIdx.x / 32 * (32 * Items) + threadIdx.x % 32;
 }
 
+/// Scans the counts of bin threadIdx.x over the warps of a block, in place, and returns their sum; 0 for threads past
+/// the last bin.
+template <int Warps, int Bins>
+__device__ __forceinline__ std::uint32_t scan_over_warps(std::uint32_t* warp_bins) {
+  std::uint32_t sum = 0;
+  if (threadIdx.x < Bins) {
+#pragma unroll
+    for (int w = 0; w < Warps; ++w) {
+      std::uint32_t& of_warp = warp_bins[w * Bins + threadIdx.x];
+      const std::uint32_t count = of_warp;
+      of_warp = sum;
+      sum += count;
+    }
+  }
+  return sum;
+}
+
+/// Adds where bin threadIdx.x begins to the entries that scan_over_warps left.
+template <int Warps, int Bins>
+__device__ __forceinline__ void add_to_warps(std::uint32_t* warp_bins, std::uint32_t begin) {
+  if (threadIdx.x >= Bins) return;
+#pragma unroll
+  for (int w = 0; w < Warps; ++w) warp_bins[w * Bins + threadIdx.x] += begin;
+}
+
 /// Writes the runs of a staged tile of `size` words, `Threads` of them at once: store(i, word) for the word's index i
 /// in the output, which is its index in the tile plus the shift of its bin. Leaves the bins of the places that the
 /// thread wrote in `bins`.
@@ -24,7 +49,7 @@ __device__ __forceinline__ void write_runs(const Word* staged, std::uint32_t siz
     const std::uint32_t i = k * Threads + threadIdx.x;
     if (!IsFull && i >= size) continue;
     const Word word = staged[i];
-    const std::uint32_t bin = bin_of(word);
+    const std::uint32_t bin = bin_of(i, word);
     store(shift[bin] + i, word);
     bins.set(k, bin);
   }

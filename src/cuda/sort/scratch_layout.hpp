@@ -16,7 +16,8 @@ std::uint32_t row_number_bytes(const primitives::sort_problem& p);
 std::uint32_t separate_value_bytes(const primitives::sort_problem& p, const word_encoding& encoding);
 
 /// A sort of the problem's words by key_bits bits of the key, without addresses.
-word_sort word_sort_of(const primitives::sort_problem& p, const word_encoding& encoding, std::uint32_t key_bits);
+word_sort word_sort_of(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method,
+                       std::uint32_t key_bits);
 
 /// Where the arrays of a sort begin in its scratch, in bytes.
 struct sort_scratch_layout {
@@ -25,20 +26,21 @@ struct sort_scratch_layout {
   std::uint64_t order = 0;          ///< row numbers in order, if they are not wanted by the caller
   std::uint64_t order_between = 0;  ///< the order after every second round, if there are several
   std::uint64_t values = 0;         ///< separate values that passes write to; the other array is the caller's
-  std::uint64_t tables = 0;         ///< tables of the MSD sort or of onesweep
+  std::uint64_t tables = 0;         ///< tables of the radix sort
   std::uint64_t bytes = 0;          ///< bytes of the whole scratch
 
-  sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding);
+  sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method);
 };
 
 /// What the plans of cuda.msd, cuda.msd_bitonic and cuda.onesweep decide for run.
 struct word_sort_decision {
   word_encoding encoding;
   sort_scratch_layout layout;
+  sort_method method;
 };
 
 /// Completes the plan of a sort by words: its decision, its scratch, and the gathers that it ends with.
-void finish_plan(const primitives::sort_problem& p, const word_encoding& encoding, const plan::scope& in,
-                 plan::planned& plan);
+void finish_plan(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method,
+                 const plan::scope& in, plan::planned& plan);
 
 }  // namespace sheaf::cuda

@@ -108,8 +108,9 @@ bool has_one_value_array(const sort_problem& p, std::uint64_t most_bytes) {
 
 bool key_is_whole_limbs(const sort_problem& p) {
   const key_field& f = p.key.fields[0];
+  const std::uint32_t aligned_to = f.bytes == 8 ? 8 : limb_bytes;
   return p.key.field_count == 1 && f.type != key_type::bytes && f.first_bit == 0 && p.key.bits == f.bytes * 8 &&
-         f.bytes % limb_bytes == 0 && f.bytes <= 16 && f.offset % limb_bytes == 0 && p.rows.word_bytes >= limb_bytes &&
+         f.bytes % limb_bytes == 0 && f.bytes <= 16 && f.offset % aligned_to == 0 && p.rows.word_bytes >= aligned_to &&
          p.rows.record_bytes % limb_bytes == 0;
 }
 
@@ -130,18 +131,12 @@ word_encoding encoding_of(const sort_problem& p) {
 
 word_encoding onesweep_encoding_of(const sort_problem& p) {
   const std::uint32_t key_bytes = p.key.fields[0].bytes;
-  const bool holds_key = key_is_whole_limbs(p) && key_bytes == 4 && p.rows.record_bytes == 8;
+  const bool holds_key = key_is_whole_limbs(p) && key_bytes == 4 && p.rows.record_bytes == 8 && p.rows.word_bytes >= 8;
   if (sorts_rows_alone(p) && (rows_are_keys_in_place(p) || holds_key)) return row_encoding(p);
   const bool has_key =
       rows_are_keys_in_place(p) || (row_is_key(p) && is_word_of_4_or_8(key_bytes) && key_is_whole_limbs(p));
   if (has_key && has_one_value_array(p, key_bytes == limb_bytes ? 16 : 8)) return separate_encoding(p);
   return encoding_of(p);
-}
-
-bool keys_are_aligned(const sort_problem& p, const word_encoding& encoding) {
-  const bool word_is_row = encoding.payload == word_payload::none;
-  return encoding.limbs == 1 || encoding.is_extracted ||
-         (p.rows.word_bytes >= 8 && (word_is_row || p.key.fields[0].offset % 8 == 0));
 }
 
 double extraction_seconds(const sort_problem& p, std::uint32_t rounds, std::uint64_t word_bytes, const machine& m) {
@@ -151,23 +146,21 @@ double extraction_seconds(const sort_problem& p, std::uint32_t rounds, std::uint
          (rounds - 1) * m.random_reads(p.count, p.rows.record_bytes, p.count * p.rows.in_stride_bytes);
 }
 
-word_mapping mapping_of(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b) {
-  word_mapping mapping;
+void map_words(const sort_problem& p, const word_encoding& encoding, const sort_buffers& b, word_sort& s) {
   const key_field& f = p.key.fields[0];
   const bool word_is_row = encoding.payload == word_payload::none;
   const std::uint32_t key_limbs = f.bytes / limb_bytes;
   const std::uint32_t first_of_key =
       word_is_row ? static_cast<std::uint32_t>(f.offset) / limb_bytes : encoding.limbs - key_limbs;
-  mapping.target.transform = key_transform_of(f, first_of_key, first_of_key + key_limbs);
-  mapping.target.transform.key_is_lower_limb = encoding.limbs == 2 && first_of_key + key_limbs == 1;
+  s.target.transform = key_transform_of(f, first_of_key, first_of_key + key_limbs);
+  s.target.transform.key_is_lower_limb = encoding.limbs == 2 && first_of_key + key_limbs == 1;
   // Limbs of the row, or of the key alone.
   const std::uint64_t begin = word_is_row ? 0 : f.offset;
-  mapping.source = {b.in.data + begin, b.in.stride_bytes, encoding.payload == word_payload::row_number};
+  s.rows = {b.in.data + begin, b.in.stride_bytes, encoding.payload == word_payload::row_number};
   if (!encoding.sorts_row_numbers && p.writes_rows) {
-    mapping.target.data = b.out.data + begin;
-    mapping.target.stride = b.out.stride_bytes;
+    s.target.data = b.out.data + begin;
+    s.target.stride = b.out.stride_bytes;
   }
-  return mapping;
 }
 
 }  // namespace sheaf::cuda

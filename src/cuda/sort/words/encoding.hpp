@@ -44,23 +44,16 @@ word_encoding encoding_of(const primitives::sort_problem& p);
 word_encoding onesweep_encoding_of(const primitives::sort_problem& p);
 
 /// The key is one number of whole limbs and is sorted by all of its bits, so that its limbs are copied into the word.
+/// Numbers of 8 bytes lie at multiples of 8.
 /// Other keys are read byte by byte.
 bool key_is_whole_limbs(const primitives::sort_problem& p);
 
 /// There is one array of values, which are adjacent words of 4, 8 or 16 bytes, at most most_bytes.
 bool has_one_value_array(const primitives::sort_problem& p, std::uint64_t most_bytes);
 
-/// Whether a word that is the key of a row, or the row, can be loaded and stored as one.
-bool keys_are_aligned(const primitives::sort_problem& p, const word_encoding& encoding);
-
-/// Where the limbs of words lie in the rows of a call.
-struct word_mapping {
-  word_source source;
-  word_target target;
-};
-/// The mapping of rows whose key_is_whole_limbs.
-word_mapping mapping_of(const primitives::sort_problem& p, const word_encoding& encoding,
-                        const primitives::sort_buffers& b);
+/// Sets where the limbs of words lie in the rows of a call, whose key_is_whole_limbs.
+void map_words(const primitives::sort_problem& p, const word_encoding& encoding, const primitives::sort_buffers& b,
+               word_sort& s);
 
 /// The lowest bit of an extracted key of so many bits in its word. It ends with the word. In words of one limb it takes
 /// as many bits as it has, in others whole bytes.

@@ -59,24 +59,11 @@ __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, 
   return digit & f.mask;
 }
 
-/// A digit minus the least digit that occurs.
-struct range_digit {
-  digit_field field;
-  std::uint32_t least;  ///< smallest digit that occurs
-};
-
-template <int Limbs>
-__device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, const range_digit& d) {
-  return (digit_of(word, d.field) - d.least) & d.field.mask;
-}
-
 /// A digit that is one byte of a word.
 struct byte_field {
   std::uint32_t selector;  ///< selector of __byte_perm for the byte in its pair of limbs
   bool is_upper;           ///< the byte lies in limbs 2 and 3, else in limbs 0 and 1
 };
-
-__device__ __forceinline__ byte_field opaque(const byte_field& f) { return {opaque(f.selector), f.is_upper}; }
 
 __device__ __forceinline__ byte_field byte_at(std::uint32_t byte) { return {byte % 8, byte >= 8}; }
 

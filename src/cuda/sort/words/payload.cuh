@@ -14,7 +14,7 @@ enum class payload_mode {
   none,       ///< words of equal keys are identical, or the bits in which they differ are sorted by as well
   values_4,   ///< a value of 4 bytes for each word
   values_8,   ///< a value of 8 bytes
-  values_16,  ///< a value of 16 bytes; onesweep alone takes them
+  values_16,  ///< a value of 16 bytes, beside words of one limb that are sorted by all digits
 };
 constexpr bool carries_values(payload_mode mode) { return mode != payload_mode::none; }
 constexpr std::uint32_t value_bytes_of(payload_mode mode) {

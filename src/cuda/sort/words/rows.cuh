@@ -39,12 +39,17 @@ __device__ __forceinline__ void decode_key(sort_word<Limbs>& word, const key_tra
 template <int Limbs>
 __device__ __forceinline__ sort_word<Limbs> read_word(const word_source& from, const key_transform& transform,
                                                       std::uint32_t row) {
-  const auto* const limbs = reinterpret_cast<const std::uint32_t*>(from.data + row * from.stride);
-  const bool has_row_number = Limbs == 4 && from.has_row_number;
+  const std::byte* const data = from.data + row * from.stride;
   sort_word<Limbs> word;
+  if constexpr (Limbs <= 2) {
+    word = load_word_streaming(reinterpret_cast<const sort_word<Limbs>*>(data));
+  } else {
+    const auto* const limbs = reinterpret_cast<const std::uint32_t*>(data);
+    const bool has_row_number = Limbs == 4 && from.has_row_number;
 #pragma unroll
-  for (int i = 0; i < Limbs; ++i) {
-    word.limb[i] = has_row_number && i == 0 ? row : __ldcs(limbs + i - (has_row_number ? 1 : 0));
+    for (int i = 0; i < Limbs; ++i) {
+      word.limb[i] = has_row_number && i == 0 ? row : __ldcs(limbs + i - (has_row_number ? 1 : 0));
+    }
   }
   encode_key(word, transform);
   return word;
@@ -59,11 +64,16 @@ __device__ __forceinline__ void write_word(const word_target& to, std::uint32_t 
   }
   if (to.data == nullptr) return;
   decode_key(word, to.transform);
-  auto* const limbs = reinterpret_cast<std::uint32_t*>(to.data + place * to.stride);
-  limbs[0] = word.limb[0];
-  if (Limbs == 4 && to.is_row_number) return;
+  std::byte* const data = to.data + place * to.stride;
+  if constexpr (Limbs <= 2) {
+    *reinterpret_cast<sort_word<Limbs>*>(data) = word;
+  } else {
+    auto* const limbs = reinterpret_cast<std::uint32_t*>(data);
+    limbs[0] = word.limb[0];
+    if (Limbs == 4 && to.is_row_number) return;
 #pragma unroll
-  for (int i = 1; i < Limbs; ++i) limbs[i] = word.limb[i];
+    for (int i = 1; i < Limbs; ++i) limbs[i] = word.limb[i];
+  }
 }
 
 }  // namespace sheaf::cuda

@@ -1,7 +1,0 @@
-#include "cuda/sort/msd/launch.cuh"
-
-namespace sheaf::cuda {
-
-template void run_msd_sort_of<4>(const context&, const char*, const word_sort&, std::byte*);
-
-}  // namespace sheaf::cuda

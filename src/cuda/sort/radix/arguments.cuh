@@ -1,0 +1,235 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/block/scan.cuh"
+#include "cuda/sort/radix/key_map.cuh"
+#include "cuda/sort/words/payload.cuh"
+#include "cuda/sort/words/rows.cuh"
+
+// What the kernels of a radix sort are given, how tiles are cut, and what a block keeps in shared memory.
+namespace sheaf::cuda {
+
+/// Bytes of a key of so many limbs, each of which may take a pass.
+template <int Limbs>
+constexpr int most_digits = 4 * Limbs;
+
+/// Tiles of short lists are short, so that more multiprocessors have one.
+enum class tile_length { of_short_list, of_long_list };
+
+/// How a pass is cut into tiles. A thread takes an odd number of words: where all bins are equally full, the places
+/// where they begin in the tile then fall on different banks of shared memory.
+template <int Limbs, payload_mode Payload, tile_length Length>
+struct tile_tuning {
+  static constexpr bool has_values = carries_values(Payload);
+  static constexpr bool is_short = Length == tile_length::of_short_list;
+  static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
+  static constexpr int short_words = Limbs > 2 ? 3 : Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
+  static constexpr int long_words = Payload == payload_mode::values_16 || Limbs == 4 ? 9
+                                    : Limbs == 3                                     ? 13
+                                    : Limbs == 2                                     ? (has_values ? 11 : 19)
+                                    : has_values                                     ? 15
+                                                                                     : 23;
+  static constexpr int words_per_thread = is_short ? short_words : long_words;
+  static constexpr bool holds_more = has_values || Limbs > 1;  ///< a thread holds more than words of one limb
+  static constexpr int blocks_per_multiprocessor = Payload == payload_mode::values_16 || Limbs > 2 ? 2
+                                                   : is_short                  ? (holds_more ? 2 : 3)
+                                                   : Limbs == 2 && !has_values ? 2
+                                                                               : 3;
+  static constexpr std::uint32_t tile_words = threads * words_per_thread;
+  /// Values that a thread loads at once: more would not fit its registers, fewer wait for memory more often.
+  static constexpr int values_at_once = Payload == payload_mode::values_4   ? 6
+                                        : Payload == payload_mode::values_8 ? 4
+                                                                            : 5;
+};
+
+template <int Limbs, payload_mode Payload>
+constexpr bool has_short_tiles(std::uint64_t count) {
+  constexpr std::uint64_t most_short_tiles = 160;  // somewhat more than an H200 has multiprocessors
+  return count <= most_short_tiles * tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words;
+}
+
+/// A list so short that it leaves multiprocessors idle. Its groups are kept small, so that more blocks work, and one
+/// kernel finishes all of them, which saves a launch of 2 to 4 us.
+constexpr bool is_short(std::uint64_t count) { return count <= std::uint64_t{1} << 19; }
+
+/// Most words of neighbouring codes that are finished together.
+constexpr std::uint32_t most_merged_words(std::uint64_t count) { return is_short(count) ? 2048 : group_words; }
+
+/// Whether groups are finished by two kernels, of which the first leaves those with hot bins to the second.
+constexpr bool has_bins_kernel(const word_sort& s) { return !is_short(s.count) && s.method == sort_method::msd; }
+
+/// A list that one block sorts, without passes.
+constexpr bool is_one_group(const word_sort& s) { return s.method != sort_method::lsd && s.count <= group_words; }
+
+/// Whether passes sort by codes. Few bits take no more passes without.
+constexpr bool sorts_by_codes(const word_sort& s) {
+  return s.method != sort_method::lsd && s.key_high - s.key_low > 16;
+}
+
+/// Codes of a list whose keys are spread evenly: a group's words each, with some room, or in short lists fewer.
+constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
+  if (is_short(count)) return std::min(256U, count / 1024 + 1);
+  for (const std::uint32_t of_whole_passes : {1U << 8, 1U << 16}) {
+    if (count / 3800 < of_whole_passes) return count / 3800 + 1;
+    if (count / 4200 < of_whole_passes) return of_whole_passes;
+  }
+  return count / 3800 + 1;
+}
+/// Of other lists: more, as a sample errs, and as keys are not even on a piece of the map either.
+constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
+  if (count <= 400'000) return 256;
+  return count <= 1U << 27 ? 1U << 16 : 1U << 20;
+}
+constexpr std::uint32_t passes_of_codes(std::uint32_t codes) {
+  return codes <= 1U << 8 ? 1 : codes <= 1U << 16 ? 2 : 3;
+}
+constexpr std::uint32_t most_codes(std::uint32_t count) {
+  return std::max(codes_of_even_keys(count), codes_of_uneven_keys(count));
+}
+
+/// Neighbouring words that one block finishes in shared memory: those of one code or of several.
+struct word_group {
+  std::uint32_t begin;
+  std::uint32_t count;  ///< at most group_words
+};
+
+/// Codes of which a warp makes groups.
+constexpr std::uint32_t codes_of_warp = 128;
+
+/// Words of a crowded code, which has more than a group, or a part of them.
+struct crowded_part {
+  std::uint32_t begin;
+  std::uint32_t count;  ///< at most crowded_part_words
+  std::uint32_t code;
+};
+constexpr std::uint32_t crowded_part_words = 4096;
+
+struct radix_counters {
+  std::uint32_t tile[16];  ///< number of the next tile to be drawn, for each pass
+  std::uint32_t group_total;
+  std::uint32_t next_group;       ///< index of the next group that a block draws
+  std::uint32_t hot_group_total;  ///< groups with hot bins, which the first finishing kernel leaves to the second
+  std::uint32_t next_hot_group;   ///< index of the next hot group that a block draws
+  std::uint32_t crowded_total;    ///< parts of crowded codes
+  std::uint32_t mixed_words;      ///< words of crowded codes with several keys
+  std::uint32_t buffer;           ///< number of the buffer that holds the words of groups
+};
+
+/// Tables in device memory through which blocks cooperate.
+struct radix_tables {
+  radix_counters* counters;
+  std::uint32_t* histogram;       ///< words of each bin, radix_bins for each digit
+  std::uint32_t* tile_states[2];  ///< radix_bins states for each tile; passes take the two arrays in turn
+  // The following are for sorts by codes alone.
+  code_map* map;
+  std::uint32_t* code_begin;   ///< where the words of each code begin; one entry more than there are codes
+  std::uint32_t* mixed_begin;  ///< of crowded codes with several keys: where their words begin in a list of all such
+                               ///< words; not_mixed for others
+  crowded_part* crowded;
+  word_group* groups;
+  word_group* hot_groups;  ///< groups with hot bins
+};
+constexpr std::uint32_t not_mixed = ~0U;
+
+/// Passes write to buffers[1] and [2] in turn.
+struct radix_arguments : word_sort {
+  radix_tables tables;
+};
+
+/// Where words and their values are moved from and to.
+struct word_move {
+  const void* words;  ///< null: words are made of the rows
+  void* words_to;     ///< null: words are stored in the target
+  const void* values;
+  void* values_to;
+};
+
+/// The pass that blocks are at.
+struct pass_state : word_move {
+  std::uint32_t number;
+  std::uint32_t digit;  ///< number of the digit
+};
+
+/// Arrays between which passes move words and values: the first pass reads [0], others [1] and [2] in turn.
+struct pass_arrays {
+  const void* words[3];  ///< [0] may be null: words are made of the rows
+  const void* values[3];
+  bool ends_at_target;  ///< the last pass writes to the target of the sort
+};
+
+struct block_shared {
+  std::uint32_t bin_begin[radix_bins + 1];  ///< index in the sorted tile of the bin's first word
+  std::uint32_t bin_shift[radix_bins];      ///< what to add to an index in the sorted tile to get the index in the list
+  alignas(16) std::uint32_t warp_sums[32];
+  alignas(16) std::uint32_t tile;  ///< number of the tile that the block has drawn
+  // Not in registers, which words need.
+  pass_arrays arrays;
+  pass_state pass;
+  // Of the map.
+  key_scale scale;
+  std::uint32_t codes;
+  std::uint32_t unit_bits;
+  std::uint32_t digit_bits;
+};
+
+/// The sample of the keys, in shared memory of the block that takes it.
+struct key_sample {
+  static constexpr std::uint32_t samples = 4096;
+  static constexpr std::uint32_t slots = 4096;
+  static constexpr std::uint32_t looked_up = samples / 2;  ///< samples whose codes are looked up
+
+  std::uint64_t number[samples];
+  std::uint32_t on_piece[code_map::pieces];  ///< samples on each piece of the map
+  std::uint32_t first_in_slot[slots];        ///< hash table of codes: 1 + number of the first sample with a code
+  std::uint32_t with_code[looked_up];        ///< of the first sample of a slot: samples with its code, and a flag
+  std::uint32_t differing[4];                ///< bits in which keys differ, by limb
+  unsigned long long least;
+  unsigned long long greatest;
+  std::uint32_t sum;
+};
+
+/// Dynamic shared memory: block_shared, codes_of_piece of the map, then in turn the sample of the keys (by codes
+/// alone), the block's histogram, the counters of a tile's warps, and the sorted tile.
+template <int Limbs, payload_mode Payload, tile_length Length>
+constexpr std::size_t radix_shared_bytes(bool by_codes) {
+  using tuning = tile_tuning<Limbs, Payload, Length>;
+  const std::size_t widest = std::max<std::size_t>(sizeof(sort_word<Limbs>), value_bytes_of(Payload));
+  const std::size_t counters = std::max<std::size_t>(most_digits<Limbs>, tuning::threads / 32) * radix_bins;
+  const std::size_t moved =
+      std::max(tuning::tile_words * (widest + (by_codes ? 1 : 0)), counters * sizeof(std::uint32_t));
+  return sizeof(block_shared) + sizeof(code_map::codes_of_piece) +
+         (by_codes ? std::max(moved, sizeof(key_sample)) : moved);
+}
+
+/// A block's view of the sort of a list.
+template <int Limbs, payload_mode Payload, tile_length Length>
+struct radix_block {
+  using tuning = tile_tuning<Limbs, Payload, Length>;
+  using word = sort_word<Limbs>;
+  static constexpr payload_mode payload = Payload;
+  static constexpr int threads = tuning::threads;
+
+  const radix_arguments& arguments;
+  block_shared& shared;
+  std::uint32_t* codes_of_piece;  ///< shared memory for those of the map
+  unsigned char* staged;          ///< shared memory for what changes
+  std::uint32_t count;            ///< words of the list that is sorted
+
+  __device__ std::uint32_t tiles() const { return (count - 1) / tuning::tile_words + 1; }
+  /// Of all threads of the grid.
+  __device__ std::uint32_t first_thread() const { return blockIdx.x * threads + threadIdx.x; }
+  __device__ std::uint32_t grid_threads() const { return gridDim.x * threads; }
+
+  /// Calls body(load) with what loads word i of a list that begins at `words`, or is made of the rows where that is
+  /// null. A branch here, and not at each word, lets all loads of a thread be under way at once.
+  template <class Body>
+  __device__ __forceinline__ void read_words(const void* words, Body body) const {
+    if (words != nullptr) {
+      return body([&](std::uint32_t i) { return load_word_streaming(static_cast<const word*>(words) + i); });
+    }
+    body([&](std::uint32_t i) { return read_word<Limbs>(arguments.rows, arguments.target.transform, i); });
+  }
+};
+
+}  // namespace sheaf::cuda

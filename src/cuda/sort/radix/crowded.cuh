@@ -1,0 +1,178 @@
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "cuda/sort/radix/groups.cuh"
+
+// Crowded codes, those with more words than a group. Where all their words have one key they are in order. The others,
+// mixed codes, are taken out, sorted by all digits of the key, and put back.
+namespace sheaf::cuda {
+
+/// Calls body(part) for the parts of crowded codes. Whole blocks call it, and body.
+template <class Block, class Body>
+__device__ void for_crowded_parts(const Block& block, Body body) {
+  const radix_tables& t = block.arguments.tables;
+  const std::uint32_t total = __ldcg(&t.counters->crowded_total);
+  for (std::uint32_t p = blockIdx.x; p < total; p += gridDim.x) body(t.crowded[p]);
+}
+
+/// Loads a word or a value that is not read again soon.
+template <class Element>
+__device__ __forceinline__ Element load_streaming(const Element* from) {
+  if constexpr (requires { from->limb; }) {
+    return load_word_streaming(from);
+  } else {
+    return __ldcs(from);
+  }
+}
+
+/// Moves `count` elements by one block, of which some of each thread are on their way at once.
+template <class Block, class Element, class Store>
+__device__ void move_elements(const Block&, const Element* from, std::uint32_t count, Store store) {
+  constexpr std::uint32_t at_once = 8;
+  for (std::uint32_t first = threadIdx.x; first < count; first += at_once * Block::threads) {
+    Element elements[at_once];
+#pragma unroll
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      elements[k] = load_streaming(from + min(first + k * Block::threads, count - 1));
+    }
+#pragma unroll
+    for (std::uint32_t k = 0; k < at_once; ++k) {
+      if (first + k * Block::threads < count) store(first + k * Block::threads, elements[k]);
+    }
+  }
+}
+
+/// Gives the mixed codes places in a list of their words.
+template <class Block>
+__device__ void find_mixed_codes(const Block& block, const typename Block::word* words) {
+  using word = typename Block::word;
+  const radix_tables& t = block.arguments.tables;
+  const key_mask<word::limbs> key(block.arguments.key_low, block.arguments.key_high);
+  for_crowded_parts(block, [&](const crowded_part& part) {
+    const std::uint32_t first = __ldcg(t.code_begin + part.code);
+    const word one = load_word_streaming(words + first);
+    bool differs = false;
+    move_elements(block, words + part.begin, part.count, [&](std::uint32_t, const word& w) {
+      differs = differs || compare_words(w, one, key) != word_order::equal;
+    });
+    if (__syncthreads_or(differs) != 0 && threadIdx.x == 0 &&
+        atomicCAS(t.mixed_begin + part.code, not_mixed, 0U) == not_mixed) {
+      t.mixed_begin[part.code] = atomicAdd(&t.counters->mixed_words, __ldcg(t.code_begin + part.code + 1) - first);
+    }
+  });
+}
+
+/// Moves the words of mixed codes and their values between their places in the list and in the list of such words.
+template <class Block>
+__device__ void move_mixed_words(const Block& block, const word_move& move, bool puts_back) {
+  using word = typename Block::word;
+  using value = sort_value<Block::payload>;
+  const radix_tables& t = block.arguments.tables;
+  for_crowded_parts(block, [&](const crowded_part& part) {
+    const std::uint32_t mixed = __ldcg(t.mixed_begin + part.code);
+    if (mixed == not_mixed) return;
+    const std::uint32_t in_mixed = mixed + part.begin - __ldcg(t.code_begin + part.code);
+    const std::uint32_t from = puts_back ? in_mixed : part.begin;
+    const std::uint32_t to = puts_back ? part.begin : in_mixed;
+    move_elements(block, static_cast<const word*>(move.words) + from, part.count,
+                  [&](std::uint32_t i, const word& w) { static_cast<word*>(move.words_to)[to + i] = w; });
+    if constexpr (Block::tuning::has_values) {
+      move_elements(block, static_cast<const value*>(move.values) + from, part.count,
+                    [&](std::uint32_t i, const value& v) { static_cast<value*>(move.values_to)[to + i] = v; });
+    }
+  });
+}
+
+/// Looks up where the words of mixed codes begin in the sorted list of them.
+template <class Coder, class Block>
+__device__ void find_mixed_words(const Block& block, const typename Block::word* sorted) {
+  for (std::uint32_t code = block.first_thread(); code < block.shared.codes; code += block.grid_threads()) {
+    std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
+    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block));
+  }
+}
+
+/// Stores words of a list, and their values, as the sort's result. A block calls this.
+template <class Block>
+__device__ void store_words(const Block& block, const void* words, const void* values, std::uint32_t begin,
+                            std::uint32_t count) {
+  using word = typename Block::word;
+  using value = sort_value<Block::payload>;
+  const radix_arguments& a = block.arguments;
+  if (words != a.target.words) {
+    move_elements(block, static_cast<const word*>(words) + begin, count,
+                  [&](std::uint32_t i, const word& w) { write_word<word::limbs>(a.target, begin + i, w); });
+  }
+  if constexpr (Block::tuning::has_values) {
+    if (values != a.values_to) {
+      move_elements(block, static_cast<const value*>(values) + begin, count,
+                    [&](std::uint32_t i, const value& v) { static_cast<value*>(a.values_to)[begin + i] = v; });
+    }
+  }
+}
+
+/// From the words in the order of their codes to arrays that are free.
+__device__ __forceinline__ word_move from_coded_words(const radix_arguments& a) {
+  const std::uint32_t buffer = __ldcg(&a.tables.counters->buffer);
+  return {a.buffers[buffer], a.buffers[3 - buffer], a.values[buffer], a.values[3 - buffer]};
+}
+
+template <class Block>
+__device__ void store_crowded_words(const Block& block, const word_move& lists) {
+  for_crowded_parts(
+      block, [&](const crowded_part& part) { store_words(block, lists.words, lists.values, part.begin, part.count); });
+}
+
+/// Looks for mixed codes, and makes their words the block's list. Returns false where there is nothing to be sorted;
+/// words of crowded codes are stored then.
+template <class Block>
+__device__ bool gather_mixed_words(Block& block) {
+  const radix_arguments& a = block.arguments;
+  if (__ldcg(&a.tables.counters->crowded_total) == 0) return false;
+  const word_move lists = from_coded_words(a);
+  find_mixed_codes(block, static_cast<const typename Block::word*>(lists.words));
+  cooperative_groups::this_grid().sync();
+  const std::uint32_t mixed_words = __ldcg(&a.tables.counters->mixed_words);
+  if (mixed_words == 0) {
+    store_crowded_words(block, lists);
+    return false;
+  }
+  const std::uint32_t half = a.count / 2;
+  if (mixed_words <= half) {
+    block.count = mixed_words;
+    move_mixed_words(block, lists, false);
+    auto* const words = static_cast<typename Block::word*>(lists.words_to);
+    auto* const values = static_cast<sort_value<Block::payload>*>(lists.values_to);
+    if (threadIdx.x == 0) block.shared.arrays = {{words, words + half, words}, {values, values + half, values}, false};
+  } else {  // there is no room for them beside the others: the sort begins anew
+    if (block.first_thread() == 0) a.tables.counters->group_total = 0;
+    if (threadIdx.x == 0 && a.buffers[0] == a.buffers[2]) {
+      block.shared.arrays = {{lists.words, lists.words_to, lists.words}, {}, true};
+    }
+  }
+  cooperative_groups::this_grid().sync();
+  return true;
+}
+
+/// Stores the sorted words that gather_mixed_words left in the `last` of the arrays, and those of other crowded codes.
+template <class Block>
+__device__ void store_mixed_words(const Block& block, std::uint32_t last) {
+  const radix_arguments& a = block.arguments;
+  const auto grid = cooperative_groups::this_grid();
+  const word_move lists = from_coded_words(a);
+  const void* const sorted = block.shared.arrays.words[last];
+  const void* const sorted_values = block.shared.arrays.values[last];
+  load_map(block);
+  const auto* const words = static_cast<const typename Block::word*>(sorted);
+  constexpr int limbs = Block::word::limbs;
+  a.tables.map->is_even ? find_mixed_words<even_coder<limbs>>(block, words)
+                        : find_mixed_words<key_coder<limbs>>(block, words);
+  grid.sync();
+  move_mixed_words(block, {sorted, const_cast<void*>(lists.words), sorted_values, const_cast<void*>(lists.values)},
+                   true);
+  grid.sync();
+  store_crowded_words(block, lists);
+}
+
+}  // namespace sheaf::cuda

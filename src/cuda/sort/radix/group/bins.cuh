@@ -1,0 +1,117 @@
+#pragma once
+
+#include "cuda/sort/radix/group/staged.cuh"
+
+// The usual method for a group: words are distributed into 4096 bins by the 12 highest bits that tell them apart, and
+// the few words of a bin are sorted by comparison. Only bins of two words and more are listed as runs, because a bin of
+// one word is in order. 2^28 keys of 4 bytes are finished in 1.44 ms. Without the list they took 1.85 ms.
+namespace sheaf::cuda {
+
+/// A digit minus the least digit that occurs.
+struct range_digit {
+  digit_field field;
+  std::uint32_t least;
+
+  template <int Limbs>
+  __device__ __forceinline__ std::uint32_t bin_of(const sort_word<Limbs>& word) const {
+    return (digit_of(word, field) - least) & field.mask;
+  }
+};
+
+/// The digit that numbers the bins from the group's least word to its greatest, so that no bins are wasted on what lies
+/// below or above them.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ __forceinline__ range_digit digit_of_range(const staged_group<Limbs, Payload, Method>& group,
+                                                      const sort_word<Limbs> (&words)[finish_items],
+                                                      std::uint32_t digit_end) {
+  const std::uint32_t prefix_low = max(digit_end, group.arguments.key_low + 32) - 32;
+  const digit_field prefix{prefix_low / 32, prefix_low % 32, ~0U >> (32 - (digit_end - prefix_low))};
+  std::uint32_t least = ~0U;
+  std::uint32_t greatest = 0;
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    const std::uint32_t number = digit_of(words[k], prefix);
+    least = min(least, number);
+    greatest = max(greatest, number);
+  }
+  least = __reduce_min_sync(~0U, least);
+  greatest = __reduce_max_sync(~0U, greatest);
+  finish_shared& s = *group.shared;
+  if (threadIdx.x % 32 == 0) {
+    atomicMin(&s.least_prefix, least);
+    atomicMax(&s.greatest_prefix, greatest);
+  }
+  __syncthreads();
+  least = s.least_prefix;
+  greatest = s.greatest_prefix;
+  std::uint32_t shift = max(32 - __clz(static_cast<int>(greatest - least)), finish_bits) - finish_bits;
+  if ((greatest >> shift) - (least >> shift) >= finish_bins) ++shift;
+  const digit_field field =
+      digit_at(prefix_low + shift, min(digit_end - prefix_low - shift, static_cast<std::uint32_t>(finish_bits)));
+  return {field, least >> shift & field.mask};
+}
+
+/// Turns the bins' counts into where they begin, and lists the runs to be sorted.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payload, Method>& group) {
+  finish_shared& s = *group.shared;
+  constexpr int per_thread = finish_bins / finish_threads;
+  constexpr std::uint32_t one_run = 1U << upper_half;
+  const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin; };
+  const std::uint32_t first = threadIdx.x * per_thread;
+  std::uint32_t before[per_thread];  // words before the bin in the lower half, runs in the upper
+#pragma unroll
+  for (int j = 0; j < per_thread; ++j) {
+    const std::uint32_t size = s.bins[first + j];
+    before[j] = is_run(size) ? size + one_run : size;
+  }
+  const std::uint32_t last = before[per_thread - 1];
+  scan_bins<finish_bins, finish_threads>(before, s.warp_sums);
+  const std::uint32_t past = before[per_thread - 1] + last;
+#pragma unroll
+  for (int j = 0; j < per_thread; ++j) {
+    const std::uint32_t next = j + 1 < per_thread ? before[j + 1 < per_thread ? j + 1 : j] : past;
+    const std::uint32_t begin = before[j] & lower_half_mask;
+    const std::uint32_t size = (next & lower_half_mask) - begin;
+    if (is_run(size)) s.runs[before[j] >> upper_half] = begin | size << upper_half;
+    s.bins[first + j] = begin;
+  }
+  if (threadIdx.x == finish_threads - 1) s.run_total = past >> upper_half;
+}
+
+/// Stages the group's words in order. Returns false where there are hot bins, whose words are not in order as they are.
+template <int Limbs, payload_mode Payload, finish_method Method>
+__device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, Method>& group,
+                                             const sort_word<Limbs> (&words)[finish_items], std::uint32_t digit_end,
+                                             const std::uint32_t (&differing)[Limbs]) {
+  const range_digit digit = digit_of_range(group, words, digit_end);
+  finish_shared& s = *group.shared;
+  const std::uint32_t shift = digit.field.limb * 32 + digit.field.shift;
+  const bool bins_have_one_key = lowest_bit<Limbs>(differing) >= shift;
+  packed_numbers<finish_items> rank;
+  std::uint32_t most = 0;
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    std::uint32_t r = 0;
+    if (group.position(k) < group.count) r = atomicAdd(&s.bins[digit.bin_of(words[k])], 1U);
+    rank.set(k, r);
+    most = max(most, r);
+  }
+  const bool is_ordered = bins_have_one_key && !carries_values(Payload);
+  if (__syncthreads_or(most >= most_words_of_bin) != 0 && !is_ordered) return false;
+  scan_group_bins(group);
+  __syncthreads();
+  // opaque() keeps the compiler from holding 9 digits in registers across the scan: computing them again is cheaper.
+  const range_digit again{{digit.field.limb, opaque(digit.field.shift), digit.field.mask}, digit.least};
+#pragma unroll
+  for (int k = 0; k < finish_items; ++k) {
+    if (group.position(k) >= group.count) continue;
+    group.stage(s.bins[again.bin_of(words[k])] + rank.get(k), words[k], group.position(k));
+  }
+  if (is_ordered) return true;
+  __syncthreads();
+  group.sort_runs();
+  return true;
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,141 @@
+#pragma once
+
+#include "cuda/block/rank.cuh"
+#include "cuda/sort/radix/arguments.cuh"
+
+// Digits, and the first phase of a sort: histograms of all digits in one reading of the keys.
+namespace sheaf::cuda {
+
+/// The digits of keys, from the lowest up.
+template <int Limbs>
+struct key_digits {
+  static constexpr int most = most_digits<Limbs>;
+  struct digit {
+    static constexpr bool is_dear = false;
+    // A key of one limb begins and ends at any bit, a longer one at whole bytes.
+    std::conditional_t<Limbs == 1, digit_field, byte_field> field;
+    __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& w) const { return digit_of(w, field); }
+  };
+  std::uint32_t key_low;
+  std::uint32_t key_high;
+
+  __device__ std::uint32_t total() const { return (key_high - key_low - 1) / radix_bits + 1; }
+  /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal it is the bit of
+  /// the lowest digit, because one pass has to move the words. All threads call it when digits are counted.
+  template <class Block>
+  __device__ std::uint32_t passes_of(const Block& block) const {
+    std::uint32_t differing = 0;
+    for (std::uint32_t d = 0; d < total(); ++d) {
+      const bool has_all_words = threadIdx.x < radix_bins &&
+                                 __ldcg(block.arguments.tables.histogram + d * radix_bins + threadIdx.x) == block.count;
+      if (__syncthreads_or(has_all_words) == 0) differing |= 1U << d;
+    }
+    return differing == 0 ? 1 : differing;
+  }
+  __device__ digit number(std::uint32_t d) const {
+    const std::uint32_t low = key_low + d * radix_bits;
+    if constexpr (Limbs == 1) return {digit_at(low, min(key_high - low, radix_bits))};
+    if constexpr (Limbs > 1) return {byte_at(low / radix_bits)};
+  }
+};
+
+/// The digits of codes. Coder is even_coder or key_coder; it is made of what load_map left in shared memory, so that
+/// it takes registers only where digits are read.
+template <class Block, class Coder>
+struct code_digits {
+  static constexpr int most = 3;
+  struct digit {
+    static constexpr bool is_dear = Coder::is_dear;  ///< better kept than read twice
+    Coder coder;
+    std::uint32_t shift;
+    std::uint32_t mask;
+    __device__ __forceinline__ std::uint32_t operator()(const typename Block::word& w) const {
+      return coder(w) >> shift & mask;
+    }
+  };
+  const Block& block;
+  std::uint32_t passes;
+
+  __device__ std::uint32_t total() const { return passes; }
+  __device__ std::uint32_t passes_of(const Block&) const { return (1U << passes) - 1; }
+  __device__ digit number(std::uint32_t d) const {
+    const std::uint32_t bits = block.shared.digit_bits;
+    return {Coder(block), d * bits, (1U << bits) - 1};
+  }
+};
+
+/// Clears what a sort by digits adds to. The grid waits for itself before.
+template <class Block>
+__device__ void clear_tables(const Block& block) {
+  const radix_tables& t = block.arguments.tables;
+  const std::uint32_t states = block.tiles() * radix_bins;
+  for (std::uint32_t i = block.first_thread(); i < states; i += block.grid_threads()) t.tile_states[0][i] = 0;
+  for (std::uint32_t i = block.first_thread(); i < most_digits<Block::word::limbs> * radix_bins;
+       i += block.grid_threads()) {
+    t.histogram[i] = 0;
+  }
+  if (block.first_thread() < most_digits<Block::word::limbs>) t.counters->tile[block.first_thread()] = 0;
+}
+
+/// Counts the words of each bin of all digits, in shared memory and then in the tables.
+template <class Block, class Digits>
+__device__ void count_digits(const Block& block, const void* list, const Digits& digits) {
+  using word = typename Block::word;
+  constexpr int threads = Block::threads;
+  constexpr std::uint32_t words_per_thread = 8;
+  constexpr std::uint32_t tile_words = words_per_thread * threads;
+  auto* const counters = reinterpret_cast<std::uint32_t*>(block.staged);
+  const std::uint32_t total = digits.total();
+  for (std::uint32_t i = threadIdx.x; i < total * radix_bins; i += threads) counters[i] = 0;
+  __syncthreads();
+  // Adds the thread's words from `first` on, of a tile that is full or not: a check of each word takes as many
+  // instructions as its counting.
+  const auto count_words = [&](std::uint32_t first, auto is_full) {
+    const auto is_there = [&](std::uint32_t k) { return is_full || first + k * threads < block.count; };
+    word words[words_per_thread];
+    block.read_words(list, [&](auto load) {
+#pragma unroll
+      for (std::uint32_t k = 0; k < words_per_thread; ++k) {
+        if (is_there(k)) words[k] = load(first + k * threads);
+      }
+    });
+    // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once. So there are
+    // no copies of the histogram, over which they would be spread.
+    if constexpr (Digits::digit::is_dear) {
+      const auto lowest = digits.number(0);
+      const std::uint32_t bits = block.shared.digit_bits;
+#pragma unroll
+      for (std::uint32_t k = 0; k < words_per_thread; ++k) {
+        if (!is_there(k)) continue;
+        const std::uint32_t code = lowest.coder(words[k]);
+        for (std::uint32_t d = 0; d < total; ++d) {
+          atomicAdd(&counters[d * radix_bins + (code >> d * bits & lowest.mask)], 1U);
+        }
+      }
+    } else {
+#pragma unroll
+      for (std::uint32_t d = 0; d < Digits::most; ++d) {
+        if (d >= total) break;
+        const auto digit = digits.number(d);
+#pragma unroll
+        for (std::uint32_t k = 0; k < words_per_thread; ++k) {
+          if (is_there(k)) atomicAdd(&counters[d * radix_bins + digit(words[k])], 1U);
+        }
+      }
+    }
+  };
+  for (std::uint32_t begin = blockIdx.x * tile_words; begin < block.count; begin += gridDim.x * tile_words) {
+    if (block.count - begin >= tile_words) {
+      count_words(begin + threadIdx.x, std::true_type());
+    } else {
+      count_words(begin + threadIdx.x, std::false_type());
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < total * radix_bins; i += threads) {
+    if (counters[i] > 0) atomicAdd(block.arguments.tables.histogram + i, counters[i]);
+  }
+  __syncthreads();
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "cuda/sort/radix/crowded.cuh"
+#include "cuda/sort/radix/pass.cuh"
+#include "cuda/sort/radix/sample.cuh"
+
+// The kernels that sort by passes. Passes read and write the words once, because decoupled look-back takes the place of
+// a histogram and a scan before each (onesweep, Adinets and Merrill 2022).
+namespace sheaf::cuda {
+
+/// Sorts by the digits in which keys differ, between the arrays in shared memory. Returns which of them holds the words
+/// afterwards; the caller lets the grid wait for itself.
+template <class Block, class Digits>
+__device__ __forceinline__ std::uint32_t sort_by(const Block& block, const Digits& digits) {
+  const auto grid = cooperative_groups::this_grid();
+  const pass_arrays& arrays = block.shared.arrays;
+  count_digits(block, arrays.words[0], digits);
+  grid.sync();
+  std::uint32_t differing = digits.passes_of(block);
+  std::uint32_t source = 0;
+  for (std::uint32_t number = 0; differing != 0; ++number) {
+    const std::uint32_t d = __ffs(static_cast<int>(differing)) - 1;
+    const std::uint32_t passes_left = __popc(differing);
+    differing &= differing - 1;
+    const radix_arguments& a = block.arguments;
+    // The last pass but one writes to array 1 where array 2 may be the target.
+    const bool may_end_at_2 = arrays.ends_at_target && a.buffers[0] != a.buffers[2];
+    const std::uint32_t target = may_end_at_2 ? (passes_left % 2 == 0 ? 1 : 2) : source == 1 ? 2 : 1;
+    if (threadIdx.x == 0) {
+      const bool is_last = arrays.ends_at_target && passes_left == 1;
+      const word_move move{arrays.words[source], is_last ? a.target.words : const_cast<void*>(arrays.words[target]),
+                           arrays.values[source], is_last ? a.values_to : const_cast<void*>(arrays.values[target])};
+      block.shared.pass = {move, number, d};
+    }
+    __syncthreads();
+    radix_pass<Block, Digits>(block, digits).move_tiles();
+    if (differing != 0) grid.sync();
+    source = target;
+  }
+  return source;
+}
+
+/// The block's view of the sort, with its shared memory. Passes are between the sort's buffers at first.
+template <class Block>
+__device__ __forceinline__ Block block_of(const radix_arguments& a, unsigned char* dynamic, bool ends_at_target) {
+  unsigned char* const behind = dynamic + sizeof(block_shared);
+  auto& shared = *reinterpret_cast<block_shared*>(dynamic);
+  if (threadIdx.x == 0) {
+    shared.arrays = {{a.rows.data == nullptr ? a.buffers[0] : nullptr, a.buffers[1], a.buffers[2]},
+                     {a.values[0], a.values[1], a.values[2]},
+                     ends_at_target};
+  }
+  __syncthreads();
+  return {a, shared, reinterpret_cast<std::uint32_t*>(behind), behind + sizeof(code_map::codes_of_piece), a.count};
+}
+
+/// Sorts by codes, and lists groups of words with neighbouring codes.
+template <class Coder, class Block>
+__device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t passes) {
+  const radix_arguments& a = block.arguments;
+  const auto grid = cooperative_groups::this_grid();
+  const std::uint32_t buffer = sort_by(block, code_digits<Block, Coder>{block, passes});
+  grid.sync();
+  if (block.first_thread() == 0) a.tables.counters->buffer = buffer;
+  find_codes(block, static_cast<const typename Block::word*>(a.buffers[buffer]), Coder(block), passes);
+  grid.sync();
+  list_groups(block);
+}
+
+/// Chooses codes, and sorts by them. Ends early where the sample says that it is better to sort by the digits of keys.
+template <int Limbs, payload_mode Payload, tile_length Length>
+__global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
+                                  tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
+    sort_words_by_codes(const __grid_constant__ radix_arguments a) {
+  using block_type = radix_block<Limbs, Payload, Length>;
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  const auto block = block_of<block_type>(a, dynamic, false);
+  clear_tables(block);
+  if (block.first_thread() == 0) *a.tables.counters = {};
+  if (blockIdx.x == 0) choose_map(block);
+  cooperative_groups::this_grid().sync();
+  const code_map& map = *a.tables.map;
+  const std::uint32_t passes = __ldcg(&map.passes);
+  if (passes == 0) return;
+  load_map(block);
+  map.is_even ? sort_by_codes<even_coder<Limbs>>(block, passes) : sort_by_codes<key_coder<Limbs>>(block, passes);
+}
+
+/// Sorts by the digits of keys: the whole list, or, behind sort_words_by_codes, what that left. These are either all
+/// words or those of crowded codes.
+template <int Limbs, payload_mode Payload, tile_length Length>
+__global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
+                                  tile_tuning<Limbs, Payload, Length>::blocks_per_multiprocessor)
+    sort_words_by_digits(const __grid_constant__ radix_arguments a) {
+  using block_type = radix_block<Limbs, Payload, Length>;
+  extern __shared__ __align__(16) unsigned char dynamic[];
+  auto block = block_of<block_type>(a, dynamic, true);
+  const auto grid = cooperative_groups::this_grid();
+  const bool is_whole = !sorts_by_codes(a) || __ldcg(&a.tables.map->passes) == 0;
+  if (!is_whole && !gather_mixed_words(block)) return;
+  clear_tables(block);
+  grid.sync();
+  const std::uint32_t last = sort_by(block, key_digits<Limbs>{a.key_low, a.key_high});
+  if (block.shared.arrays.ends_at_target) return;
+  grid.sync();
+  store_mixed_words(block, last);
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,133 @@
+#pragma once
+
+#include "cuda/sort/words/limbs.cuh"
+
+// The codes of keys, by which the passes of an MSD sort put words in order. A code ascends with the key, and the codes
+// of a list have about as many words each, whatever the distribution of the keys: a map of 2048 straight pieces stands
+// for that. Nothing but time depends on how well it does.
+namespace sheaf::cuda {
+
+/// How a key's number becomes its position, 24 bits that ascend with it: those of a float that is the distance of the
+/// number from the least of the sample, from some exponent up. So keys of all magnitudes are told apart, and those of
+/// about the same lie evenly.
+struct key_scale {
+  bool is_folded;  ///< numbers are distances from the middle of all, on either side, where signed keys have their 0
+  std::uint32_t shift;  ///< bits of the float that positions leave out
+  std::uint32_t low;    ///< the float that has position 0
+  std::uint64_t least;  ///< the least number
+};
+
+/// The highest 11 bits of a key's position select a piece of the map, on which codes ascend evenly by the other bits.
+struct code_map {
+  static constexpr std::uint32_t position_bits = 24;
+  static constexpr std::uint32_t pieces = 1U << 11;
+  static constexpr std::uint32_t bits_in_piece = 13;
+
+  /// Of each piece its first code and, in the lower half, how many it has, both in units of 2^unit_bits.
+  std::uint32_t codes_of_piece[pieces];
+  std::uint32_t unit_bits;
+  std::uint32_t codes;       ///< number of codes
+  std::uint32_t passes;      ///< that codes take; 0: the sort is by the digits of the key in place of codes
+  std::uint32_t digit_bits;  ///< bits of a code that a pass sorts by, about as many each
+  bool is_even;              ///< codes ascend evenly with keys, and there are no pieces
+  key_scale scale;
+};
+
+/// Reads the highest 64 bits of the key (of keys of 4 bytes, 32) as a number, from the highest bit of a word down.
+template <int Limbs>
+struct key_numbers {
+  using number = std::conditional_t<Limbs == 1, std::uint32_t, std::uint64_t>;
+  static constexpr std::uint32_t bits = 8 * sizeof(number);
+
+  std::uint32_t shift;  ///< bits of the word above the key
+  number mask;          ///< of the key's bits in the number
+
+  __device__ key_numbers(std::uint32_t key_low, std::uint32_t key_high)
+      : shift(32 * Limbs - key_high), mask(~number{0} << (bits - min(bits, key_high - key_low))) {}
+
+  __device__ __forceinline__ number operator()(const sort_word<Limbs>& word) const {
+    if constexpr (Limbs == 1) {
+      return word.limb[0] << shift & mask;
+    } else {
+      return pair_of(word, Limbs - 2) << shift & mask;
+    }
+  }
+};
+
+/// Makes codes of keys where the map is even.
+template <int Limbs>
+struct even_coder {
+  static constexpr bool is_dear = false;
+  key_numbers<Limbs> number_of;
+  std::uint32_t codes;
+
+  /// The coder of a sort, of which load_map has loaded the map.
+  template <class Block>
+  __device__ __forceinline__ explicit even_coder(const Block& block)
+      : number_of(block.arguments.key_low, block.arguments.key_high), codes(block.shared.codes) {}
+
+  __device__ __forceinline__ std::uint32_t code_of(typename key_numbers<Limbs>::number n) const {
+    return __umulhi(static_cast<std::uint32_t>(n >> (key_numbers<Limbs>::bits - 32)), codes);
+  }
+  __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& word) const {
+    return code_of(number_of(word));
+  }
+};
+
+/// Makes codes of keys where the map has pieces.
+template <int Limbs>
+struct key_coder {
+  static constexpr bool is_dear = true;
+  using number = typename key_numbers<Limbs>::number;
+  static constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
+
+  key_numbers<Limbs> number_of;
+  key_scale scale;
+  std::uint32_t unit_bits;
+  const std::uint32_t* codes_of_piece;  ///< those of the map, in shared memory
+
+  template <class Block>
+  __device__ __forceinline__ explicit key_coder(const Block& block)
+      : number_of(block.arguments.key_low, block.arguments.key_high),
+        scale(block.shared.scale),
+        unit_bits(block.shared.unit_bits),
+        codes_of_piece(block.codes_of_piece) {}
+
+  __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& word) const {
+    return code_of(number_of(word));
+  }
+
+  __device__ __forceinline__ std::uint32_t code_of(number n) const {
+    const std::uint32_t position = position_of(n);
+    const std::uint32_t codes = codes_of_piece[position >> code_map::bits_in_piece];
+    return (codes >> 16 << unit_bits) +
+           __umulhi(position << (32 - code_map::bits_in_piece), (codes & 0xffff) << unit_bits);
+  }
+
+  __device__ __forceinline__ std::uint32_t position_of(number n) const {
+    const std::uint32_t most = (1U << (code_map::position_bits - (scale.is_folded ? 1 : 0))) - 1;
+    const bool is_upper = n >> (bits - 1) != 0;
+    const std::uint32_t position = min((max(float_of(folded_number(n)), scale.low) - scale.low) >> scale.shift, most);
+    return !scale.is_folded ? position : is_upper ? most + 1 + position : most - position;
+  }
+
+  /// The bits of the float of a number that is folded already. They ascend with it.
+  __device__ __forceinline__ std::uint32_t float_of(number folded) const {
+    const auto least = static_cast<number>(scale.least);
+    number distance = folded - min(folded, least);
+    if (distance != ~number{0} && folded >= least) ++distance;  // the least number is told from lesser ones
+    if constexpr (Limbs == 1) {
+      return static_cast<std::uint32_t>(__float_as_int(__uint2float_rd(distance)));
+    } else {
+      return static_cast<std::uint32_t>(__float_as_int(__ull2float_rd(distance)));
+    }
+  }
+
+  /// The distance from the middle of all numbers, where the scale is folded.
+  __device__ __forceinline__ number folded_number(number n) const {
+    constexpr number middle = number{1} << (bits - 1);
+    return !scale.is_folded ? n : n >= middle ? n ^ middle : n ^ (middle - 1);
+  }
+};
+
+}  // namespace sheaf::cuda

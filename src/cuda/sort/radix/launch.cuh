@@ -1,0 +1,121 @@
+#pragma once
+
+#include <string>
+
+#include <sheaf/error.hpp>
+
+#include "core/scratch_offsets.hpp"
+#include "cuda/device/launch.cuh"
+#include "cuda/sort/radix/group/finish_groups.cuh"
+#include "cuda/sort/radix/kernel.cuh"
+#include "cuda/sort/radix/run.hpp"
+
+// How a sort's kernels are queued. The files that include this instantiate them for one width of words.
+namespace sheaf::cuda {
+
+/// The tables of a sort in its scratch; without scratch, their size alone.
+struct radix_scratch {
+  radix_tables tables{};
+  std::uint64_t bytes = 0;
+
+  radix_scratch(const word_sort& s, std::uint64_t tile_words, std::byte* scratch) {
+    if (is_one_group(s)) return;
+    core::scratch_arrays arrays(scratch);
+    const std::uint64_t tiles = (s.count + tile_words - 1) / tile_words;
+    tables.counters = arrays.take<radix_counters>(1);
+    tables.histogram = arrays.take<std::uint32_t>(s.limbs * std::uint64_t{4} * radix_bins);
+    for (std::uint32_t*& states : tables.tile_states) states = arrays.take<std::uint32_t>(tiles * radix_bins);
+    if (sorts_by_codes(s)) {
+      const std::uint64_t codes = most_codes(s.count);
+      // Any two neighbouring groups of a warp's codes have more than most_merged_words words together, but for the last
+      // and those beside a crowded code.
+      const std::uint64_t groups =
+          2 * (s.count / most_merged_words(s.count) + s.count / group_words) + 2 * (codes / codes_of_warp) + 4;
+      tables.map = arrays.take<code_map>(1);
+      tables.code_begin = arrays.take<std::uint32_t>(codes + 1);
+      tables.mixed_begin = arrays.take<std::uint32_t>(codes);
+      tables.crowded = arrays.take<crowded_part>(s.count / crowded_part_words + s.count / group_words + 1);
+      tables.groups = arrays.take<word_group>(groups);
+      tables.hot_groups = arrays.take<word_group>(groups);
+    }
+    bytes = arrays.bytes();
+  }
+};
+
+template <int Limbs, payload_mode Payload>
+std::uint64_t tile_words(const word_sort& s) {
+  return has_short_tiles<Limbs, Payload>(s.count) ? tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words
+                                                  : tile_tuning<Limbs, Payload, tile_length::of_long_list>::tile_words;
+}
+
+template <int Limbs, payload_mode Payload, tile_length Length>
+void queue_passes(const context& ctx, const char* operation, const radix_arguments& a) {
+  using tuning = tile_tuning<Limbs, Payload, Length>;
+  const std::uint64_t tiles = ceil_div(std::uint64_t{a.count}, tuning::tile_words);
+  if constexpr (Payload != payload_mode::values_16) {
+    if (sorts_by_codes(a)) {
+      launch_cooperative(ctx, operation, sort_words_by_codes<Limbs, Payload, Length>, tiles, tuning::threads,
+                         radix_shared_bytes<Limbs, Payload, Length>(true), a);
+    }
+  }
+  launch_cooperative(ctx, operation, sort_words_by_digits<Limbs, Payload, Length>, tiles, tuning::threads,
+                     radix_shared_bytes<Limbs, Payload, Length>(false), a);
+}
+
+template <int Limbs, payload_mode Payload, finish_method Method>
+void queue_finish(const context& ctx, const char* operation, const radix_arguments& a) {
+  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload, Method>();
+  const auto kernel = finish_groups<Limbs, Payload, Method>;
+  // The one kernel of its call waits for none before.
+  if (is_one_group(a)) return launch_shared(ctx, operation, kernel, 1, finish_threads, shared_bytes, a);
+  const std::uint64_t resident =
+      state_of(ctx).resident_blocks(reinterpret_cast<const void*>(kernel), finish_threads, shared_bytes);
+  launch_overlapped(ctx, operation, kernel, std::min(resident, ceil_div(std::uint64_t{a.count}, group_words / 4)),
+                    finish_threads, shared_bytes, a);
+}
+
+/// Finishes groups as cuda.msd_bitonic does, where it is defined.
+void finish_by_network(const context& ctx, const char* operation, const radix_arguments& a);
+
+template <int Limbs, payload_mode Payload>
+void queue_kernels(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+  const radix_arguments a{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
+  if (!is_one_group(a)) {
+    has_short_tiles<Limbs, Payload>(a.count)
+        ? queue_passes<Limbs, Payload, tile_length::of_short_list>(ctx, operation, a)
+        : queue_passes<Limbs, Payload, tile_length::of_long_list>(ctx, operation, a);
+    if (!sorts_by_codes(a)) return;
+  }
+  if constexpr (Payload != payload_mode::values_16) {
+    if (a.method == sort_method::msd_bitonic) return finish_by_network(ctx, operation, a);
+    if (has_bins_kernel(a)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, operation, a);
+    queue_finish<Limbs, Payload, finish_method::digits>(ctx, operation, a);
+  }
+}
+
+/// Calls body with the payload that words of so many limbs have, as a constant.
+template <int Limbs, class Body>
+auto with_payload(std::uint32_t value_bytes, Body body) {
+  if constexpr (Limbs <= 2) {
+    if (value_bytes == 8) return body(std::integral_constant<payload_mode, payload_mode::values_8>());
+    if (value_bytes == 4) return body(std::integral_constant<payload_mode, payload_mode::values_4>());
+  }
+  if constexpr (Limbs == 1) {
+    if (value_bytes == 16) return body(std::integral_constant<payload_mode, payload_mode::values_16>());
+  }
+  if (value_bytes != 0) throw error(error_code::internal, "sort: no kernel for these values");
+  return body(std::integral_constant<payload_mode, payload_mode::none>());
+}
+
+template <int Limbs>
+void run_radix_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+  with_payload<Limbs>(s.value_bytes,
+                      [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, operation, s, scratch); });
+}
+
+extern template void run_radix_sort_of<1>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_radix_sort_of<2>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_radix_sort_of<3>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*);
+
+}  // namespace sheaf::cuda

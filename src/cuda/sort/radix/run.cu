@@ -1,0 +1,17 @@
+#include "cuda/sort/radix/launch.cuh"
+
+namespace sheaf::cuda {
+
+std::uint64_t radix_scratch_bytes(const word_sort& s) {
+  return with_limbs(s.limbs, [&](auto limbs) {
+    return with_payload<limbs()>(s.value_bytes, [&](auto payload) {
+      return radix_scratch(s, tile_words<limbs(), payload()>(s), nullptr).bytes;
+    });
+  });
+}
+
+void run_radix_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+  with_limbs(s.limbs, [&](auto limbs) { run_radix_sort_of<limbs()>(ctx, operation, s, scratch); });
+}
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <sheaf/context.hpp>
+
+#include "cuda/sort/words/word_sort.hpp"
+
+// The radix sort of words: by the digits of the key from the lowest up, or, with most keys in fewer passes, by codes
+// that ascend with the key, and then each group of words with neighbouring codes in shared memory. The host reads
+// nothing back: what the sample of the keys says is known on the device alone.
+namespace sheaf::cuda {
+
+/// A list has fewer words than this, because a tile state has 30 bits for a count.
+constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 30;
+
+/// Bytes of scratch that run_radix_sort takes.
+std::uint64_t radix_scratch_bytes(const word_sort& s);
+/// Queues a stable sort of words alone or, of one and two limbs, with values of 4 or 8 bytes (of one limb, method lsd:
+/// or 16). Scratch is free again when the stream is past it.
+void run_radix_sort(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch);
+
+}  // namespace sheaf::cuda
