@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include <sheaf/error.hpp>
 
 #include "core/scratch_offsets.hpp"

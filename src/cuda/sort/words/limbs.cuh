@@ -46,8 +46,6 @@ __device__ __forceinline__ digit_field digit_at(std::uint32_t shift, std::uint32
   return {shift / 32, shift % 32, (1U << bits) - 1};
 }
 
-__device__ __forceinline__ digit_field opaque(const digit_field& f) { return {f.limb, opaque(f.shift), f.mask}; }
-
 template <int Limbs>
 __device__ __forceinline__ std::uint32_t digit_of(const sort_word<Limbs>& word, const digit_field& f) {
   std::uint32_t digit = __funnelshift_r(word.limb[Limbs - 1], 0, f.shift);
