@@ -14,8 +14,9 @@ namespace sheaf::cuda {
 template <int Limbs>
 constexpr int most_digits = 4 * Limbs;
 
-/// Tiles of short lists are short, so that more multiprocessors have one.
-enum class tile_length { of_short_list, of_long_list };
+/// Tiles of short lists are short, so that more multiprocessors have one. Long lists have longer ones where they are
+/// sorted by codes.
+enum class tile_length { of_short_list, of_long_list, of_coded_list };
 
 /// How a pass is cut into tiles. A thread takes an odd number of words: where all bins are equally full, the places
 /// where they begin in the tile then fall on different banks of shared memory.
@@ -25,17 +26,14 @@ struct tile_tuning {
   static constexpr bool is_short = Length == tile_length::of_short_list;
   static constexpr int threads = Payload == payload_mode::values_16 ? 512 : 384;
   static constexpr int short_words = Limbs > 2 ? 3 : Payload == payload_mode::values_16 || Limbs == 2 ? 5 : 7;
+  static constexpr bool is_coded = Length == tile_length::of_coded_list;
   static constexpr int long_words = Payload == payload_mode::values_16 || Limbs == 4 ? 9
                                     : Limbs == 3                                     ? 13
-                                    : Limbs == 2                                     ? (has_values ? 11 : 19)
-                                    : has_values                                     ? 15
-                                                                                     : 23;
+                                    : Limbs == 2                                     ? (has_values ? 15 : 19)
+                                    : has_values || !is_coded                        ? 23
+                                                                                     : 31;
   static constexpr int words_per_thread = is_short ? short_words : long_words;
-  static constexpr bool holds_more = has_values || Limbs > 1;  ///< a thread holds more than words of one limb
-  static constexpr int blocks_per_multiprocessor = Payload == payload_mode::values_16 || Limbs > 2 ? 2
-                                                   : is_short                  ? (holds_more ? 2 : 3)
-                                                   : Limbs == 2 && !has_values ? 2
-                                                                               : 3;
+  static constexpr int blocks_per_multiprocessor = has_values || Limbs > 1 || is_coded ? 2 : 3;
   static constexpr std::uint32_t tile_words = threads * words_per_thread;
   /// Values that a thread loads at once: more would not fit its registers, fewer wait for memory more often.
   static constexpr int values_at_once = Payload == payload_mode::values_4   ? 6
@@ -67,14 +65,13 @@ constexpr bool sorts_by_codes(const word_sort& s) {
   return s.method != sort_method::lsd && s.key_high - s.key_low > 16;
 }
 
-/// Codes of a list whose keys are spread evenly: a group's words each, with some room, or in short lists fewer.
+/// Codes of a list whose keys are spread evenly, a power of two: at most a group's words each, with some room, or in
+/// short lists fewer.
 constexpr std::uint32_t codes_of_even_keys(std::uint32_t count) {
-  if (is_short(count)) return std::min(256U, count / 1024 + 1);
-  for (const std::uint32_t of_whole_passes : {1U << 8, 1U << 16}) {
-    if (count / 3800 < of_whole_passes) return count / 3800 + 1;
-    if (count / 4200 < of_whole_passes) return of_whole_passes;
-  }
-  return count / 3800 + 1;
+  if (is_short(count) && count > 256 * 1280) return 256;
+  std::uint32_t codes = 1;
+  while (codes * (is_short(count) ? 1280 : 4200) < count) codes *= 2;
+  return codes;
 }
 /// Of other lists: more, as a sample errs, and as keys are not even on a piece of the map either.
 constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
@@ -166,11 +163,7 @@ struct block_shared {
   // Not in registers, which words need.
   pass_arrays arrays;
   pass_state pass;
-  // Of the map.
-  key_scale scale;
-  std::uint32_t codes;
-  std::uint32_t unit_bits;
-  std::uint32_t digit_bits;
+  code_shape shape;
 };
 
 /// The sample of the keys, in shared memory of the block that takes it.
@@ -178,15 +171,20 @@ struct key_sample {
   static constexpr std::uint32_t samples = 4096;
   static constexpr std::uint32_t slots = 4096;
   static constexpr std::uint32_t looked_up = samples / 2;  ///< samples whose codes are looked up
+  static constexpr std::uint32_t scales = 4;               ///< of which the one is chosen that suits the samples
 
   std::uint64_t number[samples];
-  std::uint32_t on_piece[code_map::pieces];  ///< samples on each piece of the map
-  std::uint32_t first_in_slot[slots];        ///< hash table of codes: 1 + number of the first sample with a code
-  std::uint32_t with_code[looked_up];        ///< of the first sample of a slot: samples with its code, and a flag
-  std::uint32_t differing[4];                ///< bits in which keys differ, by limb
-  unsigned long long least;
-  unsigned long long greatest;
-  std::uint32_t sum;
+  union {
+    std::uint32_t on_piece[scales][code_map::pieces];  ///< samples on each piece of the map, by each scale
+    struct {
+      std::uint32_t first_in_slot[slots];  ///< hash table of codes: 1 + number of the first sample with a code
+      std::uint32_t with_code[looked_up];  ///< of the first sample of a slot: samples with its code, and a flag
+    };
+  };
+  std::uint32_t differing[4];      ///< bits in which keys differ, by limb
+  unsigned long long least[2];     ///< the least number, as it is and folded
+  unsigned long long greatest[2];  ///< the greatest one
+  std::uint32_t sums[scales];
 };
 
 /// Dynamic shared memory: block_shared, codes_of_piece of the map, then in turn the sample of the keys (by codes

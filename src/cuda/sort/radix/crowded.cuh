@@ -16,16 +16,6 @@ __device__ void for_crowded_parts(const Block& block, Body body) {
   for (std::uint32_t p = blockIdx.x; p < total; p += gridDim.x) body(t.crowded[p]);
 }
 
-/// Loads a word or a value that is not read again soon.
-template <class Element>
-__device__ __forceinline__ Element load_streaming(const Element* from) {
-  if constexpr (requires { from->limb; }) {
-    return load_word_streaming(from);
-  } else {
-    return __ldcs(from);
-  }
-}
-
 /// Moves `count` elements by one block, of which some of each thread are on their way at once.
 template <class Block, class Element, class Store>
 __device__ void move_elements(const Block&, const Element* from, std::uint32_t count, Store store) {
@@ -33,9 +23,7 @@ __device__ void move_elements(const Block&, const Element* from, std::uint32_t c
   for (std::uint32_t first = threadIdx.x; first < count; first += at_once * Block::threads) {
     Element elements[at_once];
 #pragma unroll
-    for (std::uint32_t k = 0; k < at_once; ++k) {
-      elements[k] = load_streaming(from + min(first + k * Block::threads, count - 1));
-    }
+    for (std::uint32_t k = 0; k < at_once; ++k) elements[k] = from[min(first + k * Block::threads, count - 1)];
 #pragma unroll
     for (std::uint32_t k = 0; k < at_once; ++k) {
       if (first + k * Block::threads < count) store(first + k * Block::threads, elements[k]);
@@ -87,9 +75,9 @@ __device__ void move_mixed_words(const Block& block, const word_move& move, bool
 /// Looks up where the words of mixed codes begin in the sorted list of them.
 template <class Coder, class Block>
 __device__ void find_mixed_words(const Block& block, const typename Block::word* sorted) {
-  for (std::uint32_t code = block.first_thread(); code < block.shared.codes; code += block.grid_threads()) {
+  for (std::uint32_t code = block.first_thread(); code < block.shared.shape.codes; code += block.grid_threads()) {
     std::uint32_t& begin = block.arguments.tables.mixed_begin[code];
-    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block));
+    if (begin != not_mixed) begin = first_with_code<Block>(sorted, 0, block.count, code, Coder(block, code_bits()));
   }
 }
 
@@ -166,8 +154,8 @@ __device__ void store_mixed_words(const Block& block, std::uint32_t last) {
   load_map(block);
   const auto* const words = static_cast<const typename Block::word*>(sorted);
   constexpr int limbs = Block::word::limbs;
-  a.tables.map->is_even ? find_mixed_words<even_coder<limbs>>(block, words)
-                        : find_mixed_words<key_coder<limbs>>(block, words);
+  a.tables.map->shape.is_even ? find_mixed_words<even_coder<limbs>>(block, words)
+                              : find_mixed_words<key_coder<limbs>>(block, words);
   grid.sync();
   move_mixed_words(block, {sorted, const_cast<void*>(lists.words), sorted_values, const_cast<void*>(lists.values)},
                    true);

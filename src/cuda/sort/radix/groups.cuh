@@ -10,17 +10,12 @@ template <class Block>
 __device__ __forceinline__ void load_map(const Block& block) {
   const code_map& map = *block.arguments.tables.map;
   __syncthreads();
-  if (!map.is_even) {
+  if (!map.shape.is_even) {
     for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
       block.codes_of_piece[i] = __ldcg(map.codes_of_piece + i);
     }
   }
-  if (threadIdx.x == 0) {
-    block.shared.scale = map.scale;
-    block.shared.codes = map.codes;
-    block.shared.unit_bits = map.unit_bits;
-    block.shared.digit_bits = map.digit_bits;
-  }
+  if (threadIdx.x == 0) block.shared.shape = map.shape;
   __syncthreads();
 }
 
@@ -44,7 +39,7 @@ template <class Block, class Coder>
 __device__ void find_codes(const Block& block, const typename Block::word* words, const Coder& coder,
                            std::uint32_t passes) {
   const radix_tables& t = block.arguments.tables;
-  const std::uint32_t codes = block.shared.codes;
+  const std::uint32_t codes = block.shared.shape.codes;
   const std::uint32_t bin = threadIdx.x;
   std::uint32_t begin[1] = {bin < radix_bins ? __ldcg(t.histogram + (passes - 1) * radix_bins + bin) : 0};
   scan_bins<radix_bins, Block::threads>(begin, block.shared.warp_sums);
@@ -52,7 +47,7 @@ __device__ void find_codes(const Block& block, const typename Block::word* words
   if (bin == radix_bins) block.shared.bin_begin[bin] = block.count;
   __syncthreads();
   for (std::uint32_t code = block.first_thread(); code <= codes; code += block.grid_threads()) {
-    const std::uint32_t high_digit = code >> (passes - 1) * block.shared.digit_bits;
+    const std::uint32_t high_digit = code >> (passes - 1) * block.shared.shape.digit_bits;
     const std::uint32_t low = code < codes ? block.shared.bin_begin[high_digit] : block.count;
     const std::uint32_t high = code < codes ? block.shared.bin_begin[high_digit + 1] : block.count;
     t.code_begin[code] = passes == 1 ? low : first_with_code<Block>(words, low, high, code, coder);
@@ -86,7 +81,7 @@ __device__ __forceinline__ void add_crowded_code(const radix_tables& t, std::uin
 template <class Block>
 __device__ void list_groups(const Block& block) {
   const radix_tables& t = block.arguments.tables;
-  const std::uint32_t codes = block.shared.codes;
+  const std::uint32_t codes = block.shared.shape.codes;
   const std::uint32_t most = most_merged_words(block.count);
   const std::uint32_t lane = threadIdx.x % 32;
   for (std::uint32_t first = block.first_thread() / 32 * codes_of_warp; first < codes;

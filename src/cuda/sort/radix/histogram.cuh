@@ -44,23 +44,14 @@ struct key_digits {
 template <class Block, class Coder>
 struct code_digits {
   static constexpr int most = 3;
-  struct digit {
-    static constexpr bool is_dear = Coder::is_dear;  ///< better kept than read twice
-    Coder coder;
-    std::uint32_t shift;
-    std::uint32_t mask;
-    __device__ __forceinline__ std::uint32_t operator()(const typename Block::word& w) const {
-      return coder(w) >> shift & mask;
-    }
-  };
+  using digit = Coder;
   const Block& block;
   std::uint32_t passes;
 
   __device__ std::uint32_t total() const { return passes; }
   __device__ std::uint32_t passes_of(const Block&) const { return (1U << passes) - 1; }
   __device__ digit number(std::uint32_t d) const {
-    const std::uint32_t bits = block.shared.digit_bits;
-    return {Coder(block), d * bits, (1U << bits) - 1};
+    return Coder(block, {d * block.shared.shape.digit_bits, block.shared.shape.digit_bits});
   }
 };
 
@@ -102,14 +93,14 @@ __device__ void count_digits(const Block& block, const void* list, const Digits&
     // Lanes that add 1 to the same counter, and ask for nothing back, are counted by the hardware at once. So there are
     // no copies of the histogram, over which they would be spread.
     if constexpr (Digits::digit::is_dear) {
-      const auto lowest = digits.number(0);
-      const std::uint32_t bits = block.shared.digit_bits;
+      const typename Digits::digit coder(block, code_bits());
+      const std::uint32_t bits = block.shared.shape.digit_bits;
 #pragma unroll
       for (std::uint32_t k = 0; k < words_per_thread; ++k) {
         if (!is_there(k)) continue;
-        const std::uint32_t code = lowest.coder(words[k]);
+        const std::uint32_t code = coder(words[k]);
         for (std::uint32_t d = 0; d < total; ++d) {
-          atomicAdd(&counters[d * radix_bins + (code >> d * bits & lowest.mask)], 1U);
+          atomicAdd(&counters[d * radix_bins + (code >> d * bits & ((1U << bits) - 1))], 1U);
         }
       }
     } else {

@@ -64,7 +64,7 @@ __device__ __forceinline__ void sort_by_codes(const Block& block, std::uint32_t 
   const std::uint32_t buffer = sort_by(block, code_digits<Block, Coder>{block, passes});
   grid.sync();
   if (block.first_thread() == 0) a.tables.counters->buffer = buffer;
-  find_codes(block, static_cast<const typename Block::word*>(a.buffers[buffer]), Coder(block), passes);
+  find_codes(block, static_cast<const typename Block::word*>(a.buffers[buffer]), Coder(block, code_bits()), passes);
   grid.sync();
   list_groups(block);
 }
@@ -82,10 +82,10 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
   if (blockIdx.x == 0) choose_map(block);
   cooperative_groups::this_grid().sync();
   const code_map& map = *a.tables.map;
-  const std::uint32_t passes = __ldcg(&map.passes);
+  const std::uint32_t passes = __ldcg(&map.shape.passes);
   if (passes == 0) return;
   load_map(block);
-  map.is_even ? sort_by_codes<even_coder<Limbs>>(block, passes) : sort_by_codes<key_coder<Limbs>>(block, passes);
+  map.shape.is_even ? sort_by_codes<even_coder<Limbs>>(block, passes) : sort_by_codes<key_coder<Limbs>>(block, passes);
 }
 
 /// Sorts by the digits of keys: the whole list, or, behind sort_words_by_codes, what that left. These are either all
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
   extern __shared__ __align__(16) unsigned char dynamic[];
   auto block = block_of<block_type>(a, dynamic, true);
   const auto grid = cooperative_groups::this_grid();
-  const bool is_whole = !sorts_by_codes(a) || __ldcg(&a.tables.map->passes) == 0;
+  const bool is_whole = !sorts_by_codes(a) || __ldcg(&a.tables.map->shape.passes) == 0;
   if (!is_whole && !gather_mixed_words(block)) return;
   clear_tables(block);
   grid.sync();

@@ -17,6 +17,16 @@ struct key_scale {
   std::uint64_t least;  ///< the least number
 };
 
+/// What codes of a list are like.
+struct code_shape {
+  bool is_even;              ///< codes are the highest bits of keys, and there are no pieces
+  std::uint32_t codes;       ///< number of codes
+  std::uint32_t passes;      ///< that codes take; 0: the sort is by the digits of the key in place of codes
+  std::uint32_t digit_bits;  ///< bits of a code that a pass sorts by, about as many each
+  std::uint32_t unit_bits;
+  key_scale scale;
+};
+
 /// The highest 11 bits of a key's position select a piece of the map, on which codes ascend evenly by the other bits.
 struct code_map {
   static constexpr std::uint32_t position_bits = 24;
@@ -25,12 +35,7 @@ struct code_map {
 
   /// Of each piece its first code and, in the lower half, how many it has, both in units of 2^unit_bits.
   std::uint32_t codes_of_piece[pieces];
-  std::uint32_t unit_bits;
-  std::uint32_t codes;       ///< number of codes
-  std::uint32_t passes;      ///< that codes take; 0: the sort is by the digits of the key in place of codes
-  std::uint32_t digit_bits;  ///< bits of a code that a pass sorts by, about as many each
-  bool is_even;              ///< codes ascend evenly with keys, and there are no pieces
-  key_scale scale;
+  code_shape shape;
 };
 
 /// Reads the highest 64 bits of the key (of keys of 4 bytes, 32) as a number, from the highest bit of a word down.
@@ -54,30 +59,32 @@ struct key_numbers {
   }
 };
 
-/// Makes codes of keys where the map is even.
+/// The bits of a code that a pass sorts by, or all.
+struct code_bits {
+  std::uint32_t low = 0;
+  std::uint32_t bits = 31;
+};
+
+/// Makes codes of keys where the map is even, of which load_map has loaded the map.
 template <int Limbs>
 struct even_coder {
   static constexpr bool is_dear = false;
-  key_numbers<Limbs> number_of;
-  std::uint32_t codes;
+  digit_field field;
 
-  /// The coder of a sort, of which load_map has loaded the map.
   template <class Block>
-  __device__ __forceinline__ explicit even_coder(const Block& block)
-      : number_of(block.arguments.key_low, block.arguments.key_high), codes(block.shared.codes) {}
-
-  __device__ __forceinline__ std::uint32_t code_of(typename key_numbers<Limbs>::number n) const {
-    return __umulhi(static_cast<std::uint32_t>(n >> (key_numbers<Limbs>::bits - 32)), codes);
+  __device__ __forceinline__ even_coder(const Block& block, code_bits part) {
+    const std::uint32_t bits = 31 - __clz(static_cast<int>(block.shared.shape.codes));
+    field = digit_at(block.arguments.key_high - bits + part.low, min(bits - part.low, part.bits));
   }
   __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& word) const {
-    return code_of(number_of(word));
+    return digit_of(word, field);
   }
 };
 
 /// Makes codes of keys where the map has pieces.
 template <int Limbs>
 struct key_coder {
-  static constexpr bool is_dear = true;
+  static constexpr bool is_dear = true;  ///< codes are better kept than made again
   using number = typename key_numbers<Limbs>::number;
   static constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
 
@@ -85,16 +92,20 @@ struct key_coder {
   key_scale scale;
   std::uint32_t unit_bits;
   const std::uint32_t* codes_of_piece;  ///< those of the map, in shared memory
+  std::uint32_t shift;
+  std::uint32_t mask;
 
   template <class Block>
-  __device__ __forceinline__ explicit key_coder(const Block& block)
+  __device__ __forceinline__ key_coder(const Block& block, code_bits part)
       : number_of(block.arguments.key_low, block.arguments.key_high),
-        scale(block.shared.scale),
-        unit_bits(block.shared.unit_bits),
-        codes_of_piece(block.codes_of_piece) {}
+        scale(block.shared.shape.scale),
+        unit_bits(block.shared.shape.unit_bits),
+        codes_of_piece(block.codes_of_piece),
+        shift(part.low),
+        mask((1U << part.bits) - 1) {}
 
   __device__ __forceinline__ std::uint32_t operator()(const sort_word<Limbs>& word) const {
-    return code_of(number_of(word));
+    return code_of(number_of(word)) >> shift & mask;
   }
 
   __device__ __forceinline__ std::uint32_t code_of(number n) const {

@@ -40,24 +40,31 @@ struct radix_scratch {
   }
 };
 
+/// Words of the shortest tile that either kernel of a sort has.
 template <int Limbs, payload_mode Payload>
 std::uint64_t tile_words(const word_sort& s) {
-  return has_short_tiles<Limbs, Payload>(s.count) ? tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words
-                                                  : tile_tuning<Limbs, Payload, tile_length::of_long_list>::tile_words;
+  if (has_short_tiles<Limbs, Payload>(s.count)) {
+    return tile_tuning<Limbs, Payload, tile_length::of_short_list>::tile_words;
+  }
+  return std::min(tile_tuning<Limbs, Payload, tile_length::of_long_list>::tile_words,
+                  tile_tuning<Limbs, Payload, tile_length::of_coded_list>::tile_words);
 }
 
 template <int Limbs, payload_mode Payload, tile_length Length>
 void queue_passes(const context& ctx, const char* operation, const radix_arguments& a) {
-  using tuning = tile_tuning<Limbs, Payload, Length>;
-  const std::uint64_t tiles = ceil_div(std::uint64_t{a.count}, tuning::tile_words);
+  const auto launch = [&](auto kernel, auto tuning, std::size_t shared_bytes) {
+    launch_cooperative(ctx, operation, kernel, ceil_div(std::uint64_t{a.count}, tuning.tile_words), tuning.threads,
+                       shared_bytes, a);
+  };
   if constexpr (Payload != payload_mode::values_16) {
+    constexpr tile_length coded = Length == tile_length::of_long_list ? tile_length::of_coded_list : Length;
     if (sorts_by_codes(a)) {
-      launch_cooperative(ctx, operation, sort_words_by_codes<Limbs, Payload, Length>, tiles, tuning::threads,
-                         radix_shared_bytes<Limbs, Payload, Length>(true), a);
+      launch(sort_words_by_codes<Limbs, Payload, coded>, tile_tuning<Limbs, Payload, coded>(),
+             radix_shared_bytes<Limbs, Payload, coded>(true));
     }
   }
-  launch_cooperative(ctx, operation, sort_words_by_digits<Limbs, Payload, Length>, tiles, tuning::threads,
-                     radix_shared_bytes<Limbs, Payload, Length>(false), a);
+  launch(sort_words_by_digits<Limbs, Payload, Length>, tile_tuning<Limbs, Payload, Length>(),
+         radix_shared_bytes<Limbs, Payload, Length>(false));
 }
 
 template <int Limbs, payload_mode Payload, finish_method Method>

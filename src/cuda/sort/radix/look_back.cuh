@@ -6,11 +6,15 @@
 // up what the tiles before it published, so that it learns where its bins continue while those tiles are still moved.
 namespace sheaf::cuda {
 
-/// State of a tile for one bin: 0 until something is published, then a number of words with a flag.
+/// State of a tile for one bin: 0 until something is published, then the tile's own count and 1, or, with the flag,
+/// where the bin continues behind this tile.
 using tile_state = std::uint32_t;
-constexpr tile_state aggregate_flag = 1U << 30;         ///< the number is the tile's own count
-constexpr tile_state inclusive_prefix_flag = 1U << 31;  ///< the number is where the bin continues behind this tile
-constexpr tile_state count_mask = aggregate_flag - 1;
+constexpr tile_state inclusive_prefix_flag = 1U << 31;
+
+__device__ __forceinline__ bool is_inclusive_prefix(tile_state s) { return (s & inclusive_prefix_flag) != 0; }
+__device__ __forceinline__ std::uint32_t count_of(tile_state s) {
+  return is_inclusive_prefix(s) ? s - inclusive_prefix_flag : s - 1;
+}
 
 /// Publishes the state of bin threadIdx.x of a tile. A state is one word and complete by itself, so no fence has to
 /// order it after other stores.
@@ -28,8 +32,8 @@ __device__ __forceinline__ std::uint32_t look_back(const tile_state* states, std
   for (;;) {
     tile_state seen = *state;
     while (seen == 0) seen = *state;
-    prefix += seen & count_mask;
-    const bool is_found = (seen & inclusive_prefix_flag) != 0;
+    prefix += count_of(seen);
+    const bool is_found = is_inclusive_prefix(seen);
     // The lanes of a warp wait for each other, so that they read the states of one tile at once.
     looking = __ballot_sync(looking, !is_found);
     if (is_found) return prefix;
@@ -51,8 +55,8 @@ __device__ __forceinline__ std::uint32_t look_back_far(const tile_state* states,
 #pragma unroll
     for (int k = 0; k < at_once; ++k) {
       if (seen[k] == 0) break;
-      prefix += seen[k] & count_mask;
-      if ((seen[k] & inclusive_prefix_flag) != 0) return prefix;
+      prefix += count_of(seen[k]);
+      if (is_inclusive_prefix(seen[k])) return prefix;
       --end;
     }
   }

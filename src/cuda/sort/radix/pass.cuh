@@ -14,6 +14,7 @@ class radix_pass {
  public:
   using digit_type = typename Digits::digit;
   using word = typename Block::word;
+  using value = sort_value<Block::payload>;
   using tuning = typename Block::tuning;
   static constexpr int threads = tuning::threads;
   static constexpr int items = tuning::words_per_thread;
@@ -121,7 +122,6 @@ class radix_pass {
     }
     if constexpr (tuning::has_values) {
       __syncthreads();
-      using value = sort_value<Block::payload>;
       const auto* const values = static_cast<const value*>(block_.shared.pass.values);
       move_values_of_tile<Full, threads, tuning::values_at_once>(
           [&](std::uint32_t i) { return value_at(values, begin + i); }, reinterpret_cast<value*>(staged), size, rank,
@@ -143,7 +143,7 @@ class radix_pass {
     }
     const std::uint32_t aggregate = scan_over_warps<warps, radix_bins>(warp_bins);
     if (bin < radix_bins) {
-      if (tile > 0) publish(tile_states(), tile, aggregate | aggregate_flag);
+      if (tile > 0) publish(tile_states(), tile, aggregate + 1);
       // For the next pass.
       block_.arguments.tables.tile_states[1 - block_.shared.pass.number % 2][tile * radix_bins + bin] = 0;
     }
@@ -162,7 +162,7 @@ class radix_pass {
     const std::uint32_t prefix = tile == 0     ? block_.shared.bin_shift[bin]
                                  : all_at_once ? look_back_far(tile_states(), tile)
                                                : look_back(tile_states(), tile);
-    publish(tile_states(), tile, (prefix + aggregate) | inclusive_prefix_flag);
+    publish(tile_states(), tile, inclusive_prefix_flag + prefix + aggregate);
     block_.shared.bin_shift[bin] = prefix - block_.shared.bin_begin[bin];
   }
 

@@ -9,8 +9,8 @@
 // nothing back: what the sample of the keys says is known on the device alone.
 namespace sheaf::cuda {
 
-/// A list has fewer words than this, because a tile state has 30 bits for a count.
-constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 30;
+/// A list has fewer words than this, because a tile state has 31 bits for a number.
+constexpr std::uint64_t most_sorted_words = std::uint64_t{1} << 31;
 
 /// Bytes of scratch that run_radix_sort takes.
 std::uint64_t radix_scratch_bytes(const word_sort& s);

@@ -13,39 +13,42 @@ __device__ __forceinline__ std::uint32_t sampled_position(std::uint32_t sample, 
   return begin + __umulhi((sample + 1) * 0x9e3779b1U, count / key_sample::samples);
 }
 
-/// Sum of a thread's terms over the block. All threads call it.
-template <class Block>
-__device__ std::uint32_t sum_over_block(const Block& block, key_sample& s, std::uint32_t own) {
+/// Replaces the threads' terms by their sums over the block. All threads call it.
+template <class Block, int Sums>
+__device__ void add_over_block(const Block&, key_sample& s, std::uint32_t (&terms)[Sums]) {
   __syncthreads();
-  if (threadIdx.x == 0) s.sum = 0;
+  if (threadIdx.x < Sums) s.sums[threadIdx.x] = 0;
   __syncthreads();
-  own = __reduce_add_sync(~0U, own);
-  if (threadIdx.x % 32 == 0) atomicAdd(&s.sum, own);
+#pragma unroll
+  for (int i = 0; i < Sums; ++i) {
+    terms[i] = __reduce_add_sync(~0U, terms[i]);
+    if (threadIdx.x % 32 == 0) atomicAdd(&s.sums[i], terms[i]);
+  }
   __syncthreads();
-  return s.sum;
+#pragma unroll
+  for (int i = 0; i < Sums; ++i) terms[i] = s.sums[i];
 }
 
-/// Counts the samples on each piece, as piece_of(number) says.
-template <class Block, class PieceOf>
-__device__ void count_pieces(const Block& block, key_sample& s, PieceOf piece_of) {
-  for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) s.on_piece[i] = 0;
+/// Counts the samples on each piece by several divisions into pieces, piece_of(division, number). Sets `squares` to the
+/// sums of the squares of the counts: the less even, the greater.
+template <class Block, int Divisions, class PieceOf>
+__device__ void count_pieces(const Block& block, key_sample& s, std::uint32_t (&squares)[Divisions], PieceOf piece_of) {
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < Divisions * code_map::pieces; i += Block::threads) s.on_piece[0][i] = 0;
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
-    atomicAdd(&s.on_piece[piece_of(s.number[i])], 1U);
+    const std::uint64_t number = s.number[i];
+#pragma unroll
+    for (int d = 0; d < Divisions; ++d) atomicAdd(&s.on_piece[d][piece_of(d, number)], 1U);
   }
   __syncthreads();
-}
-
-/// Sum of the squares of the samples on so many neighbouring pieces together: the less even, the greater.
-template <class Block>
-__device__ std::uint32_t sum_of_squares(const Block& block, key_sample& s, std::uint32_t together) {
-  std::uint32_t squares = 0;
-  for (std::uint32_t first = threadIdx.x * together; first < code_map::pieces; first += Block::threads * together) {
-    std::uint32_t held = 0;
-    for (std::uint32_t i = 0; i < together; ++i) held += s.on_piece[first + i];
-    squares += held * held;
+#pragma unroll
+  for (int d = 0; d < Divisions; ++d) squares[d] = 0;
+  for (std::uint32_t i = threadIdx.x; i < code_map::pieces; i += Block::threads) {
+#pragma unroll
+    for (int d = 0; d < Divisions; ++d) squares[d] += s.on_piece[d][i] * s.on_piece[d][i];
   }
-  return sum_over_block(block, s, squares);
+  add_over_block(block, s, squares);
 }
 
 /// What samples say about codes, in samples of looked_up.
@@ -55,20 +58,20 @@ struct code_counts {
   std::uint32_t alone;  ///< the only ones with their code
 };
 
-template <class Block, class Coder>
-__device__ code_counts count_codes(const Block& block, key_sample& s, const Coder& coder) {
+template <class Block, class CodeOf>
+__device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf code_of) {
   constexpr std::uint32_t differs = 1U << 31;
   for (std::uint32_t i = threadIdx.x; i < key_sample::slots; i += Block::threads) s.first_in_slot[i] = 0;
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) s.with_code[i] = 0;
   __syncthreads();
   const auto number_of = [&](std::uint32_t i) { return s.number[2 * i]; };
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
-    const std::uint32_t code = coder.code_of(number_of(i));
+    const std::uint32_t code = code_of(number_of(i));
     std::uint32_t first = i;
     for (std::uint32_t slot = code * 0x9e3779b1U >> 20;; slot = (slot + 1) % key_sample::slots) {
       const std::uint32_t holder = atomicCAS(&s.first_in_slot[slot], 0U, i + 1);
       first = holder == 0 ? i : holder - 1;
-      if (coder.code_of(number_of(first)) == code) break;
+      if (code_of(number_of(first)) == code) break;
     }
     atomicAdd(&s.with_code[first], 1U);
     if (number_of(first) != number_of(i)) atomicOr(&s.with_code[first], differs);
@@ -77,14 +80,14 @@ __device__ code_counts count_codes(const Block& block, key_sample& s, const Code
   // What a group's words leave in the sample, and a quarter, as a sample errs.
   const auto most =
       static_cast<std::uint32_t>(std::uint64_t{group_words} * key_sample::looked_up * 5 / 4 / block.count) + 1;
-  code_counts own{};
+  std::uint32_t mixed_heavy_alone[3] = {};
   for (std::uint32_t i = threadIdx.x; i < key_sample::looked_up; i += Block::threads) {
     const std::uint32_t held = s.with_code[i] & ~differs;
-    if (held > most) (s.with_code[i] >= differs ? own.mixed : own.heavy) += held;
-    if (held == 1) ++own.alone;
+    if (held > most) mixed_heavy_alone[s.with_code[i] >= differs ? 0 : 1] += held;
+    if (held == 1) ++mixed_heavy_alone[2];
   }
-  return {sum_over_block(block, s, own.mixed), sum_over_block(block, s, own.heavy),
-          sum_over_block(block, s, own.alone)};
+  add_over_block(block, s, mixed_heavy_alone);
+  return {mixed_heavy_alone[0], mixed_heavy_alone[1], mixed_heavy_alone[2]};
 }
 
 /// Whether the digits of keys are better sorted by than codes. Time is in reads of all words: a pass takes two, and by
@@ -108,138 +111,140 @@ __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, s
   return by_codes * samples + mixed * (by_digits + 12) > by_digits * samples;
 }
 
-/// Least and greatest number of the sample, folded where the scale is.
+/// The least of the warp's numbers.
+__device__ __forceinline__ std::uint64_t least_of_warp(std::uint64_t number) {
+  const auto high = static_cast<std::uint32_t>(number >> 32);
+  const std::uint32_t least = __reduce_min_sync(~0U, high);
+  return std::uint64_t{least} << 32 | __reduce_min_sync(~0U, high == least ? static_cast<std::uint32_t>(number) : ~0U);
+}
+
+/// Least and greatest number of the sample, as they are and folded.
 template <class Block, class Coder>
-__device__ void find_range(const Block& block, key_sample& s, const Coder& coder) {
-  unsigned long long least = ~0ULL;
-  unsigned long long greatest = 0;
-  for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
-    const unsigned long long n = coder.folded_number(s.number[i]);
-    least = min(least, n);
-    greatest = max(greatest, n);
-  }
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    least = min(least, __shfl_xor_sync(~0U, least, step));
-    greatest = max(greatest, __shfl_xor_sync(~0U, greatest, step));
-  }
-  if (threadIdx.x == 0) {
-    s.least = ~0ULL;
-    s.greatest = 0;
-  }
+__device__ void find_ranges(const Block& block, key_sample& s, Coder coder) {
+  if (threadIdx.x < 2) s.least[threadIdx.x] = ~0ULL;
+  if (threadIdx.x < 2) s.greatest[threadIdx.x] = 0;
   __syncthreads();
-  if (threadIdx.x % 32 == 0) {
-    atomicMin(&s.least, least);
-    atomicMax(&s.greatest, greatest);
+#pragma unroll
+  for (const bool is_folded : {false, true}) {
+    coder.scale.is_folded = is_folded;
+    std::uint64_t least = ~0ULL;
+    std::uint64_t greatest = 0;
+    for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
+      const std::uint64_t n = coder.folded_number(static_cast<typename Coder::number>(s.number[i]));
+      least = min(least, n);
+      greatest = max(greatest, n);
+    }
+    least = least_of_warp(least);
+    greatest = ~least_of_warp(~greatest);
+    if (threadIdx.x % 32 == 0) {
+      atomicMin(&s.least[is_folded], least);
+      atomicMax(&s.greatest[is_folded], greatest);
+    }
   }
   __syncthreads();
 }
 
-/// Chooses the map. One block calls this.
-template <int Limbs, payload_mode Payload, tile_length Length>
-__device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
-  using coder_type = key_coder<Limbs>;
-  constexpr int threads = radix_block<Limbs, Payload, Length>::threads;
-  constexpr std::uint32_t samples = key_sample::samples;
-  auto& s = *reinterpret_cast<key_sample*>(block.staged);
-  code_map& map = *block.arguments.tables.map;
-  const std::uint32_t count = block.count;
-  coder_type coder(block);
-  const auto& number_of = coder.number_of;
+/// Takes the sample, and notes in which bits its keys differ.
+template <class Block>
+__device__ void take_sample(const Block& block, key_sample& s) {
+  using word = typename Block::word;
+  const key_numbers<word::limbs> number_of(block.arguments.key_low, block.arguments.key_high);
   if (threadIdx.x < 4) s.differing[threadIdx.x] = 0;
   __syncthreads();
   block.read_words(block.shared.arrays.words[0], [&](auto load) {
-    const sort_word<Limbs> first = load(sampled_position(0, count));
-    const key_mask<Limbs> key(block.arguments.key_low, block.arguments.key_high);
-    std::uint32_t differing[Limbs] = {};
+    const word first = load(sampled_position(0, block.count));
+    const key_mask<word::limbs> key(block.arguments.key_low, block.arguments.key_high);
+    word differing{};
 #pragma unroll 4
-    for (std::uint32_t i = threadIdx.x; i < samples; i += threads) {
-      const sort_word<Limbs> word = load(sampled_position(i, count));
-      s.number[i] = number_of(word);
+    for (std::uint32_t i = threadIdx.x; i < key_sample::samples; i += Block::threads) {
+      const word w = load(sampled_position(i, block.count));
+      s.number[i] = number_of(w);
 #pragma unroll
-      for (int l = 0; l < Limbs; ++l) differing[l] |= (word.limb[l] ^ first.limb[l]) & key.limb[l];
+      for (int l = 0; l < word::limbs; ++l) differing.limb[l] |= (w.limb[l] ^ first.limb[l]) & key.limb[l];
     }
 #pragma unroll
-    for (int l = 0; l < Limbs; ++l) {
-      const std::uint32_t of_warp = __reduce_or_sync(~0U, differing[l]);
+    for (int l = 0; l < word::limbs; ++l) {
+      const std::uint32_t of_warp = __reduce_or_sync(~0U, differing.limb[l]);
       if (threadIdx.x % 32 == 0) atomicOr(&s.differing[l], of_warp);
     }
   });
   __syncthreads();
-  // Uneven keys have 2^16 codes or fewer, or more in units of which there are as many.
-  const std::uint32_t codes_of_uneven = codes_of_uneven_keys(count);
-  const std::uint32_t unit_bits = codes_of_uneven > 1U << 16 ? 4 : 0;
-  const auto store_map = [&](bool is_even, const key_scale& scale, std::uint32_t codes, std::uint32_t passes) {
-    if (threadIdx.x != 0) return;
-    map.codes = codes;
-    map.unit_bits = unit_bits;
-    map.passes = passes;
-    map.digit_bits = passes == 0 ? 0 : (32 - __clz(static_cast<int>(codes - 1)) + passes - 1) / passes;
-    map.is_even = is_even;
-    map.scale = scale;
-  };
-  // Keys are taken to be even where chi squared of the 256 highest bytes, 255 on average and 23 more or less, is below
-  // 345: three of four codes that are a sixth too large are found by that, and groups have room for a sixth.
-  count_pieces(block, s, [&](std::uint64_t n) { return static_cast<std::uint32_t>(n >> (coder_type::bits - 11)); });
-  constexpr std::uint32_t mean = samples / radix_bins;
-  if (sum_of_squares(block, s, code_map::pieces / radix_bins) < mean * (samples + 345)) {
-    const std::uint32_t codes = codes_of_even_keys(count);
-    if (threadIdx.x == 0) block.shared.codes = codes;
-    __syncthreads();
-    // Few keys that are spread evenly are heavy ones. Short lists have room for them.
-    if (count <= 1U << 20 || count_codes(block, s, even_coder<Limbs>(block)).heavy < key_sample::looked_up / 16) {
-      return store_map(true, {}, codes, passes_of_codes(codes));
-    }
-  }
-  // The scale on which the samples lie most evenly.
-  const auto piece_of = [&](std::uint64_t n) {
-    return coder.position_of(static_cast<typename coder_type::number>(n)) >> code_map::bits_in_piece;
-  };
-  key_scale best{};
-  std::uint32_t least = ~0U;
-  for (const bool is_folded : {false, true}) {
-    coder.scale = {is_folded, 0, 0, 0};
-    find_range(block, s, coder);
+}
+
+/// Whether the samples are spread evenly over their highest bits: chi squared of the 256 highest bytes, 255 on average
+/// and 23 more or less, is below 345. Three of four codes that are a sixth too large are found by that, and groups have
+/// room for a sixth. Few keys that are spread evenly are heavy ones, but short lists have room for these.
+template <int Limbs, class Block>
+__device__ bool are_even(const Block& block, key_sample& s, std::uint32_t codes) {
+  constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
+  std::uint32_t squares[1];
+  count_pieces(block, s, squares, [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
+  constexpr std::uint32_t mean = key_sample::samples / radix_bins;
+  if (squares[0] >= mean * (key_sample::samples + 345)) return false;
+  if (block.count <= 1U << 20) return true;
+  const auto code_of = [&](std::uint64_t n) { return static_cast<std::uint32_t>((n >> (bits - 32)) * codes >> 32); };
+  return count_codes(block, s, code_of).heavy < key_sample::looked_up / 16;
+}
+
+/// The scale on which the samples lie most evenly. Returns its number, by which they are counted on pieces.
+template <class Block, class Coder>
+__device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_scale& chosen) {
+  constexpr std::uint32_t mantissa_bits = 23;
+  find_ranges(block, s, coder);
+  key_scale scales[key_sample::scales];
+#pragma unroll
+  for (int i = 0; i < key_sample::scales; ++i) {
+    key_scale& scale = coder.scale = {};
+    scale.is_folded = i >= 2;
+    const std::uint32_t exponent_bits = i % 2 == 0 ? 4 : 6;
     // Keys that are less or greater than all of the sample have room, half as much as that.
-    const unsigned long long margin = (s.greatest - s.least) / 2;
-    coder.scale.least = s.least - min(margin, s.least);
-    constexpr std::uint32_t mantissa_bits = 23;
-    const auto greatest = static_cast<typename coder_type::number>(s.greatest);
-    for (const std::uint32_t exponent_bits : {4U, 6U}) {
-      // The exponents end one above that of the greatest number, or with the greatest of all.
-      const std::uint32_t end = exponent_bits == 6 ? 127 + 64 : (coder.float_of(greatest) >> mantissa_bits) + 2;
-      coder.scale.shift = exponent_bits + mantissa_bits + (is_folded ? 1 : 0) - code_map::position_bits;
-      coder.scale.low = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
-      count_pieces(block, s, piece_of);
-      const std::uint32_t squares = sum_of_squares(block, s, 1);
-      if (squares / 4 * 5 < least) {
-        least = squares;
-        best = coder.scale;
-      }
-    }
+    const unsigned long long margin = (s.greatest[i / 2] - s.least[i / 2]) / 2;
+    scale.least = s.least[i / 2] - min(margin, s.least[i / 2]);
+    // The exponents end one above that of the greatest number, or with the greatest of all.
+    const auto greatest = static_cast<typename Coder::number>(s.greatest[i / 2]);
+    const std::uint32_t end = exponent_bits == 6 ? 127 + 64 : (coder.float_of(greatest) >> mantissa_bits) + 2;
+    scale.shift = exponent_bits + mantissa_bits + (scale.is_folded ? 1 : 0) - code_map::position_bits;
+    scale.low = (max(end, 1U << exponent_bits) - (1U << exponent_bits)) << mantissa_bits;
+    scales[i] = scale;
   }
-  coder.scale = best;
-  count_pieces(block, s, piece_of);
-  // A piece has codes even if no sample lies on it, and as many as its neighbours' samples say as well as its own:
-  // those of 2^16 codes must not err by more than groups have room for.
-  constexpr int each = bins_per_thread<code_map::pieces, threads>;
+  std::uint32_t squares[key_sample::scales];
+  count_pieces(block, s, squares, [&](int i, std::uint64_t n) {
+    coder.scale = scales[i];
+    return coder.position_of(static_cast<typename Coder::number>(n)) >> code_map::bits_in_piece;
+  });
+  int number = 0;
+  std::uint32_t least = ~0U;
+#pragma unroll
+  for (int i = 0; i < key_sample::scales; ++i) {
+    if (squares[i] / 4 * 5 >= least) continue;
+    least = squares[i];
+    chosen = scales[i];
+    number = i;
+  }
+  return number;
+}
+
+/// Gives the pieces their codes, of so many units in all, in the block's shared memory and in the map. A piece has
+/// codes even if no sample lies on it, and as many as its neighbours' samples say as well as its own: those of 2^16
+/// codes must not err by more than groups have room for.
+template <class Block>
+__device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)[code_map::pieces],
+                             std::uint32_t units) {
+  constexpr int each = bins_per_thread<code_map::pieces, Block::threads>;
   constexpr int neighbours = 4;
-  constexpr std::uint32_t total = (3 + 2 * neighbours) * samples + code_map::pieces;
+  constexpr std::uint32_t total = (3 + 2 * neighbours) * key_sample::samples + code_map::pieces;
   std::uint32_t weight[each];
+  std::uint32_t begin[each];
 #pragma unroll
   for (int k = 0; k < each; ++k) {
     const int piece = threadIdx.x * each + k;
     weight[k] = piece < code_map::pieces ? 1 : 0;
-    if (piece >= code_map::pieces) continue;
-    for (int i = piece - neighbours; i <= piece + neighbours; ++i) {
-      if (i >= 0 && i < code_map::pieces) weight[k] += i == piece ? 3 * s.on_piece[i] : s.on_piece[i];
+    for (int i = max(piece - neighbours, 0); i <= piece + neighbours && i < code_map::pieces; ++i) {
+      if (piece < code_map::pieces) weight[k] += i == piece ? 3 * on_piece[i] : on_piece[i];
     }
+    begin[k] = weight[k];
   }
-  std::uint32_t begin[each];
-#pragma unroll
-  for (int k = 0; k < each; ++k) begin[k] = weight[k];
-  scan_bins<code_map::pieces, threads>(begin, block.shared.warp_sums);
-  const std::uint32_t units = codes_of_uneven >> unit_bits;
+  scan_bins<code_map::pieces, Block::threads>(begin, block.shared.warp_sums);
 #pragma unroll
   for (int k = 0; k < each; ++k) {
     const std::uint32_t piece = threadIdx.x * each + k;
@@ -248,15 +253,35 @@ __device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
     const auto end = static_cast<std::uint32_t>(std::uint64_t{units} * (begin[k] + weight[k]) / total);
     // Codes are below `units` even where all lie on one piece.
     const std::uint32_t codes_of_piece = min(first, units - 1) << 16 | min(end - first, 0xffffU);
-    block.codes_of_piece[piece] = map.codes_of_piece[piece] = codes_of_piece;
+    block.codes_of_piece[piece] = block.arguments.tables.map->codes_of_piece[piece] = codes_of_piece;
   }
-  coder.unit_bits = unit_bits;
   __syncthreads();
-  const std::uint32_t codes = codes_of_uneven;
-  const std::uint32_t passes = passes_of_codes(codes);
+}
+
+/// Chooses the map. One block calls this.
+template <int Limbs, payload_mode Payload, tile_length Length>
+__device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
+  auto& s = *reinterpret_cast<key_sample*>(block.staged);
+  const radix_arguments& a = block.arguments;
+  const auto store_shape = [&](bool is_even, std::uint32_t codes, bool by_digits, std::uint32_t unit_bits,
+                               const key_scale& scale) {
+    const std::uint32_t passes = passes_of_codes(codes);
+    const std::uint32_t digit_bits = (32 - __clz(static_cast<int>(codes - 1)) + passes - 1) / passes;
+    if (threadIdx.x == 0) a.tables.map->shape = {is_even, codes, by_digits ? 0 : passes, digit_bits, unit_bits, scale};
+  };
+  take_sample(block, s);
+  const std::uint32_t even_codes = min(codes_of_even_keys(block.count), 1U << min(a.key_high - a.key_low, 31));
+  if (are_even<Limbs>(block, s, even_codes)) return store_shape(true, even_codes, false, 0, {});
+  // Uneven keys have 2^16 codes or fewer, or more in units of which there are as many.
+  const std::uint32_t codes = codes_of_uneven_keys(block.count);
+  key_coder<Limbs> coder(block, code_bits());
+  coder.unit_bits = codes > 1U << 16 ? 4 : 0;
+  assign_codes(block, s.on_piece[choose_scale(block, s, coder, coder.scale)], codes >> coder.unit_bits);
+  const code_counts counts = count_codes(
+      block, s, [&](std::uint64_t n) { return coder.code_of(static_cast<typename key_coder<Limbs>::number>(n)); });
   const bool by_digits =
-      prefers_digits<Limbs, carries_values(Payload)>(count_codes(block, s, coder), count, codes, passes, s.differing);
-  store_map(false, best, codes, by_digits ? 0 : passes);
+      prefers_digits<Limbs, carries_values(Payload)>(counts, block.count, codes, passes_of_codes(codes), s.differing);
+  store_shape(false, codes, by_digits, coder.unit_bits, coder.scale);
 }
 
 }  // namespace sheaf::cuda

@@ -57,7 +57,8 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload
   const std::uint32_t lowest = lowest_bit<Limbs>(differing);
   const std::uint32_t end = bit_length<Limbs>(differing);
   // The highest 32 bits tell most wide keys apart. Where they do not, all digits are sorted by.
-  std::uint32_t begin = Limbs > 2 ? max(end, lowest + 32) - 32 : lowest;
+  const bool is_long = Limbs > 2 || (Limbs == 2 && !is_one_group(group.arguments));
+  std::uint32_t begin = is_long ? max(end, lowest + 32) - 32 : lowest;
   for (bool is_ordered = false; !is_ordered; begin = lowest) {
 #pragma unroll 1
     for (std::uint32_t low = begin; low < end; low += radix_bits) {
