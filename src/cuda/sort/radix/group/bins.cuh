@@ -57,7 +57,7 @@ __device__ __forceinline__ void scan_group_bins(const staged_group<Limbs, Payloa
   finish_shared& s = *group.shared;
   constexpr int per_thread = finish_bins / finish_threads;
   constexpr std::uint32_t one_run = 1U << upper_half;
-  const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin; };
+  const auto is_run = [](std::uint32_t size) { return size > 1 && size <= most_words_of_bin<Payload>; };
   const std::uint32_t first = threadIdx.x * per_thread;
   std::uint32_t before[per_thread];  // words before the bin in the lower half, runs in the upper
 #pragma unroll
@@ -98,7 +98,7 @@ __device__ __forceinline__ bool sort_by_bins(const staged_group<Limbs, Payload, 
     most = max(most, r);
   }
   const bool is_ordered = bins_have_one_key && !carries_values(Payload);
-  if (__syncthreads_or(most >= most_words_of_bin) != 0 && !is_ordered) return false;
+  if (__syncthreads_or(most >= most_words_of_bin<Payload>) != 0 && !is_ordered) return false;
   scan_group_bins(group);
   __syncthreads();
   // opaque() keeps the compiler from holding 9 digits in registers across the scan: computing them again is cheaper.

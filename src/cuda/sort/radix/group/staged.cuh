@@ -18,8 +18,10 @@ static_assert(group_words == finish_threads * finish_items);
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Most words of a bin that one thread sorts. A bin with more is hot.
-constexpr std::uint32_t most_words_of_bin = 16;
+/// Most words of a bin that one thread sorts. A bin with more is hot. Copies of a key are in order where there are no
+/// values.
+template <payload_mode Payload>
+constexpr std::uint32_t most_words_of_bin = carries_values(Payload) ? 16 : 32;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
 constexpr std::uint32_t upper_half = 16;
 constexpr std::uint32_t lower_half_mask = (1U << upper_half) - 1;
