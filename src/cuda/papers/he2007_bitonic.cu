@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 
+#include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
 #include "cuda/papers/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"

@@ -37,7 +37,7 @@ key_order key_order_of(const key_layout& key) {
   return order;
 }
 
-/// Scans the counts in the order of the key, in each block, and writes the runs.
+/// Every block scans all counts in the order of the key, and writes its part of the runs.
 __global__ void __launch_bounds__(write_threads)
     write_runs(const unsigned long long* counts, const __grid_constant__ key_order order, std::uint64_t count,
                unsigned char* out) {

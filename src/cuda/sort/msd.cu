@@ -8,9 +8,9 @@
 #include "cuda/sort/run_words.hpp"
 #include "cuda/sort/variants.hpp"
 
-// cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1): passes by codes of the highest bits
-// until groups fit shared memory, where a block finishes each. Here are its plan and its entry in the list of variants;
-// radix/ has the kernels.
+// cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1): passes by codes that ascend with
+// the key, as many as leave groups that fit shared memory, where a block finishes each. Here are its plan and its entry
+// in the list of variants; radix/ has the kernels.
 namespace sheaf::cuda {
 namespace {
 
@@ -51,7 +51,7 @@ plan::planned plan_msd_radix(const sort_problem& p, const plan::scope& scope) {
 
 plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, sort_method method, double finish_slowdown) {
   const machine& m = scope.machine;
-  if (p.count >= most_sorted_words) return plan::rejected("counts in 30 bits");
+  if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   const word_encoding encoding = encoding_of(p);
   const bool is_one = p.count <= group_words;
   if (!is_one && encoding.key_bits <= 16) return plan::rejected("passes by codes sort by more than 16 bits");

@@ -78,9 +78,7 @@ constexpr std::uint32_t codes_of_uneven_keys(std::uint32_t count) {
   if (count <= 400'000) return 256;
   return count <= 1U << 27 ? 1U << 16 : 1U << 20;
 }
-constexpr std::uint32_t passes_of_codes(std::uint32_t codes) {
-  return codes <= 1U << 8 ? 1 : codes <= 1U << 16 ? 2 : 3;
-}
+constexpr std::uint32_t passes_of_codes(std::uint32_t codes) { return codes > 1U << 16 ? 3 : codes > 1U << 8 ? 2 : 1; }
 constexpr std::uint32_t most_codes(std::uint32_t count) {
   return std::max(codes_of_even_keys(count), codes_of_uneven_keys(count));
 }
@@ -187,8 +185,9 @@ struct key_sample {
   std::uint32_t sums[scales];
 };
 
-/// Dynamic shared memory: block_shared, codes_of_piece of the map, then in turn the sample of the keys (by codes
-/// alone), the block's histogram, the counters of a tile's warps, and the sorted tile.
+/// Dynamic shared memory: block_shared, codes_of_piece of the map, then one area for, one after another, the sample of
+/// the keys (by codes alone), the block's histogram, the counters of a tile's warps, and the sorted tile, with digits
+/// of codes beside it.
 template <int Limbs, payload_mode Payload, tile_length Length>
 constexpr std::size_t radix_shared_bytes(bool by_codes) {
   using tuning = tile_tuning<Limbs, Payload, Length>;

@@ -21,7 +21,7 @@ struct key_digits {
 
   __device__ std::uint32_t total() const { return (key_high - key_low - 1) / radix_bits + 1; }
   /// A bit for each digit in which two keys differ: these digits take a pass. Where all keys are equal it is the bit of
-  /// the lowest digit, because one pass has to move the words. All threads call it when digits are counted.
+  /// the lowest digit, because one pass has to move the words. All threads call it after digits are counted.
   template <class Block>
   __device__ std::uint32_t passes_of(const Block& block) const {
     std::uint32_t differing = 0;
@@ -55,7 +55,7 @@ struct code_digits {
   }
 };
 
-/// Clears what a sort by digits adds to. The grid waits for itself before.
+/// Clears what passes add to. The caller lets the grid wait for itself before digits are counted.
 template <class Block>
 __device__ void clear_tables(const Block& block) {
   const radix_tables& t = block.arguments.tables;

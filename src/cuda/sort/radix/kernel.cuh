@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,
   map.shape.is_even ? sort_by_codes<even_coder<Limbs>>(block, passes) : sort_by_codes<key_coder<Limbs>>(block, passes);
 }
 
-/// Sorts by the digits of keys: the whole list, or, behind sort_words_by_codes, what that left. These are either all
+/// Sorts by the digits of keys: the whole list, or, after sort_words_by_codes, what that left. These are either all
 /// words or those of crowded codes.
 template <int Limbs, payload_mode Payload, tile_length Length>
 __global__ void __launch_bounds__(tile_tuning<Limbs, Payload, Length>::threads,

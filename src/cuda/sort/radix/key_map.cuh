@@ -3,8 +3,8 @@
 #include "cuda/sort/words/limbs.cuh"
 
 // The codes of keys, by which the passes of an MSD sort put words in order. A code ascends with the key, and the codes
-// of a list have about as many words each, whatever the distribution of the keys: a map of 2048 straight pieces stands
-// for that. Nothing but time depends on how well it does.
+// of a list have about as many words each, whatever the distribution of the keys: a map of 2048 straight pieces sees
+// to that where keys are uneven. Nothing but time depends on how well it does.
 namespace sheaf::cuda {
 
 /// How a key's number becomes its position, 24 bits that ascend with it: those of a float that is the distance of the
@@ -23,7 +23,7 @@ struct code_shape {
   std::uint32_t codes;       ///< number of codes
   std::uint32_t passes;      ///< that codes take; 0: the sort is by the digits of the key in place of codes
   std::uint32_t digit_bits;  ///< bits of a code that a pass sorts by, about as many each
-  std::uint32_t unit_bits;
+  std::uint32_t unit_bits;   ///< the map counts codes in units of 2^unit_bits
   key_scale scale;
 };
 
@@ -38,7 +38,7 @@ struct code_map {
   code_shape shape;
 };
 
-/// Reads the highest 64 bits of the key (of keys of 4 bytes, 32) as a number, from the highest bit of a word down.
+/// The highest 64 bits of the key (32 in words of one limb) as a number whose highest bit is the key's.
 template <int Limbs>
 struct key_numbers {
   using number = std::conditional_t<Limbs == 1, std::uint32_t, std::uint64_t>;

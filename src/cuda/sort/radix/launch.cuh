@@ -69,7 +69,7 @@ void queue_passes(const context& ctx, const char* operation, const radix_argumen
 
 template <int Limbs, payload_mode Payload, finish_method Method>
 void queue_finish(const context& ctx, const char* operation, const radix_arguments& a) {
-  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload, Method>();
+  constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
   const auto kernel = finish_groups<Limbs, Payload, Method>;
   // The one kernel of its call waits for none before.
   if (is_one_group(a)) return launch_shared(ctx, operation, kernel, 1, finish_threads, shared_bytes, a);
@@ -79,7 +79,7 @@ void queue_finish(const context& ctx, const char* operation, const radix_argumen
                     finish_threads, shared_bytes, a);
 }
 
-/// Finishes groups as cuda.msd_bitonic does, where it is defined.
+/// Finishes groups as cuda.msd_bitonic does; ../../papers/he2007_msd_bitonic.cu defines it.
 void finish_by_network(const context& ctx, const char* operation, const radix_arguments& a);
 
 template <int Limbs, payload_mode Payload>

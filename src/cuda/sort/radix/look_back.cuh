@@ -6,14 +6,13 @@
 // up what the tiles before it published, so that it learns where its bins continue while those tiles are still moved.
 namespace sheaf::cuda {
 
-/// State of a tile for one bin: 0 until something is published, then the tile's own count and 1, or, with the flag,
+/// State of a tile for one bin: 0 until something is published, then the tile's own count plus 1, or, with the flag,
 /// where the bin continues behind this tile.
 using tile_state = std::uint32_t;
 constexpr tile_state inclusive_prefix_flag = 1U << 31;
 
-__device__ __forceinline__ bool is_inclusive_prefix(tile_state s) { return (s & inclusive_prefix_flag) != 0; }
 __device__ __forceinline__ std::uint32_t count_of(tile_state s) {
-  return is_inclusive_prefix(s) ? s - inclusive_prefix_flag : s - 1;
+  return s >= inclusive_prefix_flag ? s - inclusive_prefix_flag : s - 1;
 }
 
 /// Publishes the state of bin threadIdx.x of a tile. A state is one word and complete by itself, so no fence has to
@@ -33,7 +32,7 @@ __device__ __forceinline__ std::uint32_t look_back(const tile_state* states, std
     tile_state seen = *state;
     while (seen == 0) seen = *state;
     prefix += count_of(seen);
-    const bool is_found = is_inclusive_prefix(seen);
+    const bool is_found = seen >= inclusive_prefix_flag;
     // The lanes of a warp wait for each other, so that they read the states of one tile at once.
     looking = __ballot_sync(looking, !is_found);
     if (is_found) return prefix;
@@ -56,7 +55,7 @@ __device__ __forceinline__ std::uint32_t look_back_far(const tile_state* states,
     for (int k = 0; k < at_once; ++k) {
       if (seen[k] == 0) break;
       prefix += count_of(seen[k]);
-      if (is_inclusive_prefix(seen[k])) return prefix;
+      if (seen[k] >= inclusive_prefix_flag) return prefix;
       --end;
     }
   }

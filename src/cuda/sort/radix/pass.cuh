@@ -144,7 +144,7 @@ class radix_pass {
     const std::uint32_t aggregate = scan_over_warps<warps, radix_bins>(warp_bins);
     if (bin < radix_bins) {
       if (tile > 0) publish(tile_states(), tile, aggregate + 1);
-      // For the next pass.
+      // The state that the next pass will use.
       block_.arguments.tables.tile_states[1 - block_.shared.pass.number % 2][tile * radix_bins + bin] = 0;
     }
     begin[0] = aggregate;

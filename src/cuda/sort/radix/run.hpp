@@ -4,9 +4,9 @@
 
 #include "cuda/sort/words/word_sort.hpp"
 
-// The radix sort of words: by the digits of the key from the lowest up, or, with most keys in fewer passes, by codes
-// that ascend with the key, and then each group of words with neighbouring codes in shared memory. The host reads
-// nothing back: what the sample of the keys says is known on the device alone.
+// The radix sort of words: by the digits of the key from the lowest up, or by codes that ascend
+// with the key, which for most keys takes fewer passes, and then each group of words with neighbouring codes in shared
+// memory. The host reads nothing back: what the sample of the keys says is known on the device alone.
 namespace sheaf::cuda {
 
 /// A list has fewer words than this, because a tile state has 31 bits for a number.

@@ -3,7 +3,8 @@
 #include "cuda/sort/radix/arguments.cuh"
 
 // The map from keys to codes, by a sample of the keys. Real keys share their high bits: half of all floats of a normal
-// distribution have one of six highest bytes. Each piece of the map gets as many codes as it has samples.
+// distribution have one of six highest bytes. Each piece of the map gets about as many codes as it and its neighbours
+// have samples.
 namespace sheaf::cuda {
 
 /// The position of a sample's key, at a random place of its part of the list, so that what repeats at regular distances
@@ -14,8 +15,8 @@ __device__ __forceinline__ std::uint32_t sampled_position(std::uint32_t sample, 
 }
 
 /// Replaces the threads' terms by their sums over the block. All threads call it.
-template <class Block, int Sums>
-__device__ void add_over_block(const Block&, key_sample& s, std::uint32_t (&terms)[Sums]) {
+template <int Sums>
+__device__ void add_over_block(key_sample& s, std::uint32_t (&terms)[Sums]) {
   __syncthreads();
   if (threadIdx.x < Sums) s.sums[threadIdx.x] = 0;
   __syncthreads();
@@ -48,10 +49,10 @@ __device__ void count_pieces(const Block& block, key_sample& s, std::uint32_t (&
 #pragma unroll
     for (int d = 0; d < Divisions; ++d) squares[d] += s.on_piece[d][i] * s.on_piece[d][i];
   }
-  add_over_block(block, s, squares);
+  add_over_block(s, squares);
 }
 
-/// What samples say about codes, in samples of looked_up.
+/// Numbers of samples, of the looked_up ones whose codes were looked up.
 struct code_counts {
   std::uint32_t mixed;  ///< in codes that seem to be crowded, by several keys
   std::uint32_t heavy;  ///< likewise, by one key
@@ -86,12 +87,12 @@ __device__ code_counts count_codes(const Block& block, key_sample& s, CodeOf cod
     if (held > most) mixed_heavy_alone[s.with_code[i] >= differs ? 0 : 1] += held;
     if (held == 1) ++mixed_heavy_alone[2];
   }
-  add_over_block(block, s, mixed_heavy_alone);
+  add_over_block(s, mixed_heavy_alone);
   return {mixed_heavy_alone[0], mixed_heavy_alone[1], mixed_heavy_alone[2]};
 }
 
-/// Whether the digits of keys are better sorted by than codes. Time is in reads of all words: a pass takes two, and by
-/// codes a quarter more; the words of mixed codes are moved twice more and sorted by digits.
+/// Whether the digits of keys are better sorted by than codes. Time is in halves of a read of all words: a pass takes
+/// four, and by codes a quarter more; the words of mixed codes are moved twice more and sorted by digits.
 template <int Limbs, bool has_values>
 __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, std::uint32_t codes,
                                std::uint32_t passes, const std::uint32_t (&differing)[4]) {
@@ -99,7 +100,10 @@ __device__ bool prefers_digits(const code_counts& counts, std::uint32_t count, s
   // Codes of heavy keys are taken to be mixed where there are other keys between them.
   const bool is_between = std::uint64_t{counts.alone} * count > std::uint64_t{codes} * samples;
   const std::uint32_t mixed = counts.mixed + (is_between ? counts.heavy : 0);
-  // Codes of uneven keys of 4 bytes save too little time, but of pairs with few keys, which are not even finished.
+  // Wide keys that share their highest 64 bits have one code.
+  if (Limbs > 2 && (differing[Limbs - 1] | differing[Limbs - 2]) == 0) return true;
+  // Codes of uneven keys of 4 bytes save too little time. Exception: pairs of which nearly all have one of few keys,
+  // because crowded codes of one key need no finishing.
   if (Limbs == 1 && (!has_values || mixed > samples / 32 || counts.heavy < samples / 8 * 7)) return true;
   std::uint32_t digits = 0;
   for (std::uint32_t d = 0; d < most_digits<Limbs>; ++d)
@@ -171,19 +175,19 @@ __device__ void take_sample(const Block& block, key_sample& s) {
   __syncthreads();
 }
 
-/// Whether the samples are spread evenly over their highest bits: chi squared of the 256 highest bytes, 255 on average
-/// and 23 more or less, is below 345. Three of four codes that are a sixth too large are found by that, and groups have
-/// room for a sixth. Few keys that are spread evenly are heavy ones, but short lists have room for these.
+/// Whether the samples are spread evenly over their highest bits. Chi squared of the 256 values of the highest byte is
+/// 255 and 23 more or less for even keys; 345 is the limit. Up to 2^20 words have at most 256 codes, so that this
+/// suffices. With more codes, keys that are even in their highest byte alone, or few, are found by their codes.
 template <int Limbs, class Block>
 __device__ bool are_even(const Block& block, key_sample& s, std::uint32_t codes) {
   constexpr std::uint32_t bits = key_numbers<Limbs>::bits;
   std::uint32_t squares[1];
   count_pieces(block, s, squares, [](int, std::uint64_t n) { return static_cast<std::uint32_t>(n >> (bits - 8)); });
-  constexpr std::uint32_t mean = key_sample::samples / radix_bins;
-  if (squares[0] >= mean * (key_sample::samples + 345)) return false;
+  if (squares[0] >= key_sample::samples / radix_bins * (key_sample::samples + 345)) return false;
   if (block.count <= 1U << 20) return true;
   const auto code_of = [&](std::uint64_t n) { return static_cast<std::uint32_t>((n >> (bits - 32)) * codes >> 32); };
-  return count_codes(block, s, code_of).heavy < key_sample::looked_up / 16;
+  const code_counts counts = count_codes(block, s, code_of);
+  return counts.heavy < key_sample::looked_up / 16 && counts.mixed < key_sample::looked_up / 4 * 3;
 }
 
 /// The scale on which the samples lie most evenly. Returns its number, by which they are counted on pieces.
@@ -197,7 +201,7 @@ __device__ int choose_scale(const Block& block, key_sample& s, Coder coder, key_
     key_scale& scale = coder.scale = {};
     scale.is_folded = i >= 2;
     const std::uint32_t exponent_bits = i % 2 == 0 ? 4 : 6;
-    // Keys that are less or greater than all of the sample have room, half as much as that.
+    // The scale begins below the least sample by half of the samples' range, for keys that the sample has missed.
     const unsigned long long margin = (s.greatest[i / 2] - s.least[i / 2]) / 2;
     scale.least = s.least[i / 2] - min(margin, s.least[i / 2]);
     // The exponents end one above that of the greatest number, or with the greatest of all.
@@ -251,9 +255,8 @@ __device__ void assign_codes(const Block& block, const std::uint32_t (&on_piece)
     if (piece >= code_map::pieces) continue;
     const auto first = static_cast<std::uint32_t>(std::uint64_t{units} * begin[k] / total);
     const auto end = static_cast<std::uint32_t>(std::uint64_t{units} * (begin[k] + weight[k]) / total);
-    // Codes are below `units` even where all lie on one piece.
-    const std::uint32_t codes_of_piece = min(first, units - 1) << 16 | min(end - first, 0xffffU);
-    block.codes_of_piece[piece] = block.arguments.tables.map->codes_of_piece[piece] = codes_of_piece;
+    // A piece has less than a third of the codes, so that its number of them fits 16 bits.
+    block.codes_of_piece[piece] = block.arguments.tables.map->codes_of_piece[piece] = first << 16 | (end - first);
   }
   __syncthreads();
 }
@@ -272,7 +275,7 @@ __device__ void choose_map(const radix_block<Limbs, Payload, Length>& block) {
   take_sample(block, s);
   const std::uint32_t even_codes = min(codes_of_even_keys(block.count), 1U << min(a.key_high - a.key_low, 31));
   if (are_even<Limbs>(block, s, even_codes)) return store_shape(true, even_codes, false, 0, {});
-  // Uneven keys have 2^16 codes or fewer, or more in units of which there are as many.
+  // An entry of the map has 16 bits for a number of codes; 2^20 codes are 2^16 units of 16.
   const std::uint32_t codes = codes_of_uneven_keys(block.count);
   key_coder<Limbs> coder(block, code_bits());
   coder.unit_bits = codes > 1U << 16 ? 4 : 0;

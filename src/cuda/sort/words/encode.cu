@@ -1,3 +1,4 @@
+#include "cuda/device/launch.cuh"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/limbs.cuh"
 

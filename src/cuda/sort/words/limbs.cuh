@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-
-#include "cuda/device/launch.cuh"
+#include <type_traits>
 
 // The words that a sort moves: numbers of 4 to 16 bytes. The high bits are the encoded key, below which may be the
 // row number. Digits are extracted here, and words are compared.
@@ -35,7 +34,7 @@ __device__ __forceinline__ std::uint32_t opaque(std::uint32_t number) {
   return number;
 }
 
-/// A digit of up to 31 bits at any bit of a word.
+/// A digit of up to 32 bits at any bit of a word; digit_at makes those of up to 31.
 struct digit_field {
   std::uint32_t limb;   ///< index of the limb that holds the digit's lowest bit
   std::uint32_t shift;  ///< position of the digit's lowest bit in that limb

@@ -9,9 +9,9 @@ namespace sheaf::cuda {
 constexpr std::uint32_t radix_bits = 8;
 constexpr int radix_bins = 1 << radix_bits;
 
-/// The values that words carry, in an array of their own. With any the sort has to be stable.
+/// The values that words carry, in an array of their own. With any the sort is stable, and so it is by digits.
 enum class payload_mode {
-  none,       ///< words of equal keys are identical, or the bits in which they differ are sorted by as well
+  none,       ///< by codes, words of equal keys are identical then
   values_4,   ///< a value of 4 bytes for each word
   values_8,   ///< a value of 8 bytes
   values_16,  ///< a value of 16 bytes, beside words of one limb that are sorted by all digits

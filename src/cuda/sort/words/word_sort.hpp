@@ -43,7 +43,7 @@ enum class sort_method {
   msd_bitonic  ///< likewise, groups by a bitonic network, as in the 2007 paper
 };
 
-/// One sort: fewer than 2^30 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it
+/// One sort: fewer than 2^31 words of 1 to 4 limbs, by the key bits from key_low up to key_high. Kernels take it as it
 /// is. A sort may write to buffers and values but the first ones.
 struct word_sort {
   sort_method method = sort_method::lsd;

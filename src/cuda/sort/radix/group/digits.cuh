@@ -56,9 +56,10 @@ __device__ __forceinline__ void sort_by_digits(const staged_group<Limbs, Payload
   for (int l = 0; l < Limbs; ++l) differs.limb[l] = differing[l];
   const std::uint32_t lowest = lowest_bit<Limbs>(differing);
   const std::uint32_t end = bit_length<Limbs>(differing);
-  // The highest 32 bits tell most wide keys apart. Where they do not, all digits are sorted by.
-  const bool is_long = Limbs > 2 || (Limbs == 2 && !is_one_group(group.arguments));
-  std::uint32_t begin = is_long ? max(end, lowest + 32) - 32 : lowest;
+  // The highest 32 bits tell most keys of a group apart, but not those of a whole list with keys of 8 bytes. Where they
+  // do not, all digits are sorted by.
+  const bool begins_high = Limbs > 2 || (Limbs == 2 && !is_one_group(group.arguments));
+  std::uint32_t begin = begins_high ? max(end, lowest + 32) - 32 : lowest;
   for (bool is_ordered = false; !is_ordered; begin = lowest) {
 #pragma unroll 1
     for (std::uint32_t low = begin; low < end; low += radix_bits) {

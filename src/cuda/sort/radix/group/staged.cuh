@@ -18,8 +18,7 @@ static_assert(group_words == finish_threads * finish_items);
 
 constexpr int finish_bits = 12;
 constexpr int finish_bins = 1 << finish_bits;
-/// Most words of a bin that one thread sorts. A bin with more is hot. Copies of a key are in order where there are no
-/// values.
+/// Most words of a bin that one thread sorts. A bin with more is hot. Without values copies of a key are in order.
 template <payload_mode Payload>
 constexpr std::uint32_t most_words_of_bin = carries_values(Payload) ? 16 : 32;
 /// Entries that hold two numbers of 16 bits have the second one from this bit on.
@@ -46,7 +45,7 @@ template <int Limbs, payload_mode Payload>
 constexpr std::size_t staged_bytes = group_words* std::max<std::size_t>(sizeof(sort_word<Limbs>),
                                                                         value_bytes_of(Payload));
 
-template <int Limbs, payload_mode Payload, finish_method Method>
+template <int Limbs, payload_mode Payload>
 constexpr std::size_t finish_shared_bytes() {
   return sizeof(finish_shared) + staged_bytes<Limbs, Payload> +
          (carries_values(Payload) ? group_words * sizeof(std::uint16_t) : 0);
