@@ -122,9 +122,9 @@ TEST(Recorded, SplitsOnAnH200) {
 #endif
 }
 
-TEST(Recorded, SortsOnAnH100) {
+void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
 #if SHEAF_HAS_CUDA
-  record r = load("h100-sort-model.json");
+  record r = load(file);
   const verdict all = judge(r, 3.0, -2.0);
   EXPECT_GE(all.problems, 300U);
   EXPECT_LE(all.mean_regret(), 1.07);
@@ -142,6 +142,9 @@ TEST(Recorded, SortsOnAnH100) {
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif
 }
+
+TEST(Recorded, SortsOnAnH100) { judge_sorts_on_cuda("h100-sort-model.json"); }
+TEST(Recorded, SortsOnAnH200) { judge_sorts_on_cuda("h200-sort-model.json"); }
 
 // cuda.cub calls what the peer "cub" is, so the peer's times say how well it is priced. Splits and sorts of keys and of
 // pairs are one call of the peer, with no kernels around it. Of uniform keys alone, as a plan knows no others.
