@@ -303,7 +303,7 @@ TEST(ResultsFile, ThatIsMissingIsNamed) {
 }
 
 TEST(ResultsFile, EveryRecordedFileIsRead) {
-  for (const char* file : {"cpu-2-threads.json", "h200-reduce.json", "h200-sort.json", "h200-words.json"}) {
+  for (const char* file : {"xeon-2-threads/movement.json", "h200/reduce.json", "h200/sort.json", "h200/words.json"}) {
     const rows read = bench::load_results(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
     EXPECT_THAT(read, Not(IsEmpty())) << file;
     EXPECT_EQ(compare(read, read, request).slower_count(), 0U) << file;

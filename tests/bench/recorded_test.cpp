@@ -1,5 +1,5 @@
 // The planner judged by recorded times, without the machine that they were recorded on: every file
-// bench/results/*-model.json has a profile and, for each problem, the seconds of every variant (sheaf-bench --set
+// bench/results/*/*model.json has a profile and, for each problem, the seconds of every variant (sheaf-bench --set
 // model, split or sort --variants --hint --record FILE).
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ verdict judge(const record& r, double most_regret, double least_accuracy) {
 
 TEST(Recorded, ChoicesOnAnH200) {
 #if SHEAF_HAS_CUDA
-  const verdict v = judge(load("h200-model.json"), 1.10, 0.60);
+  const verdict v = judge(load("h200/model.json"), 1.10, 0.60);
   EXPECT_GE(v.problems, 1500U);
   EXPECT_GE(v.mean_accuracy(), 0.90);
   EXPECT_LE(v.mean_regret(), 1.03);
@@ -108,7 +108,7 @@ TEST(Recorded, ChoicesOnAnH200) {
 
 TEST(Recorded, SplitsOnAnH200) {
 #if SHEAF_HAS_CUDA
-  record r = load("h200-split-model.json");
+  record r = load("h200/split-model.json");
   const verdict all = judge(r, 1.20, -2);
   EXPECT_GE(all.problems, 400U);
   EXPECT_LE(all.mean_regret(), 1.03);
@@ -143,17 +143,17 @@ void judge_sorts_on_cuda([[maybe_unused]] const char* file) {
 #endif
 }
 
-TEST(Recorded, SortsOnAnH100) { judge_sorts_on_cuda("h100-sort-model.json"); }
-TEST(Recorded, SortsOnAnH200) { judge_sorts_on_cuda("h200-sort-model.json"); }
+TEST(Recorded, SortsOnAnH100) { judge_sorts_on_cuda("h100/sort-model.json"); }
+TEST(Recorded, SortsOnAnH200) { judge_sorts_on_cuda("h200/sort-model.json"); }
 
 // cuda.cub calls what the peer "cub" is, so the peer's times say how well it is priced. Splits and sorts of keys and of
 // pairs are one call of the peer, with no kernels around it. Of uniform keys alone, as a plan knows no others.
 TEST(Recorded, CubOnAnH200) {
 #if SHEAF_HAS_CUDA
-  const machine profile = load("h200-sort-model.json").profile;
+  const machine profile = load("h200/sort-model.json").profile;
   double accuracy_sum = 0;
   std::size_t problems = 0;
-  for (const char* const file : {"h200-sort.json", "h200-split.json", "h200-split-words.json"}) {
+  for (const char* const file : {"h200/sort.json", "h200/split.json", "h200/split-words.json"}) {
     std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
     const nlohmann::json document = nlohmann::json::parse(stream);
     for (const nlohmann::json& row : document.at("rows")) {
@@ -190,14 +190,14 @@ TEST(Recorded, CubOnAnH200) {
 TEST(Recorded, SortsOnTwoThreadsOfAXeon) {
   // Keys with row numbers in words of 16 bytes are planned for usual keys, which take up to twice as long as the
   // uniform ones that were recorded.
-  const verdict v = judge(load("cpu-2-threads-sort-model.json"), 1.10, 0.10);
+  const verdict v = judge(load("xeon-2-threads/sort-model.json"), 1.10, 0.10);
   EXPECT_GE(v.problems, 90U);
   EXPECT_GE(v.mean_accuracy(), 0.80);
   EXPECT_LE(v.mean_regret(), 1.01);
 }
 
 TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
-  const verdict v = judge(load("cpu-2-threads-model.json"), 1.10, -1);
+  const verdict v = judge(load("xeon-2-threads/model.json"), 1.10, -1);
   EXPECT_GE(v.problems, 300U);
   EXPECT_GE(v.mean_accuracy(), 0.80);
   EXPECT_LE(v.mean_regret(), 1.10);

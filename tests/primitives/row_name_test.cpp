@@ -22,7 +22,8 @@ using primitives::problem_spec;
 
 TEST(RowName, OfEveryRecordedRowIsReadAndWrittenAgain) {
   std::set<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(SHEAF_BENCH_RESULTS)) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(SHEAF_BENCH_RESULTS)) {
+    if (!file.is_regular_file()) continue;
     std::ifstream stream(file.path());
     const nlohmann::json document = nlohmann::json::parse(stream);
     if (document.contains("seconds")) {

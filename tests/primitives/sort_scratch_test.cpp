@@ -72,11 +72,11 @@ TEST(SortScratch, IsAsPromisedForPairsByOneThread) {
   }
 }
 
-TEST(SortScratch, IsAsPromisedOnTheCpu) { expect_promised_scratch("cpu-2-threads-sort-model.json"); }
+TEST(SortScratch, IsAsPromisedOnTheCpu) { expect_promised_scratch("xeon-2-threads/sort-model.json"); }
 
 TEST(SortScratch, IsAsPromisedOnCuda) {
 #if SHEAF_HAS_CUDA
-  expect_promised_scratch("h200-sort-model.json");
+  expect_promised_scratch("h200/sort-model.json");
 #else
   GTEST_SKIP() << "built without CUDA, so its variants are not in the lists";
 #endif
