@@ -31,6 +31,9 @@ add_library(sheaf_flags INTERFACE)
 target_compile_features(sheaf_flags INTERFACE cxx_std_20)
 target_compile_options(sheaf_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-fvisibility=hidden>)
+# A JSON value becomes a string or a number only where the code says so: what converts by itself is compared in another
+# way by each compiler, or not at all.
+target_compile_definitions(sheaf_flags INTERFACE JSON_USE_IMPLICIT_CONVERSIONS=0)
 if(SHEAF_BUILD_FUZZ)
   target_compile_options(sheaf_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()

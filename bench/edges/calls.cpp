@@ -232,7 +232,7 @@ void add_plain_edges(const std::string& where, std::shared_ptr<const judged_edge
 }
 
 template <class Value>
-void add_atomic_edges(const call_place& place, const context& cpu, std::shared_ptr<const judged_edges<Value>> input,
+void add_atomic_edges([[maybe_unused]] const call_place& place, const context& cpu, std::shared_ptr<const judged_edges<Value>> input,
                       std::vector<timed_call>& all) {
 #if SHEAF_HAS_CUDA
   if (place.ctx.backend() == backend_kind::cuda) {

@@ -41,7 +41,7 @@ record load(const std::string& file) {
   for (const auto& [name, variants] : document.at("seconds").items()) {
     recorded_problem p{name, primitives::parse_problem(name), {}};
     p.problem.access = hint(p.problem);
-    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds;
+    for (const auto& [variant, seconds] : variants.items()) p.seconds[variant] = seconds.get<double>();
     r.problems.push_back(std::move(p));
   }
   return r;

@@ -119,7 +119,7 @@ TEST_F(CliEdges, SaysWhatRunsTakeAndWhenLoadingHasPaid) {
   EXPECT_EQ(report["output"], "out.npy");
   EXPECT_GT(report["seconds"], 0);
   EXPECT_GE(report["mean_seconds"], report["seconds"]);
-  EXPECT_DOUBLE_EQ(report["runs_per_second"], 1 / report["seconds"].get<double>());
+  EXPECT_DOUBLE_EQ(report["runs_per_second"].get<double>(), 1 / report["seconds"].get<double>());
   EXPECT_GT(report["loading_seconds"], 0);
   EXPECT_EQ(report["copy_seconds"], 0);
   EXPECT_EQ(report["preparation_seconds"], report["loading_seconds"]);
@@ -134,7 +134,7 @@ TEST_F(CliEdges, CountsTheCopyToADeviceAsLoading) {
   ASSERT_EQ(json.code, 0) << json.err;
   const auto report = nlohmann::json::parse(json.out);
   EXPECT_GT(report["copy_seconds"], 0);
-  EXPECT_DOUBLE_EQ(report["loading_seconds"],
+  EXPECT_DOUBLE_EQ(report["loading_seconds"].get<double>(),
                    report["copy_seconds"].get<double>() + report["preparation_seconds"].get<double>());
   const program_result text = run_sheaf(folder, "edges square.su2 --backend cuda --runs 3");
   EXPECT_NE(text.out.find(" of it the copy to the device"), std::string::npos) << text.out;
@@ -173,7 +173,7 @@ TEST_F(CliEdges, WritesTheMedianDualOfAMesh) {
   const program_result json = run_sheaf(folder, "edges turned.su2 -o out.npy --json" + third + "turned");
   ASSERT_EQ(json.code, 0) << json.err;
   const auto dual = nlohmann::json::parse(json.out)["dual"];
-  EXPECT_NEAR(dual["volume"], 4, 1e-14);
+  EXPECT_NEAR(dual["volume"].get<double>(), 4, 1e-14);
   EXPECT_EQ(dual["flat_elements"], 1);
   EXPECT_EQ(dual["reoriented_elements"], 1);
   EXPECT_LT(dual["closure_error"], 1e-15);

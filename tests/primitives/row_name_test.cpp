@@ -31,14 +31,14 @@ TEST(RowName, OfEveryRecordedRowIsReadAndWrittenAgain) {
     }
     if (!document.contains("rows")) continue;
     for (const nlohmann::json& row : document["rows"]) {
-      const std::string name = row.at("problem");
+      const auto name = row.at("problem").get<std::string>();
       names.insert(name);
       const problem_spec p = parse_problem(name);
       EXPECT_EQ(p.primitive, row.at("primitive").get<std::string>()) << name;
-      EXPECT_EQ(p.count, row.at("count")) << name;
-      EXPECT_EQ(p.record_bytes, row.at("record_bytes")) << name;
-      EXPECT_EQ(primitives::pattern_name(p), row.at("pattern")) << name;
-      EXPECT_EQ(primitives::type_name(p), row.at("index_type")) << name;
+      EXPECT_EQ(p.count, row.at("count").get<std::uint64_t>()) << name;
+      EXPECT_EQ(p.record_bytes, row.at("record_bytes").get<std::uint64_t>()) << name;
+      EXPECT_EQ(primitives::pattern_name(p), row.at("pattern").get<std::string>()) << name;
+      EXPECT_EQ(primitives::type_name(p), row.at("index_type").get<std::string>()) << name;
     }
   }
   EXPECT_GT(names.size(), 2900U);
