@@ -2,7 +2,10 @@
 #include <cstdio>
 #include <new>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -12,6 +15,7 @@
 #include "bench/harness/record.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/papers/run.hpp"
+#include "io/output_check.hpp"
 #include "jobs/generated/job.hpp"
 
 namespace sheaf::bench {
@@ -84,7 +88,9 @@ void run_backend(const options& o, const context& ctx, const platform& hardware,
 
 std::optional<context> make_context(const options& o, backend_kind backend) {
   try {
-    return context::on(backend, o.threads);
+    context ctx = context::on(backend, o.threads);
+    if (!ctx.ignored_profile().empty()) fmt::print(stderr, "sheaf-bench: not used: {}\n", ctx.ignored_profile());
+    return ctx;
   } catch (const error& e) {
     if (o.backends_named || e.code() != error_code::backend_unavailable) throw;
     fmt::print(stderr, "sheaf-bench: {}\n", e.what());
@@ -102,15 +108,18 @@ int write_and_judge(const options& o, const std::vector<result>& results, const 
 }
 
 int run_papers(const options& o) {
+  std::vector<context> contexts;
   papers::sessions sessions;
   platforms measured;
   for (const backend_kind backend : o.backends) {
     const std::optional<context> ctx = make_context(o, backend);
     if (!ctx) continue;
+    contexts.push_back(*ctx);
+    if (!papers::has_sessions(backend)) continue;
     sessions.emplace_back(*ctx, o.papers);
     measured[backend] = sessions.back().hardware;
   }
-  const papers::findings found = papers::print_papers(sessions, o.papers);
+  const papers::findings found = papers::print_papers(contexts, sessions, o.papers);
   const auto is_wrong = [](const auto& r) { return !r.verified; };
   const auto wrong = std::count_if(found.rows.begin(), found.rows.end(), is_wrong) +
                      std::count_if(found.input_rows.begin(), found.input_rows.end(), is_wrong);
@@ -173,9 +182,24 @@ int print_factors_of_files(const std::vector<std::string>& paths) {
   return exit_done;
 }
 
+// Before anything is measured, which would be lost if the rows had nowhere to go.
+void require_outputs(const options& o) {
+  std::vector<std::string> inputs = o.edges.files;
+  inputs.push_back(o.spatter.file);
+  for (const auto& [option, path] : {std::pair{"--json", o.json_path}, std::pair{"--record", o.record_path}}) {
+    if (path.empty()) continue;
+    io::require_not_an_input(path, inputs, option);
+    io::require_creatable(path);
+  }
+  if (!o.json_path.empty() && !o.record_path.empty() && io::name_one_file(o.json_path, o.record_path)) {
+    throw error(error_code::bad_argument, fmt::format("--json and --record are both {}", o.json_path));
+  }
+}
+
 int run(const options& o) {
   if (!o.factor_files.empty()) return print_factors_of_files(o.factor_files);
   if (o.compare) return compare_files(*o.compare);
+  require_outputs(o);
   if (o.papers.is_requested) return run_papers(o);
   if (o.spatter.is_requested) return run_spatter_on(o);
   if (o.spmv.is_requested) return run_spmv_on(o);

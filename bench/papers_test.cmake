@@ -77,6 +77,27 @@ foreach(words IN ITEMS "\nTable 2\\. Time" "\nFigure 4\\. Lists" "\nFigure 5\\. 
   endif()
 endforeach()
 
+# Sorts, lists and passes run on no graphics pipeline: what would run there is the CPU's, and is not recorded as another's.
+execute_process(COMMAND ${BENCH} papers --quick --backend opengl --figures table4 --json ${OUTPUT}
+  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+if(NOT code EQUAL 6)  # where there is no device
+  if(NOT code EQUAL 0 OR NOT said MATCHES "left out: wei2010: a graphics pipeline has no sorts, lists" OR NOT said MATCHES "Table 4\\. ")
+    message(FATAL_ERROR "sheaf-bench papers --backend opengl exited with ${code}:\n${said}${complained}")
+  endif()
+  file(READ ${OUTPUT} document)
+  string(JSON rows LENGTH "${document}" rows)
+  if(NOT rows EQUAL 0)
+    message(FATAL_ERROR "${OUTPUT} has ${rows} rows, none of which ran on OpenGL")
+  endif()
+  foreach(wrong IN ITEMS "--paper;he2007" "--paper;patidar2009,ujaldon2005" "--figures;13" "--paper;wei2010;--figures;4")
+    execute_process(COMMAND ${BENCH} papers --quick --backend opengl ${wrong} RESULT_VARIABLE code OUTPUT_VARIABLE said
+      ERROR_VARIABLE complained)
+    if(NOT code EQUAL 2 OR NOT complained MATCHES "take --backend cpu or cuda" OR said MATCHES "Figure")
+      message(FATAL_ERROR "sheaf-bench papers --backend opengl ${wrong} exited with ${code}, not 2:\n${said}${complained}")
+    endif()
+  endforeach()
+endif()
+
 # A figure that is not the paper's, and a sweep's options, are refused before anything is measured.
 foreach(wrong IN ITEMS "papers;--quick;--figures;99" "papers;--quick;--paper;he2007;--figures;2" "papers;--quick;--figures;table9"
     "papers;--quick;--figures;first" "--widths;4;papers")

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <sheaf/error.hpp>
 
+#include "cli/arguments/empty_values.hpp"
 #include "core/backends.hpp"
 #include "primitives/entries/words.hpp"
 
@@ -14,6 +15,8 @@ namespace sheaf::bench {
 namespace {
 
 constexpr int exit_usage = 2;
+constexpr const char* threads_help =
+    "CPU threads; 0: those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor";
 
 // An option of the sweep's families, and the texts that it was given.
 struct given_list {
@@ -178,7 +181,7 @@ void add_papers(CLI::App& app, raw_options& raw, options& parsed) {
                    "of 2005: tables 3 to 6 also of a matrix of 10^7 nonzeros and a mesh of 10^7 edges");
   papers->add_flag("--paper-sizes", parsed.papers.paper_sizes, "leave out the sizes that are scaled to the cache");
   papers->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  papers->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  papers->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   papers->add_option("--json", parsed.json_path, "write the rows to this file");
   papers->callback([&parsed] { parsed.papers.is_requested = true; });
   exclude_sweep(app, *papers);
@@ -206,7 +209,7 @@ void add_spatter(CLI::App& app, raw_options& raw, options& parsed) {
                     "check every entry moved, whose value is a function of its place");
   spatter->add_option("--variant", parsed.spatter.variant, "the variant that must run, such as reference.serial");
   spatter->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  spatter->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  spatter->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   spatter->add_option("--json", parsed.json_path, "write the rows to this file");
   spatter->callback([&parsed] { parsed.spatter.is_requested = true; });
   exclude_sweep(app, *spatter);
@@ -233,7 +236,7 @@ void add_spmv(CLI::App& app, raw_options& raw, options& parsed) {
       ->needs(narrow);
   spmv->add_flag("--variants", parsed.spmv.variants, "prepare by every variant, not by the planner's choice alone");
   spmv->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  spmv->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  spmv->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   spmv->callback([&parsed] { parsed.spmv.is_requested = true; });
   exclude_sweep(app, *spmv);
 }
@@ -269,7 +272,7 @@ void add_solve(CLI::App& app, raw_options& raw, options& parsed) {
       ->needs(real);
   solve->add_flag("--quick", parsed.solve.quick, "a small grid: to see that rows run");
   solve->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  solve->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  solve->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   solve->callback([&parsed] { parsed.solve.is_requested = true; });
   exclude_sweep(app, *solve);
 }
@@ -313,7 +316,7 @@ void add_edges(CLI::App& app, raw_options& raw, options& parsed) {
   edges->add_flag("--f32", parsed.edges.narrow, "values of f32, not f64");
   edges->add_option("--json", parsed.json_path, "write the rows to this file");
   edges->add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  edges->add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  edges->add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   edges->callback([&parsed] { parsed.edges.is_requested = true; });
   exclude_sweep(app, *edges);
 }
@@ -354,7 +357,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_option("--sizes", raw.sizes, "records")->delimiter(',')->check(CLI::PositiveNumber)->excludes(log2_sizes);
   app.add_option("--filter", raw.filter, "rows with a name that this regular expression is found in");
   app.add_option("--backend", raw.backend)->check(CLI::IsMember(backend_names()))->capture_default_str();
-  app.add_option("--threads", parsed.threads, "CPU threads, 0 for all")->check(CLI::Range(0, 4096));
+  app.add_option("--threads", parsed.threads, threads_help)->check(CLI::Range(0, 4096));
   app.add_option("--shard", raw.shard, "I/N: every N-th of the rows from the I-th on, as one of N runs of a set")
       ->type_name("I/N");
   app.add_option("--seconds", raw.seconds,
@@ -384,6 +387,7 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   add_spmv(app, raw, parsed);
   add_solve(app, raw, parsed);
   add_edges(app, raw, parsed);
+  cli::refuse_empty_values(app, argc, argv);
   try {
     app.parse(argc, argv);
     require_alone(app);

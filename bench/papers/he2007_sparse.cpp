@@ -231,7 +231,6 @@ void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix
     for (const auto& [matrix, make] : matrices) {
       const io::csr_matrix<double> m = make(s.ctx.threads());
       rows.row(measured_matrix<float>(run, s, figure, matrix, m).cells());
-      if (s.ctx.backend() == backend_kind::opengl) continue;
       rows.row(measured_matrix<double>(run, s, figure, matrix, m).cells());
     }
   }

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/backends.hpp"
+
 namespace sheaf::bench::papers {
 namespace {
 
@@ -28,27 +30,36 @@ platform describe(const context& ctx, const papers::request& request) {
 struct paper {
   std::string_view name;
   std::vector<int> figures;
-  findings (*print)(sessions&, const request&);
+  bool is_of_pipelines;
+  findings (*print)(std::span<const context>, sessions&, const request&);
 };
 
 // A paper whose rows are all of problems.
 template <std::vector<result> (*Print)(sessions&, const request&)>
-findings rows_of(sessions& all_sessions, const request& request) {
+findings rows_of(std::span<const context>, sessions& all_sessions, const request& request) {
   return {.rows = Print(all_sessions, request)};
 }
 
-findings ujaldon2005_rows(sessions& all_sessions, const request& request) {
-  return {.input_rows = print_ujaldon2005(all_sessions, request)};
+findings he2007_rows(std::span<const context>, sessions& all_sessions, const request& request) {
+  return print_he2007(all_sessions, request);
+}
+
+findings ujaldon2005_rows(std::span<const context> contexts, sessions&, const request& request) {
+  return {.input_rows = print_ujaldon2005(contexts, request)};
 }
 
 std::vector<paper> papers_asked_for(const papers::request& request) {
   std::vector<paper> all{
       {"ujaldon2005",
        {3, table_number(1), table_number(3), table_number(4), table_number(5), table_number(6)},
+       true,
        ujaldon2005_rows},
-      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, print_he2007},
-      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, rows_of<print_patidar2009>},
-      {"wei2010", {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)}, rows_of<print_wei2010>}};
+      {"he2007", {1, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 18, 19, 20}, false, he2007_rows},
+      {"patidar2009", {2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, table_number(1)}, false, rows_of<print_patidar2009>},
+      {"wei2010",
+       {4, 5, 6, 7, 11, 12, table_number(2), table_number(3), table_number(4)},
+       false,
+       rows_of<print_wei2010>}};
   std::erase_if(all, [&](const paper& p) {
     return !request.papers.empty() &&
            std::find(request.papers.begin(), request.papers.end(), p.name) == request.papers.end();
@@ -74,6 +85,22 @@ void require_known(const std::vector<int>& figures, const std::vector<paper>& pa
   }
 }
 
+// Where graphics pipelines are all that there is.
+void leave_out_those_of_sessions(std::vector<paper>& papers, const request& request) {
+  std::string left_out;
+  for (const paper& p : papers) {
+    if (!p.is_of_pipelines) left_out += fmt::format("{}{}", left_out.empty() ? "" : ", ", p.name);
+  }
+  if (left_out.empty()) return;
+  std::erase_if(papers, [](const paper& p) { return !p.is_of_pipelines; });
+  constexpr std::string_view why = "a graphics pipeline has no sorts, lists and movements in several passes";
+  if (papers.empty() || !request.papers.empty()) {
+    throw error(error_code::bad_argument,
+                fmt::format("papers: {}: {}; take --backend cpu or cuda, or ujaldon2005 alone", left_out, why));
+  }
+  fmt::print("left out: {}: {}\n", left_out, why);
+}
+
 }  // namespace
 
 std::string figure_text(int number) { return number < 0 ? fmt::format("table{}", -number) : fmt::to_string(number); }
@@ -92,14 +119,20 @@ int number_of_figure(const std::string& text) {
 
 bool request::wants_figure(int number) const { return figures.empty() || has(figures, number); }
 
-findings print_papers(sessions& all_sessions, const papers::request& request) {
-  const std::vector<paper> papers = papers_asked_for(request);
+bool has_sessions(backend_kind backend) {
+  return core::backend_of(backend).processor != core::processor_kind::pipeline;
+}
+
+findings print_papers(std::span<const context> contexts, sessions& all_sessions, const papers::request& request) {
+  std::vector<paper> papers = papers_asked_for(request);
   require_known(request.figures, papers);
+  std::erase_if(papers, [&](const paper& p) {
+    return std::none_of(p.figures.begin(), p.figures.end(), [&](int f) { return request.wants_figure(f); });
+  });
+  if (all_sessions.empty()) leave_out_those_of_sessions(papers, request);
   findings all;
   for (const paper& p : papers) {
-    const bool wanted = std::any_of(p.figures.begin(), p.figures.end(), [&](int f) { return request.wants_figure(f); });
-    if (!wanted) continue;
-    findings of_paper = p.print(all_sessions, request);
+    findings of_paper = p.print(contexts, all_sessions, request);
     std::move(of_paper.rows.begin(), of_paper.rows.end(), std::back_inserter(all.rows));
     std::move(of_paper.input_rows.begin(), of_paper.input_rows.end(), std::back_inserter(all.input_rows));
   }

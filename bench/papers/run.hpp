@@ -123,16 +123,21 @@ struct findings {
   std::vector<input_result> input_rows = {};
 };
 
-/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6.
-std::vector<input_result> print_ujaldon2005(sessions& all_sessions, const papers::request& request);
+/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6. On a graphics pipeline, too.
+std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request);
 /// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
 findings print_he2007(sessions& all_sessions, const papers::request& request);
 /// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
 std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
 /// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
 std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request);
-/// The papers asked for, one after the other. @throws error(bad_argument) for a figure that none of them has.
-findings print_papers(sessions& all_sessions, const papers::request& request);
+/// Whether figures of other papers than that of 2005 are measured on a backend. They are of sorts, lists and movements
+/// in several passes, of which graphics pipelines have none: what ran there would be the CPU's.
+bool has_sessions(backend_kind backend);
+/// The papers asked for, one after the other. @param contexts  those of all sessions, and of backends without sessions
+/// @throws error(bad_argument), before any work, for a figure that none of them has, and where none of the backends has
+/// a figure that is asked for
+findings print_papers(std::span<const context> contexts, sessions& all_sessions, const papers::request& request);
 
 /// A figure of a paper: its number, and the function that measures and prints it.
 template <class Study>

@@ -49,12 +49,12 @@ std::optional<context> opengl_context() {
   return std::nullopt;
 }
 
-std::vector<machine_place> places_of(const sessions& all_sessions, const papers::request& request) {
+std::vector<machine_place> places_of(std::span<const context> contexts, const papers::request& request) {
   std::vector<machine_place> places{place_of(context::cpu(1), request)};
   bool has_opengl = false;
-  for (const session& s : all_sessions) {
-    has_opengl = has_opengl || s.ctx.backend() == backend_kind::opengl;
-    if (s.ctx.backend() != backend_kind::cpu || s.ctx.threads() > 1) places.push_back(place_of(s.ctx, request));
+  for (const context& ctx : contexts) {
+    has_opengl = has_opengl || ctx.backend() == backend_kind::opengl;
+    if (ctx.backend() != backend_kind::cpu || ctx.threads() > 1) places.push_back(place_of(ctx, request));
   }
   if (request.is_backend_named || has_opengl) return places;
   if (const auto ctx = opengl_context()) places.push_back(place_of(*ctx, request));
@@ -112,8 +112,8 @@ constexpr figure<paper_run> figures[] = {{table_number(1), table_1}, {table_numb
 }  // namespace
 }  // namespace ujaldon2005
 
-std::vector<input_result> print_ujaldon2005(sessions& all_sessions, const papers::request& request) {
-  ujaldon2005::paper_run run{.request = request, .places = ujaldon2005::places_of(all_sessions, request)};
+std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request) {
+  ujaldon2005::paper_run run{.request = request, .places = ujaldon2005::places_of(contexts, request)};
   fmt::print("\nUjaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005)\n");
   for (const auto& [place, machine] : run.places) fmt::print("  {}: {}\n", place.name, machine);
   if (request.quick) {

@@ -60,7 +60,7 @@ struct machine_place {
 /// State that the figures of a run share.
 struct paper_run {
   const papers::request& request;
-  /// One CPU thread first, with which the paper compares, then the sessions' contexts, then OpenGL if it is there.
+  /// One CPU thread first, with which the paper compares, then those of the run's backends, then OpenGL if it is there.
   std::vector<machine_place> places = {};
   std::vector<input_result> results = {};
   std::vector<matrix_input> kept_matrices = {};  ///< what matrices() returns, after its first call

@@ -295,12 +295,12 @@ struct shared_parts {
 };
 
 template <class Part>
-timed_call call_of(const machine_place& device, std::string who, const std::shared_ptr<shared_parts<Part>>& of,
+timed_call call_of(const call_place& place, std::string who, const std::shared_ptr<shared_parts<Part>>& of,
                    void (shared_parts<Part>::*make)()) {
   const auto run = [of, make] { (*of.*make)(); };
-  return {.where = device.place.name,
+  return {.where = place.name,
           .who = std::move(who),
-          .backend = device.place.ctx.backend(),
+          .backend = place.ctx.backend(),
           .run = run,
           .wait = [] {},
           .mistake = [of, run] { return of->mistake(run); }};
@@ -312,7 +312,8 @@ void print_shares(paper_run& run, const call_place& cpu, const machine_place& de
   for (const int percent : {0, 25, 50, 75, 100}) {
     const auto of = std::make_shared<shared_parts<Part>>(cpu.ctx, device.place.ctx, in, percent * 0.01);
     of->load();
-    calls.push_back(call_of<Part>(device, fmt::format("{} % on the CPU", percent), of, &shared_parts<Part>::run));
+    const call_place& place = percent == 100 ? cpu : device.place;  // of all the work nothing is left for the device
+    calls.push_back(call_of<Part>(place, fmt::format("{} % on the CPU", percent), of, &shared_parts<Part>::run));
   }
   run.measure(table_number(1), in.name, calls);
   fmt::print("\n  # {} beside {}: shares of {} {}\n", device.place.name, cpu.name, Part::work, in.name);
@@ -330,7 +331,7 @@ void print_overlap(paper_run& run, const machine_place& device, const context& o
   for (const auto& [who, make] : {std::pair{"loading, then drawing", &shared_parts<Part>::load_and_run_in_turn},
                                   std::pair{"loading while drawing", &shared_parts<Part>::load_while_running}}) {
     const auto of = std::make_shared<shared_parts<Part>>(device.place.ctx, other, in, 0.5);
-    calls.push_back(call_of<Part>(device, who, of, make));
+    calls.push_back(call_of<Part>(device.place, who, of, make));
   }
   run.measure(table_number(1), in.name, calls);
   fmt::print("\n  # {}: {} in two halves, each loaded and {} once (the paper: a fifth less from 2003 to 2004)\n",

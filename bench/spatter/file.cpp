@@ -62,6 +62,15 @@ class config_reader {
     return has(field) ? whole(object_[field], field, least) : otherwise;
   }
 
+  // Lists of deltas have a field of their own, which GS does not take.
+  void require_one_delta(const char* field, spatter_kernel kernel) const {
+    if (!has(field) || !object_[field].is_array()) return;
+    const char* const instead = kernel == spatter_kernel::gather_scatter
+                                    ? "kernel GS takes one number each for delta-gather and delta-scatter"
+                                    : "the field for a list of them is deltas";
+    fail(fmt::format("{} is {}, not a number; {}", field, shown(object_[field]), instead));
+  }
+
   std::string text(const char* field, const char* otherwise) const {
     if (!has(field)) return otherwise;
     if (!object_[field].is_string()) fail(fmt::format("{} is {}, not a string", field, shown(object_[field])));
@@ -70,7 +79,11 @@ class config_reader {
 
   std::vector<std::uint64_t> numbers(const char* field) {
     const json& list = object_[field];
-    if (!list.is_array() || list.empty()) fail(fmt::format("{} is {}, not a list of numbers", field, shown(list)));
+    if (!list.is_array() || list.empty()) {
+      const bool is_one_delta = list.is_number() && std::string_view(field) == "deltas";
+      fail(fmt::format("{} is {}, not a list of numbers{}", field, shown(list),
+                       is_one_delta ? "; the field for one of them is delta" : ""));
+    }
     take(field, list.size());
     std::vector<std::uint64_t> values;
     values.reserve(list.size());
@@ -210,7 +223,10 @@ spatter_config read_config(const json& object, const std::string& origin, std::u
   config.wrap = in.number("wrap", 1, 1);
   config.runs = in.number("nruns", 0, 1);
   for (const char* ignored : {"local-work-size", "seed"}) in.number(ignored, 0, 0);
-  for (const char* unused : {"delta", "delta-gather", "delta-scatter"}) in.number(unused, 0, 0);
+  for (const char* delta : {"delta", "delta-gather", "delta-scatter"}) {
+    in.require_one_delta(delta, config.kernel);
+    in.number(delta, 0, 0);
+  }
 
   switch (config.kernel) {
     case spatter_kernel::gather:

@@ -32,10 +32,11 @@ enum class work_status : std::uint8_t {
 /// handle, and copies share one state. One thread uses a context at a time; any number of contexts live side by side.
 ///
 /// A new context reads the environment. SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces variants,
-/// SHEAF_PROFILE names a machine profile, and SHEAF_THREADS the number of threads of context::cpu(). Without
-/// SHEAF_PROFILE the context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped
-/// profile nearest to it. @throws error(bad_argument) for a bad SHEAF_THREADS and for a SHEAF_VARIANT that names no
-/// primitive or no variant of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
+/// SHEAF_PROFILE names a machine profile, and SHEAF_THREADS the number of threads of context::cpu(). A variable that is
+/// empty counts as not set. Without SHEAF_PROFILE, and where it is of another backend, which ignored_profile() says, the
+/// context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped profile nearest to
+/// it. @throws error(bad_argument) for a bad SHEAF_THREADS and for a SHEAF_VARIANT that names no primitive or no variant
+/// of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
 ///
 /// A context that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
 ///
@@ -46,7 +47,10 @@ enum class work_status : std::uint8_t {
 /// fork workers make their contexts in the workers.
 class SHEAF_API context {
  public:
-  /// The CPU, with `threads` threads of this process; 0 takes SHEAF_THREADS, else as many as the machine offers it.
+  /// The CPU, with `threads` threads of this process. 0 takes SHEAF_THREADS, else as many as OpenMP gives a parallel
+  /// region of the calling thread: those of OMP_NUM_THREADS, or of omp_set_num_threads(), within OMP_THREAD_LIMIT, 4096
+  /// at most; else one for each processor that the thread may run on. Like OpenMP, it does not look at the quota of a
+  /// control group.
   /// @throws error(bad_argument) unless threads is 0 to 4096, error(backend_unavailable) for several threads in a child
   /// of a process that had made such a context.
   static context cpu(int threads = 0);
@@ -79,6 +83,10 @@ class SHEAF_API context {
 
   /// The machine profile from which plans predict time.
   const machine& profile() const;
+  /// Which profile was left aside when the context was made, and why, in words; empty if none was. It begins with
+  /// "SHEAF_PROFILE: " where that one is of another backend. Else it is one that was stored for the device and is
+  /// damaged, of another schema or of another device.
+  std::string_view ignored_profile() const;
   /// Plans with this profile from now on. @throws error(bad_argument) if it is of another backend.
   void use(const machine& profile);
   /// Takes scratch from `memory` from now on. Blocks taken before go back to the resource that they came from.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ void common_options::add_context_to(CLI::App& subcommand) {
       ->capture_default_str();
   add_number(
       subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
-      "CPU threads; all of them unless given");
+      "CPU threads; unless given, those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor");
 }
 
 void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {
@@ -53,13 +54,23 @@ void common_options::add_memory_to(CLI::App& subcommand) {
       "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
 }
 
+void common_options::warn_of_profile(const context& ctx) const {
+  const bool is_asked_for = ctx.ignored_profile().starts_with("SHEAF_PROFILE");
+  if (!is_asked_for || quiet || shows_profile || std::exchange(has_warned_, true)) return;
+  fmt::print(stderr, "sheaf: warning: not used: {}\n", ctx.ignored_profile());
+}
+
 context common_options::make_context() const {
-  if (backend == "auto") return make_context(core::best_backend());
-  const backend_kind kind = is_reference() ? backend_kind::cpu : core::backend_named(backend).value();
-  if (threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
+  const bool is_auto = backend == "auto";
+  const backend_kind kind = is_auto          ? core::best_backend()
+                            : is_reference() ? backend_kind::cpu
+                                             : core::backend_named(backend).value();
+  if (!is_auto && threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
     throw error(error_code::bad_argument, fmt::format("--threads is for the CPU, not for --backend {}", backend));
   }
-  return make_context(kind);
+  context ctx = make_context(kind);
+  warn_of_profile(ctx);
+  return ctx;
 }
 
 context common_options::make_context(backend_kind kind) const {
@@ -81,10 +92,6 @@ bool wants_json(int argc, const char* const* argv) {
 void print_json(nlohmann::json document) {
   document["schema_version"] = json_schema_version;
   fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
-CLI::Validator file_name() {
-  return {[](const std::string& name) { return name.empty() ? std::string("an empty name names no file") : ""; }, ""};
 }
 
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,

@@ -54,6 +54,8 @@ struct common_options {
   bool verify = false;
   bool quiet = false;
   std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
+  /// The subcommand says itself which profiles are used and which are not.
+  bool shows_profile = false;
 
   /// --json
   void add_json_to(CLI::App& subcommand);
@@ -66,8 +68,8 @@ struct common_options {
   /// --memory, for subcommands whose calls take scratch.
   void add_memory_to(CLI::App& subcommand);
 
-  /// A context of the backend, limited to --memory. @throws error(backend_unavailable), error(bad_argument) for threads
-  /// of a backend that has none
+  /// A context of the backend, limited to --memory. Warns, once, where SHEAF_PROFILE is of another backend.
+  /// @throws error(backend_unavailable), error(bad_argument) for threads of a backend that has none
   context make_context() const;
   /// The same of that backend, whatever --backend says.
   context make_context(backend_kind kind) const;
@@ -76,6 +78,10 @@ struct common_options {
   bool is_reference() const { return backend == "reference"; }
   /// Threads for work on the host, as reading files, wherever the context works.
   int host_threads() const { return context::cpu(threads).threads(); }
+
+ private:
+  void warn_of_profile(const context& ctx) const;
+  mutable bool has_warned_ = false;
 };
 
 /// Whether --json stands on a command line, which need not be one that can be read.
@@ -83,9 +89,6 @@ bool wants_json(int argc, const char* const* argv);
 
 /// Prints a document with its schema_version on stdout.
 void print_json(nlohmann::json document);
-
-/// For options that may be left out: an empty name, as of a variable that is not set, is no option that was left out.
-CLI::Validator file_name();
 
 /// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
 CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,

@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/progress_line.hpp"
 #include "core/backends.hpp"
+#include "io/output_check.hpp"
 #include "jobs/demo/profile.hpp"
 #include "jobs/demo/report.hpp"
 #include "jobs/demo/run.hpp"
@@ -112,10 +113,19 @@ std::string rates_of(context& ctx, const demo_options& options) {
   return jobs::use_rates_of_this_machine(ctx, jobs::calibration_in(options.profiles, progress));
 }
 
+// Before any work, which would be lost if its results had nowhere to go.
+void require_places(const demo_options& options, const std::vector<context>& contexts) {
+  if (!options.report.empty()) io::require_creatable(options.report);
+  if (options.profiles.empty()) return;
+  for (const context& ctx : contexts) jobs::require_place_for_rates(ctx, options.profiles);
+}
+
 void run(const demo_options& options) {
   std::vector<jobs::demo_result> results;
   const bool table = !options.json && !options.quiet;
-  for (context& ctx : contexts_of(options)) {
+  std::vector<context> contexts = contexts_of(options);
+  require_places(options, contexts);
+  for (context& ctx : contexts) {
     jobs::demo_settings settings;
     settings.rates = rates_of(ctx, options);
     settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx.backend());
@@ -150,6 +160,7 @@ void add_demo(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("demo", "Run every primitive on inputs made here and check every answer");
   const auto options = std::make_shared<demo_options>();
+  options->shows_profile = true;
   command->add_option("--size", options->size, "full: past the caches; small: a few MiB")
       ->check(CLI::IsMember({"small", "full"}))
       ->capture_default_str();

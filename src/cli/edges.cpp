@@ -307,7 +307,7 @@ template <class Value>
 void run_typed(const edges_command& o) {
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
-  if (!o.output.empty()) require_not_an_input(o.output, {o.mesh, o.values, o.weights});
+  if (!o.output.empty()) require_output(o.output, {o.mesh, o.values, o.weights});
   std::optional<output_set> dual_files;
   if (!o.dual.empty()) {
     if (o.mesh.ends_with(".npy")) {
@@ -399,20 +399,14 @@ void add_edges(CLI::App& app) {
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
   subcommand->add_option("MESH", o->mesh, "An SU2 mesh, gzip or not, or an .npy array of edges")
       ->required()
-      ->type_name("")
-      ->check(file_name());
+      ->type_name("");
   subcommand->add_option("VALUES", o->values, "Of the nodes: .npy of f4 or f8; positions if there is none")
-      ->type_name("")
-      ->check(file_name());
-  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
-      ->type_name("FILE")
-      ->check(file_name());
+      ->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
-      ->type_name("PREFIX")
-      ->check(file_name());
+      ->type_name("PREFIX");
   subcommand->add_option("--weights", o->weights, "Of the edges: .npy of f4 or f8; ones if there is none")
-      ->type_name("FILE")
-      ->check(file_name());
+      ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(
           "--function",

@@ -25,7 +25,7 @@ void run(const movement_options& o) {
   const context ctx = o.common.make_context();
   const io::record_file table(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
-  require_not_an_input(o.output, {o.records_path, o.index});
+  require_output(o.output, {o.records_path, o.index});
   require_name_of_kind(o.output, table);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();

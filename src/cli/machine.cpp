@@ -11,6 +11,7 @@
 #include "cli/progress_line.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "io/output_check.hpp"
 #include "jobs/corrections.hpp"
 
 namespace sheaf::cli {
@@ -33,7 +34,7 @@ struct machine_command : common_options {
   calibrate_options budget;
 };
 
-/// A machine profile, why a stored one is not used, if it is not, and what one just measured leaves out.
+/// A machine profile, which other one is not used and why, if one is not, and what one just measured leaves out.
 struct shown_machine {
   machine profile;
   std::string device;  ///< what the device calls itself
@@ -118,12 +119,7 @@ shown_machine measured(const machine_command& o, const context& ctx) {
 }
 
 shown_machine in_use(const context& ctx) {
-  const machine& m = ctx.profile();
-  const bool may_be_ignored = m.source == "shipped";
-  return {m,
-          ctx.state().device_name,
-          may_be_ignored ? load_stored_machine(ctx.backend(), ctx.state().device_name).ignored : std::string(),
-          {}};
+  return {ctx.profile(), ctx.state().device_name, std::string(ctx.ignored_profile()), {}};
 }
 
 nlohmann::json machine_json(const shown_machine& shown, bool used) {
@@ -165,14 +161,22 @@ void print_warnings(const machine_command& o, const shown_machine& m) {
   }
 }
 
+// Before the measurement, whose minutes would be lost if the result had nowhere to go.
+void require_places_for_profiles(const machine_command& o, const std::vector<context>& machines) {
+  if (!o.save_path.empty()) return io::require_creatable(o.save_path);
+  if (!o.calibrate) return;
+  for (const context& ctx : machines) {
+    io::require_creatable(default_machine_path(ctx.backend(), ctx.state().device_name), io::missing_folders::are_made);
+  }
+}
+
 void run(const machine_command& o) {
   const std::vector<context> machines = contexts(o);
   if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
     throw error(error_code::bad_argument,
                 "--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
   }
-  // Checked before the measurement, whose minutes would be lost if the result had nowhere to go.
-  if (o.calibrate && o.save_path.empty()) default_machine_path(backend_kind::cpu, "");
+  require_places_for_profiles(o, machines);
   std::vector<shown_machine> found;
   std::string saved;
   for (const context& ctx : machines) {
@@ -193,6 +197,7 @@ void run(const machine_command& o) {
 
 void add_machine(CLI::App& app) {
   const auto options = std::make_shared<machine_command>();
+  options->shows_profile = true;
   CLI::App* subcommand = app.add_subcommand("machine", "The measured rates that predictions are made from");
   CLI::Option* const calibrate =
       subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");

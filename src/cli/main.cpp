@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <sheaf/version.hpp>
 
+#include "cli/arguments/empty_values.hpp"
 #include "cli/command.hpp"
 #include "io/file_mapping.hpp"
 
@@ -195,6 +196,7 @@ int main(int argc, char** argv) try {
   add_plan(app);
   add_machine(app);
   add_version(app);
+  refuse_empty_values(app, argc, argv);
   return run(app, argc, argv);
 } catch (const std::bad_alloc&) {  // also of a message's own bytes
   return sheaf::cli::exit_out_of_space;

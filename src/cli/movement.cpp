@@ -1,14 +1,13 @@
 #include "cli/movement.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "io/output_check.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -72,23 +71,9 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
       ->type_name("PATTERN");
 }
 
-void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
-                          std::string_view option) {
-  for (const std::string& input : inputs) {
-    std::error_code ignored;
-    if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
-      throw error(error_code::bad_argument,
-                  fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
-    }
-  }
-}
-
-bool name_one_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  const auto canonical = [&](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::behind_links(path), ignored), ignored);
-  };
-  return canonical(a) == canonical(b) || std::filesystem::equivalent(a, b, ignored);
+void require_output(const std::string& output, std::initializer_list<std::string> inputs, std::string_view option) {
+  io::require_not_an_input(output, std::span(inputs.begin(), inputs.size()), option);
+  io::require_creatable(output);
 }
 
 void require_name_of_kind(const std::string& output, const io::record_file& like) {

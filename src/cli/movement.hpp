@@ -41,12 +41,10 @@ void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const
 index_type index_type_for(std::optional<index_type> asked, std::uint64_t count);
 void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
 
-/// @throws error(bad_argument) if the output is the file of one of the inputs, also under another path.
-void require_not_an_input(const std::string& output, std::initializer_list<std::string> inputs,
-                          std::string_view option = "-o");
-
-/// Whether two outputs are one file, also where there is none yet.
-bool name_one_file(const std::string& a, const std::string& b);
+/// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
+/// file of one of the inputs, also under another path, error(io_failure) if it could not be made
+void require_output(const std::string& output, std::initializer_list<std::string> inputs,
+                    std::string_view option = "-o");
 
 /// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
 void require_name_of_kind(const std::string& output, const io::record_file& like);

@@ -105,8 +105,7 @@ void add_npb_cg(CLI::App& app) {
       ->type_name("");
   subcommand
       ->add_option("--matrix", o->matrix, "The benchmark's matrix as another program made it: a MatrixMarket file")
-      ->type_name("FILE")
-      ->check(file_name());
+      ->type_name("FILE");
   o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
   o->common.add_json_to(*subcommand);

@@ -123,6 +123,7 @@ void print_document(const problem_spec& p, const context& ctx, const explanation
                              {"profile", ctx.profile().source},
                              {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
                              {"variants", variants}};
+  if (!ctx.ignored_profile().empty()) document["ignored"] = ctx.ignored_profile();
   for (const primitives::fact& f : entry_of(p).facts(p)) {
     std::visit([&](const auto& value) { document[std::string(f.name)] = value; }, f.value);
   }
@@ -176,6 +177,7 @@ void print_table(const problem_spec& p, const context& ctx, const explanation& w
                  const std::optional<pattern_range>& range) {
   fmt::print("{}: {}\n", p.primitive, entry_of(p).text(p));
   fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
+  if (!ctx.ignored_profile().empty()) fmt::print("not used: {}\n", ctx.ignored_profile());
   if (range) fmt::print("times: of a list in order to one at random; --pattern says what is known of it\n");
   std::size_t width = 0;
   for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
@@ -252,6 +254,7 @@ std::string names_of_entries() {
 
 void add_plan(CLI::App& app) {
   const auto options = std::make_shared<plan_command>();
+  options->common.shows_profile = true;
   CLI::App* subcommand =
       app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
   subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");

@@ -61,7 +61,7 @@ void run(const scatter_command& o) {
   const io::index_file index(o.index, o.index_kind);
   std::optional<io::record_file> base;
   if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
-  require_not_an_input(o.output, {o.records_path, o.index, o.base});
+  require_output(o.output, {o.records_path, o.index, o.base});
   require_name_of_kind(o.output, in);
 
   const std::size_t axes = row_axes(in, index);

@@ -14,6 +14,7 @@
 #include "cli/movement.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/system_context.hpp"
+#include "io/output_check.hpp"
 #include "io/sparse/matrix_market.hpp"
 #include "jobs/checks/solution.hpp"
 
@@ -122,10 +123,10 @@ std::string complaint_of(const solve_command& o, const csr_view& a, const conjug
 template <class Value>
 void run_typed(const solve_command& o) {
   const context ctx = system_context(o.common);
-  require_not_an_input(o.output, {o.matrix, o.b});
+  require_output(o.output, {o.matrix, o.b});
   if (!o.history.empty()) {
-    require_not_an_input(o.history, {o.matrix, o.b}, "--history");
-    if (name_one_file(o.history, o.output)) {
+    require_output(o.history, {o.matrix, o.b}, "--history");
+    if (io::name_one_file(o.history, o.output)) {
       throw error(error_code::bad_argument, fmt::format("--history {} is the output {}", o.history, o.output));
     }
   }
@@ -210,17 +211,9 @@ void run_typed(const solve_command& o) {
 void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
-      ->required()
-      ->type_name("")
-      ->check(file_name());
-  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")
-      ->type_name("")
-      ->check(file_name());
-  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")
-      ->required()
-      ->type_name("FILE")
-      ->check(file_name());
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
   add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", o->tolerance));
   add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");
@@ -229,9 +222,7 @@ void add_solve(CLI::App& app) {
       [o](std::uint64_t n) { o->limit = n; }, "Most iterations; ten times the rows, and 100 at least, unless given");
   subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
-  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")
-      ->type_name("FILE.csv")
-      ->check(file_name());
+  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
   o->common.add_context_to(*subcommand);
   o->common.add_memory_to(*subcommand);
   o->common.add_verify_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");

@@ -140,7 +140,7 @@ void run(const sort_command& o) {
   const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
   const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, order);
-  require_not_an_input(o.output, {o.in});
+  require_output(o.output, {o.in});
   require_name_of_kind(o.output, file);
   sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);

@@ -7,6 +7,7 @@
 
 #include "cli/key.hpp"
 #include "cli/movement.hpp"
+#include "io/output_check.hpp"
 #include "jobs/checks/split.hpp"
 #include "primitives/views.hpp"
 
@@ -70,10 +71,10 @@ void require_options(const split_command& o) {
 }
 
 void require_distinct_outputs(const split_command& o) {
-  require_not_an_input(o.output, {o.in, o.key_path()});
+  require_output(o.output, {o.in, o.key_path()});
   if (o.offsets.empty()) return;
-  require_not_an_input(o.offsets, {o.in, o.key_path()}, "--offsets");
-  if (name_one_file(o.output, o.offsets)) {
+  require_output(o.offsets, {o.in, o.key_path()}, "--offsets");
+  if (io::name_one_file(o.output, o.offsets)) {
     refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
   }
 }

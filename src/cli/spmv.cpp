@@ -170,7 +170,7 @@ template <class Value>
 void run_typed(const spmv_command& o) {
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
-  require_not_an_input(o.output, {o.matrix, o.x, o.y});
+  require_output(o.output, {o.matrix, o.x, o.y});
   // The product, and a vector that is read has no more numbers than its file, but one of ones as many as are announced.
   const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
   const auto read =
@@ -271,21 +271,15 @@ void run(const spmv_command& o) {
 void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
-      ->required()
-      ->type_name("")
-      ->check(file_name());
-  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")
-      ->type_name("")
-      ->check(file_name());
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
-      ->type_name("FILE")
-      ->check(file_name());
+      ->type_name("FILE");
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
-  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE")->check(file_name());
+  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },

@@ -51,6 +51,7 @@ int context::threads() const { return state().threads; }
 int context::device() const { return state().device(); }
 CUstream_st* context::stream() const { return state().stream(); }
 const machine& context::profile() const { return state().profile; }
+std::string_view context::ignored_profile() const { return state().ignored_profile(); }
 
 void context::use(const machine& profile) {
   if (profile.backend != backend()) {
@@ -98,7 +99,10 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
 }  // namespace
 
 context_state::context_state(backend_kind kind, std::string device, memory_resource resource)
-    : backend(kind), device_name(std::move(device)), profile(profile_for(kind, device_name)), memory(resource) {
+    : backend(kind), device_name(std::move(device)), memory(resource) {
+  chosen_profile chosen = profile_for(kind, device_name);
+  profile = std::move(chosen.profile);
+  ignored_profile_ = std::move(chosen.ignored);
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
   for (const auto& [primitive, variant] : forced_) require_known_variant(primitive, variant);
 }

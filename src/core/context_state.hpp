@@ -60,6 +60,8 @@ class context_state {
   /// The variant that the environment forces for a primitive, or empty.
   std::string_view forced_variant(std::string_view primitive) const noexcept;
 
+  /// What context::ignored_profile() says.
+  const std::string& ignored_profile() const noexcept { return ignored_profile_; }
   void use(const machine& new_profile);
   /// Most bytes of scratch that a call may take; all ones: no limit.
   std::uint64_t scratch_limit() const noexcept { return scratch_limit_; }
@@ -86,6 +88,7 @@ class context_state {
   std::uint64_t calls_ = 0;
   std::uint64_t scratch_limit_ = ~std::uint64_t{0};
   std::vector<std::pair<std::string, std::string>> forced_;
+  std::string ignored_profile_;
 };
 
 /// Scratch for one call: taken from the context's resource, given back in stream order at the end of the scope.
@@ -110,10 +113,16 @@ class scratch {
   std::uint64_t bytes_;
 };
 
+/// The profile of a new context, and what was left aside for it.
+struct chosen_profile {
+  machine profile;
+  std::string ignored;  ///< what context::ignored_profile() says
+};
+
 /// The profile that a new context of this device takes: the one that SHEAF_PROFILE names if it is of this backend, else
 /// the one that was stored for the device, else the shipped one nearest to it. Defined in src/io/machine_store.cpp,
 /// because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE names is no profile.
-machine profile_for(backend_kind backend, const std::string& device_name);
+chosen_profile profile_for(backend_kind backend, const std::string& device_name);
 
 /// Checks what SHEAF_VARIANT forces. Defined in src/primitives/entries/forced_variants.cpp, because it knows the names.
 /// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them

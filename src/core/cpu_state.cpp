@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -16,9 +17,20 @@ namespace {
 
 constexpr int most_threads = 4096;
 
+bool is_set(const char* text) { return text != nullptr && *text != '\0'; }
+
+// As many as a parallel region of the caller's own would have here: of a list in OMP_NUM_THREADS the number for this
+// level, what omp_set_num_threads() said, and never more than OMP_THREAD_LIMIT. OpenMP has read its variables when the
+// process began, and said what is wrong with them. Where nobody has named a number, it is that of the processors which
+// this thread may run on, and they may have become fewer since then.
+int threads_of_openmp() {
+  const int wanted = std::min({omp_get_max_threads(), omp_get_thread_limit(), most_threads});
+  return is_set(std::getenv("OMP_NUM_THREADS")) ? wanted : std::min(wanted, omp_get_num_procs());
+}
+
 int threads_from_environment() {
   const char* text = std::getenv("SHEAF_THREADS");
-  if (text == nullptr || *text == '\0') return omp_get_num_procs();
+  if (!is_set(text)) return threads_of_openmp();
   char* end = nullptr;
   errno = 0;
   const long threads = std::strtol(text, &end, 10);

@@ -43,6 +43,12 @@ std::string path_in(const std::string& folder, backend_kind backend, const std::
   return fmt::format("{}/sheaf/{}-{}.json", folder, name(backend), file_name_of(device_name));
 }
 
+std::string of_another_device(const std::string& path, const machine& found, backend_kind backend,
+                              const std::string& device_name) {
+  return fmt::format("{}: is for {} '{}', this is {} '{}'", path, name(found.backend), found.name, name(backend),
+                     device_name);
+}
+
 }  // namespace
 
 std::string default_machine_path(backend_kind backend, const std::string& device_name) {
@@ -76,8 +82,7 @@ stored_machine load_stored_machine(backend_kind backend, const std::string& devi
   try {
     machine found = load_machine(path);
     if (found.backend == backend && found.name == device_name) return {std::move(found), {}};
-    return {std::nullopt, fmt::format("{}: is for {} '{}', this is {} '{}'", path, name(found.backend), found.name,
-                                      name(backend), device_name)};
+    return {std::nullopt, of_another_device(path, found, backend, device_name)};
   } catch (const error& e) {
     return {std::nullopt, e.what()};
   }
@@ -85,13 +90,17 @@ stored_machine load_stored_machine(backend_kind backend, const std::string& devi
 
 namespace core {
 
-machine profile_for(backend_kind backend, const std::string& device_name) {
+chosen_profile profile_for(backend_kind backend, const std::string& device_name) {
+  std::string ignored;
   if (const char* path = std::getenv("SHEAF_PROFILE"); path != nullptr && *path != '\0') {
     machine loaded = load_machine(path);
-    if (loaded.backend == backend) return loaded;
+    if (loaded.backend == backend) return {std::move(loaded), {}};
+    ignored = fmt::format("SHEAF_PROFILE: {}", of_another_device(path, loaded, backend, device_name));
   }
   stored_machine stored = load_stored_machine(backend, device_name);
-  return stored.profile ? *std::move(stored.profile) : nearest_machine(backend, device_name);
+  if (stored.profile) return {*std::move(stored.profile), std::move(ignored)};
+  if (!ignored.empty() && !stored.ignored.empty()) ignored += "; ";
+  return {nearest_machine(backend, device_name), ignored + stored.ignored};
 }
 
 }  // namespace core

@@ -61,6 +61,7 @@ std::string behind_links(const std::string& path) {
 
 output_file::output_file(const std::string& path, std::uint64_t bytes, temporary_kind kind)
     : path_(path), target_(behind_links(path)) {
+  if (path.empty()) throw error(error_code::bad_argument, "an empty name names no file");
   struct stat status {};
   const bool exists = stat(target_.c_str(), &status) == 0;
   // A name that is too long, say: found now, and not when the work is done.

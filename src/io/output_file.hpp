@@ -19,7 +19,7 @@ std::string behind_links(const std::string& path);
 /// renames. Without commit() nothing is left behind and an existing file stays as it was; after it the new file has the
 /// permissions of the old one. Symbolic links are followed, also to a file that is not there yet. Several files appear
 /// together by commit_all().
-/// @throws error(io_failure) with the file and the reason.
+/// @throws error(io_failure) with the file and the reason, error(bad_argument) for an empty name.
 class output_file {
  public:
   /// Reserves space for `bytes` at once, so that a full disk is found before any work; 0 reserves none. If less is

@@ -1,5 +1,7 @@
 #include "plan/choose.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sheaf/error.hpp>
@@ -21,8 +23,15 @@ void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
               fmt::format("{}: no variant is named '{}'; there are {}", primitive, wanted, fmt::join(names, ", ")));
 }
 
-void throw_no_variants(std::string_view primitive, backend_kind backend) {
-  throw error(error_code::no_variant, fmt::format("{}: backend {} has no variant of it", primitive, name(backend)));
+void throw_no_variants(std::string_view primitive, backend_kind backend,
+                       std::span<const backend_kind> backends_that_have) {
+  std::vector<std::string_view> names;
+  for (const backend_kind other : backends_that_have) {
+    if (std::find(names.begin(), names.end(), name(other)) == names.end()) names.push_back(name(other));
+  }
+  throw error(error_code::no_variant,
+              fmt::format("{}: backend {} has no variant of it{}{}", primitive, name(backend),
+                          names.empty() ? "" : "; there are variants for ", fmt::join(names, " and ")));
 }
 
 void throw_rejected(std::string_view primitive, std::span<const rejection> rejections) {

@@ -29,7 +29,8 @@ struct rejection {
 };
 [[noreturn]] void throw_unknown_variant(std::string_view primitive, std::string_view wanted,
                                         std::span<const std::string_view> names);
-[[noreturn]] void throw_no_variants(std::string_view primitive, backend_kind backend);
+[[noreturn]] void throw_no_variants(std::string_view primitive, backend_kind backend,
+                                    std::span<const backend_kind> backends_that_have);
 [[noreturn]] void throw_rejected(std::string_view primitive, std::span<const rejection> rejections);
 variant_estimate describe(std::string_view name, const planned& plan, std::uint64_t scratch_limit);
 void explain_losers(explanation& why, bool forced);
@@ -86,8 +87,10 @@ template <class Problem, class Buffers>
                                   std::string_view forced) {
   std::vector<std::string_view> names;
   std::vector<rejection> rejections;
+  std::vector<backend_kind> others;
   for (const auto& candidate : list) {
     if (!candidate.works_on(backend)) {
+      if (others.empty() || others.back() != *candidate.backend) others.push_back(*candidate.backend);
       if (candidate.name == forced) {
         rejections.push_back({candidate.name, "works on " + std::string(name(*candidate.backend)) + " memory"});
       }
@@ -101,7 +104,7 @@ template <class Problem, class Buffers>
     }
     rejections.push_back({candidate.name, plan.applicable() ? "runs by name only" : plan.rejection});
   }
-  if (rejections.empty() && names.empty()) throw_no_variants(primitive, backend);
+  if (rejections.empty() && names.empty()) throw_no_variants(primitive, backend, others);
   if (rejections.empty()) throw_unknown_variant(primitive, forced, names);
   throw_rejected(primitive, rejections);
 }

@@ -65,7 +65,14 @@ TEST_F(CliOpengl, SaysWhatItCannotDo) {
   const program_result sort =
       run_sheaf(folder, "sort table.bin -o sorted.bin --record-bytes 4 --key 0:4 --backend opengl");
   EXPECT_EQ(sort.code, 2) << sort.err;
-  EXPECT_THAT(sort.err, HasSubstr("backend opengl has no variant of it"));
+  EXPECT_THAT(sort.err, HasSubstr("backend opengl has no variant of it; there are variants for cpu"));
+  // Before any work, which takes a minute for the larger matrices.
+  for (const char* const arguments : {"npb-cg C --backend opengl", "solve none.mtx -o x.npy --backend opengl"}) {
+    const program_result system = run_sheaf(folder, arguments);
+    EXPECT_EQ(system.code, 2) << arguments;
+    EXPECT_THAT(system.err, HasSubstr(": --backend opengl has no conjugate gradient; take --backend cpu"));
+    EXPECT_THAT(system.err, HasSubstr(", or leave --backend out\n"));
+  }
   expect_failure("gather table.bin index.bin -o rows.bin --threads 2" + std::string(raw), 2,
                  "sheaf gather: --threads is for the CPU, not for --backend opengl");
 }

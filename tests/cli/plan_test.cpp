@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sheaf/machine.hpp>
 
 #include "core/backends.hpp"
+#include "core/host.hpp"
 #include "primitives/entries/entry.hpp"
 #include "support/cli_test.hpp"
+#include "support/scoped_environment.hpp"
 
 namespace sheaf::tests {
 namespace {
@@ -16,6 +19,60 @@ class CliPlan : public cli_test {
  protected:
   void fill_folder() override {}
 };
+
+constexpr const char* small_gather = "plan gather --count 9 --table 9 --bytes 4 --backend cpu";
+
+TEST_F(CliPlan, SaysWhichProfileItDoesNotUse) {
+  const scoped_environment cache("XDG_CACHE_HOME", folder / "cache");
+  const machine cuda = nearest_machine(backend_kind::cuda, "");
+  save_machine(cuda, folder / "cuda.json");
+  const std::string small = small_gather;
+  EXPECT_EQ(run_sheaf(folder, small).out.find("not used"), std::string::npos);
+  EXPECT_FALSE(nlohmann::json::parse(run_sheaf(folder, small + " --json").out).contains("ignored"));
+
+  const scoped_environment profile("SHEAF_PROFILE", "cuda.json");
+  const std::string words =
+      fmt::format("SHEAF_PROFILE: cuda.json: is for cuda '{}', this is cpu '{}'", cuda.name, core::host_name());
+  const program_result plan = run_sheaf(folder, small);
+  EXPECT_NE(plan.out.find("\nnot used: " + words + "\n"), std::string::npos) << plan.out;
+  EXPECT_EQ(plan.err, "");
+  EXPECT_EQ(nlohmann::json::parse(run_sheaf(folder, small + " --json").out)["ignored"].get<std::string>(), words);
+  const program_result shown = run_sheaf(folder, "machine --backend cpu");
+  EXPECT_NE(shown.out.find("\n  not used          " + words + "\n"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.err, "");
+  const auto machines = nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"];
+  EXPECT_EQ(machines[0]["ignored"].get<std::string>(), words);
+
+  // Commands whose output has no place for it warn, once.
+  folder.write("in.bin", "ba");
+  const std::string sort = "sort in.bin --record-bytes 1 --key 0:1 -o out.bin --backend cpu";
+  EXPECT_EQ(run_sheaf(folder, sort).err, "sheaf: warning: not used: " + words + "\n");
+  EXPECT_EQ(run_sheaf(folder, sort + " --quiet").err, "");
+}
+
+// As OpenMP reads it when a process begins.
+TEST_F(CliPlan, HasTheThreadsOfTheEnvironment) {
+  const auto threads = [&](const std::string& environment, const std::string& arguments = "") {
+    const program_result plan = run_sheaf(
+        folder,
+        fmt::format("version >/dev/null; env -u SHEAF_THREADS -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT {} '{}' {} "
+                    "--json {}",
+                    environment, sheaf_program(), small_gather, arguments));
+    EXPECT_EQ(plan.code, 0) << environment << "\n" << plan.err;
+    return plan.code == 0 ? nlohmann::json::parse(plan.out)["threads"].get<int>() : 0;
+  };
+  const int processors = threads("");
+  EXPECT_GE(processors, 1);
+  EXPECT_EQ(threads("SHEAF_THREADS= OMP_NUM_THREADS="), processors) << "empty is not set";
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3"), 3);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3,2"), 3);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=100000"), 4096);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=none"), processors) << "which OpenMP ignores, with a warning";
+  EXPECT_EQ(threads("OMP_THREAD_LIMIT=1"), 1);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3 OMP_THREAD_LIMIT=2"), 2);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3 SHEAF_THREADS=5"), 5);
+  EXPECT_EQ(threads("OMP_NUM_THREADS=3 SHEAF_THREADS=5", "--threads 7"), 7);
+}
 
 TEST_F(CliPlan, NamesEveryPrimitiveAndOptionInItsHelp) {
   const program_result help = run_sheaf(folder, "plan --help");

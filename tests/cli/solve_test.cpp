@@ -182,7 +182,7 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   expect_failure("solve a.mtx -o out.npy --tolerance -1 --backend cpu", 2,
                  "sheaf solve: conjugate_gradient: the tolerance is -1, not 0 or more");
   for (const std::string option : {"--tolerance", "--absolute"}) {
-    for (const std::string number : {"", "1e400", "nan", "1e-6x"}) {
+    for (const std::string number : {"1e400", "nan", "1e-6x"}) {
       const program_result refused = run_sheaf(folder, fmt::format("solve a.mtx -o out.npy {} '{}'", option, number));
       EXPECT_EQ(refused.code, 2) << number;
       EXPECT_NE(refused.err.find(fmt::format("{}: '{}' is not a finite number", option, number)), std::string::npos)
@@ -200,7 +200,7 @@ TEST_F(CliSolve, EmptyNamesAreNoOptionsThatWereLeftOut) {
                             "solve a.mtx -o out.npy --history ''"}) {
     const program_result result = run_sheaf(folder, wrong);
     EXPECT_EQ(result.code, 2) << wrong;
-    EXPECT_NE(result.err.find("an empty name names no file"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("the value is empty"), std::string::npos) << result.err;
   }
   EXPECT_FALSE(folder.has("out.npy"));
 }

@@ -1,7 +1,9 @@
 #include <sheaf/context.hpp>
 
+#include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -44,8 +46,28 @@ TEST(Context, ThreadsComeFromTheCallThenTheEnvironmentThenTheMachine) {
   const scoped_environment threads("SHEAF_THREADS", "4");
   EXPECT_EQ(context::cpu().threads(), 4);
   EXPECT_EQ(context::cpu(2).threads(), 2);
-  const scoped_environment none("SHEAF_THREADS", "");
-  EXPECT_GE(context::cpu().threads(), 1);
+}
+
+// Those that a parallel region would have. What OpenMP makes of OMP_NUM_THREADS when a process begins, the command's
+// tests show.
+TEST(Context, ThreadsThatNobodyNamesAreThoseOfOpenmp) {
+  const int before = omp_get_max_threads();
+  const scoped_environment empty("SHEAF_THREADS", "");
+  const scoped_environment no_number("OMP_NUM_THREADS", "");
+  for (const int threads : {1, 3}) {
+    omp_set_num_threads(threads);
+    EXPECT_EQ(context::cpu().threads(), std::min(threads, omp_get_num_procs()));
+    const scoped_environment named("OMP_NUM_THREADS", "many");  // which OpenMP has not read
+    EXPECT_EQ(context::cpu().threads(), threads) << "more than processors where somebody has named a number";
+    EXPECT_EQ(context::on(backend_kind::cpu).threads(), threads);
+    EXPECT_EQ(context::cpu(2).threads(), 2);
+    const scoped_environment ours("SHEAF_THREADS", "4");
+    EXPECT_EQ(context::cpu().threads(), 4);
+  }
+  omp_set_num_threads(5000);
+  const scoped_environment named("OMP_NUM_THREADS", "5000");
+  EXPECT_EQ(context::cpu().threads(), 4096);
+  omp_set_num_threads(before);
 }
 
 TEST(Context, ThreadCountsAreChecked) {
@@ -166,6 +188,7 @@ TEST(Context, ProfileComesFromTheEnvironment) {
     const scoped_environment profile("SHEAF_PROFILE", path);
     EXPECT_EQ(context::cpu(1).profile().name, "the test's own");
     EXPECT_EQ(context::cpu(1).profile().source, path);
+    EXPECT_EQ(context::cpu(1).ignored_profile(), "");
   }
   std::remove(path.c_str());
   EXPECT_NE(context::cpu(1).profile().name, "the test's own");
@@ -175,7 +198,10 @@ TEST(Context, ProfileOfAnotherBackendInTheEnvironmentIsLeftAside) {
   const std::string path = testing::TempDir() + fmt::format("sheaf_cuda_profile_{}.json", getpid());
   save_machine(nearest_machine(backend_kind::cuda, ""), path);
   const scoped_environment profile("SHEAF_PROFILE", path);
-  EXPECT_EQ(context::cpu(1).profile().backend, backend_kind::cpu);
+  const context ctx = context::cpu(1);
+  EXPECT_EQ(ctx.profile().backend, backend_kind::cpu);
+  EXPECT_EQ(ctx.ignored_profile(), fmt::format("SHEAF_PROFILE: {}: is for cuda '{}', this is cpu '{}'", path,
+                                               nearest_machine(backend_kind::cuda, "").name, ctx.state().device_name));
   std::remove(path.c_str());
 }
 

@@ -81,6 +81,21 @@ TEST_F(MachineStore, ComesAfterTheProfileThatTheEnvironmentNames) {
   EXPECT_EQ(context::cpu(1).profile().name, "named");
 }
 
+TEST_F(MachineStore, ComesBeforeAProfileOfAnotherBackendWhichTheContextSays) {
+  const machine cuda = nearest_machine(backend_kind::cuda, "");
+  save_machine(cuda, folder / "cuda.json");
+  store_machine(profile_of_this_processor());
+  const scoped_environment profile("SHEAF_PROFILE", folder / "cuda.json");
+  const context stored = context::cpu(1);
+  EXPECT_EQ(stored.profile().source, path());
+  const std::string words = "SHEAF_PROFILE: " + (folder / "cuda.json") + ": is for cuda '" + cuda.name +
+                            "', this is cpu '" + profile_of_this_processor().name + "'";
+  EXPECT_EQ(stored.ignored_profile(), words);
+  folder.write(path().substr(folder.path().size() + 1), "{}");
+  EXPECT_EQ(context::cpu(1).profile().source, "shipped");
+  EXPECT_EQ(context::cpu(1).ignored_profile(), words + "; " + path() + ": schema_version is missing");
+}
+
 TEST_F(MachineStore, DamagedFilesBreakNoProgram) {
   const machine mine = profile_of_this_processor();
   store_machine(mine);
@@ -91,6 +106,7 @@ TEST_F(MachineStore, DamagedFilesBreakNoProgram) {
     const stored_machine stored = load_stored_machine(backend_kind::cpu, mine.name);
     EXPECT_FALSE(stored.profile);
     EXPECT_TRUE(stored.ignored.starts_with(path() + ": ")) << stored.ignored;
+    EXPECT_EQ(context::cpu(1).ignored_profile(), stored.ignored);
   }
   std::filesystem::remove(path());
   std::filesystem::create_directory(path());

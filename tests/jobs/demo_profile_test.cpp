@@ -9,6 +9,7 @@
 #include <sheaf/version.hpp>
 
 #include "core/context_state.hpp"
+#include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -110,6 +111,16 @@ TEST_F(DemoProfile, ThatIsDamagedIsMeasuredAgain) {
   ctx = context::cpu(threads);
   EXPECT_EQ(use(), "rates measured just now, kept as " + path);
   EXPECT_EQ(times_measured, 2);
+}
+
+TEST_F(DemoProfile, ThatCouldNotBeKeptIsFoundBeforeItIsMeasured) {
+  folder.write("file", "");
+  EXPECT_NO_THROW(jobs::require_place_for_rates(ctx, folder / "kept"));
+  EXPECT_FALSE(folder.has("kept"));
+  expect_error(error_code::io_failure, (folder / "file/cpu-3-threads.json") + ": cannot be created: Not a directory",
+               [&] { jobs::require_place_for_rates(ctx, folder / "file"); });
+  use();
+  EXPECT_NO_THROW(jobs::require_place_for_rates(ctx, folder / "file")) << "nothing is measured any more";
 }
 
 TEST_F(DemoProfile, StaysTheShippedOneWhereMeasuringFails) {

@@ -7,6 +7,7 @@
 #include <sheaf/error.hpp>
 
 #include "cli/movement.hpp"
+#include "io/output_check.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -26,7 +27,7 @@ output_set open_dual(const std::string& prefix, std::vector<std::string> inputs,
   output_set files(prefix, std::move(inputs), "--dual");
   for (const char* const ending : {"volumes.npy", "normals.npy", "edges.npy"}) files.open(ending, 0);
   for (const std::string& path : files.paths()) {
-    if (!output.empty() && name_one_file(path, output)) {
+    if (!output.empty() && io::name_one_file(path, output)) {
       throw error(error_code::bad_argument, fmt::format("-o {} and {} of --dual are one file", output, path));
     }
   }

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "cli/movement.hpp"
+#include "io/output_check.hpp"
 
 namespace sheaf::cli {
 
@@ -25,9 +25,9 @@ output_set::output_set(std::string prefix, std::vector<std::string> inputs, std:
 
 void output_set::open(std::string_view ending, std::uint64_t bytes) {
   std::string path = fmt::format("{}.{}", prefix_, ending);
-  for (const std::string& input : inputs_) require_not_an_input(path, {input}, option_);
+  io::require_not_an_input(path, inputs_, option_);
   for (const output& other : outputs_) {
-    if (name_one_file(other.path, path)) {
+    if (io::name_one_file(other.path, path)) {
       throw error(error_code::bad_argument, fmt::format("{} and {} are one file", other.path, path));
     }
   }

@@ -13,6 +13,7 @@
 #include <sheaf/version.hpp>
 
 #include "core/context_state.hpp"
+#include "io/output_check.hpp"
 
 namespace sheaf::jobs {
 namespace {
@@ -25,6 +26,10 @@ constexpr std::size_t points_for_a_rise = 20;
 
 bool is_of_device(const context& ctx, const machine& m) {
   return m.backend == ctx.backend() && m.name == ctx.state().device_name;
+}
+
+bool has_rates_of_this_machine(const context& ctx) {
+  return ctx.profile().source != "shipped" || is_of_device(ctx, ctx.profile());
 }
 
 // One profile for each number of threads, because the rates of few say little about those of many.
@@ -106,15 +111,23 @@ demo_calibration calibration_in(std::string folder, std::function<void(std::stri
 
 std::string origin_of_rates(const context& ctx) {
   const machine& m = ctx.profile();
+  std::string origin = m.source == "measured" ? "rates measured just now" : "rates kept as " + m.source;
   if (m.source == "shipped") {
-    return fmt::format("the shipped profile of {}{}", m.name,
-                       is_of_device(ctx, m) ? "" : ", which this machine is not");
+    origin =
+        fmt::format("the shipped profile of {}{}", m.name, is_of_device(ctx, m) ? "" : ", which this machine is not");
   }
-  return m.source == "measured" ? "rates measured just now" : "rates kept as " + m.source;
+  const std::string_view ignored = ctx.ignored_profile();
+  return ignored.empty() ? origin : fmt::format("{} (not used: {})", origin, ignored);
+}
+
+void require_place_for_rates(const context& ctx, const std::string& folder) {
+  const std::string path = path_of(ctx, folder);
+  if (has_rates_of_this_machine(ctx) || kept_profile(ctx, path)) return;
+  io::require_creatable(path, io::missing_folders::are_made);
 }
 
 std::string use_rates_of_this_machine(context& ctx, const demo_calibration& calibration) {
-  if (ctx.profile().source != "shipped" || is_of_device(ctx, ctx.profile())) return origin_of_rates(ctx);
+  if (has_rates_of_this_machine(ctx)) return origin_of_rates(ctx);
   const std::string path = path_of(ctx, calibration.folder);
   if (const auto kept = kept_profile(ctx, path)) {
     ctx.use(*kept);

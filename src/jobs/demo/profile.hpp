@@ -29,6 +29,10 @@ demo_calibration calibration_in(std::string folder,
 /// on with the shipped profile where that fails. Returns where the rates are from, and what went wrong, in words.
 std::string use_rates_of_this_machine(context& ctx, const demo_calibration& calibration);
 
+/// Looks, before anything is measured, whether rates that would be measured could be kept in the folder.
+/// @throws error(io_failure) if not
+void require_place_for_rates(const context& ctx, const std::string& folder);
+
 /// Where the rates of a context are from, in words.
 std::string origin_of_rates(const context& ctx);
 
