@@ -16,6 +16,7 @@
 #include "bench/harness/report.hpp"
 #include "bench/papers/run.hpp"
 #include "io/output_check.hpp"
+#include "io/temporary_names.hpp"
 #include "jobs/generated/job.hpp"
 
 namespace sheaf::bench {
@@ -246,6 +247,7 @@ int exit_code_of(error_code code) {
 // NOLINTNEXTLINE(bugprone-exception-escape): saying what went wrong may go wrong
 int main(int argc, char** argv) {
   using namespace sheaf;
+  io::remove_temporaries_on_signals();
   try {
     bench::options options;
     if (const std::optional<int> code = bench::parse(argc, argv, options)) return *code;

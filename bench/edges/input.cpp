@@ -5,6 +5,7 @@
 
 #include <sheaf/sort.hpp>
 
+#include "core/startable.hpp"
 #include "cpu/edges/node_order.hpp"
 #include "inputs/pattern_function.hpp"
 #include "io/mesh/su2.hpp"
@@ -25,7 +26,7 @@ edge_input edges_of_box(const context& cpu, const mesh::box& of) {
   in.edges = mesh::make_box_edges(cpu, of);
   in.coordinates.resize(3 * in.nodes);
   const std::uint64_t rows = (of.cells[1] + 1) * (of.cells[2] + 1);
-#pragma omp parallel for num_threads(cpu.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(cpu.threads())) schedule(static)
   for (std::uint64_t row = 0; row < rows; ++row) {
     mesh::lattice_point at{0, row % (of.cells[1] + 1), row / (of.cells[1] + 1)};
     for (; at.x <= of.cells[0]; ++at.x) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "bench/papers/ujaldon2005.hpp"
 #include "bench/sparse/calls.hpp"
 #include "bench/sparse/placed_matrix.hpp"
+#include "core/startable.hpp"
 #include "jobs/checks/edges.hpp"
 #include "jobs/checks/spmv.hpp"
 
@@ -32,7 +34,13 @@ constexpr std::uint64_t expected_runs = 1000;
 /// A thread that does one piece of work at a time.
 class partner_thread {
  public:
-  partner_thread() : thread_([this] { work(); }) {}
+  partner_thread() {
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error& e) {
+      core::throw_unstartable(2, 1, e.code().value());
+    }
+  }
   ~partner_thread() {
     {
       const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <sheaf/memory.hpp>
 
 #include "bench/papers/wei2010_positions.hpp"
+#include "core/startable.hpp"
 #include "inputs/pattern.hpp"
 
 // Tables 3 and 4: a test that only accesses words of 64 bits far from each other, as fast as the machine can, beside
@@ -251,7 +252,7 @@ void queue_memory_test(const context& ctx, const memory_test& test, std::uint64_
   const auto threads =
       static_cast<int>(std::min<std::uint64_t>(test.blocks, static_cast<std::uint64_t>(ctx.threads())));
   std::uint64_t total = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : total)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static) reduction(+ : total)
   for (std::uint64_t block = 0; block < test.blocks; ++block) {
     std::uint64_t of_block = 0;
     access_on_host(test, block, data, words, of_block);

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "bench/peers/movement.hpp"
+#include "core/startable.hpp"
 
 namespace sheaf::bench::peers {
 namespace {
@@ -10,7 +11,7 @@ void loop_gather(const context& ctx, const_records from, index_span index, recor
   const auto* const table = reinterpret_cast<const Record*>(from.data);
   const auto* const entries = static_cast<const Index*>(index.data);
   auto* const out = reinterpret_cast<Record*>(to.data);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
   for (std::uint64_t i = 0; i < index.count; ++i) out[i] = table[entries[i]];
 }
 
@@ -19,7 +20,7 @@ void loop_scatter(const context& ctx, const_records from, index_span index, reco
   const auto* const in = reinterpret_cast<const Record*>(from.data);
   const auto* const entries = static_cast<const Index*>(index.data);
   auto* const out = reinterpret_cast<Record*>(to.data);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
   for (std::uint64_t i = 0; i < index.count; ++i) out[entries[i]] = in[i];
 }
 

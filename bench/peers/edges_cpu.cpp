@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "bench/peers/edges.hpp"
+#include "core/startable.hpp"
 #include "jobs/generated/job.hpp"
 #include "jobs/generated/plain/loops.hpp"
 #include "primitives/entries/edges/graph.hpp"
@@ -20,7 +21,7 @@ void atomic_loop(const problem& p, int threads, const jobs::array_set& arrays) {
   auto* const result = jobs::items_of<Value>(arrays[jobs::places::target]);
   const std::uint64_t numbers = primitives::nodes_of_graph(p) * Components;
   const bool is_force = p.of_edges == edge_function::inverse_square;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(core::startable(threads))
   {
 #pragma omp for schedule(static)
     for (std::uint64_t n = 0; n < numbers; ++n) result[n] = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/peers/hash_table.hpp"
+#include "core/startable.hpp"
 #include "jobs/generated/job.hpp"
 #include "primitives/entries/hash_search.hpp"
 #include "primitives/hash/function.hpp"
@@ -207,13 +208,13 @@ void sum_offsets(const typed_arrays<Key, Id>& a) {
 
 template <class Key, class Id>
 void find_all(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     const auto range = t.range_of(a.probes[i]);
     a.offsets[i + 1] = range.second - range.first;
   }
   sum_offsets(a);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     if (a.offsets[i] == a.offsets[i + 1]) continue;
     auto row = t.begin_of(a.probes[i]);
@@ -225,7 +226,7 @@ void find_all(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, in
 template <class Key, class Id>
 void find_one(const sorted_table<Key, Id>& t, const typed_arrays<Key, Id>& a, const problem& p, int threads) {
   const wanted kind = wanted_of(p);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     if (kind == wanted::count) {
       const auto range = t.range_of(a.probes[i]);
@@ -271,7 +272,7 @@ struct open_table {
 
 template <class Key, class Id>
 void find_in(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, wanted kind, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     const Id id = t.slots[t.place_of(a.probes[i])].id;
     if (kind == wanted::contains) {
@@ -284,12 +285,12 @@ void find_in(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, wante
 
 template <class Key, class Id>
 void find_all(const open_table<Key, Id>& t, const typed_arrays<Key, Id>& a, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     a.offsets[i + 1] = t.slots[t.place_of(a.probes[i])].id == t.empty ? 0 : 1;
   }
   sum_offsets(a);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < a.count; ++i) {
     if (a.offsets[i] != a.offsets[i + 1]) a.ids()[a.offsets[i]] = t.slots[t.place_of(a.probes[i])].id;
   }

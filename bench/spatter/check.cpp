@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sheaf/memory.hpp>
 
+#include "core/startable.hpp"
 #include "inputs/pattern_function.hpp"
 #include "jobs/host_threads.hpp"
 
@@ -68,7 +69,7 @@ void mark_writers(const spatter_sequence& sequence, std::uint64_t first_step, st
                   std::uint64_t begin, std::uint64_t end, const std::uint64_t* window, int threads, bitmap& held,
                   bitmap& missed, ValueIn value_in) {
   const std::uint64_t length = sequence.places.size();
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t step = first_step; step < end_step; ++step) {
     const std::uint64_t offset = sequence.offset(step);
     const auto value = value_in(step);
@@ -85,7 +86,10 @@ std::uint64_t count_wrong_entries(const std::uint64_t* window, std::uint64_t beg
                                   const bitmap& held, const bitmap& missed, std::uint64_t& first) {
   std::uint64_t wrong = 0;
   std::uint64_t lowest = none;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : wrong) reduction(min : lowest)
+// clang-format off
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static) \
+    reduction(+ : wrong) reduction(min : lowest)
+  // clang-format on
   for (std::uint64_t w = 0; w < (count + 63) / 64; ++w) {
     const std::uint64_t end = std::min<std::uint64_t>(64, count - w * 64);
     for (std::uint64_t b = 0; b < end; ++b) {
@@ -119,7 +123,10 @@ void check_gathered(const context& ctx, const spatter_config& config, const spat
     const std::uint64_t* const found = on_host(ctx, dense + done, count, staging);
     std::uint64_t wrong = 0;
     std::uint64_t lowest = none;
-#pragma omp parallel for num_threads(jobs::host_threads(ctx)) schedule(static) reduction(+ : wrong) reduction(min : lowest)
+// clang-format off
+#pragma omp parallel for num_threads(core::startable(jobs::host_threads(ctx))) schedule(static) \
+    reduction(+ : wrong) reduction(min : lowest)
+    // clang-format on
     for (std::uint64_t begin = 0; begin < count; begin += block) {
       const std::uint64_t end = std::min(count, begin + block);
       std::uint64_t step = chunk.first + (done + begin) / length;

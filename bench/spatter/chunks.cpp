@@ -7,6 +7,7 @@
 
 #include <sheaf/memory.hpp>
 
+#include "core/startable.hpp"
 #include "jobs/host_threads.hpp"
 
 namespace sheaf::bench {
@@ -21,7 +22,7 @@ void expand(const spatter_sequence& sequence, std::uint64_t phase, std::uint64_t
   const std::uint64_t length = sequence.places.size();
   const std::uint64_t base = sequence.offset(phase);
   constexpr std::uint64_t block = 1 << 14;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t begin = 0; begin < count; begin += block) {
     const std::uint64_t end = std::min(count, begin + block);
     std::uint64_t row = (first_entry + begin) / length;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/startable.hpp"
 #include "inputs/pattern.hpp"
 #include "jobs/host_threads.hpp"
 
@@ -35,7 +36,7 @@ void fill_dense(const context& ctx, std::uint64_t* dense, std::uint64_t rows, st
   for (std::uint64_t done = 0; done < total; done += piece) {
     const std::uint64_t count = std::min(piece, total - done);
     std::uint64_t* const to = in_place ? dense : staging.data();
-#pragma omp parallel for num_threads(jobs::host_threads(ctx)) schedule(static)
+#pragma omp parallel for num_threads(core::startable(jobs::host_threads(ctx))) schedule(static)
     for (std::uint64_t e = 0; e < count; ++e) {
       to[e] = dense_value((done + e) / length % wrap, (done + e) % length, length);
     }

@@ -77,19 +77,20 @@ struct conjugate_gradient_result {
 /// @param b  as many values as A has rows, of the type of A's values.
 /// @param x  as many: the start value, and the result; overlaps neither b nor A.
 /// The iteration ends where |b - A x| <= max(tolerance |b|, absolute_tolerance) holds for the recurrence of residuals
-/// and then for the true residual; where only the first holds, it goes on from the true residual. Where it does not
-/// converge, x is the one of least residual by the recurrence, the start value included; the result has its true
-/// residual, which rounding may have made larger than that of the start value. A semidefinite A has solutions if b is
-/// in its range, and converges to one. b = 0 gives x = 0 after 0 iterations, no row nothing. Where b has NaN or
-/// infinity, or |b|^2 overflows, or residuals that converged could not be told from 0, x stays as it was: breakdown
-/// after 0 iterations. They can be told where the target, or |b| times the epsilon of the values if that is more, is
-/// 2^-511 (1.5e-154) or more for f64 and 2^-126 (1.2e-38) for f32. Products find what is wrong with a matrix, so where
-/// none is done, as with b = 0, it need not be noticed. Sums are made in an order that the sizes alone decide: x has
-/// the same bits in every run of one variant and for every number of threads. Returns when it is done, on every
-/// backend; no iteration allocates memory, but for the history. While its stream is captured into a graph it returns at
-/// once, with NaN for all residuals: the graph does up to iteration_limit iterations, of which there must be a number,
-/// with neither history nor progress. Where the recurrence comes down to the target before the true residual does, a
-/// graph may leave out the iterations behind.
+/// and then for the true residual; where only the first holds, it goes on from the true residual. So it does where the
+/// recurrence comes down to sqrt(rows) 2^-511 for f64 and sqrt(rows) 2^-126 for f32, below which values lose digits, so
+/// that no limit is reached in vain. Where it does not converge, x is the one of least residual by the recurrence, the
+/// start value included; the result has its true residual, which rounding may have made larger than that of the start
+/// value. A semidefinite A has solutions if b is in its range, and converges to one. b = 0 gives x = 0 after 0
+/// iterations, no row nothing. Where b has NaN or infinity, or |b|^2 overflows, or residuals that converged could not
+/// be told from 0, x stays as it was: breakdown after 0 iterations. They can be told where the target, or |b| times the
+/// epsilon of the values if that is more, is 2^-511 (1.5e-154) or more for f64 and 2^-126 (1.2e-38) for f32. Products
+/// find what is wrong with a matrix, so where none is done, as with b = 0, it need not be noticed. Sums are made in an
+/// order that the sizes alone decide: x has the same bits in every run of one variant and for every number of threads.
+/// Returns when it is done, on every backend; no iteration allocates memory, but for the history. While its stream is
+/// captured into a graph it returns at once, with NaN for all residuals: the graph does up to iteration_limit
+/// iterations, of which there must be a number, with neither history nor progress. Where the recurrence comes down so
+/// far before the true residual does, a graph may leave out the iterations behind.
 /// @throws error(bad_argument) if sizes or types disagree, views overlap or memory is not ctx's; error(out_of_memory);
 /// error(bad_index) for what spmv reports of a matrix. With any of these, x stays as it was, but where memory
 /// for the history ran out on the way: the iteration then ends as one that the progress function has ended.

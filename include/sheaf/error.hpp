@@ -16,7 +16,7 @@ enum class error_code {
   no_variant,           ///< nothing can run this problem; the message lists every reason
   out_of_memory,        ///< host or device memory is short
   io_failure,           ///< an output cannot be written: full disk, no permission
-  backend_unavailable,  ///< not built in, no such device, or left with the parent by fork()
+  backend_unavailable,  ///< not built in, no such device, left with the parent by fork(), or threads cannot start
   device_failure,       ///< the device reported a failure of its own
   measurement_failed,   ///< what calibrate() measured makes no sense, time after time; the message says what may help
   internal,             ///< a promise of the library broke

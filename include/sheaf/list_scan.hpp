@@ -25,8 +25,9 @@ enum class list_count : std::uint8_t {
   many,  ///< any number of lists, a forest of paths; every node is on exactly one of them
 };
 
-/// How two values become one. Sums and products of integers wrap around; min and max are as in reduction. The bitwise
-/// operators take integers.
+/// How two values become one. Sums and products of integers wrap around. Min and max are as in reduction: for floats -0
+/// is below +0, and where a NaN is among the values, also where it is the only one, the result is the positive quiet
+/// NaN. The bitwise operators take integers.
 enum class scan_operator : std::uint8_t { add, min, max, mul, bit_and, bit_or, bit_xor };
 
 /// One number and its type.
@@ -166,6 +167,13 @@ const Op& with_type(const void* op) {
   }
 }
 
+/// What a scan has where nothing comes before a value: the value. The library's own operators may have something else.
+template <class Op, class T>
+struct result_alone {
+  static constexpr bool is_value = true;
+  static const T& of(const Op&, const T& value) noexcept { return value; }
+};
+
 template <class T, class Op>
 host_scan_operator host_operator(const Op& op) {
   host_scan_operator erased;
@@ -185,7 +193,7 @@ host_scan_operator host_operator(const Op& op) {
         if (has_running || i > 0) {
           sum = combine(sum, own);
         } else {
-          sum = own;
+          sum = result_alone<Op, T>::of(combine, own);
         }
         if (!exclusive) out[i] = sum;
       }

@@ -16,6 +16,7 @@
 #include <sheaf/machine_profile.hpp>
 
 #include "cli/files/dual_set.hpp"
+#include "cli/files/narrowed.hpp"
 #include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
 #include "core/backends.hpp"
@@ -133,17 +134,13 @@ struct node_numbers {
 /// Numbers as Value, float or double. @throws error(bad_input) for one that is finite and would become infinite;
 /// `place` says where it is
 template <class Value, class Place>
-std::vector<Value> narrowed(std::vector<double> numbers, const Place& place) {
+std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place) {
   if constexpr (std::is_same_v<Value, double>) {
     return numbers;
   } else {
     std::vector<Value> narrow(numbers.size());
     for (std::uint64_t i = 0; i < numbers.size(); ++i) {
-      narrow[i] = static_cast<Value>(numbers[i]);
-      if (std::isfinite(numbers[i]) && !std::isfinite(narrow[i])) {
-        refuse(error_code::bad_input,
-               fmt::format("{} is {:g}, which f32 does not hold; leave out --f32", place(i), numbers[i]));
-      }
+      narrow[i] = narrowed<Value>(numbers[i], error_code::bad_input, [&] { return place(i); });
     }
     return narrow;
   }
@@ -155,7 +152,7 @@ node_numbers<Value> read_nodes(const edges_command& o, const graph& g) {
   if (o.values.empty()) {
     n.nodes = g.mesh->nodes();
     n.components = static_cast<std::uint32_t>(g.mesh->dimension);
-    n.values = narrowed<Value>(g.mesh->coordinates, [&](std::uint64_t i) {
+    n.values = all_narrowed<Value>(g.mesh->coordinates, [&](std::uint64_t i) {
       return fmt::format("{}: node {}: coordinate {}", o.mesh, i / n.components, i % n.components);
     });
     return n;
@@ -173,7 +170,7 @@ node_numbers<Value> read_nodes(const edges_command& o, const graph& g) {
     refuse(error_code::bad_input,
            fmt::format("{}: {} rows, but {} has {} nodes", o.values, n.nodes, o.mesh, g.mesh->nodes()));
   }
-  n.values = narrowed<Value>(
+  n.values = all_narrowed<Value>(
       read_vector<double>(o.values, n.nodes * components, "numbers of nodes", o.mesh), [&](std::uint64_t i) {
         return fmt::format("{}: node {}: component {}", o.values, i / components, i % components);
       });
@@ -183,8 +180,8 @@ node_numbers<Value> read_nodes(const edges_command& o, const graph& g) {
 template <class Value>
 std::vector<Value> read_weights(const edges_command& o, std::uint64_t edges) {
   if (o.weights.empty()) return {};
-  return narrowed<Value>(read_vector<double>(o.weights, edges, "edges", o.mesh),
-                         [&](std::uint64_t i) { return fmt::format("{}: the weight of edge {}", o.weights, i); });
+  return all_narrowed<Value>(read_vector<double>(o.weights, edges, "edges", o.mesh),
+                             [&](std::uint64_t i) { return fmt::format("{}: the weight of edge {}", o.weights, i); });
 }
 
 /// What the sums took.

@@ -20,6 +20,7 @@
 #include "cli/arguments/empty_values.hpp"
 #include "cli/command.hpp"
 #include "io/file_mapping.hpp"
+#include "io/temporary_names.hpp"
 
 namespace sheaf::cli {
 namespace {
@@ -36,6 +37,7 @@ bool write_all(int descriptor, std::initializer_list<const char*> texts) {
 // failure of its own, of which the process dies when it returns. Only async-signal-safe calls are allowed here.
 extern "C" void input_shrank(int, siginfo_t* info, void*) {
   const char* const path = io::path_of_mapped(info->si_addr);
+  io::remove_temporaries();
   if (path == nullptr) {
     std::signal(SIGBUS, SIG_DFL);
     return;
@@ -160,9 +162,8 @@ int run(CLI::App& app, int argc, char** argv) {
 
 constexpr const char* footer =
     "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 verification failed, 5 out of memory or disk,\n"
-    "6 backend not available here, 7 machine too busy to be measured, or system not solved. With --json a failure is "
-    "a\n"
-    "document too, with its code and message as \"error\".\n\n"
+    "6 backend or threads not available here, 7 machine too busy to be measured, or system not solved. With --json a\n"
+    "failure is a document too, with its code and message as \"error\".\n\n"
     "Example: what this machine would do with a gather of a million records of 16 bytes\n"
     "  sheaf plan gather --count 1000000 --table 1000000 --bytes 16\n"
     "sheaf SUBCOMMAND --help ends with an example, too.";
@@ -175,6 +176,7 @@ int main(int argc, char** argv) try {
   json_is_wanted = wants_json(argc, argv);
   occupy_closed_descriptors();
   watch_inputs();
+  sheaf::io::remove_temporaries_on_signals();
   std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes then fails with an error message
   CLI::App app("Irregular memory access at memory speed: gather, scatter, split, sort and what is built on them.",
                "sheaf");

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sheaf/spmv.hpp>
 
+#include "cli/files/narrowed.hpp"
 #include "cli/files/vector_file.hpp"
 #include "cli/movement.hpp"
 #include "core/context_state.hpp"
@@ -24,7 +25,8 @@ constexpr const char* footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values "
     "are\n"
     "1; general, symmetric or skew-symmetric. X is an .npy file of f4 or f8 with one number for each column (with\n"
-    "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n\n"
+    "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n"
+    "With --f32, numbers that are finite and larger than f32 holds are refused.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
@@ -168,6 +170,9 @@ void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f
 
 template <class Value>
 void run_typed(const spmv_command& o) {
+  for (const auto& [option, factor] : {std::pair("--alpha", o.alpha), std::pair("--beta", o.beta)}) {
+    static_cast<void>(narrowed<Value>(factor, error_code::bad_argument, [name = option] { return name; }));
+  }
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
   require_output(o.output, {o.matrix, o.x, o.y});

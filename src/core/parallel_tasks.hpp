@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/startable.hpp"
+
 namespace sheaf::core {
 
 /// Keeps one of the exceptions that leave the tasks of a parallel loop, which must not leave the loop itself.
@@ -38,7 +40,7 @@ void for_each_task(std::uint64_t tasks, std::uint64_t threads, Work work) {
   }
   const auto most_threads = static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, threads));
   kept_exception exception;
-#pragma omp parallel for num_threads(most_threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(core::startable(most_threads)) schedule(dynamic, 1)
   for (std::uint64_t task = 0; task < tasks; ++task) exception.run(work, task);
   exception.rethrow();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/startable.hpp"
 #include "inputs/device.hpp"
 #include "inputs/pattern_function.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 template <class T>
 void fill(const pattern& p, std::uint64_t indexed_count, const index_span& index, std::uint64_t first, int threads) {
   T* const entries = const_cast<T*>(static_cast<const T*>(index.data));
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < index.count; ++i)
     entries[i] = static_cast<T>(pattern_entry(p, first + i, indexed_count));
 }
@@ -44,7 +45,7 @@ void fill_records(const context& ctx, records out, std::uint64_t seed) {
 #if SHEAF_HAS_CUDA
   if (ctx.backend() == backend_kind::cuda) return device::fill_records(ctx, out, seed);
 #endif
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
   for (std::uint64_t r = 0; r < out.count; ++r) {
     std::byte* const record = out.data + r * out.stride_bytes;
     for (std::uint64_t b = 0; b < out.record_bytes; b += 8) {
@@ -60,7 +61,7 @@ std::uint64_t count_gather_mismatches(const context& ctx, const_records out, con
   if (ctx.backend() == backend_kind::cuda) return device::count_gather_mismatches(ctx, out, p, indexed_count, seed);
 #endif
   std::uint64_t mismatches = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < out.count; ++i) {
     const std::uint64_t record = pattern_entry(p, i, indexed_count);
     mismatches += is_record(out.data + i * out.stride_bytes, out.record_bytes, seed, record) ? 0 : 1;
@@ -74,7 +75,7 @@ std::uint64_t count_scatter_mismatches(const context& ctx, const_records out, co
   if (ctx.backend() == backend_kind::cuda) return device::count_scatter_mismatches(ctx, out, p, count, seed);
 #endif
   std::uint64_t mismatches = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches)
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t record = pattern_entry(p, i, out.count);
     mismatches += is_record(out.data + record * out.stride_bytes, out.record_bytes, seed, i) ? 0 : 1;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 namespace sheaf::io {
@@ -23,12 +22,16 @@ inline bool is_direct(std::uint64_t offset, const void* address) {
   return (offset | reinterpret_cast<std::uintptr_t>(address)) % direct_alignment == 0;
 }
 
-struct free_memory {
-  void operator()(std::byte* block) const noexcept { std::free(block); }
+/// Gives pages back to the system.
+struct unmap_memory {
+  std::uint64_t bytes = 0;
+  void operator()(std::byte* block) const noexcept;
 };
-using direct_memory = std::unique_ptr<std::byte[], free_memory>;
+using direct_memory = std::unique_ptr<std::byte[], unmap_memory>;
 
-/// At least `bytes` of aligned memory, in huge pages if it is large. @throws error(out_of_memory)
+/// At least `bytes` of aligned memory, in huge pages if it is large. They are pages of its own, which the system has
+/// back once they are freed: an allocator may keep them, and a sort within 16 MiB then took 30 beside the program, when
+/// blocks of its merges did not fit where those of runs had been. @throws error(out_of_memory)
 direct_memory direct_memory_of(std::uint64_t bytes);
 
 /// Lets the transfers of a descriptor bypass the cache; returns false if its file system cannot do that.

@@ -16,6 +16,7 @@
 
 #include "io/direct.hpp"
 #include "io/reserve.hpp"
+#include "io/temporary_names.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -85,7 +86,14 @@ void output_file::discard() noexcept {
   if (descriptor_ < 0) return;
   close(descriptor_);
   descriptor_ = -1;
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  const whole_step removed_and_forgotten;
+  remove_named();
+}
+
+void output_file::remove_named() noexcept {
+  unlink(temporary_.c_str());
+  forget_temporary(temporary_.c_str());
 }
 
 void output_file::open_temporary(temporary_kind kind) {
@@ -95,12 +103,16 @@ void output_file::open_temporary(temporary_kind kind) {
     if (descriptor_ >= 0 && access(descriptor_path(descriptor_).c_str(), F_OK) == 0) return;
     discard();
   }
+  int reason = 0;
   for (int attempt = 0; descriptor_ < 0 && attempt < most_name_attempts; ++attempt) {
     temporary_ = temporary_name(folder);
+    const whole_step made_and_noted;
     descriptor_ = open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) break;
+    reason = errno;
+    if (descriptor_ >= 0) note_temporary(temporary_.c_str());
+    if (descriptor_ < 0 && reason != EEXIST) break;
   }
-  if (descriptor_ < 0) fail(path_, "cannot be created", errno);
+  if (descriptor_ < 0) fail(path_, "cannot be created", reason);
 }
 
 void output_file::reserve(std::uint64_t bytes) {
@@ -144,7 +156,8 @@ void output_file::name_temporary() {
   for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
     std::string name = temporary_name(folder_of(target_));
     if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      temporary_.swap(name);  // cannot fail, so the name is never forgotten
+      temporary_.swap(name);  // cannot fail, so the name is never lost
+      note_temporary(temporary_.c_str());
       return;
     }
     if (errno != EEXIST) break;
@@ -169,6 +182,12 @@ void output_file::commit_all(std::span<output_file* const> files) {
   for (output_file* const f : files) {
     if (!f->is_finished_) f->finish();
   }
+  name_all(files);
+  for (const output_file* const f : files) f->sync_folder();
+}
+
+void output_file::name_all(std::span<output_file* const> files) {
+  const whole_step named_or_as_before;  // all of the files
   for (output_file* const f : files) {
     if (f->temporary_.empty()) f->name_temporary();
   }
@@ -180,7 +199,6 @@ void output_file::commit_all(std::span<output_file* const> files) {
     throw;
   }
   for (output_file* const f : files) f->close_named();
-  for (const output_file* const f : files) f->sync_folder();
 }
 
 void output_file::take_name(bool keeps_old) {
@@ -202,7 +220,11 @@ void output_file::give_name_back() noexcept {
 }
 
 void output_file::close_named() noexcept {
-  if (keeps_old_) unlink(temporary_.c_str());
+  if (keeps_old_) {
+    remove_named();
+  } else {
+    forget_temporary(temporary_.c_str());
+  }
   close(descriptor_);
   descriptor_ = -1;
 }

@@ -8,7 +8,7 @@
 namespace sheaf::io {
 
 /// How the bytes are kept until commit(): in a file without a name, so that even a killed process leaves nothing
-/// behind, or, on file systems without such files, under a hidden name beside the output.
+/// behind, or, on file systems without such files, under a hidden name beside the output (io/temporary_names.hpp).
 enum class temporary_kind : std::uint8_t { unnamed_where_possible, named };
 
 /// The path that an output of this name is written to: behind all symbolic links, whether there is a file or not.
@@ -49,6 +49,7 @@ class output_file {
   std::string folder() const;
 
  private:
+  static void name_all(std::span<output_file* const> files);
   void open_temporary(temporary_kind kind);
   void name_temporary();
   void take_name(bool keeps_old);
@@ -57,6 +58,7 @@ class output_file {
   void sync_folder() const noexcept;
   void use_cache() noexcept;
   void discard() noexcept;
+  void remove_named() noexcept;
 
   std::string path_;       ///< name that the caller gave, for messages
   std::string target_;     ///< path behind symbolic links

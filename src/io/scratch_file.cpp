@@ -12,6 +12,7 @@
 
 #include "io/direct.hpp"
 #include "io/reserve.hpp"
+#include "io/temporary_names.hpp"
 #include "io/whole_transfer.hpp"
 
 namespace sheaf::io {
@@ -28,6 +29,7 @@ int open_without_name(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0) return descriptor;
   std::string name = folder + "/.sheaf-XXXXXX";
+  const whole_step made_and_unnamed;
   const int named = mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) unlink(name.c_str());
   return named;

@@ -1,10 +1,19 @@
 #include "jobs/background.hpp"
 
+#include <system_error>
 #include <utility>
+
+#include "core/startable.hpp"
 
 namespace sheaf::jobs {
 
-background::background() : thread_([this] { loop(); }) {}
+background::background() {
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error& e) {
+    core::throw_unstartable(2, 1, e.code().value());
+  }
+}
 
 background::~background() {
   {

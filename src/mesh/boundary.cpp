@@ -12,6 +12,7 @@
 #include <sheaf/sort.hpp>
 
 #include "core/printable.hpp"
+#include "core/startable.hpp"
 #include "mesh/parts.hpp"
 
 namespace sheaf::mesh {
@@ -103,7 +104,7 @@ class boundary_finder {
 
   void fill_keys(element_type type, face_key* to) const {
     const element_shape& shape = shape_of(type);
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx_.threads())) schedule(static)
     for (std::uint64_t i = 0; i < mesh_.elements.count(type); ++i) {
       const std::uint32_t* const nodes = mesh_.elements.element(type, i);
       for (std::uint64_t f = 0; f < shape.face_count; ++f) {

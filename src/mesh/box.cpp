@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/startable.hpp"
 #include "mesh/box_function.hpp"
 #include "mesh/parts.hpp"
 
@@ -73,7 +74,7 @@ void fill_coordinates(int threads, const box& of, unstructured_mesh& mesh) {
   const auto dimension = static_cast<std::uint64_t>(mesh.dimension);
   mesh.coordinates.resize(box_nodes(of) * dimension);
   const std::uint64_t rows = (of.cells[1] + 1) * (of.cells[2] + 1);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t row = 0; row < rows; ++row) {
     const std::uint64_t y = row % (of.cells[1] + 1);
     const std::uint64_t z = row / (of.cells[1] + 1);
@@ -117,7 +118,7 @@ unstructured_mesh make_box(const context& ctx, const box& of) {
     std::vector<std::uint32_t>& nodes =
         mesh.elements.nodes(is_plane(of) ? element_type::triangle : element_type::tetrahedron);
     nodes.resize(elements * corners);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
     for (std::uint64_t i = 0; i < elements; ++i) {
       for (unsigned corner = 0; corner < corners; ++corner) {
         nodes[i * corners + corner] = box_element_node(of, i, corner);
@@ -141,7 +142,7 @@ std::vector<edge> make_box_edges(const context& ctx, const box& of) {
   require_memory(count * sizeof(edge), fmt::format("edges of {}", size_of(of)));
   try {
     std::vector<edge> edges(count);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
     for (std::uint64_t i = 0; i < count; ++i) edges[i] = box_edge(of, i);
     return edges;
   } catch (const std::bad_alloc&) {

@@ -11,6 +11,7 @@
 
 #include <sheaf/error.hpp>
 
+#include "core/startable.hpp"
 #include "mesh/parts.hpp"
 
 namespace sheaf::mesh {
@@ -145,7 +146,7 @@ class dual_maker {
     for (const element_type type : io::all_element_types) {
       std::vector<signed char>& signs = signs_[static_cast<std::size_t>(type)];
       signs.resize(mesh_.elements.count(type));
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static) reduction(+ : reoriented, flat)
+#pragma omp parallel for num_threads(core::startable(ctx_.threads())) schedule(static) reduction(+ : reoriented, flat)
       for (std::uint64_t i = 0; i < signs.size(); ++i) {
         const double volume = element_geometry<Dimension>(mesh_, type, i).volume();
         signs[i] = volume < 0 ? -1 : 1;
@@ -164,7 +165,7 @@ class dual_maker {
     const std::uint64_t count = incidence.edges.size();
     require_memory(count * Dimension * sizeof(double), "the normals of edges");
     dual_.edge_normals.resize(count * Dimension);
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx_.threads())) schedule(static)
     for (std::uint64_t e = 0; e < count; ++e) {
       vector<Dimension> sum{};
       for (std::uint64_t i = incidence.begins[e]; i < incidence.begins[e + 1]; ++i) {

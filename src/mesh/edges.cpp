@@ -11,6 +11,7 @@
 #include <sheaf/sort.hpp>
 
 #include "core/host.hpp"
+#include "core/startable.hpp"
 #include "mesh/parts.hpp"
 
 namespace sheaf::mesh {
@@ -35,7 +36,7 @@ void fill_keys(int threads, const unstructured_mesh& mesh, const part_numbers& p
   for (const element_type type : io::all_element_types) {
     const element_shape& shape = shape_of(type);
     std::uint64_t* const to = keys.data() + parts.begin(type);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
     for (std::uint64_t i = 0; i < mesh.elements.count(type); ++i) {
       const std::uint32_t* const nodes = mesh.elements.element(type, i);
       for (std::uint64_t e = 0; e < shape.edge_count; ++e) {
@@ -55,7 +56,7 @@ void for_each_run(int threads, const std::vector<std::uint64_t>& keys, Reserve r
   };
   const auto begins_run = [&](std::uint64_t place) { return place == 0 || keys[place] != keys[place - 1]; };
   std::vector<std::uint64_t> runs(ranges + 1, 0);
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static, 1)
   for (std::uint64_t range = 0; range < ranges; ++range) {
     std::uint64_t count = 0;
     for (std::uint64_t place = first_of(range); place < first_of(range + 1); ++place)
@@ -64,7 +65,7 @@ void for_each_run(int threads, const std::vector<std::uint64_t>& keys, Reserve r
   }
   for (std::uint64_t range = 0; range < ranges; ++range) runs[range + 1] += runs[range];
   reserve(runs.back());
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static, 1)
   for (std::uint64_t range = 0; range < ranges; ++range) {
     std::uint64_t i = runs[range];
     for (std::uint64_t place = first_of(range); place < first_of(range + 1); ++place) {
@@ -123,7 +124,7 @@ edge_incidence<Number> incidence_of(const context& ctx, const unstructured_mesh&
   std::vector<std::uint64_t> keys(parts.count());
   std::vector<Number> numbers(parts.count());
   fill_keys(ctx.threads(), mesh, parts, keys);
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static)
   for (std::uint64_t n = 0; n < numbers.size(); ++n) numbers[n] = static_cast<Number>(n);
   edge_incidence<Number> made;
   std::vector<std::uint64_t> sorted(parts.count());

@@ -1,6 +1,8 @@
 #include "primitives/list_scan.hpp"
 
+#include <cstring>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <sheaf/list_scan.hpp>
@@ -139,12 +141,24 @@ detail::host_scan_operator host_operator_of(value_type type, scan_operator op) {
   return erased;
 }
 
+/// The bits of an exclusive scan's result where nothing but its first number comes before a node.
+std::uint64_t alone(scan_operator op, const scalar& first) {
+  std::uint64_t bits = 0;
+  with_scan_function(first.type, op, [&](auto value, const auto& function) {
+    using T = decltype(value);
+    std::memcpy(&value, &first.bits, sizeof value);
+    value = detail::result_alone<std::remove_cvref_t<decltype(function)>, T>::of(function, value);
+    std::memcpy(&bits, &value, sizeof value);
+  });
+  return bits;
+}
+
 void run_scan(const context& ctx, const list_problem& problem, list_buffers buffers, value_type type, scan_operator op,
               const list_scan_options& options) {
   const detail::host_scan_operator on_host = host_operator_of(type, op);
   std::uint64_t initial = 0;
   if (options.exclusive_from) {
-    initial = options.exclusive_from->bits;
+    initial = alone(op, *options.exclusive_from);
     buffers.initial = &initial;
   }
   buffers.type = type;

@@ -125,7 +125,8 @@ class serial_solver {
       ++result().iterations;
       b_.watch->report(result().iterations, norm, result().target);
       bool begins_anew = false;
-      if (norm <= result().target) {
+      const bool is_best = norm < best_norm || p_.keeps_last;
+      if (norm <= result().target || (is_best && norm < b_.goals.lowest(result().b_norm))) {
         const double by_recurrence = norm;
         set_true_residual();
         norm = std::sqrt(dot(residual_, residual_));

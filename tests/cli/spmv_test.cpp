@@ -191,6 +191,30 @@ TEST_F(CliSpmv, NumbersAreFiniteAndAllOfTheirOption) {
   expect_result("s.npy", {396, -29});
 }
 
+TEST_F(CliSpmv, RefusesNumbersThatF32DoesNotHold) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  folder.write("out.npy", "old");
+  folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({infinite, -1e39, 1})));
+  folder.write("high.npy", npy_file("'<f8'", "(2,)", bytes_of<double>({1, 3.4028236e38})));
+  const auto fails = [&](const std::string& arguments, int code, const std::string& message) {
+    expect_failure("spmv a.mtx " + arguments + " --f32 -o out.npy", code,
+                   "sheaf spmv: " + message + ", which f32 does not hold; leave out --f32");
+  };
+  fails("far.npy", 3, "far.npy: [1] is -1e+39");
+  fails("high.npy --transpose", 3, "high.npy: [1] is 3.4028236e+38");
+  fails("x.npy --beta 1 --y high.npy", 3, "high.npy: [1] is 3.4028236e+38");
+  fails("x.npy --alpha 1e300", 2, "--alpha is 1e+300");
+  fails("x.npy --beta -1e39 --y y.npy", 2, "--beta is -1e+39");
+  EXPECT_EQ(folder.read("out.npy"), "old");
+  expect_success("spmv a.mtx far.npy -o out.npy --alpha 1e300 --quiet");
+  // What is not finite stays so, the largest numbers are kept, and those that are too small become 0.
+  folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({infinite, 3.4028235e38, 1e-300})));
+  expect_success("spmv a.mtx far.npy --f32 -o out.npy --alpha 1e-300 --beta 0.5 --y y.npy --quiet");
+  expect_success("spmv a.mtx far.npy --f32 -o out.npy --quiet --verify");
+  EXPECT_EQ(folder.read("out.npy"), npy_header("'<f4'", 2) + bytes_of<float>({std::numeric_limits<float>::infinity(),
+                                                                              -std::numeric_limits<float>::max()}));
+}
+
 TEST_F(CliSpmv, EmptyNamesAreNoOptionsThatWereLeftOut) {
   for (const char* wrong : {"spmv '' -o out.npy", "spmv a.mtx -o ''", "spmv a.mtx '' -o out.npy",
                             "spmv a.mtx -o out.npy --beta 1 --y ''"}) {

@@ -221,6 +221,22 @@ TEST(MatrixMarket, EntriesOfOnePlaceAreAddedInTheOrderOfTheFile) {
             (doubles{{0, 0, 4}, {0, 1, 3}, {1, 0, 3}}));
 }
 
+TEST(MatrixMarket, EntriesOfOnePlaceHaveASumThatTheTypeHolds) {
+  const std::string file = general("3 4 5\n3 4 3e38\n2 3 3e38\n3 4 3e38\n2 3 2e38\n1 1 1\n");
+  for (const int threads : {1, 3}) {
+    expect_market_error<float>(file, "m.mtx: the entries at (2, 3) add up to more than f32 holds",
+                               {.threads = threads, .part_bytes = 1});
+  }
+  EXPECT_EQ(entries_of(parse_market(file)), (doubles{{0, 0, 1}, {1, 2, 3e38 + 2e38}, {2, 3, 3e38 + 3e38}}));
+  expect_market_error(general("2 2 2\n1 2 -1e308\n1 2 -1e308\n"),
+                      "m.mtx: the entries at (1, 2) add up to more than f64 holds");
+  expect_market_error<float>(coordinate("real", "symmetric", "3 3 2\n3 1 3e38\n3 1 3e38\n"),
+                             "m.mtx: the entries at (3, 1) add up to more than f32 holds");
+  // Infinity that the file has is no sum.
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(entries_of(parse_market(general("1 1 2\n1 1 inf\n1 1 1e308\n"))), (doubles{{0, 0, infinite}}));
+}
+
 // Entries at random, many of one place, and what becomes of them.
 struct random_matrix {
   std::string file;

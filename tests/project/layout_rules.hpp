@@ -26,6 +26,9 @@ class layout_rules {
       for (const auto& family : tree_.folders(backend)) check_readme(family);
     }
     for (const char* const folder : {"src", "bench", "tests"}) check_names_and_counts(folder);
+    for (const char* const folder : {"src", "bench"}) {
+      for (const auto& file : tree_.sources(folder)) check_parallel_regions(file);
+    }
     std::sort(broken_.begin(), broken_.end());
     return broken_;
   }
@@ -59,6 +62,17 @@ class layout_rules {
         }
       } else if (stem.find((*found)[2].str()) == std::string::npos) {
         complain(file, fmt::format("defines {}, but is not named for it", name));
+      }
+    }
+  }
+
+  // OpenMP ends the process where it cannot start a thread, unless it is known before that it can.
+  void check_parallel_regions(const path& file) {
+    static const std::regex region("(^|\n)[ \t]*#pragma omp parallel[^\n]*");
+    const std::string text = text_of(file);
+    for (std::sregex_iterator found(text.begin(), text.end(), region); found != std::sregex_iterator(); ++found) {
+      if (found->str().find("num_threads(core::startable(") == std::string::npos) {
+        complain(file, "has a parallel region whose num_threads is not core::startable");
       }
     }
   }

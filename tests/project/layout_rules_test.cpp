@@ -83,6 +83,16 @@ TEST_F(PlantedLayout, WithNamesThatRepeatTheirFolderIsNamed) {
                       }));
 }
 
+TEST_F(PlantedLayout, WithRegionsOfThreadsThatMayNotStartIsNamed) {
+  plant("src/mesh/edges.cpp", "// #pragma omp parallel for\n  #pragma omp parallel for num_threads(threads)\n");
+  plant("src/mesh/box.cpp", "#pragma omp parallel num_threads(core::startable(2)) if (x)\n#pragma omp barrier\n");
+  plant("bench/peers/cpu.cpp", "void f();\n#pragma omp parallel\n");
+  EXPECT_EQ(broken(), (list{
+                          "bench/peers/cpu.cpp: has a parallel region whose num_threads is not core::startable",
+                          "src/mesh/edges.cpp: has a parallel region whose num_threads is not core::startable",
+                      }));
+}
+
 TEST_F(PlantedLayout, WithFoldersOfMoreThanThirtyFilesIsNamed) {
   plant_files("src/jobs", 30);
   plant("src/jobs/CMakeLists.txt", "");

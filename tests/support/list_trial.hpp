@@ -205,6 +205,15 @@ T combined(scan_operator op, T earlier, T later) {
   }
 }
 
+/// The result of a node that nothing comes before. A minimum or maximum of one NaN is that of any.
+template <class T>
+T alone(scan_operator op, T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (op == scan_operator::min || op == scan_operator::max) return combined(op, value, value);
+  }
+  return value;
+}
+
 /// Memory of a scan before and after the call. A sum or product of floats is known within its slack.
 struct list_trial {
   list_case c;
@@ -239,13 +248,13 @@ struct list_trial {
     if constexpr (std::is_floating_point_v<T>) {
       if (c.rounds()) return expect_rounded<T>(lists, first);
     }
-    T running = first;
+    T running = alone(c.op, first);
     for (std::uint64_t k = 0; k < c.count; ++k) {
       const std::uint64_t node = lists.nodes[k];
       const T own = reduce_trial::at<T>(in, node);
-      if (lists.begins[k]) running = first;
+      if (lists.begins[k]) running = alone(c.op, first);
       const T exclusive = running;
-      running = lists.begins[k] && !c.is_exclusive ? own : combined(c.op, running, own);
+      running = lists.begins[k] && !c.is_exclusive ? alone(c.op, own) : combined(c.op, running, own);
       std::memcpy(after.record(node), c.is_exclusive ? &exclusive : &running, sizeof(T));
     }
   }

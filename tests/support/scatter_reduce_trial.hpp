@@ -63,6 +63,17 @@ inline image reduce_index(const reduce_case& c) {
   return list;
 }
 
+/// One of several NaN: quiet and signaling, of both signs, with and without other bits.
+template <class T>
+T not_a_number(std::uint64_t which) {
+  using bits_type = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr bits_type quiet = std::bit_cast<bits_type>(std::numeric_limits<T>::quiet_NaN());
+  constexpr bits_type signaling = std::bit_cast<bits_type>(std::numeric_limits<T>::infinity()) | 0x12345;
+  constexpr bits_type sign = bits_type{1} << (8 * sizeof(T) - 1);
+  constexpr bits_type kinds[] = {quiet, quiet | sign, quiet | 0x54321, signaling, signaling | sign};
+  return std::bit_cast<T>(kinds[which % std::size(kinds)]);
+}
+
 /// A number for position i. Integers have random bits. Floats add and subtract without overflow; for minima and maxima,
 /// some of them are special values.
 template <class T>
@@ -82,7 +93,7 @@ T reduce_value(std::uint64_t i, reduction op) {
                          limits::max(),
                          limits::lowest(),
                          limits::min()};
-    if (bits % 97 == 0) return bits % 2 == 0 ? limits::quiet_NaN() : -limits::quiet_NaN();
+    if (bits % 97 == 0) return not_a_number<T>(bits / 97);
     if (bits % 3 == 0) return special[bits / 8 % std::size(special)];
     return static_cast<T>(std::ldexp(static_cast<double>(bits >> 11), -53) - 0.5);
   } else {

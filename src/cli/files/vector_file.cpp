@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "cli/files/narrowed.hpp"
 #include "core/printable.hpp"
 #include "io/record_file.hpp"
 
@@ -27,7 +28,7 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   }
   const auto number_at = [&](std::uint64_t i, auto number) {
     std::memcpy(&number, rows.data + i * sizeof number, sizeof number);
-    return static_cast<Value>(number);
+    return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", path, i); });
   };
   std::vector<Value> numbers(count);
   for (std::uint64_t i = 0; i < count; ++i) numbers[i] = is_wide ? number_at(i, double{}) : number_at(i, float{});

@@ -9,6 +9,7 @@ namespace sheaf::cli {
 
 /// The numbers of an .npy file of f4 or f8 as Value, float or double: as many as a matrix has rows or columns.
 /// @param of  "rows", for messages
+/// @throws error(bad_input) for other files, and for a finite number that Value does not hold
 template <class Value>
 std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
                                const std::string& matrix);

@@ -1,4 +1,5 @@
 #include "plan/probe.hpp"
+#include "core/startable.hpp"
 
 #include <omp.h>
 
@@ -35,7 +36,7 @@ constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;
 template <class Body>
 double seconds_of(int threads, Body body) {
   double slowest = 0;
-#pragma omp parallel num_threads(threads) reduction(max : slowest)
+#pragma omp parallel num_threads(core::startable(threads)) reduction(max : slowest)
   {
     const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
 #pragma omp barrier
@@ -158,7 +159,7 @@ class cpu_probe final : public plan::probe {
   plan::timing steps(std::uint64_t count) override {
     const double begin = omp_get_wtime();
     for (std::uint64_t i = 0; i < count; ++i) {
-#pragma omp parallel num_threads(ctx_.threads())
+#pragma omp parallel num_threads(core::startable(ctx_.threads()))
       use(this);
     }
     return {omp_get_wtime() - begin, count};
@@ -207,7 +208,7 @@ class cpu_probe final : public plan::probe {
     chased_ = footprint;
     const int bits = std::countr_zero(nodes);
     std::byte* const memory = memory_.data();
-#pragma omp parallel for num_threads(ctx_.threads()) schedule(static)
+#pragma omp parallel for num_threads(core::startable(ctx_.threads())) schedule(static)
     for (std::uint64_t i = 0; i < nodes; ++i) {
       const void* const next = memory + plan::shuffled((i + 1) % nodes, bits) * node_bytes;
       std::memcpy(memory + plan::shuffled(i, bits) * node_bytes, &next, sizeof next);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/startable.hpp"
 #include "cpu/list/nodes.hpp"
 #include "cpu/list/successors.hpp"
 #include "cpu/threads/parts.hpp"
@@ -98,7 +99,7 @@ successors_seen copy_nodes(const list_problem& p, const list_buffers& b, const s
     std::uint64_t ends = 0;
     std::uint64_t out_of_range = no_node;
 // clang-format off
-#pragma omp parallel for num_threads(static_cast<int>(d.parts)) schedule(static, 1) if (d.parts > 1) \
+#pragma omp parallel for num_threads(core::startable(static_cast<int>(d.parts))) schedule(static, 1) if (d.parts > 1) \
     reduction(+ : sum, ends) reduction(min : out_of_range)
     // clang-format on
     for (std::uint64_t part = 0; part < d.parts; ++part) {

@@ -61,6 +61,7 @@ template <class T, class Op>
 struct typed_nodes {
   using word = std::uint32_t;
   using running = T;
+  using alone = detail::result_alone<Op, T>;
   static constexpr word visits_per_mark = 0;
 
   typed_nodes(std::byte* memory, bool scans_exclusively, const void* begin_with)
@@ -76,7 +77,11 @@ struct typed_nodes {
   }
   running running_of(std::uint64_t, std::uint64_t) const noexcept { return T{}; }
   /// A sublist whose base is not known. The node that it begins at gets the base itself in an exclusive scan.
-  void begin(running& sum, std::uint64_t i) const noexcept { sum = load(i); }
+  void begin(running& sum, std::uint64_t i) const noexcept {
+    sum = alone::of({}, load(i));
+    // It is the result of a node that turns out to begin a list.
+    if (!alone::is_value && !is_exclusive) store(i, sum);
+  }
   void begin_list(running& sum, std::uint64_t i) const noexcept {
     if (!is_exclusive) return begin(sum, i);
     sum = Op{}(initial, load(i));
@@ -129,7 +134,7 @@ struct opaque_nodes {
   running running_of(std::uint64_t part, std::uint64_t walk) const noexcept {
     return running_values + (part * walks_per_part + walk) * running_bytes;
   }
-  void begin(running sum, std::uint64_t i) const { std::memcpy(sum, value(i), op->value_bytes); }
+  void begin(running sum, std::uint64_t i) const { fold(sum, i, false); }
   void begin_list(running sum, std::uint64_t i) const {
     if (is_exclusive) std::memcpy(sum, initial, op->value_bytes);
     fold(sum, i, is_exclusive);

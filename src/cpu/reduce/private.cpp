@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "core/context_state.hpp"
+#include "core/startable.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
@@ -60,7 +61,9 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
       const auto private_output = [&](std::uint64_t part) {
         return reinterpret_cast<T*>(scratch) + (part - 1) * p.indexed_count;
       };
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1) reduction(min : first_bad_position)
+#pragma omp parallel for num_threads(core::startable(static_cast <int>(parts))) schedule(static, 1) \
+    reduction(min                                                                                   \
+              : first_bad_position)
       for (std::uint64_t part = 0; part < parts; ++part) {
         T* const own = part == 0 ? out : private_output(part);
         if (part > 0) std::fill_n(own, p.indexed_count, identity_of<T>(p.op));

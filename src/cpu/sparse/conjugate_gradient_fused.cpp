@@ -6,6 +6,7 @@
 
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
+#include "core/startable.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
@@ -372,7 +373,7 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
   if (d.threads == 1) {
     solver.run({});
   } else {
-#pragma omp parallel num_threads(static_cast <int>(d.threads))
+#pragma omp parallel num_threads(core::startable(static_cast <int>(d.threads)))
     solver.run({static_cast<std::uint64_t>(omp_get_thread_num()), static_cast<std::uint64_t>(omp_get_num_threads())});
   }
   // Where the diagonal is not positive, the matrix was not read yet.

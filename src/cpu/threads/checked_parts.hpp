@@ -9,6 +9,7 @@
 
 #include "core/cpu_state.hpp"
 #include "core/index_report.hpp"
+#include "core/startable.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/movement.hpp"
 
@@ -51,7 +52,7 @@ void for_each_checked_part(const context& ctx, const primitives::movement& m, st
     first = work(std::uint64_t{0}, count, std::uint64_t{0});
   } else {
     std::uint64_t position = ~std::uint64_t{0};
-#pragma omp parallel num_threads(threads) reduction(min : position)
+#pragma omp parallel num_threads(core::startable(threads)) reduction(min : position)
     {
       const auto part = static_cast<std::uint64_t>(omp_get_thread_num());
       const auto parts = static_cast<std::uint64_t>(omp_get_num_threads());

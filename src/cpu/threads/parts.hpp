@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/parallel_tasks.hpp"
+#include "core/startable.hpp"
 
 namespace sheaf::cpu {
 
@@ -23,7 +24,7 @@ template <class Work>
 void for_each_part(std::uint64_t parts, Work work) {
   if (parts == 1) return work(std::uint64_t{0});
   core::kept_exception exception;
-#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(core::startable(static_cast <int>(parts))) schedule(static, 1)
   for (std::uint64_t part = 0; part < parts; ++part) exception.run(work, part);
   exception.rethrow();
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <sheaf/cuda/detail/list_nodes.cuh>
+
 #include "primitives/operators/scan_value.hpp"
 
 namespace sheaf::cuda {
@@ -50,3 +52,17 @@ struct builtin_operator {
 };
 
 }  // namespace sheaf::cuda
+
+namespace sheaf::list_kernels {
+
+/// A minimum or maximum of a value and itself is the value, or the NaN that it is of any values with a NaN. The other
+/// operators of floats leave a value alone.
+template <class Word>
+struct result_alone<cuda::builtin_operator<Word>, Word> {
+  __device__ static __forceinline__ Word of(const cuda::builtin_operator<Word>& op, const Word& value) {
+    const bool is_extreme = op.op == scan_operator::min || op.op == scan_operator::max;
+    return is_extreme ? op(value, value) : value;
+  }
+};
+
+}  // namespace sheaf::list_kernels

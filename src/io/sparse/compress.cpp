@@ -1,8 +1,14 @@
 #include "io/sparse/compress.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <optional>
+#include <type_traits>
 #include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
 
 #include "core/parallel_tasks.hpp"
 
@@ -11,6 +17,11 @@ namespace {
 
 // Rows that are no longer are sorted by insertion: std::stable_sort takes memory for every call.
 constexpr std::uint64_t most_entries_to_insert = 32;
+
+struct matrix_place {
+  std::uint64_t row = 0;
+  std::uint64_t column = 0;
+};
 
 // The rows of one range, which one thread brings into order: they have their own part of every array.
 template <class Index, class Column, class Value>
@@ -33,6 +44,9 @@ class range_compressor {
     place(blocks);
     return sort_and_add();
   }
+
+  // The first place whose entries are finite, and their sum is not.
+  std::optional<matrix_place> overflow() const { return overflow_; }
 
  private:
   template <class Work>
@@ -67,7 +81,7 @@ class range_compressor {
     for (std::uint64_t row = first_row_; row < last_row_; ++row) {
       const std::uint64_t end = std::exchange(offsets_[row], kept);
       if (!std::is_sorted(columns_ + begin, columns_ + end)) sort_row(begin, end);
-      kept = add_row(begin, end, kept);
+      kept = add_row(row, begin, end, kept);
       begin = end;
     }
     return kept - base_;
@@ -100,11 +114,14 @@ class range_compressor {
   }
 
   // Moves a row to `kept`, which is not behind its beginning.
-  std::uint64_t add_row(std::uint64_t begin, std::uint64_t end, std::uint64_t kept) {
+  std::uint64_t add_row(std::uint64_t row, std::uint64_t begin, std::uint64_t end, std::uint64_t kept) {
     const std::uint64_t first = kept;
     for (std::uint64_t i = begin; i < end; ++i) {
       if (kept > first && columns_[kept - 1] == columns_[i]) {
-        values_[kept - 1] += values_[i];
+        const Value sum = values_[kept - 1] + values_[i];
+        const bool overflows = std::isinf(sum) && std::isfinite(values_[kept - 1]) && std::isfinite(values_[i]);
+        if (overflows && !overflow_) overflow_ = matrix_place{row, columns_[i]};
+        values_[kept - 1] = sum;
       } else {
         columns_[kept] = columns_[i];
         values_[kept++] = values_[i];
@@ -121,7 +138,21 @@ class range_compressor {
   Column* columns_;
   Value* values_;
   std::vector<std::pair<Column, Value>> row_;
+  std::optional<matrix_place> overflow_;
 };
+
+template <class Value>
+void require_finite_sums(const std::vector<std::optional<matrix_place>>& overflows, const market_header& header,
+                         const std::string& origin) {
+  for (const auto& place : overflows) {
+    if (!place) continue;
+    auto [row, column] = *place;
+    // Of a symmetric matrix the file has the lower triangle.
+    if (header.symmetry != market_symmetry::general && row < column) std::swap(row, column);
+    throw error(error_code::bad_input, fmt::format("{}: the entries at ({}, {}) add up to more than {} holds", origin,
+                                                   row + 1, column + 1, std::is_same_v<Value, float> ? "f32" : "f64"));
+  }
+}
 
 // Moves the ranges' entries together, where adding some up has left gaps, and shifts the row offsets likewise.
 template <class Column, class Value>
@@ -149,7 +180,7 @@ void close_gaps(csr_matrix<Value>& matrix, std::vector<Column>& columns, const r
 
 template <class Index, class Value>
 csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const market_header& header,
-                           const row_ranges& ranges, int threads) {
+                           const row_ranges& ranges, int threads, const std::string& origin) {
   // Where each range's part of the arrays begins.
   std::vector<std::uint64_t> bases(ranges.count() + 1, 0);
   for (const auto& block : blocks) {
@@ -169,12 +200,14 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
         using column_type = typename std::remove_reference_t<decltype(columns)>::value_type;
         columns.resize(bases.back());
         std::vector<std::uint64_t> kept(ranges.count());
+        std::vector<std::optional<matrix_place>> overflows(ranges.count());
         core::for_each_task(ranges.count(), static_cast<std::uint64_t>(threads), [&](std::uint64_t range) {
-          kept[range] =
-              range_compressor<Index, column_type, Value>(ranges, range, bases[range], matrix.row_offsets.data(),
-                                                          columns.data(), matrix.values.data())
-                  .run(blocks);
+          range_compressor<Index, column_type, Value> rows(ranges, range, bases[range], matrix.row_offsets.data(),
+                                                           columns.data(), matrix.values.data());
+          kept[range] = rows.run(blocks);
+          overflows[range] = rows.overflow();
         });
+        require_finite_sums<Value>(overflows, header, origin);
         close_gaps(matrix, columns, ranges, bases, kept);
       },
       matrix.column_indices);
@@ -183,12 +216,12 @@ csr_matrix<Value> compress(std::vector<entry_block<Index, Value>> blocks, const 
 }
 
 template csr_matrix<float> compress(std::vector<entry_block<std::uint32_t, float>>, const market_header&,
-                                    const row_ranges&, int);
+                                    const row_ranges&, int, const std::string&);
 template csr_matrix<float> compress(std::vector<entry_block<std::uint64_t, float>>, const market_header&,
-                                    const row_ranges&, int);
+                                    const row_ranges&, int, const std::string&);
 template csr_matrix<double> compress(std::vector<entry_block<std::uint32_t, double>>, const market_header&,
-                                     const row_ranges&, int);
+                                     const row_ranges&, int, const std::string&);
 template csr_matrix<double> compress(std::vector<entry_block<std::uint64_t, double>>, const market_header&,
-                                     const row_ranges&, int);
+                                     const row_ranges&, int, const std::string&);
 
 }  // namespace sheaf::io

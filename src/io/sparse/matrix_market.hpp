@@ -30,8 +30,8 @@ struct matrix_market_options {
 ///   complex and hermitian are refused.
 /// - Symmetric matrices become whole. Their files hold the lower triangle: an entry above the diagonal is an error, and
 ///   so is a value other than 0 on the diagonal of a skew-symmetric one.
-/// - Entries of one place are added up in the file's order. Explicit zeros of coordinate files stay entries; those of
-///   arrays are dropped.
+/// - Entries of one place are added up in the file's order; where they are finite and Value does not hold their sum,
+///   that is an error. Explicit zeros of coordinate files stay entries; those of arrays are dropped.
 /// - Words of the banner in any case; comments before the size line; blank lines, blanks at ends of lines and CRLF
 ///   anywhere. Numbers as C and Fortran write them (io/text/number.hpp).
 /// The result does not depend on the number of threads, and neither does the error where a file has several.

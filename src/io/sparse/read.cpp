@@ -70,7 +70,8 @@ csr_matrix<Value> read_places_of(const named_text& file, const market_header& he
   const std::uint64_t part_bytes =
       options.part_bytes > 0 ? options.part_bytes : std::clamp(usual, least_part_bytes, most_part_bytes);
   const row_ranges ranges(header.rows);
-  return compress(read_entries<Index, Value>(file, header, ranges, part_bytes, threads), header, ranges, threads);
+  return compress(read_entries<Index, Value>(file, header, ranges, part_bytes, threads), header, ranges, threads,
+                  file.origin);
 }
 
 template <class Value>

@@ -124,8 +124,9 @@ class running_value<T, true> {
     const auto wide = static_cast<long double>(found);
     const long double step = std::abs(wide - from_found_);
     from_found_ = wide;
-    if (std::isnan(value_)) return std::isnan(found);
-    if (op_ != scan_operator::add && op_ != scan_operator::mul) {
+    const bool is_extreme = op_ != scan_operator::add && op_ != scan_operator::mul;
+    if (std::isnan(value_)) return is_extreme ? is_positive_quiet_nan(found) : std::isnan(found);
+    if (is_extreme) {
       return found == static_cast<T>(value_) && std::signbit(found) == std::signbit(value_);
     }
     if (found == in_t_ || may_overflow()) return true;
@@ -146,6 +147,10 @@ class running_value<T, true> {
     if (op_ == scan_operator::mul) return earlier * later;
     if (std::isnan(earlier) || std::isnan(later)) return std::numeric_limits<Number>::quiet_NaN();
     return is_below(earlier, later) == (op_ == scan_operator::max) ? later : earlier;
+  }
+  static bool is_positive_quiet_nan(T value) {
+    constexpr T expected = limits::quiet_NaN();
+    return std::memcmp(&value, &expected, sizeof value) == 0;
   }
   template <class Number>
   static bool is_below(Number a, Number b) {

@@ -5,6 +5,7 @@
 #include <sheaf/context.hpp>
 
 #include "core/host_device.hpp"
+#include "core/startable.hpp"
 
 // Arrays are filled and answers are checked by one function object per item, by one source for host and device.
 namespace sheaf::jobs {
@@ -39,7 +40,7 @@ tally over_items(const context& ctx, std::uint64_t count, const Item& item) {
 #endif
   std::uint64_t mismatches = 0;
   std::uint64_t sum = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : mismatches, sum)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : mismatches, sum)
   for (std::uint64_t i = 0; i < count; ++i) {
     const tally one = item(i);
     mismatches += one.mismatches;

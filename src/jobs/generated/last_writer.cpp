@@ -7,6 +7,7 @@
 
 #include <sheaf/memory.hpp>
 
+#include "core/startable.hpp"
 #include "inputs/pattern_function.hpp"
 #include "jobs/host_threads.hpp"
 
@@ -29,7 +30,7 @@ std::vector<std::uint32_t> last_writers(const context& ctx, index_span list, std
   std::vector<Entry> entries(list.count);
   copy_bytes(ctx, entries.data(), list.data, list.count * sizeof(Entry));
   std::vector<std::uint32_t> last(indexed_count);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < list.count; ++i) {
     std::atomic_ref<std::uint32_t> writer(last[entries[i]]);
     const auto position = static_cast<std::uint32_t>(i + 1);
@@ -59,7 +60,7 @@ std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out
       copy_bytes(ctx, staging.data(), found, (records_in_piece - 1) * out.stride_bytes + out.record_bytes);
       found = staging.data();
     }
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : mismatches)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static) reduction(+ : mismatches)
     for (std::uint64_t r = 0; r < records_in_piece; ++r) {
       const std::uint32_t writer = last[first + r];
       const bool right = writer == 0 ? is_record(found + r * out.stride_bytes, out.record_bytes, out_seed, first + r)

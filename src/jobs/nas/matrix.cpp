@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/startable.hpp"
+
 namespace sheaf::jobs {
 namespace {
 
@@ -164,7 +166,7 @@ io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
   // Rows are made twice: to count their columns, and to write them.
   const auto for_rows = [&](auto work) {
     const auto parts = static_cast<std::uint64_t>(threads);
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static, 1) if (threads > 1)
     for (std::uint64_t part = 0; part < parts; ++part) {
       for (std::uint64_t row = of.rows * part / parts; row < of.rows * (part + 1) / parts; ++row) {
         work(row, makers[part].make(row), makers[part]);

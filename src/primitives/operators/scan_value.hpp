@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <type_traits>
 
 #include <sheaf/list_scan.hpp>
@@ -40,6 +41,10 @@ struct scan_function {
   SHEAF_HOST_DEVICE T operator()(T earlier, T later) const { return scanned<Op>(earlier, later); }
 };
 
+/// Whether a minimum or maximum of one NaN may be another NaN.
+template <scan_operator Op, class T>
+constexpr bool changes_nan = std::is_floating_point_v<T> && (Op == scan_operator::min || Op == scan_operator::max);
+
 /// Whether the operator takes values of this type.
 constexpr bool takes(scan_operator op, value_type type) noexcept {
   const bool is_float = type == value_type::f32 || type == value_type::f64;
@@ -67,3 +72,15 @@ void with_scan_function(value_type type, scan_operator op, Body body) {
 }
 
 }  // namespace sheaf::primitives
+
+namespace sheaf::detail {
+
+/// A minimum or maximum of a value and itself is the value, or the NaN that it is of any values with a NaN.
+template <scan_operator Op, class T>
+requires primitives::changes_nan<Op, T>
+struct result_alone<primitives::scan_function<Op, T>, T> {
+  static constexpr bool is_value = false;
+  static T of(const primitives::scan_function<Op, T>& op, T value) noexcept { return op(value, value); }
+};
+
+}  // namespace sheaf::detail

@@ -143,6 +143,7 @@ conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_pro
     buffers.goals.precision = std::numeric_limits<float>::epsilon();
     buffers.goals.least = std::numeric_limits<float>::min();
   }
+  buffers.goals.vanishing = buffers.goals.least * std::sqrt(static_cast<double>(p.product.rows));
   if (o.iteration_limit == conjugate_gradient_options::automatic_limit) {
     buffers.goals.limit = std::max(least_limit, iterations_of_a_row * p.product.rows);
   }

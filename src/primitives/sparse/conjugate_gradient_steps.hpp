@@ -25,7 +25,8 @@ struct conjugate_gradient_goals {
   std::uint64_t limit = 0;
   bool keeps_last = false;
   double precision = std::numeric_limits<double>::epsilon();  ///< of values
-  double least = least_norm;  ///< below it a residual's square or its values lose digits, and 0 proves nothing
+  double least = least_norm;      ///< below it a residual's square or its values lose digits, and 0 proves nothing
+  double vanishing = least_norm;  ///< `least` for each value: below it they have lost digits in the mean
 
   SHEAF_HOST_DEVICE double target(double b_norm) const noexcept {
     return std::max(tolerance * b_norm, absolute_tolerance);
@@ -34,6 +35,9 @@ struct conjugate_gradient_goals {
   SHEAF_HOST_DEVICE bool can_be_met(double b_norm) const noexcept {
     return std::max(target(b_norm), precision * b_norm) >= least;
   }
+  /// The residual down to which a recurrence is followed. Further down its rounding may be as large as itself, so that
+  /// it never gets to 0: with f32, residuals stand still at a few times 2^-149. The true one is far above.
+  SHEAF_HOST_DEVICE double lowest(double b_norm) const noexcept { return std::min(vanishing, precision * b_norm); }
 };
 
 /// The scalars of an iteration, and what comes next. It has no state but its own, so that each thread of a team may
@@ -41,8 +45,9 @@ struct conjugate_gradient_goals {
 ///
 /// An iteration gives it in turn r.r and r.z of the start value, p.Ap (take_curvature), and r.r and r.z of the residual
 /// r - alpha Ap (take_residual). x + alpha p is made where that succeeds, in place if updates_in_place(). Where the
-/// residual is small enough, wants_confirmation() asks for r.r and r.z of b - A x (confirm), which replaces the
-/// residual that the recurrence has, if it is not done (van der Vorst and Ye 2000). end_step() ends an iteration.
+/// residual is small enough, or too small to be followed, wants_confirmation() asks for r.r and r.z of b - A x
+/// (confirm), which replaces the residual that the recurrence has, if it is not done (van der Vorst and Ye 2000).
+/// end_step() ends an iteration.
 class conjugate_gradient_steps {
  public:
   SHEAF_HOST_DEVICE conjugate_gradient_steps(const conjugate_gradient_goals& goals, double b_squared) noexcept;
@@ -83,6 +88,7 @@ class conjugate_gradient_steps {
  private:
   conjugate_gradient_goals goals_;
   double target_;
+  double lowest_;
   double b_norm_;
   double alpha_ = 0;
   double beta_ = 0;
@@ -106,6 +112,7 @@ SHEAF_HOST_DEVICE inline conjugate_gradient_steps::conjugate_gradient_steps(cons
                                                                             double b_squared) noexcept
     : goals_(goals), b_norm_(std::sqrt(b_squared)) {
   target_ = goals.target(b_norm_);
+  lowest_ = goals.lowest(b_norm_);
 }
 
 SHEAF_HOST_DEVICE inline void conjugate_gradient_steps::end(stop_reason reason) noexcept {
@@ -151,9 +158,9 @@ SHEAF_HOST_DEVICE inline bool conjugate_gradient_steps::take_residual(double res
   beta_ = beta;
   norm_ = std::sqrt(residual_squared);
   is_confirmed_ = false;
-  wants_confirmation_ = norm_ <= target_;
   ++iterations_;
   const bool is_best = goals_.keeps_last || norm_ < best_norm_;
+  wants_confirmation_ = norm_ <= target_ || (norm_ < lowest_ && is_best);
   next_ = is_best || current_ != best_ ? current_ : 1 - current_;
   if (is_best) {
     best_ = next_;

@@ -343,6 +343,32 @@ TEST_P(EveryConjugateGradientVariant, ToleranceIsRelativeOrAbsolute) {
   EXPECT_LT(out_of_reach.result.residual, 1e-13 * out_of_reach.result.b_norm);
 }
 
+// Residuals of f32 stand still at a few times 2^-149 and never get to 0; those of f64 get there.
+TEST_P(EveryConjugateGradientVariant, ATargetOfZeroEndsWhereRoundingKeepsTheResidual) {
+  constexpr std::uint64_t limit = 10'000;
+  const sparse_rows systems[] = {laplacian(8), dominant_at_random(300, 4), badly_scaled(6)};
+  for (const sparse_rows& m : systems) {
+    for (const value_type type : {value_type::f32, value_type::f64}) {
+      for (const bool keeps_last : {false, true}) {
+        SCOPED_TRACE(fmt::format("{}, {}, the {} x", m.name, name(type), keeps_last ? "last" : "best"));
+        const solved_system solved = solve(m, {.value = type}, y_at, zero,
+                                           {.tolerance = 0,
+                                            .iteration_limit = limit,
+                                            .preconditioner = preconditioner::jacobi,
+                                            .keeps_last = keeps_last});
+        EXPECT_EQ(solved.result.reason, stop_reason::stagnated) << name(solved.result.reason);
+        EXPECT_LT(solved.result.iterations, limit / 2);
+        EXPECT_LT(solved.result.residual, (type == value_type::f32 ? 1e-4 : 1e-12) * solved.result.b_norm);
+        EXPECT_GT(solved.result.residual, 0);
+      }
+    }
+  }
+  const solved_system exact = solve(diagonal_matrix("powers of 2", {2, 4, 8, 0.5}), {.value = value_type::f32}, one,
+                                    zero, {.tolerance = 0, .preconditioner = preconditioner::jacobi});
+  EXPECT_TRUE(exact.result.converged()) << name(exact.result.reason);
+  EXPECT_EQ(exact.result.residual, 0);
+}
+
 TEST_P(EveryConjugateGradientVariant, TellsOfEachIterationAndStopsWhereAsked) {
   std::vector<std::uint64_t> told;
   const auto stops_at = [&](std::uint64_t last) {

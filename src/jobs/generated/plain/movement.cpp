@@ -1,3 +1,4 @@
+#include "core/startable.hpp"
 #include "jobs/generated/plain/loops.hpp"
 
 namespace sheaf::jobs {
@@ -5,13 +6,13 @@ namespace {
 
 template <class Record, class Index>
 void gather_loop(int threads, std::uint64_t count, const Record* table, const Index* index, Record* out) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < count; ++i) out[i] = table[index[i]];
 }
 
 template <class Record, class Index>
 void scatter_loop(int threads, std::uint64_t count, const Record* in, const Index* index, Record* out) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
   for (std::uint64_t i = 0; i < count; ++i) out[index[i]] = in[i];
 }
 

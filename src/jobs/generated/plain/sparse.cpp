@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/startable.hpp"
 #include "jobs/generated/plain/loops.hpp"
 #include "jobs/generated/sparse/views.hpp"
 
@@ -24,7 +25,7 @@ struct product_loop {
       add_rows(begins, ends, columns, entries, x, y);
       return;
     }
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
     for (std::uint64_t row = 0; row < rows; ++row) {
       Sum sum = 0;
       for (std::uint64_t i = begins[row]; i < ends[row]; ++i) sum += static_cast<Sum>(entries[i]) * x[columns[i]];
