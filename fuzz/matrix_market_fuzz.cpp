@@ -1,6 +1,6 @@
 // MatrixMarket files are untrusted: whatever the bytes, the parser returns a matrix whose arrays fit together, or
 // throws sheaf::error with a message that can be shown. Threads, small parts and gzip make no difference, and what is
-// written is read as the same.
+// written is read as the same. Read as a vector, a matrix of one column or one row has the same numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -41,6 +41,13 @@ struct outcome {
   std::string message;
 };
 
+void require_message(const sheaf::error& e) {
+  const std::string_view message = e.what();
+  require(e.code() == sheaf::error_code::bad_input);
+  require(message.starts_with("input: ") && message.size() <= most_message_bytes);
+  require(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+}
+
 template <class Value>
 outcome read(std::span<const std::byte> file, int threads, std::uint64_t part_bytes) {
   const matrix_market_options options{.threads = threads,
@@ -52,10 +59,8 @@ outcome read(std::span<const std::byte> file, int threads, std::uint64_t part_by
     auto parsed = sheaf::io::parse_matrix_market<Value>(file, "input", options);
     if constexpr (std::is_same_v<Value, double>) result.read = std::move(parsed);
   } catch (const sheaf::error& e) {
-    require(e.code() == sheaf::error_code::bad_input);
     result.message = e.what();
-    require(result.message.starts_with("input: ") && result.message.size() <= most_message_bytes);
-    require(std::all_of(result.message.begin(), result.message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+    require_message(e);
   }
   return result;
 }
@@ -119,6 +124,50 @@ void read_damaged(std::span<const std::byte> input) {
   read<double>(bytes_of(file), 1, 0);
 }
 
+// The vector's limit is the caller's: of what has more numbers, none are read.
+constexpr std::uint64_t most_numbers = 1 << 16;
+
+outcome read_vector(std::span<const std::byte> file, int threads, std::uint64_t part_bytes,
+                    std::vector<double>& numbers) {
+  const auto check_count = [](std::uint64_t count) {
+    if (count > most_numbers) throw sheaf::error(sheaf::error_code::bad_input, "input: too many numbers");
+  };
+  outcome result;
+  try {
+    numbers = sheaf::io::parse_matrix_market_vector<double>(
+        file, "input", check_count, {.threads = threads, .most_text_bytes = most_text_bytes, .part_bytes = part_bytes});
+  } catch (const sheaf::error& e) {
+    result.message = e.what();
+    require_message(e);
+  }
+  return result;
+}
+
+void require_vector(std::span<const std::byte> file, const outcome& plain) {
+  std::vector<double> numbers;
+  std::vector<double> in_parts;
+  const outcome read = read_vector(file, 1, 0, numbers);
+  require(read_vector(file, 2, 7, in_parts).message == read.message && in_parts.size() == numbers.size());
+  if (!plain.read) return;
+  const matrix& m = *plain.read;
+  const bool is_vector = m.columns == 1 || m.rows == 1;
+  require(read.message.empty() == (is_vector && std::max(m.rows, m.columns) <= most_numbers));
+  if (!read.message.empty()) return;
+  require(numbers.size() == (m.columns == 1 ? m.rows : m.columns));
+  std::visit(
+      [&](const auto& columns) {
+        for (std::uint64_t row = 0; row < m.rows; ++row) {
+          for (std::uint64_t i = m.row_offsets[row]; i < m.row_offsets[row + 1]; ++i) {
+            double& found = numbers[m.columns == 1 ? row : columns[i]];
+            require(found == m.values[i] || (std::isnan(found) && std::isnan(m.values[i])));
+            found = 0;
+          }
+        }
+      },
+      m.column_indices);
+  require(std::all_of(numbers.begin(), numbers.end(), [](double number) { return number == 0; }));
+}
+
 void write_and_read(const matrix& m) {
   std::string copy;
   sheaf::io::format_matrix_market(m, sheaf::io::matrix_market_field::real,
@@ -139,6 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(same(read<double>(file, 2, 40), plain));
   read<float>(file, 1, 0);
   if (!sheaf::io::starts_as_gzip(file)) require(same(read<double>(bytes_of(gzipped(file)), 1, 0), plain));
+  require_vector(file, plain);
   if (!plain.read) return 0;
   require_csr(*plain.read);
   write_and_read(*plain.read);

@@ -23,13 +23,12 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix. B is an .npy file of "
-    "f4\n"
-    "or f8 with one number for each row; without it, all are 1. X has f8, or with --f32 f4. The iteration ends where\n"
-    "|B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it does not get there, X is the "
-    "best\n"
-    "that was found, and the exit code is 7. With --f32, numbers that are finite and larger than f32 holds are "
-    "refused.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix: symmetric, with\n"
+    "entries on either side of the diagonal, or general. B is an .npy file of f4 or f8, or a MatrixMarket file of\n"
+    "one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32 f4. The\n"
+    "iteration ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it does\n"
+    "not get there, X is the best that was found, and the exit code is 7. With --f32, numbers that are finite and\n"
+    "larger than f32 holds are refused.\n\n"
     "Example: a chain of springs\n"
     "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' "
     "> a.mtx\n"
@@ -141,7 +140,9 @@ void run_typed(const solve_command& o) {
     throw error(error_code::bad_input, fmt::format("{}: {}", o.matrix, *asymmetry));
   }
   const std::uint64_t n = read.rows;
-  const std::vector<Value> b = o.b.empty() ? std::vector<Value>(n, 1) : read_vector<Value>(o.b, n, "rows", o.matrix);
+  const std::vector<Value> b = o.b.empty()
+                                   ? std::vector<Value>(n, 1)
+                                   : read_matrix_vector<Value>(o.b, n, "rows", o.matrix, o.common.host_threads());
 
   const index_span offsets = on_host.row_begins;
   const index_span columns = on_host.column_indices;
@@ -212,9 +213,14 @@ void run_typed(const solve_command& o) {
 void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
+      ->required()
+      ->type_name("");
+  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8, or .mtx; ones if there is none")
+      ->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
   add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", o->tolerance));
   add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");

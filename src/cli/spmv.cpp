@@ -22,11 +22,12 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values "
-    "are\n"
-    "1; general, symmetric or skew-symmetric. X is an .npy file of f4 or f8 with one number for each column (with\n"
-    "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n"
-    "With --f32, numbers that are finite and larger than f32 holds are refused.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose\n"
+    "values are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries of\n"
+    "one place are added, and zeros of arrays are dropped. X is an .npy file of f4 or f8, or a MatrixMarket file\n"
+    "of one column or one row, with one number for each column (with --transpose: row); without it, all are 1.\n"
+    "--y is read likewise, but not without --beta. The result has f8, or with --f32 f4. With --f32, numbers that\n"
+    "are finite and larger than f32 holds are refused.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"
@@ -176,7 +177,7 @@ void run_typed(const spmv_command& o) {
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
   require_output(o.output, {o.matrix, o.x, o.y});
-  // The product, and a vector that is read has no more numbers than its file, but one of ones as many as are announced.
+  // The product, and a vector of ones. One that is read is compared with memory then, or is no longer than its file.
   const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
   const auto read =
       io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads(),
@@ -185,12 +186,13 @@ void run_typed(const spmv_command& o) {
   const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
   const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
   const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
-  const std::vector<Value> x = o.x.empty()
-                                   ? std::vector<Value>(x_count, 1)
-                                   : read_vector<Value>(o.x, x_count, o.transposed ? "rows" : "columns", o.matrix);
+  const std::vector<Value> x = o.x.empty() ? std::vector<Value>(x_count, 1)
+                                           : read_matrix_vector<Value>(o.x, x_count, o.transposed ? "rows" : "columns",
+                                                                       o.matrix, o.common.host_threads());
   const std::vector<Value> before = o.beta == 0
                                         ? std::vector<Value>()
-                                        : read_vector<Value>(o.y, y_count, o.transposed ? "columns" : "rows", o.matrix);
+                                        : read_matrix_vector<Value>(o.y, y_count, o.transposed ? "columns" : "rows",
+                                                                    o.matrix, o.common.host_threads());
   const std::uint64_t width = sizeof(Value);
 
   const index_span offsets = on_host.row_begins;
@@ -276,15 +278,19 @@ void run(const spmv_command& o) {
 void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
-  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")->type_name("");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
+      ->required()
+      ->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8, or .mtx; ones if there is none")
+      ->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
       ->type_name("FILE");
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
-  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE");
+  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8, or .mtx")
+      ->type_name("FILE");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },

@@ -13,6 +13,7 @@
 #include "jobs/checks/solution.hpp"
 #include "jobs/nas/matrix.hpp"
 #include "support/cli_test.hpp"
+#include "support/matrix_market.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -159,6 +160,30 @@ TEST_F(CliSolve, JacobiNamesTheRowWhoseDiagonalIsNotPositive) {
   expect_named("2 2 2\n1 1 1\n2 2 -3\n", "row 2 has -3 on the diagonal");
   expect_named("2 2 2\n1 1 1\n2 2 0\n", "row 2 has 0 on the diagonal");
   expect_named("2 2 2\n1 1 1\n2 1 0.5\n", "row 2 has no value on the diagonal");
+}
+
+// The matrix gives its upper triangle, and the right-hand side is MatrixMarket, too.
+TEST_F(CliSolve, MatricesMayGiveEitherTriangleAndVectorsBeMatrixMarketFiles) {
+  const std::string head = "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n";
+  folder.write("upper.mtx", head + "1 1 2\n1 2 -1\n2 2 2\n2 3 -1\n3 3 2\n");
+  folder.write("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n4\n0\n0\n");
+  folder.write("e.mtx.gz", gzipped("%%MatrixMarket matrix coordinate real general\n3 1 1\n1 1 4\n"));
+  for (const std::string b : {"b.mtx", "e.mtx.gz"}) {
+    for (const std::string matrix : {"a.mtx", "upper.mtx"}) {
+      SCOPED_TRACE(matrix);
+      SCOPED_TRACE(b);
+      expect_success(fmt::format("solve {} {} -o x.npy --backend cpu --quiet --verify", matrix, b));
+      expect_result<double>("x.npy", {3, 2, 1});
+    }
+  }
+  folder.write("out.npy", "old");
+  folder.write("twice.mtx", head + "1 1 2\n1 2 -1\n2 1 -1\n2 2 2\n3 3 2\n");
+  folder.write("four.mtx", "%%MatrixMarket matrix array real general\n1 4\n4\n0\n0\n0\n");
+  expect_failure("solve twice.mtx -o out.npy", 3,
+                 "sheaf solve: twice.mtx: line 5: entry (2, 1) is entry (1, 2) of line 4 again: a symmetric file gives "
+                 "one of the two, which stands for both");
+  expect_failure("solve a.mtx four.mtx -o out.npy", 3, "sheaf solve: four.mtx: 4 numbers, but a.mtx has 3 rows");
+  EXPECT_EQ(folder.read("out.npy"), "old");
 }
 
 TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {

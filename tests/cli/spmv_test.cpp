@@ -15,6 +15,7 @@
 #include "jobs/checks/spmv.hpp"
 #include "support/cli_test.hpp"
 #include "support/contexts.hpp"
+#include "support/matrix_market.hpp"
 #include "support/npy_file.hpp"
 
 namespace sheaf::tests {
@@ -158,6 +159,63 @@ TEST_F(CliSpmv, BadInputsAreNamed) {
   const program_result bad = run_sheaf(folder, "spmv bad.mtx -o out.npy");
   EXPECT_EQ(bad.code, 3);
   EXPECT_TRUE(bad.err.starts_with("sheaf spmv: bad.mtx: line 3")) << bad.err;
+  EXPECT_EQ(folder.read("out.npy"), "old");
+}
+
+// What SciPy writes of a dense or a sparse vector, and by gzip; the matrix may be an array, too.
+TEST_F(CliSpmv, VectorsMayBeMatrixMarketFiles) {
+  folder.write("x.mtx", "%%MatrixMarket matrix array real general\n% by hand\n3 1\n1\n10\n100\n");
+  folder.write("sparse.mtx", "%%MatrixMarket matrix coordinate integer general\n1 3 2\n1 3 100.0\n1 1 1\n");
+  folder.write("y.mtx.gz", gzipped("%%MatrixMarket matrix array real general\n2 1\n7\n9\n"));
+  folder.write("dense.mtx", "%%MatrixMarket matrix array real general\n2 3\n1.5\n0\n0\n-1\n2\n0\n");
+  for (const std::string backend : {"reference", "cpu"}) {
+    const std::string rest = " --verify --quiet --backend " + backend;
+    for (const std::string matrix : {"a.mtx", "dense.mtx"}) {
+      expect_success("spmv " + matrix + " x.mtx -o p.npy" + rest);
+      expect_result("p.npy", {201.5, -10});
+      expect_success("spmv " + matrix + " sparse.mtx -o p.npy --runs 3" + rest);
+      expect_result("p.npy", {201.5, 0});
+    }
+    expect_success("spmv a.mtx y.mtx.gz -o t.npy --transpose" + rest);
+    expect_result("t.npy", {10.5, -9, 14});
+    expect_success("spmv a.mtx x.mtx -o s.npy --alpha 2 --beta -1 --threads 1 --y y.mtx.gz" + rest);
+    expect_result("s.npy", {396, -29});
+    expect_success("spmv a.mtx x.mtx -o f.npy --f32" + rest);
+    EXPECT_EQ(folder.read("f.npy"), npy_header("'<f4'", 2) + bytes_of<float>({201.5, -10}));
+  }
+  EXPECT_EQ(folder.read("x.mtx"), "%%MatrixMarket matrix array real general\n% by hand\n3 1\n1\n10\n100\n");
+}
+
+TEST_F(CliSpmv, VectorsOfMatrixMarketFilesHaveOneNumberForEachColumnOrRow) {
+  folder.write("out.npy", "old");
+  folder.write("two.mtx", "%%MatrixMarket matrix array real general\n2 1\n7\n9\n");
+  folder.write("row.mtx", "%%MatrixMarket matrix coordinate real general\n1 9000000000000000000 1\n1 1 1\n");
+  folder.write("x.npz", "PK\x03\x04 and more");
+  folder.write("x.txt", "1\n2\n3\n");
+  folder.write("cut.npy", "1\n2\n3\n");
+  folder.write("large.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1e39\n0\n");
+  expect_failure("spmv a.mtx two.mtx -o out.npy", 3, "sheaf spmv: two.mtx: 2 numbers, but a.mtx has 3 columns");
+  expect_failure("spmv a.mtx --beta 1 --y row.mtx -o out.npy", 3,
+                 "sheaf spmv: row.mtx: 9000000000000000000 numbers, but a.mtx has 2 rows");
+  expect_failure("spmv a.mtx large.mtx --transpose -o out.npy", 3,
+                 "sheaf spmv: large.mtx: 3 numbers, but a.mtx has 2 rows");
+  expect_failure("spmv a.mtx large.mtx --f32 -o out.npy", 3,
+                 "sheaf spmv: large.mtx: line 4: value '1e39' is past the range of f32");
+  expect_failure("spmv a.mtx a.mtx -o out.npy", 3,
+                 "sheaf spmv: a.mtx: line 2: a vector has one column or one row, not 2 rows and 3 columns");
+  expect_failure(
+      "spmv a.mtx x.npz -o out.npy", 3,
+      "sheaf spmv: x.npz: not a MatrixMarket file, but a zip archive, as .npz files are: unpack it, or write "
+      "the matrix by scipy.io.mmwrite");
+  expect_failure("spmv a.mtx x.txt -o out.npy", 3,
+                 "sheaf spmv: x.txt: line 1: not a MatrixMarket file: it starts with '1', not '%%MatrixMarket'");
+  expect_failure("spmv x.npy -o out.npy", 3,
+                 "sheaf spmv: x.npy: not a MatrixMarket file, but a NumPy array (.npy): write it by scipy.io.mmwrite");
+  expect_failure("spmv a.mtx two.mtx -o two.mtx", 2,
+                 "sheaf spmv: -o two.mtx is the input two.mtx; inputs are never written");
+  const program_result cut = run_sheaf(folder, "spmv a.mtx cut.npy -o out.npy");
+  EXPECT_EQ(cut.code, 3);
+  EXPECT_TRUE(cut.err.starts_with("sheaf spmv: cut.npy: not an .npy file")) << cut.err;
   EXPECT_EQ(folder.read("out.npy"), "old");
 }
 

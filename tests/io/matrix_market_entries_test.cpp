@@ -88,17 +88,6 @@ TEST(MatrixMarket, SymmetricFilesBecomeWholeMatrices) {
             (doubles{{0, 1, 1}, {1, 0, 1}, {1, 1, 1}}));
 }
 
-TEST(MatrixMarket, SymmetricFilesHoldTheLowerTriangle) {
-  expect_market_error(coordinate("real", "symmetric", "3 3 1\n1 3 1\n"),
-                      "m.mtx: line 3: entry (1, 3) lies above the diagonal of a symmetric matrix, of which files hold "
-                      "the lower triangle");
-  expect_market_error(coordinate("real", "skew-symmetric", "3 3 1\n2 3 1\n"),
-                      "m.mtx: line 3: entry (2, 3) lies above the diagonal of a skew-symmetric matrix, of which files "
-                      "hold the lower triangle");
-  expect_market_error(coordinate("real", "skew-symmetric", "3 3 2\n2 1 1\n2 2 5.5\n"),
-                      "m.mtx: line 4: entry (2, 2) on the diagonal of a skew-symmetric matrix is 5.5, not 0");
-}
-
 TEST(MatrixMarket, ArraysAreListedColumnByColumn) {
   EXPECT_EQ(entries_of(parse_market(array("general", "2 3\n1\n2\n3\n4\n5\n6\n"))),
             (doubles{{0, 0, 1}, {0, 1, 3}, {0, 2, 5}, {1, 0, 2}, {1, 1, 4}, {1, 2, 6}}));
@@ -120,7 +109,8 @@ TEST(MatrixMarket, ArraysHaveAsManyNumbersAsTheirSizeSays) {
                       "m.mtx: line 6: '4' follows the 3 numbers of 2 x 2 that line 2 announces");
   expect_market_error(array("skew-symmetric", "2 2\n1\n2\n"),
                       "m.mtx: line 4: '2' follows the 1 numbers of 2 x 2 that line 2 announces");
-  expect_market_error(array("general", "1 2\n1 2\n3\n"), "m.mtx: line 3: '2' follows the entry");
+  expect_market_error(array("general", "1 2\n1 2\n3\n"),
+                      "m.mtx: line 3: '2' follows the number, and an array has one number in each line");
 }
 
 TEST(MatrixMarket, CoordinatesHaveAsManyEntriesAsTheSizeLineSays) {
@@ -130,8 +120,7 @@ TEST(MatrixMarket, CoordinatesHaveAsManyEntriesAsTheSizeLineSays) {
                       "m.mtx: line 4: the file ends after 2 of the 3 entries that line 2 announces");
   expect_market_error(general("% c\n3 3 1\n1 1 1\n\n2 2 2 \n3 3 3\n"),
                       "m.mtx: line 6: '2 2 2' follows the 1 entries that line 3 announces");
-  expect_market_error(general("3 3 0\n% done\n"),
-                      "m.mtx: line 3: '% done' follows the 0 entries that line 2 announces");
+  expect_market_error(general("3 3 0\ndone\n"), "m.mtx: line 3: 'done' follows the 0 entries that line 2 announces");
 }
 
 TEST(MatrixMarket, PlacesOutsideTheMatrixAreRefused) {
@@ -158,24 +147,24 @@ TEST(MatrixMarket, LinesThatAreNoEntryAreRefused) {
       {"1.0 1 1", "row '1.0' is no whole number"},
       {"1x 1 1", "row '1x' is no whole number"},
       {"+ 1 1", "row '+' is no whole number"},
-      {"% why", "row '%' is no whole number"},
       {"1 two 1", "column 'two' is no whole number"},
       {"1,1,1", "row '1,1,1' is no whole number"},
       {"1      ", "the line ends before its column"},
-      {"1 1    ", "the line ends before its value"},
+      {"1 1    ", "the line ends before its value, and the banner says real"},
       {"1 1 abc", "value 'abc' is no number"},
       {"1 1 1.5x", "value '1.5x' is no number"},
       {"1 1 ******", "value '******' is no number"},
       {"1 1 1e999", "value '1e999' is past the range of f64"},
       {"1 1 1 1", "'1' follows the entry"},
-      {"1 1 1 % why ", "'% why' follows the entry"},
       {"1 1 \x02\xff", R"(value '\x02\xff' is no number)"},
   };
   for (const auto& [line, message] : cases) {
     SCOPED_TRACE(line);
     expect_market_error(general(fmt::format("3 4 2\n\n{}\n1 1 1\n", line)), fmt::format("m.mtx: line 4: {}", message));
   }
-  expect_market_error(coordinate("pattern", "general", "1 1 1\n1 1 1\n"), "m.mtx: line 3: '1' follows the entry");
+  expect_market_error(
+      coordinate("pattern", "general", "1 1 1\n1 1 1\n"),
+      "m.mtx: line 3: '1' follows the entry, and the banner says pattern, whose entries have no values");
   expect_market_error(general("1 1 1\n1 1 1" + std::string(1, '\0')), R"(m.mtx: line 3: value '1\x00' is no number)");
   expect_market_error(general("1 1 1\n" + std::string(70, 'x')),
                       "m.mtx: line 3: row '" + std::string(60, 'x') + "...' is no whole number");
@@ -184,7 +173,7 @@ TEST(MatrixMarket, LinesThatAreNoEntryAreRefused) {
 TEST(MatrixMarket, IntegersAreWholeNumbersThatAreHeldExactly) {
   const std::pair<const char*, const char*> cases[] = {
       {"1.5", "value '1.5' is no whole number"},
-      {"1e3", "value '1e3' is no whole number"},
+      {"1e-3", "value '1e-3' is no whole number"},
       {"x", "value 'x' is no whole number"},
       {"9007199254740993", "value '9007199254740993' has more digits than f64 holds"},
       {"9223372036854775808", "value '9223372036854775808' is past the range of i64"},

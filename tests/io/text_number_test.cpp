@@ -36,8 +36,11 @@ reading real(const std::string& text) {
   return read_with<Value>(io::read_real<Value>, text);
 }
 template <class Value = double>
-reading integer(const std::string& text) {
-  return read_with<Value>(io::read_integer<Value>, text);
+reading integer(const std::string& text, io::whole_range range = io::whole_range::i64) {
+  const auto read = [range](const char*& at, const char* end, Value& value) {
+    return io::read_integer(at, end, value, range);
+  };
+  return read_with<Value>(read, text);
 }
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
@@ -162,11 +165,68 @@ TEST(TextNumber, IntegersAreExactOrRefused) {
   EXPECT_EQ(integer("00000000000000000000000000012").value, 12);
   EXPECT_EQ(integer<float>("16777216").value, 16777216);
   EXPECT_EQ(integer<float>("16777217").status, number_status::not_exact);
-  for (const char* const text : {"", "-", "+", "1.0", "1e3", "x", "--1", "1x", " 1", "0x1", "inf"}) {
+  for (const char* const text : {"", "-", "+", "1.5", "1e-3", "x", "--1", "1x", " 1", "0x1", "inf", "nan", "-inf"}) {
     SCOPED_TRACE(text);
     EXPECT_EQ(integer(text).status, number_status::no_number);
     EXPECT_EQ(integer(text).used, 0U);
   }
+}
+
+TEST(TextNumber, WholeNumbersMayBeWrittenAsReals) {
+  const std::string zeros(300, '0');
+  const std::pair<std::string, double> cases[] = {
+      {"2.0", 2},
+      {"-2.", -2},
+      {"+2.000", 2},
+      {".0", 0},
+      {"0e99999999999999999999", 0},
+      {"1e5", 100000},
+      {"1E+5", 100000},
+      {"1.5e1", 15},
+      {"1.5D+01", 15},
+      {"1.50+001", 15},
+      {"20e-1", 2},
+      {"-1200.0d-2", -12},
+      {"0.0012e4", 12},
+      {"9007199254740992.000", 9007199254740992.0},
+      {"9223372036854774784e0", 9223372036854774784.0},
+      {"-9223372036854775.808e3", -9223372036854775808.0},
+      {"7" + zeros + "e-300", 7},
+      {"0." + zeros + "7e301", 7},
+      {"7." + zeros, 7},
+  };
+  for (const auto& [text, value] : cases) {
+    SCOPED_TRACE(text);
+    const reading read = integer(text);
+    EXPECT_EQ(read.status, number_status::good);
+    EXPECT_EQ(read.used, text.size());
+    EXPECT_EQ(read.value, value);
+  }
+  for (const char* const text : {"1.5e0", "15e-1", "0.5", "1e-99999999999999999999", ".", "e5", "1e", "1e5x", "1.0.0",
+                                 "9007199254740992.5", "1.25e1", "--2.0", "+-2.0", "1e5.0"}) {
+    SCOPED_TRACE(text);
+    EXPECT_EQ(integer(text).status, number_status::no_number);
+    EXPECT_EQ(integer(text).used, 0U);
+  }
+  // Rounded to a double, this would be held.
+  EXPECT_EQ(integer("9007199254740993.0").status, number_status::not_exact);
+  EXPECT_EQ(integer("1e19").status, number_status::past_range);
+  EXPECT_EQ(integer("1e400").status, number_status::past_range);
+  EXPECT_EQ(integer("-1e99999999999999999999").status, number_status::past_range);
+}
+
+TEST(TextNumber, UnsignedIntegersEndAtSixtyFourBits) {
+  constexpr io::whole_range range = io::whole_range::u64;
+  EXPECT_EQ(integer("9223372036854775808", range).value, 9223372036854775808.0);
+  EXPECT_EQ(integer("18446744073709549568", range).value, 18446744073709549568.0);
+  EXPECT_EQ(integer("18446744073709551615", range).status, number_status::not_exact);
+  EXPECT_EQ(integer<float>("18446744073709551615", range).status, number_status::not_exact);
+  EXPECT_EQ(integer("00018446744073709551615", range).status, number_status::not_exact);
+  EXPECT_EQ(integer("18446744073709551616", range).status, number_status::past_range);
+  EXPECT_EQ(integer("1e20", range).status, number_status::past_range);
+  EXPECT_EQ(integer("-1", range).status, number_status::past_range);
+  EXPECT_EQ(integer("-0", range).value, 0);
+  EXPECT_EQ(integer("7.0", range).value, 7);
 }
 
 TEST(TextNumber, DigitsThatPassSixtyFourBitsBecomeTheLargestNumber) {

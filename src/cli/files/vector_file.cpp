@@ -1,6 +1,7 @@
 #include "cli/files/vector_file.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -8,9 +9,23 @@
 
 #include "cli/files/narrowed.hpp"
 #include "core/printable.hpp"
+#include "io/input_file.hpp"
+#include "io/npy.hpp"
 #include "io/record_file.hpp"
+#include "io/sparse/matrix_market.hpp"
 
 namespace sheaf::cli {
+namespace {
+
+// What is no .npy file is MatrixMarket, unless its name says that it should be one.
+bool is_matrix_market(const std::string& path) {
+  const io::input_file file(path);
+  std::vector<std::byte> front(std::min<std::uint64_t>(io::npy_magic_bytes, file.size()));
+  file.read_at(0, front.data(), front.size());
+  return !io::starts_as_npy(front) && !path.ends_with(".npy");
+}
+
+}  // namespace
 
 template <class Value>
 std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
@@ -35,7 +50,22 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   return numbers;
 }
 
+template <class Value>
+std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of,
+                                      const std::string& matrix, int threads) {
+  if (!is_matrix_market(path)) return read_vector<Value>(path, count, of, matrix);
+  const auto check_count = [&](std::uint64_t found) {
+    if (found == count) return;
+    throw error(error_code::bad_input, fmt::format("{}: {} numbers, but {} has {} {}", path, found, matrix, count, of));
+  };
+  return io::read_matrix_market_vector<Value>(path, check_count, {.threads = threads});
+}
+
 template std::vector<float> read_vector(const std::string&, std::uint64_t, std::string_view, const std::string&);
 template std::vector<double> read_vector(const std::string&, std::uint64_t, std::string_view, const std::string&);
+template std::vector<float> read_matrix_vector(const std::string&, std::uint64_t, std::string_view, const std::string&,
+                                               int);
+template std::vector<double> read_matrix_vector(const std::string&, std::uint64_t, std::string_view, const std::string&,
+                                                int);
 
 }  // namespace sheaf::cli

@@ -39,9 +39,15 @@ struct entry_block {
 };
 
 /// All entries of a file, in its order: block by block. Those of symmetric files are mirrored.
+template <class Index, class Value>
+struct file_entries {
+  std::vector<entry_block<Index, Value>> blocks;
+  bool has_both_triangles = false;  ///< of a file that is not general: entries above the diagonal and others below
+};
+
 /// @throws error(bad_input) naming the first line that is wrong
 template <class Index, class Value>
-std::vector<entry_block<Index, Value>> read_entries(const named_text& file, const market_header& header,
-                                                    const row_ranges& ranges, std::uint64_t part_bytes, int threads);
+file_entries<Index, Value> read_entries(const named_text& file, const market_header& header, const row_ranges& ranges,
+                                        std::uint64_t part_bytes, int threads);
 
 }  // namespace sheaf::io

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
+#include "io/sparse/other_formats.hpp"
 #include "io/text/number.hpp"
 
 namespace sheaf::io {
@@ -18,6 +20,7 @@ namespace {
 using core::printable;
 
 constexpr std::string_view first_word = "%%MatrixMarket";
+constexpr std::string_view mark_of_utf8 = "\xef\xbb\xbf";
 constexpr std::uint64_t most_extent = std::uint64_t{1} << 63;
 constexpr std::uint64_t rows_per_entry = 256;
 
@@ -30,7 +33,7 @@ std::string lower(std::string_view text) {
 // Words of the banner, one after the other.
 class banner_reader {
  public:
-  explicit banner_reader(const named_text& file) : file_(file), at_(file.text.data()) {}
+  banner_reader(const named_text& file, const char* banner) : file_(file), banner_(banner), at_(banner) {}
 
   std::string next(const char* what) {
     at_ = skip_blanks(at_, file_.end());
@@ -40,16 +43,11 @@ class banner_reader {
     return lower(word);
   }
 
-  void end() const {
-    if (const auto rest = rest_of_line(at_, file_.end()); !rest.empty()) {
-      fail(fmt::format("'{}' follows the banner", printable(rest)));
-    }
-  }
-
-  [[noreturn]] void fail(const std::string& what) const { file_.fail(file_.text.data(), what); }
+  [[noreturn]] void fail(const std::string& what) const { file_.fail(banner_, what); }
 
  private:
   const named_text& file_;
+  const char* banner_;
   const char* at_;
 };
 
@@ -64,9 +62,12 @@ market_values read_values(banner_reader& banner) {
   const std::string word = banner.next("field");
   if (word == "real" || word == "double") return market_values::real;
   if (word == "integer") return market_values::integer;
+  if (word == "unsigned-integer") return market_values::unsigned_integer;
   if (word == "pattern") return market_values::pattern;
-  if (word == "complex") banner.fail("complex values are not read: real, double, integer and pattern are");
-  banner.fail(fmt::format("field '{}' is none of real, double, integer, pattern", printable(word)));
+  if (word == "complex") {
+    banner.fail("complex values are not read: real, double, integer, unsigned-integer and pattern are");
+  }
+  banner.fail(fmt::format("field '{}' is none of real, double, integer, unsigned-integer, pattern", printable(word)));
 }
 
 market_symmetry read_symmetry(banner_reader& banner) {
@@ -74,21 +75,20 @@ market_symmetry read_symmetry(banner_reader& banner) {
   if (word == "general") return market_symmetry::general;
   if (word == "symmetric") return market_symmetry::symmetric;
   if (word == "skew-symmetric") return market_symmetry::skew_symmetric;
-  if (word == "hermitian") banner.fail("hermitian matrices are complex, and complex values are not read");
-  banner.fail(fmt::format("symmetry '{}' is none of general, symmetric, skew-symmetric", printable(word)));
+  if (word == "hermitian") return market_symmetry::symmetric;  // of real numbers, which are their own conjugates
+  banner.fail(fmt::format("symmetry '{}' is none of general, symmetric, skew-symmetric, hermitian", printable(word)));
 }
 
-void read_banner(const named_text& file, market_header& header) {
-  require_banner(file);
-  banner_reader banner(file);
+void read_banner(const named_text& file, const char* first, market_header& header) {
+  banner_reader banner(file, first);
   banner.next("first word");
   if (const std::string object = banner.next("object"); object != "matrix") {
-    banner.fail(fmt::format("object '{}' is not matrix", printable(object)));
+    banner.fail(fmt::format("object '{}' is not matrix{}", printable(object),
+                            object == "vector" ? ": write a vector as a matrix of one column" : ""));
   }
   header.format = read_format(banner);
   header.values = read_values(banner);
   header.symmetry = read_symmetry(banner);
-  banner.end();
   if (header.values != market_values::pattern) return;
   if (header.format == market_format::array) banner.fail("an array of pattern has neither places nor values");
   if (header.symmetry == market_symmetry::skew_symmetric) {
@@ -97,13 +97,24 @@ void read_banner(const named_text& file, market_header& header) {
 }
 
 // The first line behind the banner that is neither a comment nor blank.
-const char* find_size_line(const named_text& file) {
-  const char* at = file.text.data();
+const char* find_size_line(const named_text& file, const char* banner) {
+  const char* at = banner;
   do {
     at = skip_blanks(next_line(at, file.end()), file.end());
-  } while (at != file.end() && (*at == '%' || *at == '\n'));
-  if (at == file.end()) file.fail(at, "the file ends before its size line");
-  return at;
+  } while (at != file.end() && (*at == comment_mark || *at == '\n'));
+  if (at != file.end()) return at;
+  const std::size_t carriage_return = file.text.find('\r');
+  const bool is_last = carriage_return == std::string_view::npos || carriage_return + 1 == file.text.size();
+  if (!is_last && file.text.find('\n') == std::string_view::npos) {
+    file.fail(at, "the file is a single line: carriage returns without line feeds end none");
+  }
+  file.fail(at, "the file ends before its size line");
+}
+
+// Whether nothing follows in the line but a comment.
+bool is_end_of_line(const char* at, const char* end) {
+  at = skip_blanks(at, end);
+  return at == end || *at == '\n' || *at == comment_mark;
 }
 
 // As many numbers as the array has; none where the line holds anything else.
@@ -113,9 +124,9 @@ std::optional<std::array<std::uint64_t, Count>> read_sizes(const char* at, const
   for (std::uint64_t& size : sizes) {
     at = skip_blanks(at, end);
     if (at != end && *at == '+') ++at;
-    if (!read_digits(at, end, size) || (at != end && !ends_word(*at))) return std::nullopt;
+    if (!read_digits(at, end, size) || (at != end && !ends_word(*at) && *at != comment_mark)) return std::nullopt;
   }
-  return rest_of_line(at, end).empty() ? std::optional(sizes) : std::nullopt;
+  return is_end_of_line(at, end) ? std::optional(sizes) : std::nullopt;
 }
 
 void read_size_line(const named_text& file, market_header& header) {
@@ -138,7 +149,7 @@ void read_size_line(const named_text& file, market_header& header) {
   }
   if (header.symmetry != market_symmetry::general && header.rows != header.columns) {
     file.fail(line, fmt::format("{} x {} is not square, and the banner says {}", header.rows, header.columns,
-                                header.symmetry == market_symmetry::symmetric ? "symmetric" : "skew-symmetric"));
+                                name(header.symmetry)));
   }
 }
 
@@ -152,11 +163,9 @@ std::uint64_t array_entries(const market_header& header) {
   return static_cast<std::uint64_t>(std::min<wide>(entries, std::numeric_limits<std::uint64_t>::max()));
 }
 
-// Bytes of the shortest line that holds an entry, its line feed included: "1", "1 1", "1 1 1".
-std::uint64_t least_entry_bytes(const market_header& header) {
-  if (header.format == market_format::array) return 2;
-  return header.values == market_values::pattern ? 4 : 6;
-}
+// Bytes of the shortest line that may be meant as an entry, its line feed included: "1", "1 1". Where values are
+// missing, the first line without one is what is wrong, not the number of lines.
+std::uint64_t least_entry_bytes(const market_header& header) { return header.format == market_format::array ? 2 : 4; }
 
 void require_room(const named_text& file, const market_header& header, std::uint64_t most_rows_of_few_entries) {
   const std::uint64_t most_entries = (header.body.size() + 1) / least_entry_bytes(header);
@@ -177,18 +186,43 @@ void require_room(const named_text& file, const market_header& header, std::uint
 
 }  // namespace
 
-void require_banner(const named_text& front) {
-  const std::string_view word = word_at(front.text.data(), front.end());
-  if (lower(word.substr(0, first_word.size() + 1)) == lower(first_word)) return;
-  const std::string_view line = front.text.substr(0, std::min(front.text.find('\n'), front.text.size()));
-  front.fail(front.text.data(), fmt::format("not a MatrixMarket file: it starts with '{}', not '{}'",
-                                            printable(line.substr(0, first_word.size())), first_word));
+const char* name(market_values values) noexcept {
+  switch (values) {
+    case market_values::real: return "real";
+    case market_values::integer: return "integer";
+    case market_values::unsigned_integer: return "unsigned-integer";
+    default: return "pattern";
+  }
+}
+
+const char* name(market_symmetry symmetry) noexcept {
+  switch (symmetry) {
+    case market_symmetry::general: return "general";
+    case market_symmetry::symmetric: return "symmetric";
+    default: return "skew-symmetric";
+  }
+}
+
+const char* require_banner(const named_text& front) {
+  const char* at = front.text.data() + (front.text.starts_with(mark_of_utf8) ? mark_of_utf8.size() : 0);
+  while (at != front.end() && ends_word(*at)) ++at;
+  const std::string word = lower(word_at(at, front.end()).substr(0, first_word.size() + 1));
+  // SciPy takes one percent sign, too.
+  if (word == lower(first_word) || word == lower(first_word.substr(1))) return at;
+  if (const std::string words = words_of_other_format(front.text); !words.empty()) {
+    throw error(error_code::bad_input, fmt::format("{}: not a MatrixMarket file, but {}", front.origin, words));
+  }
+  const std::string_view rest = front.text.substr(static_cast<std::size_t>(at - front.text.data()));
+  const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
+  front.fail(at, fmt::format("not a MatrixMarket file: it starts with '{}', not '{}'",
+                             printable(line.substr(0, first_word.size())), first_word));
 }
 
 market_header read_market_header(const named_text& file, std::uint64_t most_rows_of_few_entries) {
   market_header header;
-  read_banner(file, header);
-  header.size_line = find_size_line(file);
+  const char* const banner = require_banner(file);
+  read_banner(file, banner, header);
+  header.size_line = find_size_line(file, banner);
   const char* const body = next_line(header.size_line, file.end());
   header.body = {body, static_cast<std::size_t>(file.end() - body)};
   read_size_line(file, header);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/sparse/csr_matrix.hpp"
 
@@ -26,14 +27,15 @@ struct matrix_market_options {
 
 /// Reads a matrix from a MatrixMarket file (Boisvert, Pozo and Remington 1996), plain or gzip, which its first bytes
 /// tell. Value is float or double: numbers are read as that type, to nearest.
-/// - coordinate and array; real, double, integer and pattern (every value is 1); general, symmetric and skew-symmetric.
-///   complex and hermitian are refused.
-/// - Symmetric matrices become whole. Their files hold the lower triangle: an entry above the diagonal is an error, and
-///   so is a value other than 0 on the diagonal of a skew-symmetric one.
+/// - coordinate and array; real, double, integer, unsigned-integer and pattern (every value is 1); general, symmetric,
+///   skew-symmetric, and hermitian, which real matrices are if they are symmetric. complex is refused.
+/// - Symmetric matrices become whole. Their entries may lie on either side of the diagonal; a pair that is given on both
+///   is an error, and so is a value other than 0 on the diagonal of a skew-symmetric matrix.
 /// - Entries of one place are added up in the file's order; where they are finite and Value does not hold their sum,
 ///   that is an error. Explicit zeros of coordinate files stay entries; those of arrays are dropped.
-/// - Words of the banner in any case; comments before the size line; blank lines, blanks at ends of lines and CRLF
-///   anywhere. Numbers as C and Fortran write them (io/text/number.hpp).
+/// - The banner behind blanks, with one percent sign or two, its words in any case, and words behind them, which are
+///   not read. Comments and blank lines anywhere, comments and blanks at ends of lines, CRLF. Numbers as C and Fortran
+///   write them (io/text/number.hpp); integers with a point or an exponent, if they are whole.
 /// The result does not depend on the number of threads, and neither does the error where a file has several.
 /// @throws error(bad_input) naming file, line and value; error(out_of_memory) naming file and line if less is available
 /// than the matrix takes, or the matrix with what the caller is to take beside it
@@ -44,6 +46,21 @@ csr_matrix<Value> read_matrix_market(const std::string& path, const matrix_marke
 template <class Value>
 csr_matrix<Value> parse_matrix_market(std::span<const std::byte> file, const std::string& origin,
                                       const matrix_market_options& options = {});
+
+/// Reads a vector: a matrix of one column, or of one row, whose places that no entry names are 0.
+/// @param check_count  called with the number of rows (of one row: columns) before any memory is taken for them; throws
+///                     if the caller wants another
+/// @throws what read_matrix_market throws; error(bad_input) if there are more rows and columns
+template <class Value>
+std::vector<Value> read_matrix_market_vector(const std::string& path,
+                                             const std::function<void(std::uint64_t)>& check_count,
+                                             const matrix_market_options& options = {});
+
+/// Reads a vector as read_matrix_market_vector does, from the bytes of a file.
+template <class Value>
+std::vector<Value> parse_matrix_market_vector(std::span<const std::byte> file, const std::string& origin,
+                                              const std::function<void(std::uint64_t)>& check_count,
+                                              const matrix_market_options& options = {});
 
 enum class matrix_market_field : std::uint8_t {
   real,     ///< the shortest decimal numbers that are read back as these values, bit by bit but for NaNs

@@ -7,6 +7,12 @@
 #include <sheaf/error.hpp>
 
 namespace sheaf::io {
+namespace {
+
+// Whether there is more than a comment in a line, whose first place without a blank is `first`.
+bool is_filled(const char* first, const char* end) { return first != end && *first != '\n' && *first != comment_mark; }
+
+}  // namespace
 
 std::string_view rest_of_line(const char* at, const char* end) noexcept {
   at = skip_blanks(at, end);
@@ -37,7 +43,7 @@ const char* find_filled_line(std::string_view part, std::uint64_t before) noexce
   const char* const end = at + part.size();
   while (at != end) {
     const char* const first = skip_blanks(at, end);
-    if (first != end && *first != '\n' && before-- == 0) return first;
+    if (is_filled(first, end) && before-- == 0) return first;
     at = next_line(first, end);
   }
   return end;
@@ -49,7 +55,7 @@ std::uint64_t count_filled_lines(std::string_view part) noexcept {
   std::uint64_t filled = 0;
   while (at != end) {
     const char* const first = skip_blanks(at, end);
-    filled += first != end && *first != '\n' ? 1 : 0;
+    filled += is_filled(first, end) ? 1 : 0;
     at = next_line(first, end);
   }
   return filled;

@@ -12,6 +12,9 @@ namespace sheaf::io {
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 constexpr bool ends_word(char c) noexcept { return is_blank(c) || c == '\n'; }
 
+/// What begins a comment, which goes to the end of its line.
+constexpr char comment_mark = '%';
+
 /// The first place from `at` on that holds no blank, which may be the end of the line.
 constexpr const char* skip_blanks(const char* at, const char* end) noexcept {
   while (at != end && is_blank(*at)) ++at;
@@ -34,7 +37,7 @@ const char* next_line(const char* at, const char* end) noexcept;
 /// Whole lines, each part of at least part_bytes but the last.
 std::vector<std::string_view> cut_at_line_ends(std::string_view text, std::uint64_t part_bytes);
 
-/// Lines of a part that are not blank.
+/// Lines of a part that are neither blank nor comments alone.
 std::uint64_t count_filled_lines(std::string_view part) noexcept;
 
 /// The place of the filled line that `before` others of the part precede; the end if there are fewer.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -68,6 +69,71 @@ number_status convert_uncommon(std::string_view word, Value& value) {
   return convert(plain.data(), plain.data() + plain.size(), value);
 }
 
+// A whole number of 64 bits without its sign.
+struct whole_number {
+  number_status status = number_status::no_number;
+  std::uint64_t magnitude = 0;
+};
+
+// Digits, up to the first that is none.
+whole_number read_whole(const char*& at, const char* end) {
+  const char* const first = at;
+  whole_number whole;
+  if (!read_digits(at, end, whole.magnitude)) return whole;
+  whole.status = number_status::good;
+  if (whole.magnitude == std::numeric_limits<std::uint64_t>::max()) {
+    const std::string_view digits(first, static_cast<std::size_t>(at - first));
+    const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());
+    if (digits.substr(zeros) != std::to_string(whole.magnitude)) whole.status = number_status::past_range;
+  }
+  return whole;
+}
+
+// Whether a word without a sign is digits, of which a point may be among, and an exponent behind an e.
+bool is_decimal(const std::string& word) {
+  double value = 0;
+  const auto [stop, reason] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return !word.empty() && (is_digit(word.front()) || word.front() == '.') && reason != std::errc::invalid_argument &&
+         stop == word.data() + word.size();
+}
+
+// The exponent of a decimal number whose e is at `mark`, or behind its end. No word has as many digits as the bound.
+std::int64_t exponent_of(const std::string& number, std::size_t mark) {
+  constexpr std::uint64_t bound = std::uint64_t{1} << 60;
+  const char* at = number.data() + std::min(number.size(), mark + 1);
+  const char* const end = number.data() + number.size();
+  const bool minus = at != end && *at == '-';
+  if (at != end && !is_digit(*at)) ++at;
+  std::uint64_t magnitude = 0;
+  read_digits(at, end, magnitude);
+  const auto exponent = static_cast<std::int64_t>(std::min(magnitude, bound));
+  return minus ? -exponent : exponent;
+}
+
+// The whole number that a real one without a sign is, as 2.0, 1.5e1 and 20D-1 are. Digits decide, so that nothing is
+// rounded.
+whole_number decimal_whole(std::string_view word) {
+  const std::string number = with_plain_exponent(word);
+  if (!is_decimal(number)) return {};
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::size_t point = std::min(number.find('.'), mark);
+  const std::string fraction = number.substr(std::min(point + 1, mark), mark - std::min(point + 1, mark));
+  std::string digits = number.substr(0, point) + fraction;
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.empty()) return {number_status::good, 0};
+  const std::int64_t shift = exponent_of(number, mark) - static_cast<std::int64_t>(fraction.size());
+  const auto length = static_cast<std::int64_t>(digits.size());
+  const std::int64_t whole_length = length + shift;
+  constexpr std::int64_t most_length = 20;  // of a number of 64 bits
+  if (whole_length > most_length) return {number_status::past_range, 0};
+  if (whole_length <= 0) return {};
+  const auto kept = static_cast<std::size_t>(std::min(length, whole_length));
+  if (digits.find_first_not_of('0', kept) != std::string::npos) return {};
+  digits.resize(static_cast<std::size_t>(whole_length), '0');
+  const char* first = digits.data();
+  return read_whole(first, first + digits.size());
+}
+
 }  // namespace
 
 template <class Value>
@@ -87,25 +153,31 @@ number_status read_real(const char*& at, const char* end, Value& value) {
 }
 
 template <class Value>
-number_status read_integer(const char*& at, const char* end, Value& value) {
+number_status read_integer(const char*& at, const char* end, Value& value, whole_range range) {
   const char* place = at;
   const bool minus = place != end && *place == '-';
   if (place != end && (*place == '-' || *place == '+')) ++place;
-  std::uint64_t magnitude = 0;
-  if (!read_digits(place, end, magnitude) || (place != end && !ends_word(*place))) return number_status::no_number;
-  constexpr std::uint64_t most = std::uint64_t{1} << 63;
-  if (magnitude > most - (minus ? 0 : 1)) return number_status::past_range;
-  value = static_cast<Value>(magnitude);
-  // 2^63 is the largest value that the conversion rounds to, so that it can be converted back.
-  if (static_cast<std::uint64_t>(value) != magnitude) return number_status::not_exact;
-  if (minus && magnitude != 0) value = -value;
+  whole_number whole = read_whole(place, end);
+  if (place != end && !ends_word(*place)) {
+    const std::string_view word = word_at(at, end);
+    place = at + word.size();
+    whole = decimal_whole(word.substr(*at == '-' || *at == '+' ? 1 : 0));
+  }
+  if (whole.status != number_status::good) return whole.status;
+  const std::uint64_t most = range == whole_range::u64 ? (minus ? 0 : std::numeric_limits<std::uint64_t>::max())
+                                                       : (std::uint64_t{1} << 63) - (minus ? 0 : 1);
+  if (whole.magnitude > most) return number_status::past_range;
+  value = static_cast<Value>(whole.magnitude);
+  // Rounding can lead to 2^64, which cannot be converted back.
+  if (value >= Value{0x1p64} || static_cast<std::uint64_t>(value) != whole.magnitude) return number_status::not_exact;
+  if (minus && whole.magnitude != 0) value = -value;
   at = place;
   return number_status::good;
 }
 
 template number_status read_real(const char*&, const char*, float&);
 template number_status read_real(const char*&, const char*, double&);
-template number_status read_integer(const char*&, const char*, float&);
-template number_status read_integer(const char*&, const char*, double&);
+template number_status read_integer(const char*&, const char*, float&, whole_range);
+template number_status read_integer(const char*&, const char*, double&, whole_range);
 
 }  // namespace sheaf::io

@@ -11,7 +11,7 @@ namespace sheaf::io {
 enum class number_status : std::uint8_t {
   good,
   no_number,
-  past_range,  ///< larger than any finite value of the type; numbers that are too small become 0
+  past_range,  ///< larger than any finite value of the type, or outside a range; numbers that are too small become 0
   not_exact,   ///< a whole number that the type does not hold
 };
 
@@ -19,9 +19,12 @@ enum class number_status : std::uint8_t {
 template <class Value>
 number_status read_real(const char*& at, const char* end, Value& value);
 
-/// Reads a word of a sign and digits as a real number that has exactly this value.
+enum class whole_range : std::uint8_t { i64, u64 };
+
+/// Reads a word as a real number that has exactly this value, which is whole and in the range: digits, or what has that
+/// value as a real number has one, such as 2.0 and 1e5.
 template <class Value>
-number_status read_integer(const char*& at, const char* end, Value& value);
+number_status read_integer(const char*& at, const char* end, Value& value, whole_range range = whole_range::i64);
 
 /// Reads digits and stops at the first that is none, without a look at it; false where there is no digit. A number that
 /// passes 64 bits becomes 2^64 - 1.
