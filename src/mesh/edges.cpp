@@ -12,6 +12,7 @@
 
 #include "core/host.hpp"
 #include "mesh/parts.hpp"
+#include "mesh/repeated.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -105,6 +106,7 @@ std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {
   require_cpu(ctx);
   io::require_mesh(mesh);
   try {
+    require_distinct_elements(ctx, mesh);
     const std::vector<std::uint64_t> keys = sorted_keys(ctx, mesh, part_numbers::of_edges(mesh.elements));
     std::vector<edge> edges;
     for_each_run(
