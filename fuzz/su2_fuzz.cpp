@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <zlib.h>
 #include <sheaf/context.hpp>
@@ -31,10 +32,11 @@ void require(bool kept) {
   if (!kept) std::abort();
 }
 
-// What became of a file: a mesh, or the message of the error.
+// What became of a file: a mesh, or the message of the error, and warnings before.
 struct outcome {
   std::optional<unstructured_mesh> read;
   std::string message;
+  std::vector<std::string> warnings;
 };
 
 void require_shown(const std::string& message, std::string_view begin) {
@@ -42,22 +44,27 @@ void require_shown(const std::string& message, std::string_view begin) {
   require(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; }));
 }
 
-outcome read(std::span<const std::byte> file, int threads, std::uint64_t part_bytes) {
-  const su2_options options{.threads = threads, .most_text_bytes = most_text_bytes, .part_bytes = part_bytes};
+outcome read(std::span<const std::byte> file, int threads, std::uint64_t part_bytes, std::uint64_t zone = 0) {
   outcome result;
+  const su2_options options{.threads = threads,
+                            .most_text_bytes = most_text_bytes,
+                            .part_bytes = part_bytes,
+                            .zone = zone,
+                            .warnings = &result.warnings};
   try {
     result.read = sheaf::io::parse_su2(file, "input", options);
   } catch (const sheaf::error& e) {
-    require(e.code() == sheaf::error_code::bad_input);
+    require(e.code() == sheaf::error_code::bad_input || (zone > 0 && e.code() == sheaf::error_code::bad_argument));
     result.message = e.what();
     require_shown(result.message, "input: ");
   }
+  for (const std::string& warning : result.warnings) require_shown(warning, "input: ");
   return result;
 }
 
 // Bit by bit: coordinates are never NaN.
 bool same(const outcome& left, const outcome& right) {
-  if (left.message != right.message || left.read != right.read) return false;
+  if (left.message != right.message || left.read != right.read || left.warnings != right.warnings) return false;
   if (!left.read) return true;
   const auto& a = left.read->coordinates;
   const auto& b = right.read->coordinates;
@@ -86,7 +93,7 @@ std::span<const std::byte> bytes_of(const std::string& file) {
 void write_and_read(const unstructured_mesh& mesh) {
   std::string copy;
   sheaf::io::format_su2(mesh, [&](std::string_view piece) { copy += piece; });
-  require(same({sheaf::io::parse_su2(bytes_of(copy), "copy"), {}}, {mesh, {}}));
+  require(same({sheaf::io::parse_su2(bytes_of(copy), "copy"), {}, {}}, {mesh, {}, {}}));
 }
 
 void make_dual(const unstructured_mesh& mesh) {
@@ -95,6 +102,7 @@ void make_dual(const unstructured_mesh& mesh) {
     const auto dual = sheaf::mesh::median_dual(ctx, mesh);
     const auto dimension = static_cast<std::size_t>(mesh.dimension);
     require(dual.edge_normals.size() == dual.edges.size() * dimension && dual.volumes.size() == mesh.nodes());
+    for (const auto& warning : dual.warnings) require_shown(warning, "marker '");
     require(dual.edges == sheaf::mesh::edges_of(ctx, mesh));
     for (const auto& edge : dual.edges) require(edge.first < edge.second && edge.second < mesh.nodes());
     for (const auto& part : dual.boundary) {
@@ -115,6 +123,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(same(read(file, 1, 7), plain));
   require(same(read(file, 2, 40), plain));
   if (!sheaf::io::starts_as_gzip(file)) require(same(read(bytes_of(gzipped(file)), 1, 0), plain));
+  // A zone alone has no more nodes than all together.
+  for (const std::uint64_t zone : {1, 2}) {
+    const outcome alone = read(file, 1, 0, zone);
+    require(same(read(file, 2, 7, zone), alone));
+    if (plain.read && alone.read) require(alone.read->nodes() <= plain.read->nodes());
+  }
   if (!plain.read) return 0;
   write_and_read(*plain.read);
   make_dual(*plain.read);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
 #include "core/startable.hpp"
@@ -10,13 +11,18 @@
 #include "inputs/pattern_function.hpp"
 #include "io/mesh/su2.hpp"
 #include "mesh/box_function.hpp"
+#include "mesh/file_error.hpp"
 
 namespace sheaf::bench {
 
 edge_input read_edges(const context& cpu, const std::string& path) {
   io::unstructured_mesh mesh = io::read_su2(path, {.threads = cpu.threads()});
   edge_input in{.name = path, .nodes = mesh.nodes(), .dimensions = static_cast<std::uint32_t>(mesh.dimension)};
-  in.edges = mesh::edges_of(cpu, mesh);
+  try {
+    in.edges = mesh::edges_of(cpu, mesh);
+  } catch (const error& e) {
+    throw mesh::file_error(e, path, 0, cpu, mesh);
+  }
   in.coordinates = std::move(mesh.coordinates);
   return in;
 }

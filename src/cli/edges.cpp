@@ -1,30 +1,21 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/edge_sum.hpp>
 #include <sheaf/machine_profile.hpp>
 
+#include "cli/edges_report.hpp"
 #include "cli/files/dual_set.hpp"
-#include "cli/files/narrowed.hpp"
-#include "cli/files/vector_file.hpp"
+#include "cli/files/edge_graph.hpp"
 #include "cli/movement.hpp"
 #include "core/backends.hpp"
-#include "core/context_state.hpp"
-#include "io/mesh/su2.hpp"
 #include "jobs/checks/edges.hpp"
-#include "mesh/dual.hpp"
-#include "mesh/edges.hpp"
 #include "primitives/entries/words.hpp"
 
 // The subcommand edges, which sums over the edges of a mesh or graph.
@@ -48,7 +39,16 @@ constexpr const char* footer =
     "each node's cell, PREFIX.normals.npy the normal of each edge's dual face, from the edge's first node to its\n"
     "second, and PREFIX.edges.npy these nodes. The report has the volume of all cells, the closure error (how far the\n"
     "worst cell is from closed, as a share of its surface), and how many elements are flat, of no volume, or were\n"
-    "reoriented, because their volume was negative.\n\n"
+    "reoriented, because their volume was negative. Elements of markers that lie inside the mesh, and those that a\n"
+    "marker before has, too, are no boundary: a warning counts them.\n\n"
+    "A mesh of several zones (NZONE, IZONE) is read whole: zones follow each other in the order of the file, and the\n"
+    "nodes of a zone are numbered behind those of the zones before it, so that no edge joins two zones; markers of "
+    "one\n"
+    "name are one. --zone K reads the zone of IZONE K alone, whose nodes begin at 0. An element that is there twice is "
+    "an\n"
+    "error. What SU2 does not read of a mesh, as boxes for deformation (FFD), is ignored. Warnings go to standard "
+    "error\n"
+    "and into the report of --json; --quiet prints none.\n\n"
     "Example: the forces between the nodes of a mesh, and how long they take\n"
     "  sheaf edges wing.su2 -o forces.npy --verify\n"
     "The edges of a mesh, with volumes and normals, to wing.edges.npy, wing.volumes.npy and wing.normals.npy\n"
@@ -62,138 +62,12 @@ constexpr std::uint64_t default_runs = 100;
 
 struct edges_command {
   common_options common;
-  std::string mesh;
-  std::string values;
-  std::string weights;
+  edge_files files;
   std::string output;
   std::string dual;  ///< prefix of the files of the median dual; empty: it is not asked for
   edge_function function = edge_function::inverse_square;
   bool narrow = false;
   std::uint64_t runs = default_runs;
-};
-
-[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
-
-/// A graph in host memory, read from a file of either kind.
-struct graph {
-  std::optional<io::unstructured_mesh> mesh;
-  std::vector<mesh::edge> of_mesh;
-  std::optional<mesh::dual_mesh> dual;  ///< which has the edges then
-  std::optional<io::index_file> pairs;
-
-  index_span ends() const {
-    if (pairs) return pairs->indices();
-    const std::vector<mesh::edge>& edges = dual ? dual->edges : of_mesh;
-    return {edges.data(), 2 * edges.size(), index_type::u32};
-  }
-};
-
-mesh::dual_mesh dual_of(const std::string& path, const context& cpu, const io::unstructured_mesh& from) {
-  try {
-    return mesh::median_dual(cpu, from);
-  } catch (const error& e) {
-    if (e.code() != error_code::bad_argument) throw;
-    const std::string_view words = e.what();
-    constexpr std::string_view any_mesh = "mesh: ";
-    refuse(error_code::bad_input,
-           fmt::format("{}: {}", path, words.starts_with(any_mesh) ? words.substr(any_mesh.size()) : words));
-  }
-}
-
-graph read_graph(const edges_command& o, int threads) {
-  graph g;
-  if (o.mesh.ends_with(".npy")) {
-    g.pairs.emplace(o.mesh, std::nullopt, "the header of an .npy file");
-    const auto shape = g.pairs->shape();
-    if (shape.size() != 2 || shape[1] != 2) {
-      refuse(error_code::bad_input, fmt::format("{}: edges have shape (E, 2), one row of two nodes for each", o.mesh));
-    }
-    if (o.values.empty()) {
-      refuse(error_code::bad_argument, fmt::format("VALUES is needed: {} has no positions of nodes", o.mesh));
-    }
-    return g;
-  }
-  g.mesh = io::read_su2(o.mesh, {.threads = threads});
-  const context cpu = context::cpu(threads);
-  if (o.dual.empty()) {
-    g.of_mesh = mesh::edges_of(cpu, *g.mesh);
-  } else {
-    g.dual = dual_of(o.mesh, cpu, *g.mesh);
-  }
-  return g;
-}
-
-/// Values of the nodes, and how many components each has.
-template <class Value>
-struct node_numbers {
-  std::vector<Value> values;
-  std::uint64_t nodes = 0;
-  std::uint32_t components = 0;
-};
-
-/// Numbers as Value, float or double. @throws error(bad_input) for one that is finite and would become infinite;
-/// `place` says where it is
-template <class Value, class Place>
-std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place) {
-  if constexpr (std::is_same_v<Value, double>) {
-    return numbers;
-  } else {
-    std::vector<Value> narrow(numbers.size());
-    for (std::uint64_t i = 0; i < numbers.size(); ++i) {
-      narrow[i] = narrowed<Value>(numbers[i], error_code::bad_input, [&] { return place(i); });
-    }
-    return narrow;
-  }
-}
-
-template <class Value>
-node_numbers<Value> read_nodes(const edges_command& o, const graph& g) {
-  node_numbers<Value> n;
-  if (o.values.empty()) {
-    n.nodes = g.mesh->nodes();
-    n.components = static_cast<std::uint32_t>(g.mesh->dimension);
-    n.values = all_narrowed<Value>(g.mesh->coordinates, [&](std::uint64_t i) {
-      return fmt::format("{}: node {}: coordinate {}", o.mesh, i / n.components, i % n.components);
-    });
-    return n;
-  }
-  const io::record_file file(o.values, 0, "the header of an .npy file");
-  const std::span<const std::uint64_t> shape = file.shape();
-  n.nodes = shape.empty() ? 1 : shape[0];
-  const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
-  if (shape.size() > 2 || components < 1 || components > most_edge_components) {
-    refuse(error_code::bad_input, fmt::format("{}: values have shape (N) or (N, C), with 1 to {} components C",
-                                              o.values, most_edge_components));
-  }
-  n.components = static_cast<std::uint32_t>(components);
-  if (g.mesh && g.mesh->nodes() != n.nodes) {
-    refuse(error_code::bad_input,
-           fmt::format("{}: {} rows, but {} has {} nodes", o.values, n.nodes, o.mesh, g.mesh->nodes()));
-  }
-  n.values = all_narrowed<Value>(
-      read_vector<double>(o.values, n.nodes * components, "numbers of nodes", o.mesh), [&](std::uint64_t i) {
-        return fmt::format("{}: node {}: component {}", o.values, i / components, i % components);
-      });
-  return n;
-}
-
-template <class Value>
-std::vector<Value> read_weights(const edges_command& o, std::uint64_t edges) {
-  if (o.weights.empty()) return {};
-  return all_narrowed<Value>(read_vector<double>(o.weights, edges, "edges", o.mesh),
-                             [&](std::uint64_t i) { return fmt::format("{}: the weight of edge {}", o.weights, i); });
-}
-
-/// What the sums took.
-struct timing {
-  double seconds = std::numeric_limits<double>::infinity();     ///< the least of all prepared runs
-  double mean_seconds = 0;                                      ///< of all prepared runs
-  double unprepared = std::numeric_limits<double>::infinity();  ///< the least of the calls without preparation
-  double copy_seconds = 0;                                      ///< of edges, values, weights and positions to a device
-  edge_sum_preparation preparation;
-
-  double runs_per_second() const { return 1 / std::max(seconds, 1e-9); }
-  double loading_seconds() const { return copy_seconds + preparation.preparation_seconds; }
 };
 
 /// Arrays of a context, and the time that it took to bring them there: 0 where they stay where they are.
@@ -216,107 +90,21 @@ class timed_inputs {
   double seconds_ = 0;
 };
 
-/// Runs until preparing has paid, by what was measured; none where it never does.
-std::optional<std::uint64_t> runs_to_pay(const timing& t) {
-  if (t.preparation.variant == "kept" || t.seconds >= t.unprepared) return std::nullopt;
-  return static_cast<std::uint64_t>(t.preparation.preparation_seconds / (t.unprepared - t.seconds)) + 1;
-}
-
-/// What the report says of the median dual.
-struct dual_report {
-  mesh::dual_check check;
-  std::uint64_t flat_elements = 0;
-  std::uint64_t reoriented_elements = 0;
-  std::vector<std::string> outputs;
-};
-
-nlohmann::json json_of(const dual_report& d) {
-  return {{"volume", d.check.volume},
-          {"closure_error", d.check.closure_error},
-          {"flat_elements", d.flat_elements},
-          {"reoriented_elements", d.reoriented_elements},
-          {"outputs", d.outputs}};
-}
-
-std::string elements_text(std::uint64_t count, const char* kind) {
-  return fmt::format("{} {} element{}", count, kind, count == 1 ? "" : "s");
-}
-
-void print_dual(const dual_report& d) {
-  fmt::print("dual: volume {:.9g}, closure error {:.2g}, {}, {}\n", d.check.volume, d.check.closure_error,
-             elements_text(d.flat_elements, "flat"), elements_text(d.reoriented_elements, "reoriented"));
-}
-
-template <class Value>
-void report(const edges_command& o, const context& ctx, std::uint64_t edges, const node_numbers<Value>& n,
-            const timing& t, const std::optional<dual_report>& dual) {
-  if (o.common.quiet) return;
-  const edge_sum_preparation& p = t.preparation;
-  const std::optional<std::uint64_t> pays = runs_to_pay(t);
-  if (o.common.json) {
-    nlohmann::json document{{"command", "edges"},
-                            {"backend", name(ctx.backend())},
-                            {"threads", ctx.threads()},
-                            {"device", ctx.state().device_name},
-                            {"machine", ctx.profile().name},
-                            {"mesh", o.mesh},
-                            {"nodes", n.nodes},
-                            {"edges", edges},
-                            {"components", n.components},
-                            {"value_type", o.narrow ? "f32" : "f64"},
-                            {"function", primitives::text_of(o.function, primitives::edge_functions)},
-                            {"variant", p.run_variant},
-                            {"runs", o.runs},
-                            {"seconds", t.seconds},
-                            {"mean_seconds", t.mean_seconds},
-                            {"runs_per_second", t.runs_per_second()},
-                            {"unprepared_variant", p.unprepared_variant},
-                            {"unprepared_seconds", t.unprepared},
-                            {"loading_seconds", t.loading_seconds()},
-                            {"copy_seconds", t.copy_seconds},
-                            {"preparation_seconds", p.preparation_seconds},
-                            {"preparation",
-                             {{"variant", p.variant},
-                              {"run_variant", p.run_variant},
-                              {"kept_bytes", p.kept_bytes},
-                              {"trial_seconds", p.trial_seconds}}},
-                            {"verified", o.common.verify},
-                            {"output", o.output}};
-    document["pays_after_runs"] = pays ? nlohmann::json(*pays) : nlohmann::json();
-    if (dual) document["dual"] = json_of(*dual);
-    return print_json(document);
-  }
-  fmt::print("{}: {} nodes, {} edges, {} components\n", o.mesh, n.nodes, edges, n.components);
-  fmt::print("edges: {} in {}, {:.4g} runs a second; {} in the mean of {} runs{}\n", p.run_variant,
-             seconds_text(t.seconds), t.runs_per_second(), seconds_text(t.mean_seconds), o.runs,
-             o.common.verify ? "; verified" : "");
-  std::string loading = seconds_text(t.loading_seconds());
-  if (t.copy_seconds > 0) loading += fmt::format(", {} of it the copy to the device", seconds_text(t.copy_seconds));
-  if (p.variant != "kept" && p.variant != p.run_variant) {
-    loading += fmt::format(", and {} does not suit these edges", p.variant);
-  }
-  fmt::print("  loading: {}; without, {} in {}; {}\n", loading, p.unprepared_variant, seconds_text(t.unprepared),
-             pays ? fmt::format("preparing pays after {} runs", *pays) : "preparing gains nothing here");
-  if (dual) print_dual(*dual);
-}
-
 template <class Value>
 void run_typed(const edges_command& o) {
   const context ctx = o.common.make_context();
   require_f32_where_needed(ctx, o.narrow);
-  if (!o.output.empty()) require_output(o.output, {o.mesh, o.values, o.weights});
+  const edge_files& files = o.files;
+  if (!o.output.empty()) require_output(o.output, {files.mesh, files.values, files.weights});
+  require_mesh_where_needed(files);
   std::optional<output_set> dual_files;
-  if (!o.dual.empty()) {
-    if (o.mesh.ends_with(".npy")) {
-      refuse(error_code::bad_argument, fmt::format("--dual needs a mesh, and {} has edges alone", o.mesh));
-    }
-    dual_files.emplace(open_dual(o.dual, {o.mesh, o.values, o.weights}, o.output));
-  }
-  const graph g = read_graph(o, o.common.host_threads());
-  const node_numbers<Value> n = read_nodes<Value>(o, g);
+  if (!o.dual.empty()) dual_files.emplace(open_dual(o.dual, {files.mesh, files.values, files.weights}, o.output));
+  const edge_graph g = read_edge_graph(files, o.common.host_threads());
+  print_edge_warnings(o.common, g.warnings);
+  const node_numbers<Value> n = read_node_numbers<Value>(files, g);
   const index_span ends = g.ends();
   const std::uint64_t edges = ends.count / 2;
-  const std::vector<Value> weights = read_weights<Value>(o, edges);
+  const std::vector<Value> weights = read_edge_weights<Value>(files, edges);
 
   const value_type type = value_type_of<Value>();
   timed_inputs inputs(ctx);
@@ -338,14 +126,14 @@ void run_typed(const edges_command& o) {
   if (!is_host) device_result = buffer(ctx, n.nodes * row_bytes);
   const values to(is_host ? static_cast<void*>(result.data()) : device_result.data(), result.size(), type);
 
-  timing t;
+  edges_timing t;
   constexpr std::uint64_t most_calls = 10;  // without preparation: enough to find the least time
   const std::uint64_t calls = o.common.is_reference() ? o.runs : std::min(o.runs, most_calls);
   double mean_unprepared = 0;
   for (std::uint64_t call = 0; call < calls; ++call) {
     const edge_sum_options options{.variant = o.common.variant()};
     const double seconds =
-        timed(ctx, o.mesh, [&] { edge_sum(ctx, view, from, weighted, to, n.components, o.function, options); });
+        timed(ctx, files.mesh, [&] { edge_sum(ctx, view, from, weighted, to, n.components, o.function, options); });
     t.unprepared = std::min(t.unprepared, seconds);
     mean_unprepared += seconds / static_cast<double>(calls);
   }
@@ -365,7 +153,7 @@ void run_typed(const edges_command& o) {
                           .edge_weights = weights.empty() ? 0U : 1U});
     t.preparation = prepared.report();
     for (std::uint64_t run = 0; run < o.runs; ++run) {
-      const double seconds = timed(ctx, o.mesh, [&] { prepared.run(from, weighted, to, o.function); });
+      const double seconds = timed(ctx, files.mesh, [&] { prepared.run(from, weighted, to, o.function); });
       t.seconds = std::min(t.seconds, seconds);
       t.mean_seconds += seconds / static_cast<double>(o.runs);
     }
@@ -386,7 +174,8 @@ void run_typed(const edges_command& o) {
   } else if (file) {
     file->commit();
   }
-  report(o, ctx, edges, n, t, dual);
+  print_edges(o.common, ctx,
+              {files.mesh, o.output, n.nodes, edges, n.components, o.runs, o.narrow, o.function, t, dual, g.warnings});
 }
 
 }  // namespace
@@ -394,15 +183,18 @@ void run_typed(const edges_command& o) {
 void add_edges(CLI::App& app) {
   const auto o = std::make_shared<edges_command>();
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
-  subcommand->add_option("MESH", o->mesh, "An SU2 mesh, gzip or not, or an .npy array of edges")
+  subcommand->add_option("MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy array of edges")
       ->required()
       ->type_name("");
-  subcommand->add_option("VALUES", o->values, "Of the nodes: .npy of f4 or f8; positions if there is none")
+  subcommand->add_option("VALUES", o->files.values, "Of the nodes: .npy of f4 or f8; positions if there is none")
       ->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
       ->type_name("PREFIX");
-  subcommand->add_option("--weights", o->weights, "Of the edges: .npy of f4 or f8; ones if there is none")
+  add_number(
+      *subcommand, "--zone", 1, 1'000'000'000, [o](std::uint64_t zone) { o->files.zone = zone; },
+      "Read only that zone of the mesh, whose IZONE this is; all if it is not given");
+  subcommand->add_option("--weights", o->files.weights, "Of the edges: .npy of f4 or f8; ones if there is none")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(
@@ -422,7 +214,10 @@ void add_edges(CLI::App& app) {
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
   subcommand->footer(footer);
-  subcommand->callback([o] { o->narrow ? run_typed<float>(*o) : run_typed<double>(*o); });
+  subcommand->callback([o] {
+    o->files.has_dual = !o->dual.empty();
+    o->narrow ? run_typed<float>(*o) : run_typed<double>(*o);
+  });
 }
 
 }  // namespace sheaf::cli

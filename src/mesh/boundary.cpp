@@ -59,16 +59,29 @@ std::string words_of(const unstructured_mesh& mesh, const marker_element& coveri
                      covering.element);
 }
 
+// Elements of one marker that are no boundary of their own.
+struct exceptions_of_marker {
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;                 // the lowest of their numbers
+  std::array<std::uint64_t, 2> besides{};  // the elements' faces that it lies between, or the marker's element before
+};
+
 std::string words_of(const element_part& of) { return fmt::format("{} {}", name(of.type), of.element); }
 
 class boundary_finder {
  public:
   boundary_finder(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces)
-      : ctx_(ctx), mesh_(mesh), faces_(faces), covering_(marker_elements_of(mesh)) {}
+      : ctx_(ctx),
+        mesh_(mesh),
+        faces_(faces),
+        covering_(marker_elements_of(mesh)),
+        inside_(mesh.markers.size()),
+        covered_(mesh.markers.size()) {}
 
-  std::vector<boundary_face> find() {
+  boundary find() {
     sort();
-    std::vector<boundary_face> found;
+    boundary made;
+    std::vector<boundary_face>& found = made.faces;
     for (std::uint64_t begin = 0; begin < keys_.size();) {
       std::uint64_t end = begin + 1;
       while (end < keys_.size() && keys_[end] == keys_[begin]) ++end;
@@ -78,7 +91,8 @@ class boundary_finder {
     std::sort(found.begin(), found.end(), [](const boundary_face& a, const boundary_face& b) {
       return a.marker != b.marker ? a.marker < b.marker : a.number < b.number;
     });
-    return found;
+    add_warnings(made.warnings);
+    return made;
   }
 
  private:
@@ -115,28 +129,56 @@ class boundary_finder {
   }
 
   // All that have one face.
-  void take(std::span<const std::uint64_t> numbers, std::vector<boundary_face>& found) const {
+  void take(std::span<const std::uint64_t> numbers, std::vector<boundary_face>& found) {
     const auto of_markers = std::lower_bound(numbers.begin(), numbers.end(), faces_.count());
     const auto of_elements = of_markers - numbers.begin();
-    const auto markers = numbers.end() - of_markers;
     if (of_elements > 2) {
       fail("{}, {} and {} share a face", words_of(faces_[numbers[0]]), words_of(faces_[numbers[1]]),
            words_of(faces_[numbers[2]]));
     }
-    if (markers > 0) {
-      const marker_element& first = covering(*of_markers);
-      if (of_elements == 0) fail("{} is no face of an element", words_of(mesh_, first));
-      if (of_elements == 2) {
-        fail("{} lies between {} and {}, not on the boundary", words_of(mesh_, first), words_of(faces_[numbers[0]]),
-             words_of(faces_[numbers[1]]));
-      }
-      if (markers > 1) {
-        fail("{} covers the face of {}", words_of(mesh_, covering(of_markers[1])), words_of(mesh_, first));
-      }
-      found.push_back({numbers[0], first.marker});
-    } else if (of_elements == 1) {
-      found.push_back({numbers[0], boundary_face::no_marker});
+    if (of_elements == 0) fail("{} is no face of an element", words_of(mesh_, covering(*of_markers)));
+    if (of_elements == 2) {
+      for (auto at = of_markers; at != numbers.end(); ++at) except(inside_, *at, {numbers[0], numbers[1]});
+      return;
     }
+    const bool is_covered = of_markers != numbers.end();
+    found.push_back({numbers[0], is_covered ? covering(*of_markers).marker : boundary_face::no_marker});
+    if (!is_covered) return;
+    for (auto at = of_markers + 1; at != numbers.end(); ++at) except(covered_, *at, {*of_markers, 0});
+  }
+
+  void except(std::vector<exceptions_of_marker>& markers, std::uint64_t number,
+              const std::array<std::uint64_t, 2>& besides) {
+    exceptions_of_marker& of = markers[covering(number).marker];
+    if (of.count++ == 0 || number < of.first) {
+      of.first = number;
+      of.besides = besides;
+    }
+  }
+
+  void add_warnings(std::vector<std::string>& warnings) const {
+    for (std::uint32_t m = 0; m < mesh_.markers.size(); ++m) {
+      const std::string marker = fmt::format("marker '{}'", core::printable(mesh_.markers[m].name));
+      const std::uint64_t elements = mesh_.markers[m].elements.count();
+      if (const auto& of = inside_[m]; of.count > 0) {
+        warnings.push_back(fmt::format(
+            "{}: {} of its {} elements lie inside the mesh and have no part in its normals; the first, {}, is between "
+            "{} and {}",
+            marker, of.count, elements, words_in_marker(of.first), words_of(faces_[of.besides[0]]),
+            words_of(faces_[of.besides[1]])));
+      }
+      if (const auto& of = covered_[m]; of.count > 0) {
+        warnings.push_back(fmt::format(
+            "{}: {} of its {} elements cover faces of markers before it and have no part in its normals; the first, "
+            "{}, "
+            "covers the face of {}",
+            marker, of.count, elements, words_in_marker(of.first), words_of(mesh_, covering(of.besides[0]))));
+      }
+    }
+  }
+
+  std::string words_in_marker(std::uint64_t number) const {
+    return fmt::format("{} {}", name(covering(number).type), covering(number).element);
   }
 
   const marker_element& covering(std::uint64_t number) const { return covering_[number - faces_.count()]; }
@@ -150,13 +192,15 @@ class boundary_finder {
   const unstructured_mesh& mesh_;
   const part_numbers& faces_;
   std::vector<marker_element> covering_;
+  std::vector<exceptions_of_marker> inside_;   // of each marker, those between two elements
+  std::vector<exceptions_of_marker> covered_;  // and those whose face a marker before it has
   std::vector<face_key> keys_;
   std::vector<std::uint64_t> numbers_;
 };
 
 }  // namespace
 
-std::vector<boundary_face> boundary_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces) {
+boundary boundary_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces) {
   return boundary_finder(ctx, mesh, faces).find();
 }
 

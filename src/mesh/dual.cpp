@@ -13,6 +13,7 @@
 
 #include "core/startable.hpp"
 #include "mesh/parts.hpp"
+#include "mesh/repeated.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -199,7 +200,9 @@ class dual_maker {
 
   void make_boundary() {
     const part_numbers faces = part_numbers::of_faces(mesh_.elements);
-    const std::vector<boundary_face> all = boundary_of(ctx_, mesh_, faces);
+    boundary found = boundary_of(ctx_, mesh_, faces);
+    dual_.warnings = std::move(found.warnings);
+    const std::vector<boundary_face>& all = found.faces;
     auto at = all.begin();
     for (std::uint32_t m = 0; m <= mesh_.markers.size(); ++m) {
       const bool is_marker = m < mesh_.markers.size();
@@ -253,6 +256,7 @@ dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh) {
   require_cpu(ctx);
   io::require_mesh(mesh);
   try {
+    require_distinct_elements(ctx, mesh);
     return mesh.dimension == 2 ? dual_maker<2>(ctx, mesh).make() : dual_maker<3>(ctx, mesh).make();
   } catch (const std::bad_alloc&) {
     throw error(error_code::out_of_memory, "mesh: no memory for its median dual");

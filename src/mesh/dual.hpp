@@ -14,7 +14,7 @@ namespace sheaf::mesh {
 /// those parts of the marker's elements that belong to the node.
 struct boundary_normals {
   std::string marker;                ///< its name; empty for the boundary that no marker covers
-  std::vector<std::uint32_t> nodes;  ///< of the marker's elements, ascending
+  std::vector<std::uint32_t> nodes;  ///< of the marker's elements on the boundary, ascending
   std::vector<double> normals;       ///< node after node, as many numbers each as the mesh has dimensions
 };
 
@@ -27,6 +27,7 @@ struct dual_mesh {
   std::vector<boundary_normals> boundary;  ///< marker by marker, and the rest of the boundary, if any
   std::uint64_t reoriented_elements = 0;   ///< that had a negative volume, and count as their mirror image
   std::uint64_t flat_elements = 0;         ///< of volume 0
+  std::vector<std::string> warnings;       ///< what of the markers is no part of the boundary, or of two
 };
 
 /// Computes the median dual. Cells close: at each node, normals of edges that leave it less those that come to it plus
@@ -34,9 +35,11 @@ struct dual_mesh {
 /// are taken as if their nodes were in the opposite order, as SU2 does; the mesh does not change. Where such an element
 /// overlaps its neighbour, on one side of their common face, cells there do not close. The result has the same bits for
 /// every number of threads.
+/// An element of a marker that lies inside the mesh, between two elements, has no part in the marker's normals: cells
+/// close without it. A face that two markers cover belongs to the first. A warning for each marker counts these.
 /// @param ctx  a CPU context, whose threads do the work.
-/// @throws error(bad_argument) naming the elements if the arrays are no mesh, three elements share a face, or an
-/// element of a marker is no face of exactly one element or is there twice; error(out_of_memory)
+/// @throws error(bad_argument) naming the elements if the arrays are no mesh, three elements share a face, an element
+/// is there twice, in the mesh or in a marker, or an element of a marker is no face of an element; error(out_of_memory)
 dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh);
 
 /// What says whether a dual mesh is sound.

@@ -13,6 +13,7 @@
 #include "core/host.hpp"
 #include "core/startable.hpp"
 #include "mesh/parts.hpp"
+#include "mesh/repeated.hpp"
 
 namespace sheaf::mesh {
 namespace {
@@ -106,6 +107,7 @@ std::vector<edge> edges_of(const context& ctx, const unstructured_mesh& mesh) {
   require_cpu(ctx);
   io::require_mesh(mesh);
   try {
+    require_distinct_elements(ctx, mesh);
     const std::vector<std::uint64_t> keys = sorted_keys(ctx, mesh, part_numbers::of_edges(mesh.elements));
     std::vector<edge> edges;
     for_each_run(

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -78,10 +79,14 @@ struct boundary_face {
   std::uint32_t marker;  ///< that covers it, or no_marker
 };
 
-/// Faces of one element alone, by marker, those of no marker last; inside a marker in the order of their numbers.
-/// @throws error(bad_argument) naming the element where three share a face, or a marker's element is no such face or is
-/// there twice
-std::vector<boundary_face> boundary_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces);
+struct boundary {
+  std::vector<boundary_face> faces;   ///< by marker, those of no marker last; inside a marker by their numbers
+  std::vector<std::string> warnings;  ///< of markers with elements inside the mesh, or with faces of other markers
+};
+
+/// Faces of one element alone, each of the first marker that covers it. Elements of markers differ within a marker.
+/// @throws error(bad_argument) naming the element where three share a face, or a marker's element is no face
+boundary boundary_of(const context& ctx, const unstructured_mesh& mesh, const part_numbers& faces);
 
 /// @throws error(bad_argument) unless ctx is of the CPU
 void require_cpu(const context& ctx);

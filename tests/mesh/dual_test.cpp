@@ -287,21 +287,6 @@ void expect_refused(const unstructured_mesh& mesh, std::string_view message) {
   expect_error(error_code::bad_argument, message, [&] { median_dual(context::cpu(1), mesh); });
 }
 
-TEST(MedianDual, MarkersThatAreNoBoundaryAreRefused) {
-  unstructured_mesh mesh = make_box(context::cpu(1), {{2, 1, 0}});
-  // Nodes 0 1 2 and 3 4 5; triangles 0 1 4, 0 4 3, 1 2 5, 1 5 4.
-  mesh.markers.resize(1);
-  auto& lines = mesh.markers[0].elements.nodes(element_type::line);
-  lines = {3, 0, 0, 5};
-  expect_refused(mesh, "mesh: marker 'x_min': line 1 is no face of an element");
-  lines = {0, 4};
-  expect_refused(mesh, "mesh: marker 'x_min': line 0 lies between triangle 0 and triangle 1, not on the boundary");
-  lines = {3, 0};
-  mesh.markers.push_back({"wall", {}});
-  mesh.markers[1].elements.nodes(element_type::line) = {0, 1, 0, 3};
-  expect_refused(mesh, "mesh: marker 'wall': line 1 covers the face of marker 'x_min': line 0");
-}
-
 TEST(MedianDual, FacesOfThreeElementsAreRefused) {
   unstructured_mesh mesh = make_box(context::cpu(1), {{1, 1, 0}});
   add_element(mesh, element_type::triangle, {3, 0, 1});

@@ -71,6 +71,11 @@ class line_reader {
     fail("coordinate '{}' is not finite");
   }
 
+  // A number of any kind, which nobody needs.
+  void skip_number() {
+    if (!whole()) coordinate();
+  }
+
   void skip_line() { at_ = next_line(at_, end_); }
 
   // Skips up to `most` whole numbers, and what may be a comment.
@@ -144,31 +149,32 @@ void require_all(const named_text& file, const su2_section& section, const std::
   }
 }
 
-void require_memory(const su2_reading& how, const su2_section& section, std::uint64_t wanted, const std::string& what) {
-  if (wanted < small_bytes) return;
-  const std::uint64_t available = core::host_available_bytes();
-  if (wanted <= available) return;
-  throw error(error_code::out_of_memory,
-              fmt::format("{}: line {}: the {} take {} bytes, {} are available", how.file.origin,
-                          how.file.line_of(section.line), what, wanted, available));
-}
-
 void read_point(line_reader& lines, int dimension, int most_numbers, double* to) {
   for (int axis = 0; axis < dimension; ++axis) {
     if (lines.is_at_end()) lines.fail_with(fmt::format("the line ends after {} of {} coordinates", axis, dimension));
     to[axis] = lines.coordinate();
   }
+  // Writers that know only points in space give those of the plane a third coordinate.
+  if (dimension == 2 && !lines.is_at_end()) lines.skip_number();
   lines.end_line(most_numbers, "point");
 }
 
 using type_counts = std::array<std::uint64_t, element_types>;
 std::uint64_t& of_type(type_counts& counts, element_type type) { return counts[static_cast<std::size_t>(type)]; }
 
-// The type that the line begins with, if elements of this dimension may have it.
-std::optional<element_type> element_type_of(line_reader& lines, int dimension) {
-  const auto code = lines.whole();
+constexpr std::uint64_t vertex_code = 1;
+
+// What the line begins with, if the section may have such an element.
+struct line_type {
+  std::optional<element_type> type;
+  bool is_vertex = false;
+};
+
+line_type type_of_line(line_reader& line, const su2_element_lines& of) {
+  const auto code = line.whole();
   const auto type = code ? type_of_su2_code(*code) : std::nullopt;
-  return type && dimension_of(*type) == dimension ? type : std::nullopt;
+  if (type && dimension_of(*type) == of.dimension) return {type, false};
+  return {std::nullopt, of.are_of_marker && code == vertex_code};
 }
 
 [[noreturn]] void refuse_type(const char* line, const char* end, int dimension) {
@@ -180,6 +186,13 @@ std::optional<element_type> element_type_of(line_reader& lines, int dimension) {
     lines.fail_with(fmt::format("element type {} is a {}, which has {} dimensions, not {}", *code, name(*type),
                                 dimension_of(*type), dimension));
   }
+  // SU2's finite element solver has those of higher order, whose numbers are higher by hundreds.
+  constexpr std::uint64_t order_factor = 100;
+  if (const auto type = type_of_su2_code(*code % order_factor);
+      type && *code > order_factor && *code < 10 * order_factor) {
+    lines.fail_with(fmt::format("element type {} is a {} of order {}, and those of order 1 are read", *code,
+                                name(*type), *code / order_factor + 1));
+  }
   std::string known;
   for (const element_type type : all_element_types) {
     if (dimension_of(type) == dimension) {
@@ -189,28 +202,49 @@ std::optional<element_type> element_type_of(line_reader& lines, int dimension) {
   lines.fail_with(fmt::format("element type {} is none of {}", *code, known));
 }
 
-void read_nodes(line_reader& lines, element_type type, std::uint64_t points, std::uint32_t* to) {
+std::uint64_t read_node(line_reader& line, std::uint64_t points) {
+  const auto node = line.whole();
+  if (!node) line.fail("node '{}' is no whole number");
+  if (*node >= points) line.fail_with(fmt::format("node {} is not below the {} points", *node, points));
+  return *node;
+}
+
+void read_nodes(line_reader& line, element_type type, const su2_element_lines& of, std::uint32_t* to) {
   const std::uint64_t count = nodes_of(type);
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (lines.is_at_end()) {
-      lines.fail_with(fmt::format("the line ends after {} of the {} nodes of a {}", i, count, name(type)));
+    if (line.is_at_end()) {
+      line.fail_with(fmt::format("the line ends after {} of the {} nodes of a {}", i, count, name(type)));
     }
-    const auto node = lines.whole();
-    if (!node) lines.fail("node '{}' is no whole number");
-    if (*node >= points) lines.fail_with(fmt::format("node {} is not below the {} points", *node, points));
-    to[i] = static_cast<std::uint32_t>(*node);
+    to[i] = static_cast<std::uint32_t>(read_node(line, of.points));
   }
   if (const std::uint64_t twice = repeated_node(to, count); twice != count) {
-    lines.fail_with(fmt::format("node {} of a {} is there twice", to[twice], name(type)));
+    line.fail_with(fmt::format("node {} of a {} is there twice", to[twice], name(type)));
   }
-  lines.end_line(1, "element");
+  for (std::uint64_t i = 0; i < count; ++i) to[i] += of.first_node;
+  line.end_line(1, "element");
+}
+
+void skip_vertex(line_reader& line, std::uint64_t points) {
+  if (line.is_at_end()) line.fail_with("the line ends after 0 of the 1 nodes of a vertex");
+  read_node(line, points);
+  line.end_line(1, "element");
 }
 
 }  // namespace
 
-std::vector<double> read_su2_points(const su2_reading& how, const su2_layout& layout) {
-  const su2_section& section = layout.points;
-  const auto dimension = static_cast<std::uint64_t>(layout.dimension);
+void require_su2_memory(const su2_reading& how, const su2_section& section, std::uint64_t wanted,
+                        const std::string& what) {
+  if (wanted < small_bytes) return;
+  const std::uint64_t available = core::host_available_bytes();
+  if (wanted <= available) return;
+  throw error(error_code::out_of_memory,
+              fmt::format("{}: line {}: the {} take {} bytes, {} are available", how.file.origin,
+                          how.file.line_of(section.line), what, wanted, available));
+}
+
+std::vector<double> read_su2_points(const su2_reading& how, const su2_zone& zone) {
+  const su2_section& section = zone.points;
+  const auto dimension = static_cast<std::uint64_t>(zone.dimension);
   const std::vector<std::string_view> parts = cut_at_line_ends(section.body, how.part_bytes);
   // What is announced is not believed: lines are counted before memory is taken, so each part knows its place.
   std::vector<std::uint64_t> first_points(parts.size() + 1, 0);
@@ -218,13 +252,13 @@ std::vector<double> read_su2_points(const su2_reading& how, const su2_layout& la
     first_points[part + 1] = read_part(parts[part], [](line_reader& lines) { lines.skip_line(); }).lines;
   });
   for (std::size_t part = 0; part < parts.size(); ++part) first_points[part + 1] += first_points[part];
-  require_memory(how, section, first_points.back() * dimension * sizeof(double), "points");
+  require_su2_memory(how, section, first_points.back() * dimension * sizeof(double), "points");
   std::vector<double> coordinates(first_points.back() * dimension);
   std::vector<part_outcome> outcomes(parts.size());
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
     double* to = coordinates.data() + first_points[part] * dimension;
     outcomes[part] = read_part(parts[part], [&](line_reader& lines) {
-      read_point(lines, layout.dimension, layout.points_have_two_numbers ? 2 : 1, to);
+      read_point(lines, zone.dimension, zone.points_have_two_numbers ? 2 : 1, to);
       to += dimension;
     });
   });
@@ -232,17 +266,16 @@ std::vector<double> read_su2_points(const su2_reading& how, const su2_layout& la
   return coordinates;
 }
 
-element_lists read_su2_elements(const su2_reading& how, const su2_section& section, int dimension, std::uint64_t points,
-                                const std::string& what) {
-  const std::vector<std::string_view> parts = cut_at_line_ends(section.body, how.part_bytes);
+su2_elements read_su2_elements(const su2_reading& how, const su2_element_lines& lines) {
+  const std::vector<std::string_view> parts = cut_at_line_ends(lines.section.body, how.part_bytes);
   std::vector<type_counts> firsts(parts.size(), type_counts{});
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
-    read_part(parts[part], [&](line_reader& lines) {
-      if (const auto type = element_type_of(lines, dimension)) ++of_type(firsts[part], *type);
-      lines.skip_line();
+    read_part(parts[part], [&](line_reader& line) {
+      if (const auto type = type_of_line(line, lines).type) ++of_type(firsts[part], *type);
+      line.skip_line();
     });
   });
-  element_lists elements;
+  su2_elements read;
   std::uint64_t wanted = 0;
   type_counts sums{};
   for (const element_type type : all_element_types) {
@@ -253,19 +286,34 @@ element_lists read_su2_elements(const su2_reading& how, const su2_section& secti
     }
     wanted += of_type(sums, type) * nodes_of(type) * sizeof(std::uint32_t);
   }
-  require_memory(how, section, wanted, what);
-  for (const element_type type : all_element_types) elements.nodes(type).resize(of_type(sums, type) * nodes_of(type));
+  require_su2_memory(how, lines.section, wanted, lines.what);
+  for (const element_type type : all_element_types) read.lists.nodes(type).resize(of_type(sums, type) * nodes_of(type));
   std::vector<part_outcome> outcomes(parts.size());
+  std::vector<std::uint64_t> vertices(parts.size(), 0);
   core::for_each_task(parts.size(), static_cast<std::uint64_t>(how.threads), [&](std::uint64_t part) {
-    outcomes[part] = read_part(parts[part], [&](line_reader& lines) {
-      const auto type = element_type_of(lines, dimension);
-      if (!type) refuse_type(lines.line(), how.file.end(), dimension);
+    outcomes[part] = read_part(parts[part], [&](line_reader& line) {
+      const auto [type, is_vertex] = type_of_line(line, lines);
+      if (is_vertex) {
+        skip_vertex(line, lines.points);
+        ++vertices[part];
+        return;
+      }
+      if (!type) refuse_type(line.line(), how.file.end(), lines.dimension);
       const std::uint64_t place = of_type(firsts[part], *type)++;
-      read_nodes(lines, *type, points, elements.nodes(*type).data() + place * nodes_of(*type));
+      read_nodes(line, *type, lines, read.lists.nodes(*type).data() + place * nodes_of(*type));
     });
   });
-  require_all(how.file, section, parts, outcomes, what);
-  return elements;
+  require_all(how.file, lines.section, parts, outcomes, lines.what);
+  for (const std::uint64_t count : vertices) read.vertices += count;
+  return read;
+}
+
+const char* find_su2_element(const su2_section& section, element_type type, std::uint64_t& element) {
+  line_reader line(section.body);
+  for (; line.begin_line(); line.skip_line()) {
+    if (line.whole() == su2_code(type) && element-- == 0) return line.line();
+  }
+  return nullptr;
 }
 
 }  // namespace sheaf::io

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,13 +22,20 @@ struct su2_marker_section {
   su2_section elements;
 };
 
-/// Where the parts of an SU2 file are.
-struct su2_layout {
+/// Where the parts of one mesh are, of which a file may have several.
+struct su2_zone {
+  std::uint64_t number = 0;    ///< what IZONE says; 0 in a file that has no IZONE
+  const char* line = nullptr;  ///< IZONE's, or the first of the file
   int dimension = 0;
   su2_section elements;
   su2_section points;
   bool points_have_two_numbers = false;  ///< as in `NPOIN= n m`, where a point's number here and in the whole follow it
   std::vector<su2_marker_section> markers;
+};
+
+/// Where the parts of an SU2 file are.
+struct su2_layout {
+  std::vector<su2_zone> zones;  ///< in the order of the file; at least one
 };
 
 /// Checks that the first line of a text that says something is a keyword's. The front is all of the text, or as much as

@@ -77,21 +77,25 @@ TEST(Su2, CommentsBlankLinesAndCarriageReturnsAreSkipped) {
 TEST(Su2, KeywordsThatSayNothingOfTheMeshAreIgnored) {
   const unstructured_mesh expected = parse_su2(plane_file());
   for (const char* const line :
-       {"NZONE= 1\nIZONE= 1\n", "AOA= 1.25\nAOS= 0\n", "NCHUNK= 1\n", "FFD_NBOX= 1\nFFD_CORNER_POINTS= 2\n0 0\n1 1\n",
-        "NPERIODIC= 1\nPERIODIC_INDEX= 0\nPERIODIC_CENTER= 0 0 0\n", "WHATEVER= is said\n"}) {
+       {"NZONE= 1\n", "AOA_OFFSET= 1.25\nAOS_OFFSET= 0\n", "NCHUNK= 1\n",
+        "FFD_NBOX= 1\nFFD_CORNER_POINTS= 2\n0 0\n1 1\n", "NPERIODIC= 1\nPERIODIC_INDEX= 0\nPERIODIC_CENTER= 0 0 0\n",
+        "NPERIODIC= 1\nPERIODIC_INDEX= 0\n0.0\t0.0\t0.0\n0.0\t0.0\t0.0\n", "WHATEVER= is said\n",
+        "WHATEVER= 2\n1 2\n3 4\n"}) {
     SCOPED_TRACE(line);
     EXPECT_EQ(parse_su2(line + plane_file()), expected);
+    EXPECT_EQ(parse_su2(with(plane_file(), "NPOIN", std::string(line) + "NPOIN")), expected);
     EXPECT_EQ(parse_su2(plane_file() + line), expected);
   }
-  expect_su2_error(plane_file() + "WHATEVER= 2\n1 2\n",
-                   "m.su2: line 21: '1 2' follows WHATEVER, which has no lines of its own");
+  EXPECT_EQ(parse_su2("IZONE= 1\n" + plane_file()), expected);
 }
 
 TEST(Su2, PartsOfMeshesHaveTwoNumbersOfPoints) {
   const std::string file = with(plane_file(), "NPOIN= 5", "NPOIN= 5 4");
   EXPECT_EQ(parse_su2(file), parse_su2(plane_file()));
   EXPECT_EQ(parse_su2(with(file, "1 1 2\n", "1 1 2 77\n")), parse_su2(plane_file()));
-  expect_su2_error(with(plane_file(), "1 1 2\n", "1 1 2 77\n"), "m.su2: line 9: '77' follows the point");
+  const std::string space = "NDIME= 3\nNELEM= 0\nNPOIN= 1 0\n1 2 3 4 5\n";
+  EXPECT_EQ(parse_su2(space).coordinates, (doubles{1, 2, 3}));
+  expect_su2_error(with(space, "1 0\n", "1\n"), "m.su2: line 4: '5' follows the point");
 }
 
 TEST(Su2, NodesOfNoElementAreKept) {
@@ -134,11 +138,13 @@ TEST(Su2, KeywordsThatAreWrongAreRefused) {
       {"\x7f"
        "ELF\x01",
        "line 1: '\\x7fELF\\x01' is neither a line of numbers nor KEYWORD= value, as in SU2's files"},
-      {"NDIME= 2\nNZONE= 2\n" + body, "line 2: NZONE is 2: files of several zones are not read"},
       {"NDIME= 2\nNMARK= 1\n" + body, "line 2: NMARK is 1, and the file has 0 markers"},
       {"NDIME= 2\nNMARK= 0\nNMARK= 0\n" + body, "line 3: NMARK is there twice: in line 2, too"},
       {"NDIME= 2\nMARKER_TAG=\n" + body, "line 2: MARKER_TAG has no name"},
-      {"NDIME= 2\nMARKER_TAG= a b\n" + body, "line 2: MARKER_TAG 'a b' is more than one word"},
+      {"NDIME= 2\nMARKERTAG= %\n" + body, "line 2: MARKERTAG has no name"},
+      {"NDIME= 2\nmarker_tag= a\n" + body, "line 2: marker_tag=, the keyword is MARKER_TAG="},
+      {"NDIME= 2\nNELEM= 0\nairfoil 1 2\nNPOIN= 0\n",
+       "line 3: 'airfoil 1 2' is neither a line of numbers nor KEYWORD= value, as in SU2's files"},
       {"NDIME= 2\nMARKER_TAG= a\n" + body, "line 2: marker 'a' has no MARKER_ELEMS"},
       {"NDIME= 2\nMARKER_TAG= a\nMARKER_TAG= b\n" + body, "line 2: marker 'a' has no MARKER_ELEMS"},
       {"NDIME= 2\nMARKER_ELEMS= 0\n" + body, "line 2: MARKER_ELEMS follows no MARKER_TAG"},
@@ -174,6 +180,8 @@ TEST(Su2, LinesOfElementsThatAreWrongAreRefused) {
       {"5,0,1,2", "element type '5,0,1,2' is no whole number"},
       {"-5 0 1 2", "element type '-5' is no whole number"},
       {"7 0 1 2", "element type 7 is none of 5 (triangle), 9 (quadrilateral)"},
+      {"305 0 1 2", "element type 305 is a triangle of order 4, and those of order 1 are read"},
+      {"199 0 1 2", "element type 199 is none of 5 (triangle), 9 (quadrilateral)"},
       {"10 0 1 2 3", "element type 10 is a tetrahedron, which has 3 dimensions, not 2"},
       {"3 0 1", "element type 3 is a line, which has 1 dimensions, not 2"},
   };
@@ -202,8 +210,10 @@ TEST(Su2, LinesOfPointsThatAreWrongAreRefused) {
       {"1 nan", "coordinate 'nan' is not finite"},
       {"-inf 1", "coordinate '-inf' is not finite"},
       {"1 1e999", "coordinate '1e999' is past the range of f64"},
-      {"1 1 0.0", "'0.0', which follows the line's numbers, is no whole number"},
-      {"1 1 2 3", "'3' follows the point"},
+      {"1 1 x", "coordinate 'x' is no number"},
+      {"1 1 inf 4", "coordinate 'inf' is not finite"},
+      {"1 1 0.5 0.5", "'0.5', which follows the line's numbers, is no whole number"},
+      {"1 1 2 3 4", "'4' follows the point"},
       {"nan 1", "'nan 1' is neither a line of numbers nor KEYWORD= value, as in SU2's files"},
   };
   for (const auto& [line, message] : cases) {
