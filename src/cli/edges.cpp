@@ -20,6 +20,7 @@
 #include "cli/movement.hpp"
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "io/arrays/contents.hpp"
 #include "io/mesh/su2.hpp"
 #include "jobs/checks/edges.hpp"
 #include "mesh/dual.hpp"
@@ -33,9 +34,10 @@ namespace {
 constexpr const char* footer =
     "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their "
     "nodes;\n"
-    "or an .npy array of E x 2 node numbers, one row for each edge. VALUES is an .npy array of f4 or f8 with a row of "
-    "1\n"
-    "to 8 components for each node; without it, values are the positions of the mesh's nodes. Each edge (i, j) adds "
+    "or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers. VALUES "
+    "is\n"
+    "an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the positions of the "
+    "mesh's nodes. Each edge (i, j) adds "
     "to\n"
     "the result at i and subtracts at j, by --function:\n"
     "  inverse_square       w (u_j - u_i) / |u_j - u_i|^3, the force between two nodes at these positions\n"
@@ -101,7 +103,7 @@ mesh::dual_mesh dual_of(const std::string& path, const context& cpu, const io::u
 
 graph read_graph(const edges_command& o, int threads) {
   graph g;
-  if (o.mesh.ends_with(".npy")) {
+  if (io::names_array(o.mesh)) {
     g.pairs.emplace(o.mesh, std::nullopt, "the header of an .npy file");
     const auto shape = g.pairs->shape();
     if (shape.size() != 2 || shape[1] != 2) {
@@ -310,7 +312,7 @@ void run_typed(const edges_command& o) {
   if (!o.output.empty()) require_not_an_input(o.output, {o.mesh, o.values, o.weights});
   std::optional<output_set> dual_files;
   if (!o.dual.empty()) {
-    if (o.mesh.ends_with(".npy")) {
+    if (io::names_array(o.mesh)) {
       refuse(error_code::bad_argument, fmt::format("--dual needs a mesh, and {} has edges alone", o.mesh));
     }
     dual_files.emplace(open_dual(o.dual, {o.mesh, o.values, o.weights}, o.output));
@@ -397,11 +399,11 @@ void run_typed(const edges_command& o) {
 void add_edges(CLI::App& app) {
   const auto o = std::make_shared<edges_command>();
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
-  subcommand->add_option("MESH", o->mesh, "An SU2 mesh, gzip or not, or an .npy array of edges")
+  subcommand->add_option("MESH", o->mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
       ->required()
       ->type_name("")
       ->check(file_name());
-  subcommand->add_option("VALUES", o->values, "Of the nodes: .npy of f4 or f8; positions if there is none")
+  subcommand->add_option("VALUES", o->values, "Of the nodes: .npy or .npz of f4 or f8; positions if there is none")
       ->type_name("")
       ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
@@ -410,7 +412,7 @@ void add_edges(CLI::App& app) {
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
       ->type_name("PREFIX")
       ->check(file_name());
-  subcommand->add_option("--weights", o->weights, "Of the edges: .npy of f4 or f8; ones if there is none")
+  subcommand->add_option("--weights", o->weights, "Of the edges: .npy or .npz of f4 or f8; ones if there is none")
       ->type_name("FILE")
       ->check(file_name());
   subcommand

@@ -9,6 +9,7 @@
 
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "io/arrays/contents.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::cli {
@@ -29,7 +30,7 @@ std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::ui
 void movement_options::add_to(CLI::App& subcommand, const std::string& sequential_name,
                               const std::string& sequential_description) {
   subcommand.add_option(sequential_name, records_path, sequential_description)->required()->type_name("");
-  subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
+  subcommand.add_option("INDEX", index, "Record numbers: .npy or .npz of whole numbers, or raw with --index-type")
       ->required()
       ->type_name("");
   subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")
@@ -76,7 +77,7 @@ void require_not_an_input(const std::string& output, std::initializer_list<std::
                           std::string_view option) {
   for (const std::string& input : inputs) {
     std::error_code ignored;
-    if (!input.empty() && std::filesystem::equivalent(output, input, ignored)) {
+    if (!input.empty() && std::filesystem::equivalent(output, io::file_behind(input), ignored)) {
       throw error(error_code::bad_argument,
                   fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
     }

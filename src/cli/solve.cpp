@@ -214,7 +214,7 @@ void add_solve(CLI::App& app) {
       ->required()
       ->type_name("")
       ->check(file_name());
-  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8; ones if there is none")
+  subcommand->add_option("B", o->b, "The right-hand side: .npy or .npz of f4 or f8; ones if there is none")
       ->type_name("")
       ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")

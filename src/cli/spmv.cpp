@@ -23,7 +23,8 @@ namespace {
 constexpr const char* footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values "
     "are\n"
-    "1; general, symmetric or skew-symmetric. X is an .npy file of f4 or f8 with one number for each column (with\n"
+    "1; general, symmetric or skew-symmetric. X is an .npy or .npz array of f4 or f8 with one number for each column "
+    "(with\n"
     "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
@@ -275,7 +276,7 @@ void add_spmv(CLI::App& app) {
       ->required()
       ->type_name("")
       ->check(file_name());
-  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8; ones if there is none")
+  subcommand->add_option("X", o->x, "The vector: .npy or .npz of f4 or f8; ones if there is none")
       ->type_name("")
       ->check(file_name());
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
@@ -285,7 +286,7 @@ void add_spmv(CLI::App& app) {
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
-  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8")->type_name("FILE")->check(file_name());
+  subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8")->type_name("FILE")->check(file_name());
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },

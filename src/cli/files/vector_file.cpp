@@ -7,6 +7,7 @@
 #include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
+#include "io/arrays/numbers.hpp"
 #include "io/record_file.hpp"
 
 namespace sheaf::cli {
@@ -16,7 +17,7 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
                                const std::string& matrix) {
   const io::record_file file(path, 0, "the header of an .npy file");
   const bool is_wide = file.type().item_bytes == 8;
-  if (file.type().kind != 'f' || file.type().order == '>' || (!is_wide && file.type().item_bytes != 4)) {
+  if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
     throw error(error_code::bad_input,
                 fmt::format("{}: descr is {}; a vector is '<f4' or '<f8'", path, core::printable(file.type().descr)));
   }
@@ -25,8 +26,9 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
     throw error(error_code::bad_input,
                 fmt::format("{}: {} numbers, but {} has {} {}", path, rows.count, matrix, count, of));
   }
+  const io::native_numbers native(rows, file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
-    std::memcpy(&number, rows.data + i * sizeof number, sizeof number);
+    std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
     return static_cast<Value>(number);
   };
   std::vector<Value> numbers(count);

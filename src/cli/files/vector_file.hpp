@@ -7,7 +7,8 @@
 
 namespace sheaf::cli {
 
-/// The numbers of an .npy file of f4 or f8 as Value, float or double: as many as a matrix has rows or columns.
+/// The numbers of an .npy or .npz array of f4 or f8, of either order of bytes, as Value, float or double: as many as a
+/// matrix has rows or columns.
 /// @param of  "rows", for messages
 template <class Value>
 std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
