@@ -25,9 +25,10 @@ namespace {
 constexpr const char* footer =
     "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their "
     "nodes;\n"
-    "or an .npy array of E x 2 node numbers, one row for each edge. VALUES is an .npy array of f4 or f8 with a row of "
-    "1\n"
-    "to 8 components for each node; without it, values are the positions of the mesh's nodes. Each edge (i, j) adds "
+    "or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers. VALUES "
+    "is\n"
+    "an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the positions of the "
+    "mesh's nodes. Each edge (i, j) adds "
     "to\n"
     "the result at i and subtracts at j, by --function:\n"
     "  inverse_square       w (u_j - u_i) / |u_j - u_i|^3, the force between two nodes at these positions\n"
@@ -183,10 +184,11 @@ void run_typed(const edges_command& o) {
 void add_edges(CLI::App& app) {
   const auto o = std::make_shared<edges_command>();
   CLI::App* subcommand = app.add_subcommand("edges", "Sum over the edges of a mesh or graph");
-  subcommand->add_option("MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy array of edges")
+  subcommand->add_option("MESH", o->files.mesh, "An SU2 mesh, gzip or not, or an .npy or .npz array of edges")
       ->required()
       ->type_name("");
-  subcommand->add_option("VALUES", o->files.values, "Of the nodes: .npy of f4 or f8; positions if there is none")
+  subcommand
+      ->add_option("VALUES", o->files.values, "Of the nodes: .npy or .npz of f4 or f8; positions if there is none")
       ->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
   subcommand->add_option("--dual", o->dual, "Write the mesh's median dual to three files, whole or not at all")
@@ -194,7 +196,7 @@ void add_edges(CLI::App& app) {
   add_number(
       *subcommand, "--zone", 1, 1'000'000'000, [o](std::uint64_t zone) { o->files.zone = zone; },
       "Read only that zone of the mesh, whose IZONE this is; all if it is not given");
-  subcommand->add_option("--weights", o->files.weights, "Of the edges: .npy of f4 or f8; ones if there is none")
+  subcommand->add_option("--weights", o->files.weights, "Of the edges: .npy or .npz of f4 or f8; ones if there is none")
       ->type_name("FILE");
   subcommand
       ->add_option_function<std::string>(

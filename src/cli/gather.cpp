@@ -11,8 +11,10 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "TABLE is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. The\n"
-    "result has INDEX's shape followed by that of a row, as numpy.take(TABLE, INDEX, axis=0).\n\n"
+    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. The result has INDEX's shape followed by that of a row, as numpy.take(TABLE, INDEX, axis=0) of\n"
+    "indices that are not negative. Records keep their order of bytes. file.npz:NAME names an array of several in an\n"
+    "archive. Arrays in Fortran order are copied into rows.\n\n"
     "Example: rows 7, 0 and 7 of a table of three floats each\n"
     "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
     "  python3 -c \"import numpy as np; np.save('index.npy', np.array([7, 0, 7]))\"\n"
@@ -57,7 +59,7 @@ void add_gather(CLI::App& app) {
   const auto options = std::make_shared<movement_options>();
   CLI::App* subcommand =
       app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
-  options->add_to(*subcommand, "TABLE", "Records: .npy, or raw with --record-bytes");
+  options->add_to(*subcommand, "TABLE", "Records: .npy, .npz, or raw with --record-bytes");
   subcommand->footer(footer);
   subcommand->callback([options] { run(*options); });
 }

@@ -1,6 +1,5 @@
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "cli/movement.hpp"
 #include "core/printable.hpp"
+#include "io/arrays/numbers.hpp"
 #include "jobs/checks/list.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "primitives/operators/with_value.hpp"
@@ -21,9 +21,9 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* rank_footer =
-    "LIST has the number of the next node for each node: .npy of u4, u8, i4 or i8, or raw with --index-type. A "
-    "negative\n"
-    "number, one of all bits set, or the node's own ends a list. Where it begins is found out. The result has LIST's\n"
+    "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found "
+    "out. The result has LIST's\n"
     "shape: how many nodes come before each node in its list.\n\n"
     "Example: the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
@@ -33,13 +33,12 @@ constexpr const char* rank_footer =
     "  sheaf rank lists.npy -o ranks.npy --lists many";
 
 constexpr const char* scan_footer =
-    "LIST has the number of the next node for each node: .npy of u4, u8, i4 or i8, or raw with --index-type. A "
-    "negative\n"
-    "number, one of all bits set, or the node's own ends a list. Where it begins is found out. VALUES has one number "
-    "for\n"
-    "each node: .npy of i4, u4, i8, u8, f4 or f8, or raw with --value-type. The result has VALUES' shape: all values "
-    "from\n"
-    "the head of the list to the node, put together in the list's order. Sums and products of integers wrap around.\n\n"
+    "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found "
+    "out. VALUES has one number\n"
+    "for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 of either order of bytes, or raw with --value-type. The\n"
+    "result has VALUES' shape and type, in little-endian bytes: all values from the head of the list to the node, put "
+    "together in the list's order. Sums and products of integers wrap around.\n\n"
     "Example: sums along the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
     "  python3 -c \"import numpy as np; np.save('values.npy', np.array([1.5, 2.5, 10, 4]))\"\n"
@@ -94,7 +93,8 @@ double timed_lists(const context& ctx, const std::string& list_path, Work work) 
 }
 
 void list_command::add_to(CLI::App& subcommand) {
-  subcommand.add_option("LIST", list, "The next node of each node: .npy of u4, u8, i4 or i8, or raw with --index-type")
+  subcommand
+      .add_option("LIST", list, "The next node of each node: .npy or .npz of whole numbers, or raw with --index-type")
       ->required()
       ->type_name("");
 }
@@ -164,7 +164,6 @@ void run(const rank_command& o) {
 }
 
 std::optional<value_type> known_value_type(const io::npy_type& type) {
-  if (type.order == '>') return std::nullopt;
   const bool is_wide = type.item_bytes == 8;
   if (!is_wide && type.item_bytes != 4) return std::nullopt;
   switch (type.kind) {
@@ -183,17 +182,14 @@ value_type require_value_type(const io::record_file& file) {
                      file.path(), core::printable(file.type().descr)));
 }
 
-/// The values of a file. Data that a header has moved off their alignment are copied.
+/// The values of a file, as numbers of this machine.
 class value_file {
  public:
   value_file(const std::string& path, std::optional<value_type> raw)
       : file_(path, raw ? bytes(*raw) : 0, "--value-type"), type_(raw ? *raw : require_value_type(file_)) {
     const const_records rows = file_.rows(bytes(type_), file_.shape().size());
-    values_ = {rows.data, rows.count, type_};
-    if (reinterpret_cast<std::uintptr_t>(rows.data) % bytes(type_) == 0) return;
-    aligned_.resize((rows.count * bytes(type_) + 7) / 8);
-    std::memcpy(aligned_.data(), rows.data, rows.count * bytes(type_));
-    values_.data = aligned_.data();
+    numbers_ = io::native_numbers(rows, file_.type());
+    values_ = {numbers_.data(), rows.count, type_};
   }
 
   const io::record_file& file() const noexcept { return file_; }
@@ -203,7 +199,7 @@ class value_file {
   io::record_file file_;
   value_type type_;
   const_values values_;
-  std::vector<std::uint64_t> aligned_;
+  io::native_numbers numbers_;
 };
 
 scalar parse_scalar(const std::string& text, value_type type) {
@@ -250,8 +246,8 @@ void run(const scan_command& o) {
   const explanation plan = explain_list_scan(ctx, through, from, {nullptr, in.count, in.type}, o.op, options);
 
   const io::record_file& like = values_in.file();
-  record_output out(o.output, like.is_npy() ? io::format_npy_header(like.type(), like.shape()) : "", in.count,
-                    value_bytes);
+  record_output out(o.output, like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "",
+                    in.count, value_bytes);
   const context_output context_out(ctx, out);
   const double seconds = timed_lists(ctx, o.list, [&] {
     list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, o.op, options);
@@ -295,7 +291,7 @@ void add_scan(CLI::App& app) {
   o->add_to(*subcommand);
   subcommand
       ->add_option("VALUES", o->values,
-                   "One number for each node: .npy of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
+                   "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
       ->required()
       ->type_name("");
   subcommand

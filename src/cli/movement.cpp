@@ -7,6 +7,7 @@
 
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
+#include "io/arrays/contents.hpp"
 #include "io/output_check.hpp"
 #include "primitives/views.hpp"
 
@@ -28,7 +29,7 @@ std::uint64_t output_bytes(const std::string& path, std::uint64_t count, std::ui
 void movement_options::add_to(CLI::App& subcommand, const std::string& sequential_name,
                               const std::string& sequential_description) {
   subcommand.add_option(sequential_name, records_path, sequential_description)->required()->type_name("");
-  subcommand.add_option("INDEX", index, "Record numbers: .npy of u4, u8, i4 or i8, or raw with --index-type")
+  subcommand.add_option("INDEX", index, "Record numbers: .npy or .npz of whole numbers, or raw with --index-type")
       ->required()
       ->type_name("");
   subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")
@@ -72,7 +73,9 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
 }
 
 void require_output(const std::string& output, std::initializer_list<std::string> inputs, std::string_view option) {
-  io::require_not_an_input(output, std::span(inputs.begin(), inputs.size()), option);
+  std::vector<std::string> files(inputs);
+  std::transform(files.begin(), files.end(), files.begin(), io::file_behind);
+  io::require_not_an_input(output, files, option);
   io::require_creatable(output);
 }
 

@@ -14,9 +14,10 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "IN is an .npy array, whose rows are the records, or raw records of --record-bytes. If its shape starts with "
-    "INDEX's,\n"
-    "as that of a gather's result does, a row is what follows; else its rows lie along the first axis.\n"
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows are the records, or raw records of --record-bytes. If "
+    "its\n"
+    "shape starts with INDEX's, as that of a gather's result does, a row is what follows; else its rows lie along the\n"
+    "first axis. Records keep their order of bytes. Arrays in Fortran order are copied into rows.\n"
     "Where INDEX repeats a record, the last writer wins. --duplicates any is faster and lets any writer win; records\n"
     "that are no aligned word of 1, 2, 4, 8 or 16 bytes may then mix the bytes of their writers. --verify accepts\n"
     "exactly that.\n\n"
@@ -107,7 +108,7 @@ void run(const scatter_command& o) {
 void add_scatter(CLI::App& app) {
   const auto options = std::make_shared<scatter_command>();
   CLI::App* subcommand = app.add_subcommand("scatter", "Put the records of IN where INDEX says: out[index[i]] = in[i]");
-  options->add_to(*subcommand, "IN", "Records: .npy, or raw with --record-bytes");
+  options->add_to(*subcommand, "IN", "Records: .npy, .npz, or raw with --record-bytes");
   CLI::Option* count = add_number(
       *subcommand, "--count", 0, ~std::uint64_t{0}, [options](std::uint64_t n) { options->count = n; },
       "Records of the output, zero where INDEX names none");

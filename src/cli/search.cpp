@@ -9,6 +9,7 @@
 #include "cli/movement.hpp"
 #include "cli/search_run.hpp"
 #include "core/printable.hpp"
+#include "jobs/columns.hpp"
 #include "primitives/views.hpp"
 
 // The subcommand search: which rows of a table have a key, for every key of a file.
@@ -16,13 +17,15 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "KEYS has numbers or dates of 4 or 8 bytes: .npy of any shape, or raw with --key-bytes. TABLE is an .npy array, "
-    "whose\n"
-    "rows along the first axis are the records, or raw records of --table-bytes. A row is the key itself, unless\n"
-    "--table-key says where the key lies in it. Keys are equal if their bits are, so 0.0 is not -0.0, a NaN is itself, "
+    "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
+    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of --table-bytes. "
+    "A\n"
+    "row is the key itself, unless --table-key says where the key lies in it, or names the field of a structured "
+    "array\n"
+    "that it is. Keys are equal if their bits are, so 0.0 is not -0.0, a NaN is itself, and numbers of KEYS and TABLE\n"
+    "have to be of one type, but for their sign; the order of their bytes may differ. Keys at OFFSET:BYTES of rows, "
     "and\n"
-    "numbers of KEYS and TABLE have to be of one type, but for their sign; the order of their bytes may differ. Keys\n"
-    "inside of rows, and of raw files, are compared as their bytes lie.\n"
+    "of raw files, are compared as their bytes lie.\n"
     "All matches go to PREFIX.ids.npy: the rows of key i, ascending, are ids[offsets[i]:offsets[i + 1]] with the "
     "offsets\n"
     "of PREFIX.offsets.npy. With --first, PREFIX.ids.npy has KEYS' shape, and the number of all bits set where no row "
@@ -44,6 +47,8 @@ void require_options(const search_command& o) {
   if (!o.records.empty() && o.output() != wanted::matches) {
     refuse(error_code::bad_argument, "--records is for all matches, not for --first or --count");
   }
+  const bool is_place = o.table_bytes != 0 || jobs::is_key_place(o.table_key);
+  if (!o.table_key.empty() && is_place) static_cast<void>(parse_key_place(o.table_key));
   if (o.records.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for --records");
   if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
     refuse(error_code::bad_argument,
@@ -96,7 +101,7 @@ void run(const search_command& o) {
   key_file keys(o.keys, o.key_bytes);
   const io::record_file table(o.table, o.table_bytes, "--table-bytes");
   const const_records rows = table.rows(primitives::most_record_bytes);
-  const key_place place = key_of_rows(o.table_key ? &*o.table_key : nullptr, table, rows);
+  const key_place place = key_of_rows(o.table_key, table, rows);
   const std::optional<io::record_file> records = records_of(o, rows.count);
   const auto keys_in = [&](const std::byte* first) {
     return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
@@ -104,7 +109,7 @@ void run(const search_command& o) {
 
   output_set outputs(o.prefix, {o.keys, o.table, o.records});
   open_outputs(o, keys.keys().count, records, outputs);
-  bring_to_one_type(keys, table, rows, place);  // which may read all keys
+  bring_to_one_type(keys, table, place);  // which may read all keys
 
   search_report report;
   const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
@@ -134,10 +139,10 @@ void run(const search_command& o) {
 void add_search(CLI::App& app) {
   const auto o = std::make_shared<search_command>();
   CLI::App* subcommand = app.add_subcommand("search", "Find the rows of TABLE that have each key of KEYS");
-  subcommand->add_option("KEYS", o->keys, "Keys to search for: .npy, or raw with --key-bytes")
+  subcommand->add_option("KEYS", o->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")
       ->required()
       ->type_name("");
-  subcommand->add_option("TABLE", o->table, "Records to look among: .npy, or raw with --table-bytes")
+  subcommand->add_option("TABLE", o->table, "Records to look among: .npy, .npz, or raw with --table-bytes")
       ->required()
       ->type_name("");
   subcommand
@@ -146,10 +151,12 @@ void add_search(CLI::App& app) {
       ->required()
       ->type_name("PREFIX");
   subcommand
-      ->add_option_function<std::string>(
-          "--table-key", [o](const std::string& text) { o->table_key = parse_key_place(text); },
-          "Where the key of 4 or 8 bytes lies in a row of TABLE; a row is a key unless given")
-      ->type_name("OFFSET:BYTES");
+      ->add_option(
+          "--table-key", o->table_key,
+          "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
+          "given")
+      ->check(file_name())
+      ->type_name("NAME|OFFSET:BYTES");
   CLI::Option* const first =
       subcommand->add_flag("--first", o->first, "Write one row for each key, the first that has it");
   subcommand->add_flag("--count", o->count, "Write how many rows have each key, not which")->excludes(first);

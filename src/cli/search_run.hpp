@@ -33,7 +33,7 @@ struct search_command {
   std::uint64_t key_bytes = 0;
   std::uint64_t table_bytes = 0;
   std::uint64_t record_bytes = 0;
-  std::optional<key_place> table_key;
+  std::string table_key;  ///< OFFSET:BYTES or the name of a field; empty: rows are keys
   bool first = false;
   bool count = false;
 

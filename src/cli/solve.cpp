@@ -24,8 +24,9 @@ namespace {
 
 constexpr const char* footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix: symmetric, with\n"
-    "entries on either side of the diagonal, or general. B is an .npy file of f4 or f8, or a MatrixMarket file of\n"
-    "one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32 f4. The\n"
+    "entries on either side of the diagonal, or general. B is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
+    "file of one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32 f4. "
+    "The\n"
     "iteration ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it does\n"
     "not get there, X is the best that was found, and the exit code is 7. With --f32, numbers that are finite and\n"
     "larger than f32 holds are refused.\n\n"
@@ -213,14 +214,10 @@ void run_typed(const solve_command& o) {
 void add_solve(CLI::App& app) {
   const auto o = std::make_shared<solve_command>();
   CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
-      ->required()
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
       ->type_name("");
-  subcommand->add_option("B", o->b, "The right-hand side: .npy of f4 or f8, or .mtx; ones if there is none")
-      ->type_name("");
-  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")
-      ->required()
-      ->type_name("FILE");
+  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
   add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
       ->default_str(fmt::format("{}", o->tolerance));
   add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");

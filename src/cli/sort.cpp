@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,7 +12,9 @@
 #include "cli/files/sort_file.hpp"
 #include "cli/movement.hpp"
 #include "core/host.hpp"
+#include "io/output_file.hpp"
 #include "jobs/checks/sort.hpp"
+#include "jobs/columns.hpp"
 #include "jobs/external_sort.hpp"
 #include "jobs/record_source.hpp"
 #include "jobs/sort_key.hpp"
@@ -21,14 +24,18 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. Records "
-    "of\n"
-    "equal keys keep their order. Without --key, arrays of one dimension are sorted by their numbers, dates and\n"
-    "strings: floats with -0 before 0 and NaN at the ends, by their sign; datetime64 and timedelta64 with NaT last;\n"
-    "strings of up to 32 bytes, or of 8 characters by code points. --key takes BYTES bytes from byte OFFSET of a\n"
-    "record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i (signed) or f (float of\n"
-    "2, 4 or 8 bytes); :desc and :asc say how this key runs. Of several keys the first decides, 32 bytes together at\n"
-    "most.\n"
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. Records of equal keys keep their order. Without --key, arrays of one dimension are sorted by "
+    "their\n"
+    "numbers, dates and strings: floats with -0 before 0, NaN with the sign bit first and without it last;\n"
+    "datetime64 and timedelta64 with NaT last; strings of up to 32 bytes, or of 12 characters by code points; numbers\n"
+    "of either order of bytes, which they keep. --key NAME takes a field of a structured array in the same way, "
+    "\"a.b\"\n"
+    "the field b of a field a; of a field of several numbers the first decides. --key OFFSET:BYTES takes BYTES bytes\n"
+    "from byte OFFSET of a record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i\n"
+    "(signed) or f (float of 2, 4 or 8 bytes). :desc and :asc say how this key runs. Of several keys the first "
+    "decides,\n"
+    "32 bytes and 8 numbers together at most. A name that begins with digits and a colon is read as OFFSET:BYTES.\n"
     "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: at\n"
     "least as much room again as the output takes is needed there. Its units K, M, G and T are powers of 1024, KB to\n"
     "TB of 1000.\n\n"
@@ -38,7 +45,10 @@ constexpr const char* footer =
     "Pairs of letters by the second letter, from the last on, then by the first\n"
     "  printf 'a2b1c2d0e1' > in.bin\n"
     "  sheaf sort in.bin --record-bytes 2 --key 1:1:bytes:desc --key 0:1 -o out.bin --verify\n"
-    "Where the numbers of an array would come from, as numpy.argsort(IN, kind='stable')\n"
+    "The rows of a structured array by their field id, from the highest on, then by name\n"
+    "  sheaf sort people.npy --key id:desc --key name -o sorted.npy\n"
+    "Where the numbers of an array would come from, as numpy.argsort(IN, kind='stable') says where there are no NaN\n"
+    "and no -0, which numpy takes for 0\n"
     "  python3 -c \"import numpy as np; np.save('in.npy', np.random.rand(1000).astype('f4'))\"\n"
     "  sheaf sort in.npy --index gather -o order.npy --verify";
 
@@ -63,7 +73,9 @@ void require_options(const sort_command& o) {
   if (o.index.empty() && o.index_kind) refuse("--index-type is for --index");
   if (o.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
     refuse("--memory: at least 1M is needed");
-  for (const std::string& key : o.keys) jobs::parse_key_field(key, o.descending);
+  for (const std::string& key : o.keys) {
+    if (o.record_bytes != 0 || jobs::is_key_place(key)) jobs::parse_key_field(key, o.descending);
+  }
 }
 
 std::string break_text(const sort_command& o, std::uint64_t first) {
@@ -134,9 +146,18 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
              o.common.verify ? "; verified" : "");
 }
 
+// A deflated array goes to memory if most of that is left for the sort, else to a file beside the output.
+io::unpacking unpacking_for(const sort_command& o, std::uint64_t memory_bytes) {
+  if (o.check) return {memory_bytes, std::filesystem::temp_directory_path().string()};
+  const std::string folder = std::filesystem::path(io::behind_links(o.output)).parent_path().string();
+  return {std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes), folder.empty() ? "." : folder};
+}
+
 void run(const sort_command& o) {
   require_options(o);
-  const io::record_file file(o.in, o.record_bytes);
+  const std::uint64_t memory_bytes =
+      o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
+  const io::record_file file(o.in, o.record_bytes, "--record-bytes", unpacking_for(o, memory_bytes));
   const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
   const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, order);
@@ -144,7 +165,7 @@ void run(const sort_command& o) {
   require_name_of_kind(o.output, file);
   sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
-  job.memory_bytes = o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
+  job.memory_bytes = memory_bytes;
   print_sorted(o, job, sort_file(job));
 }
 
@@ -153,10 +174,10 @@ void run(const sort_command& o) {
 void add_sort(CLI::App& app) {
   const auto o = std::make_shared<sort_command>();
   CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
-  subcommand->add_option("IN", o->in, "Records: .npy, or raw with --record-bytes")->required()->type_name("");
+  subcommand->add_option("IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required()->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
   subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, the first deciding")
-      ->type_name("OFFSET:BYTES[:TYPE][:asc|desc]")
+      ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
       ->allow_extra_args(false);
   subcommand->add_flag("--descending", o->descending, "The highest first, for keys that do not say :asc or :desc");
   subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")

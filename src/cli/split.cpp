@@ -7,6 +7,7 @@
 
 #include "cli/key.hpp"
 #include "cli/movement.hpp"
+#include "io/arrays/numbers.hpp"
 #include "io/output_check.hpp"
 #include "jobs/checks/split.hpp"
 #include "primitives/views.hpp"
@@ -15,12 +16,14 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "IN is an .npy array, whose rows along the first axis are the records, or raw records of --record-bytes. A "
-    "record's\n"
-    "category is a number that lies in the record (--key) or in a row of KEYS (--keys and --key), or that CATEGORIES\n"
-    "says. Records of category 0 come first, each category in the order of IN unless --unstable. An index is .npy "
-    "where\n"
-    "IN or its keys are, else raw; IN may be left out where KEYS or CATEGORIES are all that an index needs.\n\n"
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. A record's category is a number that lies in the record (--key) or in a row of KEYS (--keys and\n"
+    "--key), or that CATEGORIES says. --key OFFSET:BITS takes bits as they lie; --key NAME takes a field of a "
+    "structured\n"
+    "array as a number without a sign, and NAME:FIRST:BITS the bits of it from FIRST on, of which 0 is the lowest.\n"
+    "Records of category 0 come first, each category in the order of IN unless --unstable; they keep their order of\n"
+    "bytes. An index is .npy where IN or its keys are, else raw; IN may be left out where KEYS or CATEGORIES are all "
+    "that an index needs.\n\n"
     "Example: records of two letters, by the second\n"
     "  printf 'a2b1c2d0e1' > in.bin\n"
     "  sheaf split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify\n"
@@ -40,7 +43,8 @@ struct split_command {
   std::uint64_t record_bytes = 0;
   std::uint64_t key_bytes = 0;
   std::optional<std::uint64_t> count;
-  std::optional<bit_field> bits;
+  std::string key;                ///< as it is given
+  std::optional<bit_field> bits;  ///< that it says, once the file is open
   bit_order order = bit_order::little_endian;
   std::optional<index_type> index_kind;
   bool unstable = false;
@@ -53,7 +57,7 @@ struct split_command {
 void require_options(const split_command& o) {
   const bool has_separate_keys = !o.key_path().empty();
   if (!o.categories.empty() && !o.count) refuse(error_code::bad_argument, "--categories needs --count N, how many");
-  if (o.categories.empty() && !o.bits) {
+  if (o.categories.empty() && o.key.empty()) {
     refuse(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
   }
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
@@ -82,7 +86,7 @@ void require_distinct_outputs(const split_command& o) {
 // Categories are one unsigned number for each record.
 void require_category_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
-  const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4 && type.order != '>');
+  const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
   if (!known) {
     refuse(error_code::bad_input,
            fmt::format("{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(), type.descr));
@@ -106,8 +110,7 @@ struct split_views {
 };
 
 split_views views_of(const split_command& o, const_records in, const_records keys) {
-  bit_field bits = o.bits.value_or(bit_field{});
-  bits.order = o.order;
+  const bit_field bits = o.bits.value_or(bit_field{});
   if (!o.categories.empty()) return {in, split_key::category(keys, *o.count)};
   if (!o.keys.empty()) return {in, split_key::of(keys, bits)};
   return {in, o.index.empty() ? split_key::of_record(bits) : split_key::of(in, bits)};
@@ -119,16 +122,22 @@ void require_as_many(const split_command& o, const_records in, const_records key
          fmt::format("{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in, in.count));
 }
 
-void run(const split_command& o) {
+void run(split_command o) {
   require_options(o);
   const context ctx = o.common.make_context();
   const auto in_file = opened(o.in, o.record_bytes, "--record-bytes");
   const auto key_file = opened(o.key_path(), o.key_bytes, "--key-bytes");
   if (!o.categories.empty()) require_category_type(*key_file);
+  if (!o.key.empty()) o.bits = bits_of_key(o.key, o.order, key_file ? *key_file : *in_file);
   require_distinct_outputs(o);
   require_name_of_kind(o.output, in_file ? *in_file : *key_file);
   const const_records in = in_file ? in_file->rows(primitives::most_record_bytes) : const_records();
-  const const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
+  const_records keys = key_file ? key_file->rows(primitives::most_record_bytes) : const_records();
+  io::native_numbers categories;
+  if (!o.categories.empty()) {
+    categories = io::native_numbers(keys, key_file->type());
+    keys.data = categories.data();
+  }
   require_as_many(o, in, keys);
   const split_views host_views = views_of(o, in, keys);
   const bool gathers = o.index == "gather";
@@ -187,11 +196,11 @@ void run(const split_command& o) {
 void add_split(CLI::App& app) {
   const auto o = std::make_shared<split_command>();
   CLI::App* subcommand = app.add_subcommand("split", "Bring the records of each category together, in order");
-  subcommand->add_option("IN", o->in, "Records: .npy, or raw with --record-bytes")->type_name("");
+  subcommand->add_option("IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
       ->type_name("FILE");
-  CLI::Option* key = add_key(*subcommand, o->bits, o->order);
+  CLI::Option* key = add_key(*subcommand, o->key, o->order);
   CLI::Option* keys =
       subcommand
           ->add_option("--keys", o->keys,

@@ -24,8 +24,9 @@ namespace {
 constexpr const char* footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose\n"
     "values are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries of\n"
-    "one place are added, and zeros of arrays are dropped. X is an .npy file of f4 or f8, or a MatrixMarket file\n"
-    "of one column or one row, with one number for each column (with --transpose: row); without it, all are 1.\n"
+    "one place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a\n"
+    "MatrixMarket file of one column or one row, with one number for each column (with --transpose: row); without it, "
+    "all are 1.\n"
     "--y is read likewise, but not without --beta. The result has f8, or with --f32 f4. With --f32, numbers that\n"
     "are finite and larger than f32 holds are refused.\n\n"
     "Example: row sums of a matrix\n"
@@ -278,10 +279,8 @@ void run(const spmv_command& o) {
 void add_spmv(CLI::App& app) {
   const auto o = std::make_shared<spmv_command>();
   CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
-  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")
-      ->required()
-      ->type_name("");
-  subcommand->add_option("X", o->x, "The vector: .npy of f4 or f8, or .mtx; ones if there is none")
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
       ->type_name("");
   subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
       ->required()
@@ -289,8 +288,7 @@ void add_spmv(CLI::App& app) {
   subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
   add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
   add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
-  subcommand->add_option("--y", o->y, "What is added: .npy of f4 or f8, or .mtx")
-      ->type_name("FILE");
+  subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
   subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
   add_number(
       *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },

@@ -129,19 +129,13 @@ std::uint64_t data_bytes_of(const npy_array& array, const std::string& origin) {
   return empty ? 0 : bytes;
 }
 
-void require_rows_together(const python_value& fortran_order, const npy_array& array, std::string_view header,
-                           const std::string& origin) {
+bool read_column_major(const python_value& fortran_order, const npy_array& array, std::string_view header,
+                       const std::string& origin) {
   if (fortran_order.type != python_value::kind::boolean) {
     fail(origin, "fortran_order is {}, not True or False", printable(source_of(fortran_order, header)));
   }
   const auto long_axes = std::count_if(array.shape.begin(), array.shape.end(), [](std::uint64_t e) { return e != 1; });
-  if (fortran_order.truth && long_axes > 1) {
-    fail(
-        origin,
-        "fortran_order is True with shape {}: the array lies column by column, so the bytes of a row are not together; "
-        "save numpy.ascontiguousarray of it",
-        shape_text(array.shape));
-  }
+  return fortran_order.truth && long_axes > 1 && array.data_bytes > 0;
 }
 
 std::string utf8_of_latin1(std::string_view text) {
@@ -156,6 +150,15 @@ std::string utf8_of_latin1(std::string_view text) {
     }
   }
   return utf8;
+}
+
+void make_utf8_of_latin1(npy_type& type) {
+  type.descr = utf8_of_latin1(type.descr);
+  for (npy_field& field : type.fields) {
+    field.name = utf8_of_latin1(field.name);
+    field.title = utf8_of_latin1(field.title);
+    make_utf8_of_latin1(field.type);
+  }
 }
 
 // Converts UTF-8 text to Latin-1; returns false if it has letters outside Latin-1, whose lead bytes are not c2 or c3.
@@ -223,10 +226,10 @@ npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_b
   const header_fields fields = find_fields(dict, frame, origin);
   npy_array array;
   array.type = read_npy_type(*fields.descr, frame.header, origin);
-  if (frame.version < 3) array.type.descr = utf8_of_latin1(array.type.descr);
+  if (frame.version < 3) make_utf8_of_latin1(array.type);
   array.shape = read_shape(*fields.shape, frame.header, origin);
   array.data_bytes = data_bytes_of(array, origin);
-  require_rows_together(*fields.fortran_order, array, frame.header, origin);
+  array.column_major = read_column_major(*fields.fortran_order, array, frame.header, origin);
   const std::uint64_t found_bytes = file_bytes - frame.header_offset - frame.header.size();
   if (found_bytes != array.data_bytes) {
     fail(origin, "shape {} of {} takes {} bytes, {} follow the header: {}", shape_text(array.shape),
@@ -238,6 +241,14 @@ npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_b
 
 npy_type parse_npy_type(std::string_view descr, const std::string& origin) {
   return read_npy_type(parse_python_literal(descr, origin, 0), descr, origin);
+}
+
+npy_type native_type(const npy_type& type) {
+  npy_type native = type;
+  if (type.order != '>') return native;
+  native.order = '<';
+  native.descr[native.descr.find('>')] = '<';
+  return native;
 }
 
 std::string format_npy_header(const npy_type& type, std::span<const std::uint64_t> shape) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -29,6 +30,19 @@ constexpr kind_row kinds[] = {
     {'a', 'S', 1, {}},        {'U', 'U', 4, {}},       {'V', 'V', 1, {}},
 };
 
+// The characters that a Python string has between its quotes: a backslash before a quote or a backslash is not one of
+// them. Other escapes, which stand for letters that no field should have in its name, stay as they are written.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escapes =
+        text[i] == '\\' && i + 1 < text.size() && std::string_view("\\'\"").find(text[i + 1]) != text.npos;
+    if (escapes) ++i;
+    plain += text[i];
+  }
+  return plain;
+}
+
 class type_reader {
  public:
   type_reader(std::string_view header, const std::string& origin) : header_(header), origin_(origin) {}
@@ -38,7 +52,7 @@ class type_reader {
     if (descr.type == python_value::kind::text) {
       type = read_simple(descr);
     } else if (descr.type == python_value::kind::list) {
-      type.item_bytes = fields_bytes(descr);
+      read_fields(descr, type);
     } else if (descr.type == python_value::kind::tuple && descr.items.size() == 2) {
       type.item_bytes = times(read(descr.items[0]).item_bytes, repeats(descr.items[1]), descr);
     } else {
@@ -89,25 +103,42 @@ class type_reader {
   }
 
   // (name, type) or (name, type, shape); a name may be a pair of title and name.
-  std::uint64_t fields_bytes(const python_value& list) const {
-    std::uint64_t total = 0;
+  void read_fields(const python_value& list, npy_type& type) const {
     for (const python_value& field : list.items) {
       if (field.type != python_value::kind::tuple || field.items.size() < 2 || field.items.size() > 3) {
         fail(field, "is not a field: (name, type) or (name, type, shape)");
       }
-      require_name(field.items[0]);
-      std::uint64_t bytes = read(field.items[1]).item_bytes;
-      if (field.items.size() == 3) bytes = times(bytes, repeats(field.items[2]), field);
-      if (__builtin_add_overflow(total, bytes, &total) || total >> 63 != 0) fail(list, "is wider than memory");
+      npy_field read = named(field.items[0]);
+      read.offset = type.item_bytes;
+      if (field.items.size() == 3) read.count = repeats(field.items[2]);
+      // The type of an element, where the field's own is one of several: ('<f4', (3,)).
+      const python_value* element = &field.items[1];
+      while (element->type == python_value::kind::tuple && element->items.size() == 2) {
+        read.count = times(read.count, repeats(element->items[1]), field);
+        element = &element->items[0];
+      }
+      read.type = this->read(*element);
+      const std::uint64_t bytes = times(read.type.item_bytes, read.count, field);
+      if (__builtin_add_overflow(type.item_bytes, bytes, &type.item_bytes) || type.item_bytes >> 63 != 0) {
+        fail(list, "is wider than memory");
+      }
+      type.fields.push_back(std::move(read));
     }
-    return total;
   }
 
-  void require_name(const python_value& name) const {
+  npy_field named(const python_value& name) const {
     const auto is_text = [](const python_value& v) { return v.type == python_value::kind::text; };
-    const bool titled = name.type == python_value::kind::tuple && name.items.size() == 2 && is_text(name.items[0]) &&
-                        is_text(name.items[1]);
-    if (!is_text(name) && !titled) fail(name, "is not the name of a field");
+    npy_field field;
+    if (is_text(name)) {
+      field.name = unescaped(name.text);
+    } else if (name.type == python_value::kind::tuple && name.items.size() == 2 && is_text(name.items[0]) &&
+               is_text(name.items[1])) {
+      field.title = unescaped(name.items[0].text);
+      field.name = unescaped(name.items[1].text);
+    } else {
+      fail(name, "is not the name of a field");
+    }
+    return field;
   }
 
   std::uint64_t repeats(const python_value& shape) const {

@@ -125,7 +125,8 @@ merged merge_all(io::scratch_file& file, std::vector<sorted_run> runs, const mer
     written += bytes;
     progress(written / output.part_bytes - before / output.part_bytes);
   };
-  merge_runs(file, runs, rows, memory_bytes, {output.front, output.part_offset, output.part_bytes, write, false});
+  merge_runs(file, runs, rows, memory_bytes,
+             {output.front, output.part_offset, output.part_bytes, write, false, output.change_part});
   return result;
 }
 

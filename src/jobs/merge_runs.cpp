@@ -129,9 +129,16 @@ void merge(std::vector<run_reader>& readers, const merge_rows& rows, const merge
   for (std::uint32_t i = 0; i < heads.size(); ++i) {
     if (heads[i] == nullptr) tree.end(i);
   }
+  std::vector<std::byte> changed(output.change_part ? output.part_bytes : 0);
   while (!tree.all_ended()) {
     const std::uint32_t run = tree.winner();
-    out.add(heads[run] + output.part_offset, output.part_bytes);
+    const std::byte* part = heads[run] + output.part_offset;
+    if (output.change_part) {
+      std::copy_n(part, output.part_bytes, changed.data());
+      output.change_part(changed.data());
+      part = changed.data();
+    }
+    out.add(part, output.part_bytes);
     heads[run] = readers[run].next();
     if (heads[run] != nullptr) {
       tree.replace(key_of(heads[run]));

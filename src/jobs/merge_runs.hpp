@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -30,6 +31,8 @@ struct merge_output {
   std::uint64_t part_bytes = 0;
   block_writer::sink write;    ///< called from another thread, which is always the same
   bool releases_runs = false;  ///< space of runs is freed as they are read, but for the last piece of each
+  /// Changes a part before it is written; none: parts are written as they are.
+  std::function<void(std::byte* part)> change_part = {};
 };
 
 /// The most runs that one merge takes within `memory_bytes`: at least 2.

@@ -25,9 +25,7 @@ record_source source_of(const_records in_memory) {
 
 record_source source_of(const io::record_file& file, const_records rows) {
   return {rows.count, rows.record_bytes,
-          [&file, width = rows.record_bytes](std::uint64_t first, std::uint64_t number, std::byte* to) {
-            file.file().read_at(file.data_offset() + first * width, to, number * width);
-          }};
+          [&file](std::uint64_t first, std::uint64_t number, std::byte* to) { file.read_rows(first, number, to); }};
 }
 
 void for_each_block(const record_source& from,

@@ -1,7 +1,9 @@
 #include "io/npy.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -101,15 +103,48 @@ TEST(Npy, AnArrayWithoutDimensionsHasOneElement) { EXPECT_EQ(parse(npy_file("'<f
 
 TEST(Npy, AnEmptyArrayHasNoData) { EXPECT_EQ(parse(npy_file("'<f4'", "(0, 4611686018427387)", "")).data_bytes, 0U); }
 
-TEST(Npy, FortranOrderOfOneLongAxisIsRead) {
-  EXPECT_EQ(parse(npy_file(1, dict("'<f4'", "(1, 3, 1)", "True"), std::string(12, 'x'))).data_bytes, 12U);
+TEST(Npy, FortranOrderIsSeenWhereItIsAnother) {
+  const auto is_other = [](const std::string& shape, const std::string& fortran, std::size_t items) {
+    return parse(npy_file(1, dict("'<f4'", shape, fortran), std::string(4 * items, 'x'))).column_major;
+  };
+  EXPECT_TRUE(is_other("(2, 3)", "True", 6));
+  EXPECT_TRUE(is_other("(1, 3, 1, 2)", "True", 6));
+  EXPECT_FALSE(is_other("(2, 3)", "False", 6));
+  EXPECT_FALSE(is_other("(1, 3, 1)", "True", 3));
+  EXPECT_FALSE(is_other("(3,)", "True", 3));
+  EXPECT_FALSE(is_other("()", "True", 1));
+  EXPECT_FALSE(is_other("(0, 3)", "True", 0));
 }
 
-TEST(Npy, FortranOrderIsRefusedWithAReason) {
-  expect_refused(
-      npy_file(1, dict("'<f4'", "(2, 3)", "True"), std::string(24, 'x')),
-      "x.npy: fortran_order is True with shape (2, 3): the array lies column by column, so the bytes of a row "
-      "are not together; save numpy.ascontiguousarray of it");
+TEST(Npy, FieldsOfStructuresHavePlaces) {
+  const npy_array array = parse(npy_file(
+      "[('id', '>i8'), ('', '|V4'), ('v', '<f4', (3,)), (('a title', 'p'), [('x', '<u2'), ('it\\'s', '|S3')]), "
+      "('w', ('<f8', (2, 2)))]",
+      "(1,)", std::string(61, 'x')));
+  const std::vector<io::npy_field>& fields = array.type.fields;
+  ASSERT_EQ(fields.size(), 5U);
+  EXPECT_EQ(fields[0].name, "id");
+  EXPECT_EQ(fields[0].type.order, '>');
+  EXPECT_EQ(fields[1].name, "");
+  EXPECT_EQ(fields[2].offset, 12U);
+  EXPECT_EQ(fields[2].count, 3U);
+  EXPECT_EQ(fields[2].type.item_bytes, 4U);
+  EXPECT_EQ(fields[3].name, "p");
+  EXPECT_EQ(fields[3].title, "a title");
+  EXPECT_EQ(fields[3].offset, 24U);
+  ASSERT_EQ(fields[3].type.fields.size(), 2U);
+  EXPECT_EQ(fields[3].type.fields[1].name, "it's");
+  EXPECT_EQ(fields[3].type.fields[1].offset, 2U);
+  EXPECT_EQ(fields[4].offset, 29U);
+  EXPECT_EQ(fields[4].count, 4U);
+  EXPECT_EQ(fields[4].type.kind, 'f');
+}
+
+TEST(Npy, NativeTypesAreLittleEndian) {
+  EXPECT_EQ(io::native_type(io::parse_npy_type("'>i4'", "x")).descr, "'<i4'");
+  EXPECT_EQ(io::native_type(io::parse_npy_type("'>i4'", "x")).order, '<');
+  EXPECT_EQ(io::native_type(io::parse_npy_type("'<f8'", "x")).descr, "'<f8'");
+  EXPECT_EQ(io::native_type(io::parse_npy_type("'|u1'", "x")).descr, "'|u1'");
 }
 
 TEST(Npy, ObjectsAreRefusedWithAReason) {
@@ -331,7 +366,9 @@ TEST(RecordFile, RowsAreCountedWithoutMappingThem) {
   EXPECT_EQ(rows.count, 6U);
   EXPECT_EQ(rows.record_bytes, 20U);
   EXPECT_EQ(static_cast<char>(*file.rows(65536).data), 'x');
-  EXPECT_EQ(file.rows(65536).data, file.file().data() + file.data_offset());
+  std::string two(120, ' ');
+  file.read_rows(1, 1, reinterpret_cast<std::byte*>(two.data()));
+  EXPECT_EQ(two, std::string(60, 'x') + std::string(60, ' '));
 }
 
 TEST(RecordFile, TablesWithoutRowsAreRefused) {
@@ -380,15 +417,63 @@ TEST(IndexFile, AHeaderOfOddLengthDoesNotMisalignTheList) {
   }
 }
 
+/// The bytes of numbers from the highest on.
+template <class T>
+std::string big_endian(std::vector<T> numbers) {
+  std::string bytes = bytes_of(numbers);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) std::reverse(&bytes[at], &bytes[at] + sizeof(T));
+  return bytes;
+}
+
+template <class T>
+void expect_indices(const std::string& descr, const std::string& data, index_type type,
+                    const std::vector<T>& expected) {
+  const temporary_folder folder;
+  const std::string path = folder.write("i.npy", npy_file(descr, "(" + std::to_string(expected.size()) + ",)", data));
+  const io::index_file file(path, std::nullopt);
+  ASSERT_EQ(file.indices().type, type) << descr;
+  ASSERT_EQ(file.indices().count, expected.size());
+  const T* const found = static_cast<const T*>(file.indices().data);
+  EXPECT_EQ(std::vector<T>(found, found + expected.size()), expected) << descr;
+}
+
+TEST(IndexFile, ConvertsEveryTypeOfWholeNumber) {
+  expect_indices<std::uint32_t>("'|u1'", bytes_of<std::uint8_t>({0, 255, 7}), index_type::u32, {0, 255, 7});
+  expect_indices<std::int32_t>("'|i1'", bytes_of<std::int8_t>({0, -128, 127}), index_type::i32, {0, -128, 127});
+  expect_indices<std::uint32_t>("'<u2'", bytes_of<std::uint16_t>({1, 65535}), index_type::u32, {1, 65535});
+  expect_indices<std::uint32_t>("'>u2'", big_endian<std::uint16_t>({1, 65534}), index_type::u32, {1, 65534});
+  expect_indices<std::int32_t>("'<i2'", bytes_of<std::int16_t>({1, -2}), index_type::i32, {1, -2});
+  expect_indices<std::int32_t>("'>i2'", big_endian<std::int16_t>({300, -2}), index_type::i32, {300, -2});
+  expect_indices<std::uint32_t>("'>u4'", big_endian<std::uint32_t>({1, 0xfffffffeU}), index_type::u32,
+                                {1, 0xfffffffeU});
+  expect_indices<std::int32_t>("'>i4'", big_endian<std::int32_t>({70000, -3}), index_type::i32, {70000, -3});
+  expect_indices<std::uint64_t>("'>u8'", big_endian<std::uint64_t>({1, 1ULL << 40}), index_type::u64, {1, 1ULL << 40});
+  expect_indices<std::int64_t>("'>i8'", big_endian<std::int64_t>({5, -1}), index_type::i64, {5, -1});
+  expect_indices<std::uint32_t>("'|u1'", "", index_type::u32, {});
+}
+
+TEST(IndexFile, ReadsFortranOrderInTheOrderOfRows) {
+  const temporary_folder folder;
+  const std::string path = folder.write(
+      "i.npy", npy_file(1, dict("'>i2'", "(2, 3)", "True"), big_endian<std::int16_t>({0, 10, 1, 11, 2, 12})));
+  const io::index_file file(path, std::nullopt);
+  ASSERT_EQ(file.indices().count, 6U);
+  const auto* const found = static_cast<const std::int32_t*>(file.indices().data);
+  EXPECT_EQ(std::vector<std::int32_t>(found, found + 6), (std::vector<std::int32_t>{0, 1, 2, 10, 11, 12}));
+}
+
 TEST(IndexFile, OtherTypesAreRefusedByName) {
   const temporary_folder folder;
-  const std::pair<const char*, const char*> cases[] = {
-      {"'<f4'", "'<f4'"}, {"'|u1'", "'|u1'"}, {"'<i2'", "'<i2'"}, {"'>i4'", "'>i4', big-endian"}};
-  for (const auto& [descr, shown] : cases) {
+  for (const char* descr : {"'<f4'", "'|S4'", "'<M8[s]'", "[('a', '<i8')]"}) {
     const std::string path = folder.write("i.npy", npy_file(descr, "(0,)", ""));
-    expect_error(error_code::bad_input, path + ": descr is " + shown + "; an index is '<u4', '<u8', '<i4' or '<i8'",
-                 [&] { io::index_file(path, std::nullopt); });
+    expect_error(
+        error_code::bad_input,
+        path + ": descr is " + descr + "; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without",
+        [&] { io::index_file(path, std::nullopt); });
   }
+  const std::string mask = folder.write("m.npy", npy_file("'|b1'", "(2,)", std::string("\1\0", 2)));
+  expect_error(error_code::bad_input, mask + ": descr is '|b1': a mask is no index; numpy.flatnonzero makes one of it",
+               [&] { io::index_file(mask, std::nullopt); });
 }
 
 }  // namespace

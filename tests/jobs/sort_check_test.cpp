@@ -89,45 +89,6 @@ TEST(SortCheck, ComparesEveryTypeOfField) {
   EXPECT_EQ(breaks(std::vector<float>{0.0F, -0.0F}, key_type::floating), 1U);
 }
 
-TEST(SortCheck, DatesHaveNatLast) {
-  constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
-  const std::vector<std::int64_t> dates{nat + 1, -300, -1, 0, 256, std::numeric_limits<std::int64_t>::max(), nat, nat};
-  std::vector<std::int64_t> swapped = dates;
-  for (std::int64_t& date : swapped) {
-    date = static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(date)));
-  }
-  const auto look = [](const std::vector<std::int64_t>& rows, jobs::time_rows kind, bool descending = false) {
-    const key_field whole{0, 8, key_type::signed_integer, descending};
-    return jobs::look_at_order(jobs::source_of(const_records(rows)), {whole, kind});
-  };
-  EXPECT_EQ(look(dates, jobs::time_rows::little_endian).breaks, 0U);
-  EXPECT_EQ(look(dates, jobs::time_rows::little_endian).duplicate_keys, 1U);
-  EXPECT_EQ(look(swapped, jobs::time_rows::big_endian).breaks, 0U);
-  EXPECT_EQ(look(dates, jobs::time_rows::none).breaks, 1U) << "as numbers, NaT comes first";
-  EXPECT_EQ(look(dates, jobs::time_rows::little_endian, true).breaks, 6U);
-  EXPECT_EQ(look(dates, jobs::time_rows::little_endian).checksum, look(dates, jobs::time_rows::none).checksum);
-}
-
-TEST(RowOrder, DatesBecomeNumbersThatCompareAsTheyDoAndComeBack) {
-  constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
-  const std::vector<std::int64_t> ascending{nat + 1, nat + 2, -1, 0, 1, std::numeric_limits<std::int64_t>::max(), nat};
-  for (const jobs::time_rows kind : {jobs::time_rows::little_endian, jobs::time_rows::big_endian}) {
-    std::vector<std::int64_t> rows = ascending;
-    for (std::int64_t& row : rows) {
-      if (kind == jobs::time_rows::big_endian)
-        row = static_cast<std::int64_t>(__builtin_bswap64(static_cast<std::uint64_t>(row)));
-    }
-    const std::vector<std::int64_t> before = rows;
-    auto* const bytes = reinterpret_cast<std::byte*>(rows.data());
-    jobs::make_sortable(bytes, rows.size(), kind);
-    EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
-    jobs::restore(bytes, rows.size(), kind);
-    EXPECT_EQ(rows, before);
-    jobs::make_sortable(bytes, rows.size(), jobs::time_rows::none);
-    EXPECT_EQ(rows, before);
-  }
-}
-
 TEST(SortCheck, SumsDoNotDependOnTheOrderAndSeeEveryBit) {
   const auto sum = [](const list& records) { return jobs::look_at_order(from(records), by_first).checksum; };
   EXPECT_EQ(sum(in), sum(right));
@@ -142,7 +103,7 @@ TEST(SortCheck, SumsDoNotDependOnTheOrderAndSeeEveryBit) {
 
 TEST(SortCheck, FindsWrongIndexes) {
   const auto index_mistake = [](const std::vector<std::uint32_t>& index) {
-    return jobs::sort_index_mistake(in, by_first, jobs::source_of(const_records(index)), index_type::u32);
+    return jobs::sort_index_mistake(from(in), by_first, jobs::source_of(const_records(index)), index_type::u32);
   };
   EXPECT_EQ(index_mistake({3, 1, 4, 0, 2}), std::nullopt);
   EXPECT_EQ(index_mistake({3, 4, 1, 0, 2}), "index[2] is 1, which belongs before 4 at index[1]");

@@ -7,6 +7,7 @@
 
 #include <sheaf/context.hpp>
 
+#include "io/arrays/contents.hpp"
 #include "io/mesh/arrays.hpp"
 #include "io/record_file.hpp"
 #include "mesh/dual.hpp"
@@ -22,7 +23,7 @@ struct edge_files {
   std::uint64_t zone = 0;  ///< of the mesh; 0: all
   bool has_dual = false;   ///< whether the mesh's median dual is wanted
 
-  bool are_edges_alone() const { return mesh.ends_with(".npy"); }
+  bool are_edges_alone() const { return io::names_array(mesh); }
 };
 
 /// @throws error(bad_argument) where an option needs a mesh and there is none

@@ -8,6 +8,9 @@
 #include <sheaf/error.hpp>
 
 #include "core/printable.hpp"
+#include "io/arrays/fields.hpp"
+#include "io/arrays/numbers.hpp"
+#include "jobs/columns.hpp"
 #include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
 
@@ -60,44 +63,72 @@ key_file::key_file(const std::string& path, std::uint64_t key_bytes) : file_(pat
 void key_file::reverse_bytes() {
   const std::uint64_t width = keys_.record_bytes;
   reversed_.assign(keys_.data, keys_.data + keys_.count * width);
-  for (std::uint64_t i = 0; i < keys_.count; ++i) {
-    std::reverse(reversed_.data() + i * width, reversed_.data() + (i + 1) * width);
-  }
+  io::reverse_each(reversed_.data(), keys_.count, width);
   keys_.data = reversed_.data();
 }
 
-key_place key_of_rows(const key_place* given, const io::record_file& table, const_records rows) {
-  if (given == nullptr) {
+namespace {
+
+// The key that a field is: a number or date of 4 or 8 bytes.
+key_place key_of_field(const std::string& name, const io::record_file& table) {
+  const std::optional<io::npy_field> field = jobs::field_of_rows(table, name);
+  if (!field) {
+    const std::string names = io::field_names(table.type());
+    if (names.empty()) return parse_key_place(name);  // throws: it is no place either
+    refuse(error_code::bad_argument,
+           fmt::format("--table-key: '{}' is neither OFFSET:BYTES nor a field of {}, whose fields are {}",
+                       core::printable(name), table.path(), names));
+  }
+  const bool is_key = field->count == 1 && is_number_or_date(field->type) &&
+                      (field->type.item_bytes == 4 || field->type.item_bytes == 8);
+  if (!is_key) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: field {} is {}{}; keys are numbers or dates of 4 or 8 bytes", table.path(),
+                       core::printable(name), field->count == 1 ? "" : fmt::format("{} times ", field->count),
+                       core::printable(field->type.descr)));
+  }
+  return {field->offset, field->type.item_bytes, field->type};
+}
+
+}  // namespace
+
+key_place key_of_rows(const std::string& given, const io::record_file& table, const_records rows) {
+  if (given.empty()) {
     require_width(table, rows.record_bytes, "; --table-key OFFSET:BYTES says where the key lies in a row");
-    if (table.is_npy() && !is_number_or_date(table.type())) {
+    if (!table.is_npy()) return {0, rows.record_bytes};
+    if (!is_number_or_date(table.type())) {
       refuse(error_code::bad_input,
              fmt::format("{}: descr is {}; a row is a key where it has numbers or dates, elsewhere --table-key "
                          "OFFSET:BYTES says where the key lies in it",
                          table.path(), core::printable(table.type().descr)));
     }
-    return {0, rows.record_bytes};
+    if (table.type().item_bytes != rows.record_bytes) return {0, rows.record_bytes};
+    return {0, rows.record_bytes, table.type()};
   }
-  if (given->offset <= rows.record_bytes && given->bytes <= rows.record_bytes - given->offset) {
-    return *given;
+  if (!jobs::is_key_place(given)) return key_of_field(given, table);
+  const key_place place = parse_key_place(given);
+  if (place.offset > rows.record_bytes || place.bytes > rows.record_bytes - place.offset) {
+    refuse(error_code::bad_argument, fmt::format("--table-key {}:{} ends past the {} bytes of a row of {}",
+                                                 place.offset, place.bytes, rows.record_bytes, table.path()));
   }
-  refuse(error_code::bad_argument, fmt::format("--table-key {}:{} ends past the {} bytes of a row of {}", given->offset,
-                                               given->bytes, rows.record_bytes, table.path()));
+  const bool is_row = place.bytes == rows.record_bytes && table.type().item_bytes == place.bytes;
+  if (!is_row || !table.is_npy() || !is_number_or_date(table.type())) return place;
+  return {place.offset, place.bytes, table.type()};
 }
 
-void bring_to_one_type(key_file& keys, const io::record_file& table, const_records rows, const key_place& place) {
+void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place) {
   if (keys.keys().record_bytes != place.bytes) {
     refuse(error_code::bad_input, fmt::format("{}: keys of {} bytes, but those of {} have {}", keys.file().path(),
                                               keys.keys().record_bytes, table.path(), place.bytes));
   }
   const io::npy_type& type = keys.file().type();
-  const bool is_row = rows.record_bytes == place.bytes && table.type().item_bytes == place.bytes;
-  if (!keys.file().is_npy() || !table.is_npy() || !is_row || !is_number_or_date(table.type())) return;
-  if (family_of(type) != family_of(table.type())) {
+  if (!keys.file().is_npy() || !place.type) return;
+  if (family_of(type) != family_of(*place.type)) {
     refuse(error_code::bad_input,
            fmt::format("{}: descr is {}, but {} has {}; bits are compared, so both need one type", keys.file().path(),
-                       core::printable(type.descr), table.path(), core::printable(table.type().descr)));
+                       core::printable(type.descr), table.path(), core::printable(place.type->descr)));
   }
-  if (type.order != table.type().order) keys.reverse_bytes();
+  if (type.order != place.type->order) keys.reverse_bytes();
 }
 
 }  // namespace sheaf::cli

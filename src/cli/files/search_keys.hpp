@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace sheaf::cli {
 struct key_place {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
+  std::optional<io::npy_type> type = {};  ///< where it is known: of a field, and of rows that are numbers
 };
 
 /// OFFSET:BYTES. @throws error(bad_argument) for anything else
@@ -36,12 +38,13 @@ class key_file {
   std::vector<std::byte> reversed_;
 };
 
-/// Where the key lies in rows of a table. @param given  what the user says, or null: the rows are the keys
-/// @throws error(bad_input) for rows that are no keys, error(bad_argument) for a place that they have not
-key_place key_of_rows(const key_place* given, const io::record_file& table, const_records rows);
+/// Where the key lies in rows of a table. @param given  what the user says, OFFSET:BYTES or the name of a field; empty:
+/// the rows are the keys
+/// @throws error(bad_input) for rows that are no keys, error(bad_argument) for a place or a field that they have not
+key_place key_of_rows(const std::string& given, const io::record_file& table, const_records rows);
 
-/// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key that
-/// lies inside of a row has none.
-void bring_to_one_type(key_file& keys, const io::record_file& table, const_records rows, const key_place& place);
+/// Keys and rows of one width and one type, in one order of bytes. Types are compared where both are known: a key at
+/// OFFSET:BYTES of a row has none.
+void bring_to_one_type(key_file& keys, const io::record_file& table, const key_place& place);
 
 }  // namespace sheaf::cli

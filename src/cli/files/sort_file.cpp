@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,12 +26,12 @@ std::string header_of(const sort_job& job) {
   return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
 }
 
-const_records mapped_rows(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
+const_records rows_in_memory(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
 
 void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
                    std::uint64_t memory_bytes) {
   if (!job.common.verify) return;
-  const auto mistake = job.index ? jobs::sort_index_mistake(mapped_rows(job), job.order, out, *job.index)
+  const auto mistake = job.index ? jobs::sort_index_mistake(in, job.order, out, *job.index)
                                  : jobs::sort_mistake(in, job.order, out, memory_bytes);
   if (mistake) throw verification_failed(*mistake);
 }
@@ -45,8 +46,14 @@ std::uint64_t scratch_of(const explanation& plan) {
 }
 
 // Bytes of a copy of each row that make_sortable() can change.
-std::uint64_t copied_bytes(const sort_job& job) {
-  return job.order.times == jobs::time_rows::none ? 0 : job.rows.record_bytes;
+std::uint64_t copied_bytes(const sort_job& job) { return job.order.changes.empty() ? 0 : job.rows.record_bytes; }
+
+// Changes rows of the input, of which the first is record `first`, so that the key has their order.
+void make_sortable(const sort_job& job, std::uint64_t first, std::uint64_t number, std::byte* rows) {
+  const auto bad = jobs::make_sortable(rows, number, job.rows.record_bytes, job.order.changes);
+  if (!bad) return;
+  throw error(error_code::bad_input, fmt::format("{}: record {}: character {} is {:#x}, which is no code point",
+                                                 job.file.path(), first + bad->row, bad->place, bad->value));
 }
 
 // The bytes of the rows, of their copy and of what is written, side by side; none if their number overflows.
@@ -61,13 +68,13 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
 }
 
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
-  const const_records rows = mapped_rows(job);
+  const const_records rows = rows_in_memory(job);
   const std::uint64_t count = rows.count;
   record_output out(job.output, header_of(job), count, job.written_bytes());
   std::vector<std::byte> copy(count * copied_bytes(job));
   if (!copy.empty()) {
     std::copy_n(rows.data, copy.size(), copy.data());
-    jobs::make_sortable(copy.data(), count, job.order.times);
+    make_sortable(job, 0, count, copy.data());
   }
   const context_input context_in(ctx, copy.empty() ? rows.data : copy.data(), count * rows.record_bytes);
   const const_records in(context_in.data(), count, rows.record_bytes);
@@ -78,7 +85,7 @@ sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation 
     sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
   });
   context_out.fetch();
-  if (!job.index) jobs::restore(out.rows().data, count, job.order.times);
+  if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
   require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
   out.commit();
   return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
@@ -94,12 +101,18 @@ struct external_rows {
 constexpr std::uint64_t number_bytes = 8;
 constexpr std::uint64_t staged_bytes = std::uint64_t{256} << 10;
 
-jobs::record_source sortable(const jobs::record_source& in, jobs::time_rows kind) {
-  if (kind == jobs::time_rows::none) return in;
-  return {in.count, in.record_bytes, [in, kind](std::uint64_t first, std::uint64_t number, std::byte* to) {
+jobs::record_source sortable(const jobs::record_source& in, const sort_job& job) {
+  if (job.order.changes.empty()) return in;
+  return {in.count, in.record_bytes, [in, &job](std::uint64_t first, std::uint64_t number, std::byte* to) {
             in.read(first, number, to);
-            jobs::make_sortable(to, number, kind);
+            make_sortable(job, first, number, to);
           }};
+}
+
+// The memory for runs: what the job has, but for what its file holds.
+std::uint64_t memory_for_runs(const sort_job& job) {
+  const std::uint64_t held = std::min(job.file.held_bytes(), job.memory_bytes);
+  return std::max(job.memory_bytes - held, jobs::least_external_bytes);
 }
 
 external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& key) {
@@ -138,12 +151,13 @@ void sort_run(const context& ctx, const sort_key& key, const_records in, records
 sort_report sort_in_runs(const sort_job& job) {
   const auto start = std::chrono::steady_clock::now();
   const jobs::record_source in = jobs::source_of(job.file, job.rows);
-  const jobs::record_source keyed = sortable(in, job.order.times);
+  const jobs::record_source keyed = sortable(in, job);
   const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
   const std::uint64_t width = rows.source.record_bytes;
   const std::string header = header_of(job);
+  const std::uint64_t memory_bytes = memory_for_runs(job);
   io::output_file out(job.output, header.size() + in.count * job.written_bytes());
-  const io::cache_use cache = jobs::cache_use_for(job.memory_bytes);
+  const io::cache_use cache = jobs::cache_use_for(memory_bytes);
   if (cache == io::cache_use::bypass) out.bypass_cache();
   progress_line line(!job.common.quiet);
   std::uint64_t in_runs = 0;
@@ -171,9 +185,8 @@ sort_report sort_in_runs(const sort_job& job) {
       return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
     };
     const bool on_host = ctx.backend() == backend_kind::cpu;
-    const std::uint64_t run_rows = jobs::rows_per_run(in.count, width, job.memory_bytes, [&](std::uint64_t count) {
-      return on_host ? scratch_of(plan_of(count)) : 0;
-    });
+    const std::uint64_t run_rows = jobs::rows_per_run(
+        in.count, width, memory_bytes, [&](std::uint64_t count) { return on_host ? scratch_of(plan_of(count)) : 0; });
     report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
     file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
     runs = jobs::write_runs(
@@ -181,24 +194,24 @@ sort_report sort_in_runs(const sort_job& job) {
         [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
   }
   report.runs = runs.size();
-  std::uint64_t header_left = header.size();
-  const auto write = [&](std::byte* block, std::uint64_t bytes) {
-    const std::uint64_t skipped = std::min(header_left, bytes);
-    header_left -= skipped;
-    // Header and blocks are multiples of 64 bytes, so that no block ends inside a date.
-    if (!job.index) jobs::restore(block + skipped, (bytes - skipped) / jobs::time_bytes, job.order.times);
-    out.write(block, bytes);
-  };
+  const auto write = [&](std::byte* block, std::uint64_t bytes) { out.write(block, bytes); };
+  std::function<void(std::byte*)> restore_row;
+  if (!job.index && !job.order.changes.empty()) {
+    restore_row = [&](std::byte* row) { jobs::restore(row, 1, width, job.order.changes); };
+  }
   const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
-  const jobs::merged result = merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, job.memory_bytes,
-                                        {header, part_offset, job.written_bytes(), write}, rows_merged);
+  const jobs::merged result =
+      merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, memory_bytes,
+                {header, part_offset, job.written_bytes(), write, false, restore_row}, rows_merged);
   file.reset();
   report.merge_levels = result.levels;
   const jobs::record_source written{
       in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
         out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
       }};
-  require_right(job, in, written, job.memory_bytes);
+  // An index names records at random, which a file that can be mapped gives without a call for each.
+  const bool maps = job.common.verify && job.index && job.file.is_mapped();
+  require_right(job, maps ? jobs::source_of(rows_in_memory(job)) : in, written, memory_bytes);
   out.commit();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
@@ -208,9 +221,10 @@ sort_report sort_in_runs(const sort_job& job) {
 
 sort_report sort_file(const sort_job& job) {
   const std::optional<std::uint64_t> arrays = array_bytes(job);
-  if (arrays && *arrays <= job.memory_bytes) {
+  const std::uint64_t memory_bytes = job.memory_bytes - std::min(job.memory_bytes, job.file.bytes_beside_rows());
+  if (arrays && *arrays <= memory_bytes) {
     context ctx = job.common.make_context();
-    const std::uint64_t left_bytes = job.memory_bytes - *arrays;
+    const std::uint64_t left_bytes = memory_bytes - *arrays;
     const bool on_host = ctx.backend() == backend_kind::cpu;
     if (on_host) ctx.limit_scratch(left_bytes);
     explanation plan = explain(ctx, job, {nullptr, job.rows.count, job.rows.record_bytes}, {job.common.variant()});

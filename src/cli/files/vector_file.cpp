@@ -9,6 +9,8 @@
 
 #include "cli/files/narrowed.hpp"
 #include "core/printable.hpp"
+#include "io/arrays/contents.hpp"
+#include "io/arrays/numbers.hpp"
 #include "io/input_file.hpp"
 #include "io/npy.hpp"
 #include "io/record_file.hpp"
@@ -17,12 +19,13 @@
 namespace sheaf::cli {
 namespace {
 
-// What is no .npy file is MatrixMarket, unless its name says that it should be one.
+// What is no array is MatrixMarket, unless its name says that it should be one.
 bool is_matrix_market(const std::string& path) {
+  if (io::names_array(path)) return false;
   const io::input_file file(path);
   std::vector<std::byte> front(std::min<std::uint64_t>(io::npy_magic_bytes, file.size()));
   file.read_at(0, front.data(), front.size());
-  return !io::starts_as_npy(front) && !path.ends_with(".npy");
+  return !io::starts_as_npy(front);
 }
 
 }  // namespace
@@ -32,7 +35,7 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
                                const std::string& matrix) {
   const io::record_file file(path, 0, "the header of an .npy file");
   const bool is_wide = file.type().item_bytes == 8;
-  if (file.type().kind != 'f' || file.type().order == '>' || (!is_wide && file.type().item_bytes != 4)) {
+  if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
     throw error(error_code::bad_input,
                 fmt::format("{}: descr is {}; a vector is '<f4' or '<f8'", path, core::printable(file.type().descr)));
   }
@@ -41,8 +44,9 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
     throw error(error_code::bad_input,
                 fmt::format("{}: {} numbers, but {} has {} {}", path, rows.count, matrix, count, of));
   }
+  const io::native_numbers native(rows, file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
-    std::memcpy(&number, rows.data + i * sizeof number, sizeof number);
+    std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
     return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", path, i); });
   };
   std::vector<Value> numbers(count);

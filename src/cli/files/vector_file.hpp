@@ -7,7 +7,8 @@
 
 namespace sheaf::cli {
 
-/// The numbers of an .npy file of f4 or f8 as Value, float or double: as many as a matrix has rows or columns.
+/// The numbers of an .npy or .npz array of f4 or f8, of either order of bytes, as Value, float or double: as many as a
+/// matrix has rows or columns.
 /// @param of  "rows", for messages
 /// @throws error(bad_input) for other files, and for a finite number that Value does not hold
 template <class Value>

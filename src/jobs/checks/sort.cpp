@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,56 +16,73 @@ namespace {
 
 int sign_of(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
 
-// Compares little-endian unsigned integers.
-int compare_magnitudes(const std::byte* a, const std::byte* b, std::uint64_t bytes) {
-  while (bytes-- > 0) {
-    if (a[bytes] != b[bytes]) return sign_of(a[bytes] < b[bytes], true);
+/// A number in a row, whose byte 0 is its lowest, whatever the order that it lies in.
+class number {
+ public:
+  number(const std::byte* at, std::uint32_t bytes, bool big_endian) : at_(at), bytes_(bytes), big_endian_(big_endian) {}
+  std::uint32_t bytes() const { return bytes_; }
+  std::byte byte(std::uint32_t i) const { return at_[big_endian_ ? bytes_ - 1 - i : i]; }
+  bool is_negative() const { return (byte(bytes_ - 1) & std::byte{0x80}) != std::byte{0}; }
+  std::uint64_t value() const {
+    std::uint64_t value = 0;
+    for (std::uint32_t i = 0; i < bytes_; ++i) value |= std::to_integer<std::uint64_t>(byte(i)) << (8 * i);
+    return value;
   }
-  return 0;
-}
 
-int compare_fields(const std::byte* a, const std::byte* b, const key_field& f) {
-  const bool a_negative = (a[f.bytes - 1] & std::byte{0x80}) != std::byte{0};
-  const bool b_negative = (b[f.bytes - 1] & std::byte{0x80}) != std::byte{0};
-  switch (f.type) {
-    case key_type::bytes: return std::memcmp(a, b, f.bytes);
-    case key_type::unsigned_integer: return compare_magnitudes(a, b, f.bytes);
-    case key_type::signed_integer:
-      if (a_negative != b_negative) return sign_of(a_negative, b_negative);
-      return compare_magnitudes(a, b, f.bytes);
-    case key_type::floating:
-      if (a_negative != b_negative) return sign_of(a_negative, b_negative);
-      return a_negative ? compare_magnitudes(b, a, f.bytes) : compare_magnitudes(a, b, f.bytes);
+ private:
+  const std::byte* at_;
+  std::uint32_t bytes_;
+  bool big_endian_;
+};
+
+int compare_magnitudes(const number& a, const number& b) {
+  for (std::uint32_t i = a.bytes(); i-- > 0;) {
+    if (a.byte(i) != b.byte(i)) return sign_of(a.byte(i) < b.byte(i), true);
   }
   return 0;
 }
 
 // NaT, the lowest number, comes last.
-int compare_times(const std::byte* a, const std::byte* b, time_rows kind) {
-  const auto number_of = [kind](const std::byte* row) {
-    std::uint64_t number = 0;
-    for (std::uint64_t i = 0; i < time_bytes; ++i) {
-      const std::uint64_t place = kind == time_rows::big_endian ? time_bytes - 1 - i : i;
-      number |= std::to_integer<std::uint64_t>(row[i]) << (8 * place);
-    }
-    return static_cast<std::int64_t>(number);
-  };
+int compare_times(const number& a, const number& b) {
   constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
-  const std::int64_t x = number_of(a);
-  const std::int64_t y = number_of(b);
+  const auto x = static_cast<std::int64_t>(a.value());
+  const auto y = static_cast<std::int64_t>(b.value());
   if (x == nat || y == nat) return sign_of(x != nat, y != nat);
   return sign_of(x<y, x> y);
 }
 
-int compare_rows(const std::byte* a, const std::byte* b, const row_order& by) {
-  if (by.times != time_rows::none) {
-    const int order = compare_times(a, b, by.times);
-    return by.key.fields[0].descending ? -order : order;
+int compare_texts(const std::byte* a, const std::byte* b, const order_column& c) {
+  constexpr std::uint32_t character_bytes = 4;
+  for (std::uint32_t at = 0; at < c.bytes; at += character_bytes) {
+    const std::uint64_t x = number(a + at, character_bytes, c.big_endian).value();
+    const std::uint64_t y = number(b + at, character_bytes, c.big_endian).value();
+    if (x != y) return sign_of(x < y, true);
   }
-  for (std::size_t i = 0; i < by.key.count; ++i) {
-    const key_field& f = by.key.fields[i];
-    const int order = compare_fields(a + f.offset, b + f.offset, f);
-    if (order != 0) return f.descending ? -order : order;
+  return 0;
+}
+
+int compare_columns(const std::byte* at_a, const std::byte* at_b, const order_column& c) {
+  const number a(at_a, c.bytes, c.big_endian);
+  const number b(at_b, c.bytes, c.big_endian);
+  switch (c.type) {
+    case column_type::bytes: return std::memcmp(at_a, at_b, c.bytes);
+    case column_type::unsigned_integer: return compare_magnitudes(a, b);
+    case column_type::signed_integer:
+      if (a.is_negative() != b.is_negative()) return sign_of(a.is_negative(), b.is_negative());
+      return compare_magnitudes(a, b);
+    case column_type::floating:
+      if (a.is_negative() != b.is_negative()) return sign_of(a.is_negative(), b.is_negative());
+      return a.is_negative() ? compare_magnitudes(b, a) : compare_magnitudes(a, b);
+    case column_type::time: return compare_times(a, b);
+    case column_type::text: return compare_texts(at_a, at_b, c);
+  }
+  return 0;
+}
+
+int compare_rows(const std::byte* a, const std::byte* b, const row_order& by) {
+  for (const order_column& c : by.columns) {
+    const int order = compare_columns(a + c.offset, b + c.offset, c);
+    if (order != 0) return c.descending ? -order : order;
   }
   return 0;
 }
@@ -84,10 +102,10 @@ void for_each_compared(const record_source& from, const row_order& by, Take take
   });
 }
 
-key_digest digest_of(const std::byte* record, const sort_key& key) {
+key_digest digest_of(const std::byte* record, const row_order& by) {
   key_digest digest{1, 2};
-  for (std::size_t i = 0; i < key.count; ++i) {
-    const std::uint64_t hash = record_hash(record + key.fields[i].offset, key.fields[i].bytes);
+  for (const order_column& c : by.columns) {
+    const std::uint64_t hash = record_hash(record + c.offset, c.bytes);
     digest = {hash_step(digest.low, hash), hash_step(digest.high, hash_step(hash, 3))};
   }
   return digest;
@@ -120,13 +138,13 @@ struct result_scan {
       found.add(record_hash(record, out.record_bytes), rank);
       if (rank != 1) return;
       ++repeated;
-      const key_digest digest = digest_of(record, by.key);
+      const key_digest digest = digest_of(record, by);
       if (digest.low % parts == part) kept_all = kept.insert(digest) && kept_all;
     });
   }
 };
 
-void add_part(const record_source& in, const sort_key& key, occurrences& kept, std::uint64_t part, std::uint64_t parts,
+void add_part(const record_source& in, const row_order& by, occurrences& kept, std::uint64_t part, std::uint64_t parts,
               sums& expected) {
   const bool needs_ranks = parts > 1 || !kept.empty();
   for_each_block(in, [&](std::uint64_t, const_records block) {
@@ -134,7 +152,7 @@ void add_part(const record_source& in, const sort_key& key, occurrences& kept, s
       const std::byte* const record = block.data + i * block.record_bytes;
       std::uint64_t rank = 0;
       if (needs_ranks) {
-        const key_digest digest = digest_of(record, key);
+        const key_digest digest = digest_of(record, by);
         if (digest.low % parts != part) continue;
         rank = kept.next(digest);
       }
@@ -174,7 +192,7 @@ std::optional<std::string> sort_mistake(const record_source& in, const row_order
   }
   sums expected;
   if (scan.kept_all) {
-    add_part(in, by.key, kept, 0, 1, expected);
+    add_part(in, by, kept, 0, 1, expected);
   } else {
     std::uint64_t parts = scan.repeated * 3 / 2 / kept.capacity() + 1;  // half as much again, for parts of unequal size
     for (std::uint64_t part = 0; part < parts; ++part) {
@@ -185,7 +203,7 @@ std::optional<std::string> sort_mistake(const record_source& in, const row_order
         expected = {};
         continue;
       }
-      add_part(in, by.key, kept, part, parts, expected);
+      add_part(in, by, kept, part, parts, expected);
     }
   }
   if (scan.found.of_records != expected.of_records) {
@@ -196,10 +214,13 @@ std::optional<std::string> sort_mistake(const record_source& in, const row_order
   return std::nullopt;
 }
 
-std::optional<std::string> sort_index_mistake(const_records in, const row_order& by, const record_source& index,
+std::optional<std::string> sort_index_mistake(const record_source& in, const row_order& by, const record_source& index,
                                               index_type type) {
   if (index.count != in.count) return fmt::format("the index has {} entries for {} records", index.count, in.count);
   std::vector<bool> named(in.count, false);
+  std::vector<std::byte> rows[2] = {std::vector<std::byte>(in.record_bytes), std::vector<std::byte>(in.record_bytes)};
+  std::vector<std::byte>* row = &rows[0];
+  std::vector<std::byte>* row_before = &rows[1];
   std::uint64_t before = 0;
   std::optional<std::string> mistake;
   for_each_block(index, [&](std::uint64_t first, const_records block) {
@@ -211,13 +232,14 @@ std::optional<std::string> sort_index_mistake(const_records in, const row_order&
         return;
       }
       named[entry] = true;
-      const int order =
-          position == 0 ? -1 : compare_rows(in.data + before * in.stride_bytes, in.data + entry * in.stride_bytes, by);
+      in.read(entry, 1, row->data());
+      const int order = position == 0 ? -1 : compare_rows(row_before->data(), row->data(), by);
       if (order > 0 || (order == 0 && before > entry)) {
         mistake =
             fmt::format("index[{}] is {}, which belongs before {} at index[{}]", position, entry, before, position - 1);
       }
       before = entry;
+      std::swap(row, row_before);
     }
   });
   return mistake;

@@ -11,8 +11,8 @@
 #include "jobs/row_order.hpp"
 
 // Checks whether records are sorted, and whether the answer of a sort is right. The check does not sort and does not
-// encode keys as the sorts do: it compares fields, dates and durations as they lie in the records. Fields of keys must
-// be whole here, without first_bit and bit_count.
+// encode keys as the sorts do: it compares the columns of an order as they lie in the records. Fields of keys must be
+// whole here, without first_bit and bit_count.
 namespace sheaf::jobs {
 
 struct order_report {
@@ -33,9 +33,9 @@ std::optional<std::string> sort_mistake(const record_source& in, const row_order
                                         std::uint64_t memory_bytes);
 
 /// Says what is wrong with a gather index of `in`, if anything: it must name every record once, in ascending order of
-/// keys and, among equal keys, of entries. `index` reads it as records of its type's width. Takes one bit of memory a
-/// record.
-std::optional<std::string> sort_index_mistake(const_records in, const row_order& by, const record_source& index,
+/// keys and, among equal keys, of entries. `index` reads it as records of its type's width, and `in` is read a record
+/// at a time. Takes one bit of memory a record.
+std::optional<std::string> sort_index_mistake(const record_source& in, const row_order& by, const record_source& index,
                                               index_type type);
 
 }  // namespace sheaf::jobs
