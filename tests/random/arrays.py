@@ -1,7 +1,9 @@
 """Numbers, records and .npy files, by Python's standard library alone."""
 
 import ast
+import io
 import struct
+import zipfile
 
 # numpy's letter and width of the numbers -> struct's letter
 NUMBERS = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q",
@@ -37,6 +39,14 @@ def swapped(data, width):
     for byte in range(width):
         turned[byte::width] = data[width - 1 - byte::width]
     return bytes(turned)
+
+
+def put_floats(case, stem, code, shape, values):
+    """Writes floats, in either order of bytes. @returns how a command names them"""
+    data, width = pack(code, values), int(code[1])
+    is_big = case.recent(0.08)
+    descr = f"'{'>' if is_big else '<'}{code}'"
+    return put_array(case, stem, descr, shape, swapped(data, width) if is_big else data, width)
 
 
 def rounded_to_f32(number):
@@ -141,11 +151,46 @@ def is_raw(data=None, width=1, check=None):
     return check or (lambda content: first_difference(data, content, width))
 
 
+def column_major(data, shape, item):
+    """Elements in Fortran order."""
+    places, stride = [0], len(data)
+    for extent in shape:
+        stride //= extent or 1
+        places = [place + i * stride for i in range(extent) for place in places]
+    return b"".join(data[place:place + item] for place in places)
+
+
+def packed(name, member, content):
+    """An archive as numpy.savez makes it, and how a command names what is in it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if len(content) % 2 else zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(f"{member}.npy"), content)
+        if len(content) % 3:
+            archive.writestr(zipfile.ZipInfo("other.npy"), npy("'<f4'", (1,), bytes(4)))
+    return file.getvalue(), f"{name}:{member}"
+
+
+def put_array(case, stem, descr, shape, data, item):
+    """Writes an array in one of the forms that NumPy writes. @returns how a command names it"""
+    version = case.pick([1, 1, 1, 2, 3])
+    is_fortran = len(shape) > 1 and len(data) // max(item, 1) <= 20000 and case.recent(0.1)
+    if is_fortran:
+        data = column_major(data, shape, item)
+    content = npy(descr, shape, data, version, is_fortran, case.pick([None, None, None, 0, 5]))
+    if not case.recent(0.04):
+        return case.put(case.name(stem, ".npy"), content)
+    name = case.name(stem, ".npz")
+    archive, operand = packed(name, case.pick(["arr_0", "x", "made by hand"]), content)
+    case.put(name, archive)
+    return operand
+
+
 class Records:
     """A file of records, and what it holds."""
 
     def __init__(self, name, data, width, descr=None, shape=None, axes=1):
         self.name = name
+        self.is_plain = ".npz:" not in name
         self.data = data
         self.width = width  # bytes of a record
         self.descr = descr  # None: raw
@@ -187,9 +232,10 @@ def draw_records(case, stem, count, most_bytes=1 << 18, items=random_items, lead
 def write_records(case, stem, data, width, descr, shape, axes):
     if descr is None:
         return Records(case.put(case.name(stem, case.pick([".bin", ".dat", ""])), data), data, width)
-    version = case.pick([1, 1, 1, 2, 3])
-    content = npy(descr, shape, data, version, padding=case.pick([None, None, None, 0, 5]))
-    return Records(case.put(case.name(stem, ".npy"), content), data, width, descr, tuple(shape), axes)
+    item = width
+    for extent in shape[axes:]:
+        item //= extent
+    return Records(put_array(case, stem, descr, shape, data, item), data, width, descr, tuple(shape), axes)
 
 
 # What an index may be written as. Of one and two bytes, and big-endian, it is converted.
@@ -198,7 +244,7 @@ CONVERTED_INDEX_TYPES = ["'|u1'", "'|i1'", "'<u2'", "'<i2'", "'>u2'", "'>i4'", "
 
 
 def draw_numbers_file(case, stem, values, shape, is_raw_file, code=None):
-    """Writes whole numbers as an index. @returns its name, and the type that --index-type has to say where it is raw"""
+    """Writes whole numbers as an index or as edges. @returns its name, and the type that --index-type has to say where it is raw"""
     if is_raw_file:
         code = code or case.pick(INDEX_TYPES)
         values = [v % (1 << 8 * int(code[1])) if code[0] == "u" else v for v in values]
@@ -211,4 +257,4 @@ def draw_numbers_file(case, stem, values, shape, is_raw_file, code=None):
     data = pack(code, values)
     if descr[1] == ">":
         data = swapped(data, width)
-    return case.put(case.name(stem, ".npy"), npy(descr, shape, data, case.pick([1, 2]))), None
+    return put_array(case, stem, descr, shape, data, width), None

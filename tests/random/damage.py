@@ -117,6 +117,8 @@ def draw_damage(case, name, content):
         return case.pick(NO_FILES), CERTAIN
     if content.startswith(b"\x93NUMPY"):
         way = case.pick(OF_NPY)
+    elif name.endswith(".npz"):
+        way = case.pick(OF_PACKED)
     elif name.endswith((".mtx.gz", ".su2.gz")):
         if case.chance(0.5):  # what is inside, in a sound archive
             damaged, verdict = case.pick(OF_TEXT)(case, gzip.decompress(content))

@@ -2,7 +2,7 @@
 
 import math
 
-from arrays import draw_numbers_file, is_npy, moderate_floats, npy, pack, random_floats, rounded_to_f32, unpack
+from arrays import draw_numbers_file, is_npy, moderate_floats, pack, put_floats, random_floats, rounded_to_f32, unpack
 from meshes import draw_mesh, write_mesh
 from movement import draw_index, spoil_index
 from sparse import EPSILON, LARGEST, SMALLEST, as_read
@@ -81,7 +81,7 @@ def draw_values(case, trial, nodes, components, function, narrow):
     else:
         values = moderate_floats(case.random, count, code)
     shape = case.pick([(nodes,), (nodes, 1)]) if components == 1 else (nodes, components)
-    name = case.put(case.name("values", ".npy"), npy(f"'<{code}'", shape, pack(code, values)))
+    name = put_floats(case, "values", code, shape, values)
     trial.operands.append(name)
     return as_read(case, trial, name, values, narrow)
 
@@ -141,7 +141,7 @@ def draw_weights(case, trial, count, narrow):
         return [1.0] * count
     code = case.pick(["f4", "f8"])
     weights = moderate_floats(case.random, count, code)
-    trial.options["--weights"] = case.put(case.name("weights", ".npy"), npy(f"'<{code}'", (count,), pack(code, weights)))
+    trial.options["--weights"] = put_floats(case, "weights", code, (count,), weights)
     return as_read(case, trial, trial.options["--weights"], weights, narrow)
 
 

@@ -23,7 +23,8 @@ def used_files(case, trial):
     words = [str(word) for word in trial.operands + list(trial.options.values())]
     if trial.options.get("--beta", "0.0") == "0.0" and "--y" in trial.options:
         words.remove(trial.options["--y"])  # not read without beta
-    return [name for name in map(os.path.normpath, words) if name in case.files]
+    paths = [os.path.normpath(word.split(".npz:")[0] + ".npz" if ".npz:" in word else word) for word in words]
+    return [path for path in paths if path in case.files]
 
 
 def damage_input(case, trial):

@@ -2,7 +2,8 @@
 
 import math
 
-from arrays import draw_numbers_file, is_npy, is_raw, moderate_floats, npy, pack, random_floats, random_items, unpack
+from arrays import draw_numbers_file, is_npy, is_raw, moderate_floats, pack, put_array, random_floats, random_items, \
+    swapped, unpack
 from trial import Trial
 
 PATTERNS = ["unknown", "sequential", "random", "partitioned:4", "clustered:16", "strided:3"]
@@ -138,7 +139,9 @@ def scan(case):
         trial.options["--value-type"] = NAMES[code]
         values_name = case.put(case.name("values", ".bin"), data)
     else:
-        values_name = case.put(case.name("values", ".npy"), npy(f"'<{code}'", (count,), data, case.pick([1, 2])))
+        is_big = case.recent(0.08)
+        values_name = put_array(case, "values", f"'{'>' if is_big else '<'}{code}'", (count,),
+                                swapped(data, int(code[1])) if is_big else data, int(code[1]))
     initial = None
     if case.chance(0.3):
         initial = unpack(code, pack(code, [float(case.pick([0, 1, -2.5, 7])) if is_float else case.pick([0, 1, 7])]))[0]

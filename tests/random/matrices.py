@@ -2,7 +2,7 @@
 
 import gzip
 
-from arrays import npy, pack, rounded_to_f32
+from arrays import put_floats, rounded_to_f32
 
 
 class Matrix:
@@ -159,7 +159,7 @@ def end_lines(case, front, lines):
 def write_vector(case, stem, values, code):
     """Numbers as .npy, or as a MatrixMarket array or list of entries of one column. @returns the file's name"""
     if not case.recent(0.08) or not values:
-        return case.put(case.name(stem, ".npy"), npy(f"'<{code}'", (len(values),), pack(code, values)))
+        return put_floats(case, stem, code, (len(values),), values)
     if case.chance(0.5):
         text = f"%%MatrixMarket matrix array real general\n{len(values)} 1\n" + "".join(f"{v!r}\n" for v in values)
     else:

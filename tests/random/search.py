@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from arrays import Records, draw_records, is_npy, npy, pack, random_items, swapped
+from arrays import Records, draw_records, is_npy, pack, put_array, random_items, swapped
 from movement import shape_of
 from trial import Trial
 
@@ -41,7 +41,7 @@ def write_table(case, trial, rows, width, descr):
     if case.chance(0.6):
         shape = case.pick([(len(rows),), (len(rows), 1)])
         data = swapped(data, width) if descr[1] == ">" else data
-        return Records(case.put(case.name("table", ".npy"), npy(descr, shape, data)), data, width, descr, shape)
+        return Records(put_array(case, "table", descr, shape, data, width), data, width, descr, shape)
     return write_table_around(case, trial, rows, width)
 
 
@@ -54,8 +54,8 @@ def write_table_around(case, trial, rows, width):
     if case.chance(0.5):
         trial.options["--table-bytes"] = row_bytes
         return Records(case.put(case.name("table", ".bin"), data), data, row_bytes)
-    content = npy("'|u1'", (len(rows), row_bytes), data)
-    return Records(case.put(case.name("table", ".npy"), content), data, row_bytes, "'|u1'", (len(rows), row_bytes))
+    shape = (len(rows), row_bytes)
+    return Records(put_array(case, "table", "'|u1'", shape, data, 1), data, row_bytes, "'|u1'", shape)
 
 
 def write_keys(case, trial, wanted, width, descr):
@@ -65,7 +65,7 @@ def write_keys(case, trial, wanted, width, descr):
         trial.options["--key-bytes"] = width
         return case.put(case.name("keys", ".bin"), data), (len(wanted),)
     shape = shape_of(case, len(wanted))
-    return case.put(case.name("keys", ".npy"), npy(descr, shape, swapped(data, width) if descr[1] == ">" else data)), shape
+    return put_array(case, "keys", descr, shape, swapped(data, width) if descr[1] == ">" else data, width), shape
 
 
 def search(case):
