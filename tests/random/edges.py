@@ -93,6 +93,10 @@ def edges(case):
     mesh = draw_mesh(case) if is_mesh else None
     if is_mesh:
         trial.operands = [write_mesh(case, mesh)]
+        if len(mesh.zones) > 1 and case.chance(0.3):
+            number = case.random.randrange(len(mesh.zones))
+            trial.options["--zone"] = number + 1
+            mesh = mesh.zones[number]
         all_edges, nodes = mesh.edges(), len(mesh.points)
     else:
         name, all_edges, nodes = draw_graph(case, trial)

@@ -104,32 +104,44 @@ def draw_array(case, trial, count):
     return descr, width, data, order_of([Column(0, width, kind, is_big, descending)])
 
 
-def draw_structures(case, trial, count):
-    """An array of structures, sorted by fields of theirs. @returns (descr, width, data, order)"""
-    fields, parts, offset, left = [], [], 0, 32
+class Field:
+    """A field of a structure, by its name."""
+
+    def __init__(self, name, offset, kind, width, is_big):
+        self.name, self.offset, self.kind, self.width, self.is_big = name, offset, kind, width, is_big
+
+
+def draw_structures(case, count, first_type=None):
+    """An array of structures. @returns (descr, width, data, fields)"""
+    fields, parts, offset = [], [], 0
     for i in range(case.random.randint(1, 5)):
-        descr, kind, width, is_big = draw_type(case)
+        descr, kind, width, is_big = first_type if first_type and i == 0 else draw_type(case)
         name = case.pick(["id", "x", "tag", "größe", "in"]) + str(i)
         if case.chance(0.2):  # a field of a structure inside the structure
             parts.append(f"('{name}', [('low', {descr})])")
             name += ".low"
         else:
             parts.append(f"('{name}', {descr})")
-        fields.append((name, offset, kind, width, is_big))
+        fields.append(Field(name, offset, kind, width, is_big))
         offset += width
-    columns, texts = [], []
-    for name, at, kind, width, is_big in case.random.sample(fields, case.random.randint(1, len(fields))):
+    data = bytearray(offset * count)
+    for field in fields:
+        values = random_values(case.random, count, field.kind, field.width, field.is_big)
+        for byte in range(field.width):
+            data[field.offset + byte::offset] = values[byte::field.width]
+    return "[" + ", ".join(parts) + "]", offset, bytes(data), fields
+
+
+def draw_names(case, trial, fields):
+    """--key NAME, for some fields of structures. @returns their order"""
+    columns, texts, left = [], [], 32
+    for field in case.random.sample(fields, case.random.randint(1, len(fields))):
         way = case.pick(["", "", ":asc", ":desc"])
-        taken = (width // 4 * 21 + 7) // 8 if kind == "U" else width  # 21 bits hold every character
+        taken = (field.width // 4 * 21 + 7) // 8 if field.kind == "U" else field.width  # a character has 21 bits
         if taken > left:
             continue
         left -= taken
-        columns.append(Column(at, width, kind, is_big, way == ":desc"))
-        texts.append(name + way)
+        columns.append(Column(field.offset, field.width, field.kind, field.is_big, way == ":desc"))
+        texts.append(field.name + way)
     trial.options["--key"] = texts
-    values = [random_values(case.random, count, kind, width, is_big) for _, _, kind, width, is_big in fields]
-    data = bytearray(offset * count)
-    for (_, at, _, width, _), column in zip(fields, values):
-        for byte in range(width):
-            data[at + byte::offset] = column[byte::width]
-    return "[" + ", ".join(parts) + "]", offset, bytes(data), order_of(columns)
+    return order_of(columns)

@@ -161,7 +161,8 @@ def write_vector(case, stem, values, code):
     if not case.recent(0.08) or not values:
         return put_floats(case, stem, code, (len(values),), values)
     if case.chance(0.5):
-        text = f"%%MatrixMarket matrix array real general\n{len(values)} 1\n" + "".join(f"{v!r}\n" for v in values)
+        shape = case.pick([f"{len(values)} 1", f"1 {len(values)}"])
+        text = f"%%MatrixMarket matrix array real general\n{shape}\n" + "".join(f"{v!r}\n" for v in values)
     else:
         entries = [(i + 1, v) for i, v in enumerate(values) if v != 0]
         text = f"%%MatrixMarket matrix coordinate real general\n{len(values)} 1 {len(entries)}\n"

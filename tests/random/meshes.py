@@ -20,6 +20,7 @@ class Mesh:
         self.points = points
         self.elements = elements  # (type, nodes)
         self.markers = markers  # name -> boundary edges (2-D)
+        self.zones = [self]
 
     def edges(self):
         """Each edge once, in ascending order."""
@@ -91,8 +92,28 @@ def box_volume(corners):
 
 
 def draw_mesh(case):
+    """A mesh of one zone, or of several, whose nodes follow each other."""
+    mesh = draw_grid(case, case.pick([2, 2, 3]))
+    if case.recent(0.06):
+        mesh.zones = [mesh] + [draw_grid(case, mesh.dimension) for _ in range(case.pick([1, 2]))]
+        return joined(mesh.zones)
+    return mesh
+
+
+def joined(zones):
+    """The mesh that a file of several zones is."""
+    points, elements = [], []
+    for zone in zones:
+        first = len(points)
+        elements += [(kind, [first + node for node in nodes]) for kind, nodes in zone.elements]
+        points += zone.points
+    whole = Mesh(zones[0].dimension, points, elements, {})
+    whole.zones = zones
+    return whole
+
+
+def draw_grid(case, dimension):
     """A grid of quadrilaterals or triangles whose nodes are moved a little, or one of boxes or tetrahedra."""
-    dimension = case.pick([2, 2, 3])
     extents = [case.random.randint(1, 9 if dimension == 2 else 4) for _ in range(dimension)]
     counts = [extent + 1 for extent in extents]
 
@@ -163,6 +184,19 @@ def turned(case, kind, nodes):
 
 def write_mesh(case, mesh):
     """Writes an SU2 file in one of the forms that SU2 reads. @returns its name"""
+    lines = [f"NZONE= {len(mesh.zones)}"] if len(mesh.zones) > 1 else []
+    for i, zone in enumerate(mesh.zones):
+        lines += ([f"IZONE= {i + 1}"] if len(mesh.zones) > 1 else []) + zone_lines(case, zone)
+    if case.chance(0.3):
+        lines.insert(case.random.randrange(len(lines)), "% a comment")
+    text = case.pick(["\n", "\n", "\r\n"]).join(lines) + "\n"
+    is_packed = case.chance(0.2)
+    content = gzip.compress(text.encode(), mtime=0) if is_packed else text.encode()
+    return case.put(case.name("mesh", ".su2.gz" if is_packed else ".su2"), content)
+
+
+def zone_lines(case, mesh):
+    """The lines of one zone."""
     numbered = case.chance(0.7)
     third = mesh.dimension == 2 and case.recent(0.1)
     points = ["NPOIN= {}{}".format(len(mesh.points), case.pick(["", f" {len(mesh.points)}"]))]
@@ -181,14 +215,6 @@ def write_mesh(case, mesh):
     parts = [elements, points, markers]
     if case.chance(0.3):
         case.random.shuffle(parts)
-    if case.chance(0.04):
-        parts.insert(0, ["NZONE= 1"])
     if case.recent(0.05):
         parts.append(["FFD_NBOX= 1", "FFD_TAG= BOX", "FFD_SURFACE_POINTS= 1", "lower 0 0.1 0.2 0.0"])
-    lines = [f"NDIME= {mesh.dimension}"] + [line for part in parts for line in part]
-    if case.chance(0.3):
-        lines.insert(case.random.randrange(len(lines)), "% a comment")
-    text = case.pick(["\n", "\n", "\r\n"]).join(lines) + "\n"
-    is_packed = case.chance(0.2)
-    content = gzip.compress(text.encode(), mtime=0) if is_packed else text.encode()
-    return case.put(case.name("mesh", ".su2.gz" if is_packed else ".su2"), content)
+    return [f"NDIME= {mesh.dimension}"] + [line for part in parts for line in part]

@@ -42,11 +42,24 @@ def write_table(case, trial, rows, width, descr):
         shape = case.pick([(len(rows),), (len(rows), 1)])
         data = swapped(data, width) if descr[1] == ">" else data
         return Records(put_array(case, "table", descr, shape, data, width), data, width, descr, shape)
-    return write_table_around(case, trial, rows, width)
+    return write_table_around(case, trial, rows, width, descr)
 
 
-def write_table_around(case, trial, rows, width):
+def write_structures(case, trial, rows, width, descr, before, behind):
+    """A table of structures, of which --table-key names a field. Its order of bytes is known."""
+    data = b"".join(case.random.randbytes(before) + (row[::-1] if descr[1] == ">" else row) + case.random.randbytes(behind)
+                    for row in rows)
+    trial.options["--table-key"] = name = case.pick(["key", "größe", "a.b"])
+    structure = f"[('x', '|V{before}'), ('{name}', {descr}), ('y', '|S{behind}')]"
+    row_bytes = before + width + behind
+    operand = put_array(case, "table", structure, (len(rows),), data, row_bytes)
+    return Records(operand, data, row_bytes, structure, (len(rows),))
+
+
+def write_table_around(case, trial, rows, width, descr):
     before, behind = case.random.randint(0, 9), case.random.randint(0, 9)
+    if before and behind and case.recent(0.2):
+        return write_structures(case, trial, rows, width, descr, before, behind)
     rows = [case.random.randbytes(before) + row + case.random.randbytes(behind) for row in rows]
     data = b"".join(rows)
     row_bytes = before + width + behind
@@ -74,10 +87,11 @@ def search(case):
     rows, wanted = draw_keys(case, width)
     keys_name, shape = write_keys(case, trial, wanted, width, None if case.chance(0.25) else of_keys)
     table = write_table(case, trial, rows, width, None if case.chance(0.25) else of_table)
-    if table.descr is None or "--table-key" in trial.options or "--key-bytes" in trial.options:
-        # Keys of raw files and inside of rows are compared as their bytes lie.
+    is_place = ":" in trial.options.get("--table-key", "")
+    if table.descr is None or is_place or "--key-bytes" in trial.options:
+        # Keys of raw files, and those at a place in rows, are compared as their bytes lie.
         wanted = [in_file(key, of_keys, "--key-bytes" in trial.options) for key in wanted]
-        rows = [in_file(row, of_table, table.descr is None or "--table-key" in trial.options) for row in rows]
+        rows = [in_file(row, of_table, table.descr is None or is_place) for row in rows]
     trial.operands = [keys_name, table.name]
     trial.options["-o"] = prefix = case.name("found", "")
     places = {}

@@ -3,14 +3,15 @@
 import os
 
 from arrays import draw_records, is_npy, is_raw, npy, pack, write_records
-from keys import draw_array, draw_places, draw_structures
+from keys import draw_array, draw_names, draw_places, draw_structures
 from trial import Trial
 
 
 def draw_input(case, trial, count, may_be_wide=True):
     """Writes IN. @returns its records, and what they are sorted by"""
     if case.recent(0.1):
-        descr, width, data, order = draw_structures(case, trial, count)
+        descr, width, data, fields = draw_structures(case, count)
+        order = draw_names(case, trial, fields)
     elif case.chance(0.4):
         descr, width, data, order = draw_array(case, trial, count)
     else:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from arrays import draw_records, is_npy, is_raw, npy, pack
+from arrays import draw_records, is_npy, is_raw, npy, pack, write_records
+from keys import draw_structures
 from trial import Trial
 
 INDEX_LIMITS = {"u32": 2**32, "u64": 2**63, "i32": 2**31, "i64": 2**63}
@@ -15,7 +16,7 @@ def field_of(row, offset, bits, from_left):
     return int.from_bytes(row, "little") >> offset & ((1 << bits) - 1)
 
 
-def draw_field(case, trial, width):
+def draw_bits(case, trial, width):
     """--key and --from-left for records of this width. @returns (offset, bits, from_left)"""
     most = min(32, 8 * width)
     bits = case.random.randint(1, min(most, case.pick([1, 2, 4, 8, 8, 8, 11, 16, 32])))
@@ -25,6 +26,25 @@ def draw_field(case, trial, width):
     if from_left:
         trial.options["--from-left"] = None
     return offset, bits, from_left
+
+
+def draw_field(case, trial, count, stem):
+    """Writes structures, and --key says a field of theirs, or bits of it. @returns (records, categories, how many)"""
+    whole = case.pick([("'|u1'", "u", 1, False), ("'<u2'", "u", 2, False), ("'>u2'", "u", 2, True),
+                       ("'<i4'", "i", 4, False), ("'>u8'", "u", 8, True), ("'|b1'", "b", 1, False)])
+    descr, width, data, fields = draw_structures(case, count, whole)
+    records = write_records(case, stem, data, width, descr, (count,), 1)
+    field = fields[0]
+    first, bits = 0, 8 * field.width
+    if bits > 16 or case.chance(0.4):
+        bits = case.random.randint(1, min(bits, 12))
+        first = case.random.randint(0, 8 * field.width - bits)
+        trial.options["--key"] = f"{field.name}:{first}:{bits}"
+    else:
+        trial.options["--key"] = field.name
+    taken = [row[field.offset:field.offset + field.width] for row in records.rows()]
+    of = [int.from_bytes(number, "big" if field.is_big else "little") >> first & ((1 << bits) - 1) for number in taken]
+    return records, of, 1 << bits
 
 
 def draw_categories(case, trial, count, is_raw_file):
@@ -51,11 +71,15 @@ def draw_categories(case, trial, count, is_raw_file):
 
 def draw_keys(case, trial, count):
     """Writes KEYS. @returns (their categories, how many there are)"""
+    if case.recent(0.1):
+        keys, of, categories = draw_field(case, trial, count, "keys")
+        trial.options["--keys"] = keys.name
+        return keys, of, categories
     keys = draw_records(case, "keys", count, most_bytes=1 << 16)
     trial.options["--keys"] = keys.name
     if keys.descr is None:
         trial.options["--key-bytes"] = keys.width
-    field = draw_field(case, trial, keys.width)
+    field = draw_bits(case, trial, keys.width)
     return keys, [field_of(row, *field) for row in keys.rows()], 1 << field[1]
 
 
@@ -74,10 +98,13 @@ def split(case):
     kind = case.pick(["records", "records", "records", "gather", "scatter"])
     source = case.pick(["record", "record", "keys", "categories"])
     has_in = kind == "records" or source == "record" or case.chance(0.5)
-    records = draw_records(case, "in", count) if has_in else None
+    is_named = source == "record" and case.recent(0.1)
+    records = draw_records(case, "in", count) if has_in and not is_named else None
     keys = None
-    if source == "record":
-        field = draw_field(case, trial, records.width)
+    if is_named:
+        records, of, categories = draw_field(case, trial, count, "in")
+    elif source == "record":
+        field = draw_bits(case, trial, records.width)
         of, categories = [field_of(row, *field) for row in records.rows()], 1 << field[1]
     elif source == "keys":
         keys, of, categories = draw_keys(case, trial, count)
