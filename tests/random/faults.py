@@ -12,7 +12,7 @@ EXITS_OF_ANY_INPUT = {"sort": {4}, "solve": {7}}
 
 def spoil(case, trial):
     """Makes one in five commands fail."""
-    if trial.exits - {5} != {0} or trial.environment.get("SHEAF_VARIANT") or not case.chance(0.25):
+    if trial.exits - {5} != {0} or trial.killed_by or trial.environment.get("SHEAF_VARIANT") or not case.chance(0.25):
         return
     way = case.pick([damage_input, damage_input, wrong_usage, wrong_usage, no_place])
     way(case, trial)

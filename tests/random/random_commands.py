@@ -42,8 +42,10 @@ def drawers():
 
 
 def subcommand_of(draw):
-    return draw.__name__.split("_of_")[0].replace("_", "-").replace("check", "sort").replace("calibrate", "machine") \
-        .replace("profile", "plan")
+    """The subcommand that a drawer is named after, or its file where it draws something special of it."""
+    special = {"check": "sort", "killed": "sort", "calibrate": "machine", "profile": "plan"}
+    name = draw.__name__.replace("_of_many", "").replace("_", "-")
+    return special.get(name, name)
 
 
 def draw_case(seed, number, machine, only=None):
@@ -101,7 +103,7 @@ class Tester:
     def run(self, number, case, trial):
         words = trial.words(random.Random(f"{self.options.seed}/{number}/words"))
         folder = running.prepared_folder(self.parent, number, case.files)
-        outcome = running.run(self.machine, words, trial.environment, folder, self.options.limit)
+        outcome = running.run(self.machine, words, trial, folder, self.options.limit)
         found = running.mistakes(trial, case.files, outcome, self.options.limit)
         with self.lock:
             self.done += 1

@@ -50,20 +50,30 @@ def look_into(folder):
     return found
 
 
-def run(machine, words, environment, folder, limit_s):
+def run(machine, words, trial, folder, limit_s):
     """@returns the outcome; its exit code is None where the command was still running when its time was over"""
     env = machine.environment(os.path.join(folder, "cache"))
-    env.update(environment)
+    env.update(trial.environment)
     with subprocess.Popen([machine.sheaf, *words], cwd=folder, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            out, err = process.communicate(timeout=limit_s)
+            out, err = communicate(process, trial.killed_by, limit_s)
             exit_code = process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
             exit_code = None
     return Outcome(exit_code, out, err.decode("utf-8", "replace"), look_into(folder))
+
+
+def communicate(process, killed_by, limit_s):
+    if killed_by:
+        number, delay_s = killed_by
+        try:
+            return process.communicate(timeout=delay_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(number)
+    return process.communicate(timeout=limit_s)
 
 
 def mistakes(trial, files, outcome, limit_s):
@@ -73,6 +83,8 @@ def mistakes(trial, files, outcome, limit_s):
         return [f"still running after {limit_s:g} s"]
     found = [f"a sanitizer says: {line}" for line in outcome.err.splitlines()
              if any(words in line for words in REPORTS_OF_SANITIZERS)][:3]
+    if trial.killed_by and code == -trial.killed_by[0]:
+        return found + files_mistakes(trial, files, outcome, code)
     if code < 0:
         return found + [f"ended by {signal.Signals(-code).name}"]
     if code not in trial.exits:
@@ -87,8 +99,11 @@ def files_mistakes(trial, files, outcome, code):
     """Of what lies in the folder: inputs as they were, outputs whole and right or not there at all."""
     found = []
     writes = code in trial.writes_at and code in trial.exits
+    # What was killed may have been done already: its outputs are whole then.
+    is_killed = trial.killed_by and code < 0
     before = {os.path.normpath(name): content for name, content in files.items() if content != "missing"}
-    outputs = {os.path.normpath(name): look for name, look in trial.outputs.items()} if writes else {}
+    outputs = {os.path.normpath(name): look for name, look in trial.outputs.items()
+               if writes or (is_killed and outcome.after.get(os.path.normpath(name)) != files.get(os.path.normpath(name)))}
     for name, content in before.items():
         if name not in outputs and outcome.after.get(name) != content:
             found.append(f"{name} is no longer what it was")

@@ -1,6 +1,7 @@
 """sort: records by their keys, in memory and in runs, and where they would come from."""
 
 import os
+import signal
 
 from arrays import draw_records, is_npy, is_raw, npy, pack, write_records
 from keys import draw_array, draw_names, draw_places, draw_structures
@@ -90,4 +91,18 @@ def check(case):
     return trial
 
 
-FAMILY = {sort: 5, check: 1}
+def killed(case):
+    """A sort in runs that is told to end: no file of its own is left, and the result is whole or not there."""
+    trial = Trial("sort")
+    count = case.random.randint(50000, 100000)
+    data = case.random.randbytes(64 * count)
+    rows = [data[i:i + 64] for i in range(0, len(data), 64)]
+    trial.operands = [case.put("in.bin", data)]
+    trial.options = {"--record-bytes": 64, "--key": "0:10", "--memory": "1M", "-o": "out.bin"}
+    trial.outputs["out.bin"] = is_raw(b"".join(sorted(rows, key=lambda row: row[:10])), 64)
+    case.add_context(trial, ("cpu", "cuda"), memory=False)
+    trial.killed_by = case.pick([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL]), case.random.uniform(0, 0.3)
+    return trial
+
+
+FAMILY = {sort: 5, check: 1, killed: 0.2}

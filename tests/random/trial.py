@@ -22,6 +22,7 @@ class Trial:
         self.writes_any = False  # whether what is written is not known beforehand
         self.report = None  # function(document) that returns what is wrong with the report of --json, or None
         self.is_silent = True  # nothing on stderr but for failures
+        self.killed_by = None  # (signal, seconds after the beginning), of a command that is not to end by itself
         self.judge = None  # function(exit code, document) for what no table above says
 
     def fail_with(self, exit_code, *named):
