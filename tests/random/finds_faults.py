@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Whether random_commands.py finds what is wrong with a program: a stand-in for sheaf calls the program, and does one
+thing wrong.
+
+    finds_faults.py --sheaf build/release/bin/sheaf"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import usage
+
+TESTER = pathlib.Path(__file__).with_name("random_commands.py")
+
+# What the stand-in does, by the name of the fault. `done` is what the program did, `outputs` are files that are new.
+STAND_IN = '''#!{python} -IS
+import os, subprocess, sys, time
+before = set(os.listdir("."))
+done = subprocess.run([{sheaf!r}] + sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+out, err, code = done.stdout, done.stderr, done.returncode
+if sys.argv[1] in ("plan", "version"):  # which tell the tester what there is
+    sys.stdout.buffer.write(out)
+    sys.exit(code)
+outputs = [name for name in os.listdir(".") if name not in before and os.path.isfile(name)]
+{fault}
+sys.stdout.buffer.write(out)
+sys.stdout.flush()
+sys.stderr.buffer.write(err)
+sys.exit(code)
+'''
+
+FLIP_A_BIT = '''
+for name in outputs:
+    data = bytearray(open(name, "rb").read())
+    if len(data) > 64:
+        data[-1] ^= 64
+        open(name, "wb").write(data)
+'''
+
+# What is done wrong, with which subcommands where not all will do, and what the tester says.
+FAULTS = {
+    "a flipped bit": (FLIP_A_BIT, ["gather", "split", "sort", "search", "scan", "spmv", "edges"], "not"),
+    "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None, "exit code 0, not 2"),
+    "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None, "exit code 0, not 3"),
+    "a file left behind": ("open('.sheaf-0123', 'wb').write(b'half')", None, ".sheaf-0123 is left behind"),
+    "a lost output": ("[os.remove(name) for name in outputs]", None, "is missing"),
+    "an input that is changed": ("[open(name, 'ab').write(b'x') for name in before if os.path.isfile(name)]", None,
+                                 "is no longer what it was"),
+    "an output in spite of a failure": ("if code: open('out.npy', 'wb').write(b'half')", None, "out.npy is left behind"),
+    "a crash": ("if code == 3: os.abort()", None, "ended by SIGABRT"),
+    "a hang": ("if code == 2: time.sleep(60)", None, "still running after"),
+    "two documents": ("out += out", None, "not one JSON document"),
+    "a message that names nothing": ("err = err and b'sheaf ' + sys.argv[1].encode() + b': something is wrong\\n'", None,
+                                     "the message does not say|the document's message is"),
+    "a sanitizer's report": ("err += b'x.cpp:1: runtime error: overflow\\n'", None, "a sanitizer says"),
+    "words on stderr": ("err = err or b'note\\n'", None, "stderr is"),
+    "an exit code that is none": ("code = code and 99", None, "exit code 99, not"),
+}
+
+
+class Finds(unittest.TestCase):
+    sheaf = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_tester(self, fault, only, seconds=60):
+        stand_in = pathlib.Path(tempfile.mkdtemp(dir=self.folder), "sheaf")
+        stand_in.write_text(STAND_IN.format(python=sys.executable, sheaf=self.sheaf, fault=fault), encoding="utf-8")
+        stand_in.chmod(0o755)
+        words = [sys.executable, str(TESTER), "--sheaf", str(stand_in), "--seconds", str(seconds), "--stop-after", "1",
+                 "--limit", "2" if "sleep" in fault else "60", "--backend", "cpu"]
+        for subcommand in only or ["gather", "sort", "rank"]:
+            words += ["--only", subcommand]
+        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+    def test_faults(self):
+        trials = [(name, fault, only, words) for name, (fault, subcommands, words) in FAULTS.items()
+                  for only in ([[s] for s in subcommands] if subcommands else [None])]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            outcomes = list(pool.map(lambda trial: self.run_tester(trial[1], trial[2]), trials))
+        for (name, _, only, words), done in zip(trials, outcomes):
+            with self.subTest(fault=name, only=only):
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertRegex(done.stdout, words)
+                self.assertIn("again:", done.stdout)
+
+    def test_a_case_is_rebuilt_from_its_seed(self):
+        first = self.run_tester(FLIP_A_BIT, ["gather"]).stdout.splitlines()
+        again = next(line for line in first if line.startswith("  again:")).split(":", 1)[1].split()
+        again.remove("--keep")
+        second = subprocess.run([sys.executable] + again, stdout=subprocess.PIPE, text=True, check=False).stdout.splitlines()
+        self.assertEqual(second[1:4], first[1:4])
+
+    def test_every_option_that_has_a_value_has_wrong_values(self):
+        for subcommand, rows in usage.OPTIONS.items():
+            words = subprocess.run([self.sheaf, subcommand, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+            found = re.findall(r"^  (?:-[a-z],)?(--[a-z0-9-]+) (?!Excludes:|Needs:)\S", words, re.MULTILINE)
+            self.assertEqual(sorted({name.replace("--output", "-o") for name in found}), sorted(rows), subcommand)
+
+    def test_nothing_where_nothing_is_wrong(self):
+        done = self.run_tester("", None, seconds=1)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"[1-9]\d* cases, 0 wrong\n$")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sheaf", required=True, help="the program behind the stand-in")
+    known, rest = parser.parse_known_args()
+    Finds.sheaf = os.path.abspath(known.sheaf)
+    unittest.main(argv=sys.argv[:1] + rest)

@@ -1,0 +1,214 @@
+"""Arrays of up to a million records, made, written, read and answered by NumPy. Where it is not there, these cases are
+small ones of their subcommands."""
+
+import io
+
+import lists
+import movement
+import search
+import sort
+import split
+from trial import Trial
+
+try:
+    import numpy
+    VERSION = numpy.__version__
+except ImportError:
+    numpy = None
+    VERSION = "not here"
+
+TYPES = ["u1", "i2", "u4", "i4", "f4", "u8", "i8", "f8", "c16"]
+INDICES = ["u4", "u8", "i4", "i8"]
+
+
+def count_of(case):
+    return int(10 ** case.random.uniform(3.5, 6)) + case.pick([0, 0, 1])
+
+
+def generator(case):
+    return numpy.random.Generator(numpy.random.PCG64(case.random.getrandbits(64)))
+
+
+def saved(array):
+    file = io.BytesIO()
+    numpy.save(file, array)
+    return file.getvalue()
+
+
+def numbers(rng, case, count, code):
+    """Numbers of a type, any or few that repeat."""
+    width = numpy.dtype(code).itemsize
+    if case.chance(0.3):
+        pool = rng.bytes(width * 37)
+        return numpy.frombuffer(pool, code)[rng.integers(0, 37, count)]
+    return numpy.frombuffer(rng.bytes(width * count), code)
+
+
+def has_bytes_of(wanted):
+    """What looks at an output that NumPy reads."""
+    def look(content):
+        try:
+            found = numpy.load(io.BytesIO(content))
+        except ValueError as e:
+            return f"no .npy file: {e}"
+        if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+            return f"it has {found.dtype} {found.shape}, not {wanted.dtype} {wanted.shape}"
+        if found.tobytes() == wanted.tobytes():
+            return None
+        width = max(1, wanted.nbytes // max(1, len(wanted)))
+        pairs = numpy.frombuffer(found.tobytes(), f"V{width}"), numpy.frombuffer(wanted.tobytes(), f"V{width}")
+        at = int(numpy.flatnonzero(pairs[0] != pairs[1])[0])
+        return f"row {at} is {pairs[0][at].tobytes()[:40].hex()}, not {pairs[1][at].tobytes()[:40].hex()}"
+    return look
+
+
+def index_of(rng, case, count, bound):
+    order = case.pick(["any", "any", "permuted", "sequential", "clustered", "skewed"])
+    if order == "any":
+        made = rng.integers(0, bound, count)
+    elif order == "permuted":
+        made = rng.permutation(bound)[numpy.arange(count) % bound]
+    elif order == "sequential":
+        made = numpy.arange(count) % bound
+    elif order == "clustered":
+        made = numpy.minimum(bound - 1, rng.integers(0, bound, count) // 64 * 64 + numpy.arange(count) % 64)
+    else:
+        made = (bound * rng.random(count) ** 6).astype("i8")
+    return made.astype(case.pick(INDICES))
+
+
+def gather_of_many(case):
+    if numpy is None:
+        return movement.gather(case)
+    rng = generator(case)
+    rows = count_of(case)
+    shape = (rows,) + case.pick([(), (), (2,), (3,), (5,)])
+    table = numbers(rng, case, int(numpy.prod(shape)), case.pick(TYPES)).reshape(shape)
+    index = index_of(rng, case, count_of(case), rows)
+    trial = Trial("gather", [case.put("table.npy", saved(table)), case.put("index.npy", saved(index))], {"-o": "out.npy"})
+    trial.outputs["out.npy"] = has_bytes_of(numpy.take(table, index, axis=0))
+    movement.add_context(case, trial, table.nbytes // rows)
+    case.force_variant(trial, "gather")
+    return trial
+
+
+def scatter_of_many(case):
+    if numpy is None:
+        return movement.scatter(case)
+    rng = generator(case)
+    rows, count = count_of(case), count_of(case)
+    records = numbers(rng, case, count, case.pick(TYPES))
+    index = index_of(rng, case, count, rows)
+    wanted = numpy.zeros(rows, records.dtype)
+    last = numpy.full(rows, -1, "i8")
+    numpy.maximum.at(last, index, numpy.arange(count))
+    wanted[last >= 0] = records[last[last >= 0]]
+    trial = Trial("scatter", [case.put("in.npy", saved(records)), case.put("index.npy", saved(index))],
+                  {"-o": "out.npy", "--count": rows})
+    trial.outputs["out.npy"] = has_bytes_of(wanted)
+    movement.add_context(case, trial, records.itemsize)
+    case.force_variant(trial, "scatter")
+    return trial
+
+
+def as_unsigned(keys):
+    """Unsigned numbers in the order of a sort's keys: of floats -0 comes before 0, and NaN at the ends."""
+    kind, width = keys.dtype.kind, keys.dtype.itemsize
+    bits = keys.view(f"u{width}")
+    top = bits.dtype.type(1 << (8 * width - 1))
+    if kind == "i":
+        return bits ^ top
+    if kind == "f":
+        return numpy.where(bits & top, ~bits, bits ^ top)
+    return bits
+
+
+def sort_of_many(case):
+    if numpy is None:
+        return sort.sort(case)
+    rng = generator(case)
+    keys = numbers(rng, case, count_of(case), case.pick(["u1", "i2", "u4", "i4", "f4", "u8", "i8", "f8"]))
+    order = as_unsigned(keys)
+    trial = Trial("sort", [case.put("in.npy", saved(keys))], {"-o": "out.npy"})
+    if case.chance(0.3):
+        trial.options["--descending"] = None
+        order = ~order
+    places = numpy.argsort(order, kind="stable")
+    call = case.pick(["sort_records", "sort_gather_index"])
+    if call == "sort_gather_index":
+        trial.options["--index"] = "gather"
+        trial.outputs["out.npy"] = has_bytes_of(places.astype("u4"))
+    else:
+        trial.outputs["out.npy"] = has_bytes_of(keys[places])
+    if case.chance(0.3):
+        trial.options["--memory"] = case.pick(["1M", "2M", "5M"])
+    case.add_context(trial, memory=False)
+    case.force_variant(trial, call)
+    return trial
+
+
+def split_of_many(case):
+    if numpy is None:
+        return split.split(case)
+    rng = generator(case)
+    count = count_of(case)
+    records = numbers(rng, case, count, case.pick(TYPES))
+    categories = case.pick([2, 16, 200, 256, 1000, 65536])
+    of = (categories * rng.random(count) ** case.pick([1, 5])).astype(case.pick(["u1"] * (categories <= 256) + ["u2", "u4"]))
+    trial = Trial("split", [case.put("in.npy", saved(records))], {
+        "-o": "out.npy", "--categories": case.put("of.npy", saved(of)), "--count": categories, "--offsets": "offsets.npy"})
+    trial.outputs["out.npy"] = has_bytes_of(records[numpy.argsort(of, kind="stable")])
+    bounds = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(of, minlength=categories))]).astype("u8")
+    trial.outputs["offsets.npy"] = has_bytes_of(bounds)
+    case.add_context(trial)
+    case.force_variant(trial, "split")
+    return trial
+
+
+def search_of_many(case):
+    if numpy is None:
+        return search.search(case)
+    rng = generator(case)
+    code = case.pick(["u4", "i8"])
+    table = numbers(rng, case, count_of(case), code)
+    pool = numpy.concatenate([table, numbers(rng, case, len(table) // 4 + 1, code)])
+    keys = pool[rng.integers(0, len(pool), count_of(case))]
+    order = numpy.argsort(table, kind="stable")
+    begin = numpy.searchsorted(table[order], keys, "left")
+    counts = numpy.searchsorted(table[order], keys, "right") - begin
+    trial = Trial("search", [case.put("keys.npy", saved(keys)), case.put("table.npy", saved(table))], {"-o": "found"})
+    if case.chance(0.5):
+        trial.options["--count"] = None
+        trial.outputs["found.counts.npy"] = has_bytes_of(counts.astype("u4"))
+    else:
+        trial.options["--first"] = None
+        first = numpy.where(counts > 0, order[numpy.minimum(begin, len(order) - 1)], 2**32 - 1)
+        trial.outputs["found.ids.npy"] = has_bytes_of(first.astype("u4"))
+    case.add_context(trial)
+    return trial
+
+
+def scan_of_many(case):
+    if numpy is None:
+        return lists.scan(case)
+    rng = generator(case)
+    count = count_of(case)
+    nodes = rng.permutation(count) if case.chance(0.7) else numpy.arange(count)
+    successors = numpy.empty(count, case.pick(["i4", "i8"]))
+    successors[nodes[:-1]], successors[nodes[-1]] = nodes[1:], -1
+    values = numbers(rng, case, count, case.pick(["i4", "u4", "i8", "u8"]))
+    op = case.pick(["add", "min", "max", "mul", "and", "or", "xor"])
+    put_together = {"add": numpy.add, "min": numpy.minimum, "max": numpy.maximum, "mul": numpy.multiply,
+                    "and": numpy.bitwise_and, "or": numpy.bitwise_or, "xor": numpy.bitwise_xor}[op]
+    wanted = numpy.empty_like(values)
+    wanted[nodes] = put_together.accumulate(values[nodes], dtype=values.dtype)
+    trial = Trial("scan", [case.put("list.npy", saved(successors)), case.put("values.npy", saved(values))],
+                  {"-o": "out.npy", "--op": op})
+    trial.outputs["out.npy"] = has_bytes_of(wanted)
+    case.add_context(trial)
+    case.force_variant(trial, "list_scan")
+    return trial
+
+
+FAMILY = {gather_of_many: 0.25, scatter_of_many: 0.25, sort_of_many: 0.25, split_of_many: 0.25, search_of_many: 0.25,
+          scan_of_many: 0.25}

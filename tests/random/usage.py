@@ -1,0 +1,87 @@
+"""What may be wrong with a command line."""
+import os
+
+WHOLE = ["", " ", "-1", "+1", "1.5", "1e3", "0x10", "1 2", "x", "18446744073709551616"]
+NUMBER_FROM_1 = WHOLE + ["0"]
+REAL = ["", " ", "nan", "inf", "-inf", "1e400", "1,5", "x", "1.5x"]
+SIZE = ["", " ", "-1", "12Q", "1.5", "1..5K", "K", "1KiBB", "99999999999999999999"]
+SORT_SIZE = SIZE + ["0", "1K", "1048575"]
+WORD = ["", " ", "nonsense", "ALL"]
+PATTERN = ["", "clustered", "clustered:0", "clustered:x", "random:3", "strided:-1", "Random", "nonsense"]
+BITS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:x", "0:8:u", "99999999:8"]
+KEYS = ["", ":", "1", "1:", ":1", "0:0", "0:33", "-1:4", "0:4:x", "0:3:f", "0:4:u:up", "99999999:8", "0:4:u:desc:asc"]
+PLACE = ["", ":", "0", "0:", "0:3", "x:4", "-1:4", "99999999:4"]
+FILE = [""]
+
+CONTEXT = {"--backend": WORD, "--threads": NUMBER_FROM_1 + ["4097"]}
+MEMORY = {"--memory": SIZE}
+MOVEMENT = {"-o": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"], "--index-type": WORD, "--pattern-hint": PATTERN,
+            **CONTEXT, **MEMORY}
+LISTS = {"-o": FILE, "--lists": WORD, "--index-type": WORD, "--pattern-hint": PATTERN, **CONTEXT, **MEMORY}
+
+# For each subcommand: its options that have a value, and values that are none.
+OPTIONS = {
+    "gather": MOVEMENT,
+    "scatter": {**MOVEMENT, "--count": WHOLE, "--into": FILE, "--duplicates": WORD},
+    "split": {"-o": FILE, "--key": BITS, "--keys": FILE, "--categories": FILE, "--count": NUMBER_FROM_1 + ["4294967297"],
+              "--index": WORD, "--index-type": WORD, "--offsets": FILE, "--record-bytes": NUMBER_FROM_1 + ["65537"],
+              "--key-bytes": NUMBER_FROM_1 + ["65537"], **CONTEXT, **MEMORY},
+    "sort": {"-o": FILE, "--key": KEYS, "--index": WORD, "--index-type": WORD, "--record-bytes": NUMBER_FROM_1 + ["65537"],
+             "--memory": SORT_SIZE, **CONTEXT},
+    "search": {"-o": FILE, "--table-key": PLACE, "--records": FILE, "--key-bytes": WORD + ["3", "16"],
+               "--table-bytes": NUMBER_FROM_1 + ["65537"], "--record-bytes": NUMBER_FROM_1 + ["65537"], "--variant": WORD,
+               **CONTEXT, **MEMORY},
+    "rank": {**LISTS, "--type": WORD},
+    "scan": {**LISTS, "--op": WORD, "--exclusive-from": ["", " ", "x", "1e999"], "--value-type": WORD},
+    "spmv": {"-o": FILE, "--alpha": REAL, "--beta": REAL, "--y": FILE, "--runs": NUMBER_FROM_1, **CONTEXT, **MEMORY},
+    "solve": {"-o": FILE, "--tolerance": REAL + ["-1"], "--absolute": REAL + ["-1"], "--limit": WHOLE, "--history": FILE,
+              **CONTEXT, **MEMORY},
+    "edges": {"-o": FILE, "--dual": FILE, "--weights": FILE, "--function": WORD, "--runs": NUMBER_FROM_1,
+              "--zone": NUMBER_FROM_1, **CONTEXT, **MEMORY},
+    "npb-cg": {"--matrix": FILE, **CONTEXT, **MEMORY},
+    "plan": {"--count": WHOLE, "--table": WHOLE, "--bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
+             "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": KEYS[:10], "--categories": WHOLE,
+             "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD, "--repeats": WORD + ["-1"],
+             "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE, "--offset-type": WORD, "--sums": WORD,
+             "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"], "--function": WORD, **CONTEXT, **MEMORY},
+    "machine": {"--save": FILE, "--seconds": NUMBER_FROM_1 + ["3601"], **CONTEXT},
+    "demo": {"--size": WORD, "--report": FILE, "--profiles": FILE, **CONTEXT, **MEMORY},
+    "version": {},
+}
+
+# Options that exclude each other, or need another that is not there.
+PAIRS = {
+    "scatter": [{"--count": "5", "--into": "in"}],
+    "split": [{"--keys": "in", "--categories": "in"}, {"--key": "0:1", "--count": "5"}, {"--unstable": None, "--index": "gather"}],
+    "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
+    "search": [{"--first": None, "--count": None}],
+    "machine": [{"--seconds": "5"}],
+}
+
+# What a subcommand cannot do without.
+NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "sort": ["-o"], "search": ["-o"], "rank": ["-o"],
+          "scan": ["-o"], "spmv": ["-o"], "solve": ["-o"]}
+
+
+def spoil(case, trial):
+    """Makes the command line wrong. @returns what was done, in words, or None where nothing can be"""
+    rng = case.random
+    way = case.pick(["value"] * 6 + ["pair", "unknown", "missing", "more", "less"] + ["empty name"] * case.recent(1))
+    options = {name: wrong for name, wrong in OPTIONS[trial.subcommand].items()}
+    if way == "value" and options:
+        name = case.pick([n for n in options if options[n] != FILE or not os.environ.get('OLDFORMS')])
+        # An empty value is what a shell makes of a variable that is not set.
+        trial.options[name] = "" if case.recent(0.4) else case.pick([w for w in options[name] if w or not os.environ.get("OLDFORMS")] or WHOLE[3:4])
+    elif way == "pair" and trial.subcommand in PAIRS:
+        trial.options.update(case.pick(PAIRS[trial.subcommand]))
+    elif way == "missing" and trial.subcommand in NEEDED and "--check" not in trial.options:
+        del trial.options[case.pick(NEEDED[trial.subcommand])]
+    elif way == "more":
+        trial.operands += ["one", "two", "three", "four"]
+    elif way == "less" and trial.operands and trial.subcommand != "split":
+        trial.operands = []
+    elif way == "empty name" and trial.operands:
+        trial.operands[rng.randrange(len(trial.operands))] = ""
+    else:
+        trial.options[case.pick(["--nonsense", "-z", "--jsom"])] = case.pick([None, "5"])
+    return way
