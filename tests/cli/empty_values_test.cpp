@@ -112,6 +112,7 @@ TEST_F(CliEmptyValues, AreNotTakenForOptionsThatWereLeftOut) {
   expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 --keys '' -o out.bin", "--keys");
   expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 --index '' -o out.bin", "--index");
   expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 -o ''", "--output");
+  expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 -o=", "--output");
   expect_refused("machine", "--calibrate --backend cpu --save ''", "--save");
   // CLI11 would read on, and write the file "--json".
   expect_refused("machine", "--save= --json", "--save");

@@ -24,7 +24,8 @@ void check_values_of(CLI::Option& option) {
       CLI::Validator([](const std::string& value) { return std::string(value.empty() ? what_is_wrong : ""); }, ""));
 }
 
-// Looks at what CLI11 does not show to validators: the nothing behind `--name=`, and items that it leaves out.
+// Looks at what CLI11 does not show to validators: the nothing behind `--name=` and `-o=`, and items that it leaves
+// out.
 class text_checker {
  public:
   explicit text_checker(CLI::App& app) : app_(app) {
@@ -36,7 +37,8 @@ class text_checker {
     for (std::size_t at = 0; at < given.size() && given[at] != "--" && !is_subcommand(given[at]);) {
       const std::string& text = given[at++];
       if (!text.starts_with('-')) continue;
-      const std::size_t equals = text.starts_with("--") ? text.find('=') : text.npos;
+      const bool is_long = text.starts_with("--");
+      const std::size_t equals = is_long ? text.find('=') : text.size() == 3 && text[2] == '=' ? 2 : text.npos;
       const CLI::Option* const option = app_.get_option_no_throw(text.substr(0, equals));
       if (option == nullptr) continue;
       if (equals == text.npos) {

@@ -7,7 +7,8 @@ namespace sheaf::cli {
 
 /// Lets the command line refuse empty values, of every option and positional of the app and its subcommands: a usage
 /// error that names the option. CLI11 takes an empty text for a value, the argument after `--save=` for that of --save,
-/// and leaves empty items of lists out. Called after the last option was added, before app.parse(argc, argv).
+/// the sign for that of `-o=`, and leaves empty items of lists out. Called after the last option was added, before
+/// app.parse(argc, argv).
 void refuse_empty_values(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace sheaf::cli
