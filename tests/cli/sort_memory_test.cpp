@@ -87,8 +87,8 @@ class CliSortMemory : public cli_test {
 };
 
 TEST_F(CliSortMemory, HoldsInMergesOfSeveralLevels) {
-  write_keys("few", 8000);
-  write_keys("many", 80 * mebibyte);
+  write_keys("few", 8192);
+  write_keys("many", 56 * mebibyte);
   // Records of a key, and wide ones, of which few fit in a block.
   for (const auto& [shape, limit] : {std::pair("--record-bytes 8 --key 0:8", 8),
                                      {"--record-bytes 8 --key 0:8", 4},

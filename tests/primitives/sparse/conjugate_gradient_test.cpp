@@ -350,7 +350,8 @@ TEST_P(EveryConjugateGradientVariant, ATargetOfZeroEndsWhereRoundingKeepsTheResi
   for (const sparse_rows& m : systems) {
     for (const value_type type : {value_type::f32, value_type::f64}) {
       for (const bool keeps_last : {false, true}) {
-        SCOPED_TRACE(fmt::format("{}, {}, the {} x", m.name, name(type), keeps_last ? "last" : "best"));
+        SCOPED_TRACE(fmt::format("{}, {}, the {} x", m.name, type == value_type::f32 ? "f32" : "f64",
+                                 keeps_last ? "last" : "best"));
         const solved_system solved = solve(m, {.value = type}, y_at, zero,
                                            {.tolerance = 0,
                                             .iteration_limit = limit,
