@@ -12,9 +12,10 @@ namespace {
 using namespace std::string_literals;
 
 // The front of an archive: the member's name, and the magic of POSIX at its place.
-std::string tar_of(const std::string& member, const std::string& content) {
+std::string tar_of(const std::string& member, const std::string& content, char type = '0') {
   std::string archive(1024, '\0');
   archive.replace(0, member.size(), member);
+  archive[156] = type;
   archive.replace(257, 5, "ustar");
   archive.replace(512, content.size(), content);
   return archive;
@@ -39,6 +40,7 @@ TEST(MatrixMarketOtherFormats, AreNamedByTheirFirstBytes) {
       {"\x00\x12\x7b\x50\0\0"s, "a binary matrix of PETSc: write it by scipy.io.mmwrite"},
       {tar_of("1138_bus/1138_bus.mtx", "%%MatrixMarket matrix coordinate real general\n"),
        "a tar archive, whose first member is '1138_bus/1138_bus.mtx': unpack it, and name the .mtx file that it holds"},
+      {tar_of("././@PaxHeader", "24 mtime=1.5", 'x'), "a tar archive: unpack it, and name the .mtx file that it holds"},
       {tar_of(std::string(100, 'n'), ""),
        "a tar archive, whose first member is 'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...': unpack "
        "it, "

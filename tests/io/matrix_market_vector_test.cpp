@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>

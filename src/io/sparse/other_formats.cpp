@@ -39,14 +39,17 @@ constexpr first_bytes formats[] = {
 
 constexpr std::size_t most_front_bytes = 1024;  // three lines of 80 characters, or a block of a tar archive
 constexpr std::size_t tar_magic_place = 257;
+constexpr std::size_t tar_type_place = 156;
 constexpr std::size_t tar_name_bytes = 100;
 
-// A tar archive begins with a block of 512 bytes about its first member, which begins with the member's name.
+// A tar archive begins with a block of 512 bytes about its first member, which begins with the member's name. Some
+// members are no files, but attributes or a long name of the member behind them.
 std::string words_of_tar(std::string_view front) {
+  const bool is_file = std::string_view("xgLK").find(front[tar_type_place]) == std::string_view::npos;
   const std::string_view field = front.substr(0, tar_name_bytes);
   const std::string_view name = field.substr(0, std::min(field.find('\0'), field.size()));
-  return fmt::format("a tar archive, whose first member is '{}': unpack it, and name the .mtx file that it holds",
-                     core::printable(name));
+  return fmt::format("a tar archive{}: unpack it, and name the .mtx file that it holds",
+                     is_file ? fmt::format(", whose first member is '{}'", core::printable(name)) : "");
 }
 
 std::string_view line_of(std::string_view text, std::size_t number) {

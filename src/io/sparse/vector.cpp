@@ -16,9 +16,8 @@ namespace sheaf::io {
 namespace {
 
 template <class Index, class Value>
-std::vector<Value> read_numbers(const named_text& file, const market_header& header,
+std::vector<Value> read_numbers(const named_text& file, const market_header& header, std::uint64_t count,
                                 const matrix_market_options& options) {
-  const std::uint64_t count = std::max(header.rows, header.columns);
   const wide_count bytes =
       wide_count{count} * sizeof(Value) + wide_count{header.entries} * sizeof(market_entry<Index, Value>);
   require_memory(file, header, bytes, [&] {
@@ -48,8 +47,8 @@ std::vector<Value> read_text(const named_text& file, const std::function<void(st
   }
   const std::uint64_t count = header.columns == 1 ? header.rows : header.columns;
   check_count(count);
-  return count <= std::uint64_t{1} << 32 ? read_numbers<std::uint32_t, Value>(file, header, options)
-                                         : read_numbers<std::uint64_t, Value>(file, header, options);
+  return count <= std::uint64_t{1} << 32 ? read_numbers<std::uint32_t, Value>(file, header, count, options)
+                                         : read_numbers<std::uint64_t, Value>(file, header, count, options);
 }
 
 }  // namespace
