@@ -18,6 +18,9 @@ namespace {
 // Keys before and after the sort, and its scratch.
 constexpr std::uint64_t bytes_per_key = 2 * sizeof(std::uint64_t) + 13;
 
+// Groups of fewer are the work of one thread: calling others takes longer, and a file may have markers by the thousand.
+constexpr std::uint64_t shared_elements = 4096;
+
 constexpr std::uint64_t most_nodes_of_element = 8;
 using sorted_nodes = std::array<std::uint32_t, most_nodes_of_element>;
 
@@ -77,7 +80,7 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const std::vector<ele
   std::vector<std::uint64_t> keys(count);
   for (const element_group& group : groups) {
     std::uint64_t* const to = keys.data() + group.begin;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static)
+#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (group.count() >= shared_elements)
     for (std::uint64_t i = 0; i < group.count(); ++i) to[i] = group.key(i);
   }
   std::vector<std::uint64_t> sorted(count);

@@ -110,7 +110,7 @@ TEST_F(CliEdgesOfMeshes, NamesBothOfTwoElementsThatAreOne) {
   folder.write("twice.su2",
                "NDIME= 2\nNELEM= 3\n5 0 1 2\n5 0 2 3\n\n5 2 1 0\nNPOIN= 4\n0 0\n2 0\n2 2\n0 2\nNMARK= 0\n");
   folder.write("zone.su2", std::string(zones) + "IZONE= 3\nNELEM= 2\n5 0 1 2\n5 1 2 0\nNPOIN= 3\n3 5\n4 5\n4 6\n");
-  const std::string zone = "zone.su2: line 29: triangle 4 has the nodes of triangle 3, in line 28";
+  const std::string zone = "zone.su2: line 30: triangle 4 has the nodes of triangle 3, in line 29";
   folder.write("side.su2",
                "NDIME= 2\nNELEM= 1\n5 0 1 2\nNPOIN= 3\n0 0\n2 0\n2 2\nNMARK= 1\nMARKER_TAG= a\nMARKER_ELEMS= 3\n3 0 1\n"
                "1 2\n3 1 0\n");
@@ -126,7 +126,7 @@ TEST_F(CliEdgesOfMeshes, NamesBothOfTwoElementsThatAreOne) {
   folder.write("zone.su2", three);
   expect_failure("edges zone.su2", 3, "sheaf edges: " + zone);
   expect_failure("edges zone.su2 --zone 3", 3,
-                 "sheaf edges: zone.su2: line 29: triangle 1 has the nodes of triangle 0, in line 28");
+                 "sheaf edges: zone.su2: line 30: triangle 1 has the nodes of triangle 0, in line 29");
   expect_success("edges zone.su2 --zone 2 --quiet --runs 1");
 }
 

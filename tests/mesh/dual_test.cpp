@@ -289,7 +289,8 @@ void expect_refused(const unstructured_mesh& mesh, std::string_view message) {
 
 TEST(MedianDual, FacesOfThreeElementsAreRefused) {
   unstructured_mesh mesh = make_box(context::cpu(1), {{1, 1, 0}});
-  add_element(mesh, element_type::triangle, {3, 0, 1});
+  mesh.coordinates.insert(mesh.coordinates.end(), {2, 2});
+  add_element(mesh, element_type::triangle, {3, 0, 4});
   mesh.markers.clear();
   expect_refused(mesh, "mesh: triangle 0, triangle 1 and triangle 2 share a face");
 }

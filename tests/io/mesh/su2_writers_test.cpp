@@ -48,7 +48,7 @@ TEST(Su2Writers, BoxesForDeformationAreIgnoredWhole) {
   EXPECT_EQ(parse_su2(plane_file() + ffd_box() + ffd_box()), expected);
   // What is ignored has an end: a keyword that is read.
   expect_su2_error(plane_file() + ffd_box() + "NDIME= 2\nlow 1\n",
-                   "m.su2: line 44: NDIME is there twice: in line 2, too");
+                   "m.su2: line 43: NDIME is there twice: in line 2, too");
 }
 
 TEST(Su2Writers, PointsOfThePlaneMayHaveAThirdCoordinate) {

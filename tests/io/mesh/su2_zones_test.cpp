@@ -82,9 +82,9 @@ TEST(Su2Zones, WithoutNodesOrElementsChangeNothing) {
 }
 
 TEST(Su2Zones, MarkersAreCountedInEach) {
-  expect_su2_error(zones_file() + "NMARK= 2\n", "m.su2: line 36: NMARK is there twice: in line 29, too");
+  expect_su2_error(zones_file() + "NMARK= 2\n", "m.su2: line 36: NMARK is there twice: in line 28, too");
   const std::string twice = zones_file() + "MARKER_TAG= wall\nMARKER_ELEMS= 0\n";
-  expect_su2_error(twice, "m.su2: line 36: marker 'wall' is there twice: in line 33, too");
+  expect_su2_error(twice, "m.su2: line 36: marker 'wall' is there twice: in line 32, too");
 }
 
 TEST(Su2Zones, ThatAreWrongAreRefused) {
@@ -135,8 +135,8 @@ TEST(Su2Zones, ElementsAreFoundByTheirLines) {
   EXPECT_EQ(line_of(element_type::quadrilateral, 0), 20U);
   EXPECT_EQ(line_of(element_type::triangle, 0, "", 2), 21U);
   EXPECT_EQ(line_of(element_type::line, 0, "wall"), 13U);
-  EXPECT_EQ(line_of(element_type::line, 2, "wall"), 36U);
-  EXPECT_EQ(line_of(element_type::line, 0, "wall", 2), 35U);
+  EXPECT_EQ(line_of(element_type::line, 2, "wall"), 35U);
+  EXPECT_EQ(line_of(element_type::line, 0, "wall", 2), 34U);
   EXPECT_EQ(line_of(element_type::line, 0, "none"), 0U);
 }
 
