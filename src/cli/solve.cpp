@@ -22,12 +22,11 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix. B is an .npy file of "
-    "f4\n"
-    "or f8 with one number for each row; without it, all are 1. X has f8, or with --f32 f4. The iteration ends where\n"
-    "|B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it does not get there, X is the "
-    "best\n"
-    "that was found, and the exit code is 7.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix. B is an .npy or .npz\n"
+    "array of f4 or f8 with one number for each row; without it, all are 1. X has f8, or with --f32 f4. The iteration\n"
+    "ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it does not get there, "
+    "X\n"
+    "is the best that was found, and the exit code is 7.\n\n"
     "Example: a chain of springs\n"
     "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' "
     "> a.mtx\n"

@@ -21,11 +21,10 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values "
-    "are\n"
-    "1; general, symmetric or skew-symmetric. X is an .npy or .npz array of f4 or f8 with one number for each column "
-    "(with\n"
-    "--transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is not read.\n\n"
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose values\n"
+    "are 1; general, symmetric or skew-symmetric. X is an .npy or .npz array of f4 or f8 with one number for each\n"
+    "column (with --transpose: row); without it, all are 1. The result has f8, or with --f32 f4. Without beta, --y is\n"
+    "not read.\n\n"
     "Example: row sums of a matrix\n"
     "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
     "  sheaf spmv a.mtx -o sums.npy --verify\n"

@@ -8,8 +8,8 @@ namespace sheaf::io {
 namespace {
 
 /// Bytes of a block: of one column so many that a read of the file is worth its call, and of as many columns as fill
-/// lines of the cache in the rows that are written. Beside few rows, which a caller with little memory asks for, a block
-/// is small.
+/// lines of the cache in the rows that are written. Beside few rows, which a caller with little memory asks for, a
+/// block is small.
 constexpr std::uint64_t column_piece_bytes = std::uint64_t{64} << 10;
 constexpr std::uint64_t most_block_bytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t rows_to_block = 8;
