@@ -23,14 +23,10 @@ namespace sheaf::cli {
 namespace {
 
 constexpr const char* footer =
-    "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their "
-    "nodes;\n"
-    "or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers. VALUES "
-    "is\n"
-    "an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the positions of the "
-    "mesh's nodes. Each edge (i, j) adds "
-    "to\n"
-    "the result at i and subtracts at j, by --function:\n"
+    "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their\n"
+    "nodes; or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers.\n"
+    "VALUES is an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the\n"
+    "positions of the mesh's nodes. Each edge (i, j) adds to the result at i and subtracts at j, by --function:\n"
     "  inverse_square       w (u_j - u_i) / |u_j - u_i|^3, the force between two nodes at these positions\n"
     "  weighted_difference  w (u_j - u_i), whose sum is minus the graph's Laplacian\n"
     "where w is 1, or of --weights. The edges are prepared and summed --runs times; the report has the time of a run\n"

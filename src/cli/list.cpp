@@ -22,9 +22,8 @@ namespace {
 
 constexpr const char* rank_footer =
     "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
-    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found "
-    "out. The result has LIST's\n"
-    "shape: how many nodes come before each node in its list.\n\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
+    "out. The result has LIST's shape: how many nodes come before each node in its list.\n\n"
     "Example: the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
     "  sheaf rank list.npy -o ranks.npy --verify\n"
@@ -34,11 +33,11 @@ constexpr const char* rank_footer =
 
 constexpr const char* scan_footer =
     "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
-    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found "
-    "out. VALUES has one number\n"
-    "for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 of either order of bytes, or raw with --value-type. The\n"
-    "result has VALUES' shape and type, in little-endian bytes: all values from the head of the list to the node, put "
-    "together in the list's order. Sums and products of integers wrap around.\n\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
+    "out. VALUES has one number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 of either order of bytes, or\n"
+    "raw with --value-type. The result has VALUES' shape and type, in little-endian bytes: all values from the head "
+    "of\n"
+    "the list to the node, put together in the list's order. Sums and products of integers wrap around.\n\n"
     "Example: sums along the list 2, 0, 3, 1\n"
     "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
     "  python3 -c \"import numpy as np; np.save('values.npy', np.array([1.5, 2.5, 10, 4]))\"\n"

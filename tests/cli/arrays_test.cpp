@@ -91,10 +91,10 @@ TEST_F(CliArrays, IndicesOfEveryWidthAndOrderNameRows) {
 TEST_F(CliArrays, BadIndicesAreNamedByTheirValue) {
   folder.write("negative.npy", one_axis<std::int8_t>("'|i1'", {3, -1}));
   expect_failure("gather table.npy negative.npy -o out.npy", 3,
-                 "sheaf gather: negative.npy: index[1] is -1, a negative index of a table of 4 records");
+                 "sheaf gather: negative.npy: index[1] is -1, outside the table's 4 records");
   folder.write("negative.npy", npy_file("'>i8'", "(2,)", big_endian<std::int64_t>({-7, 1})));
   expect_failure("gather table.npy negative.npy -o out.npy", 3,
-                 "sheaf gather: negative.npy: index[0] is -7, a negative index of a table of 4 records");
+                 "sheaf gather: negative.npy: index[0] is -7, outside the table's 4 records");
   folder.write("past.npy", one_axis<std::uint8_t>("'|u1'", {255}));
   expect_failure("gather table.npy past.npy -o out.npy", 3,
                  "sheaf gather: past.npy: index[0] is 255, past the table's 4 records");
@@ -244,8 +244,8 @@ TEST_F(CliArrays, KeysThatAreNoFieldsAreNamed) {
                  fmt::format("sheaf sort: people.npy: descr is {}..., a structure; --key names what to sort by, of id, "
                              "name, label, weight",
                              std::string(person_descr).substr(0, 60)));
-  expect_failure("sort people.npy -o out --key id --key 0:2", 2,
-                 "sheaf sort: --key: bytes 0:4 and 0:2 overlap, of which one is a number in another order of bytes, a "
+  expect_failure("sort people.npy -o out --key id --key 2:4", 2,
+                 "sheaf sort: --key: bytes 0:4 and 2:4 overlap, of which one is a number in another order of bytes, a "
                  "date or a string of characters; let keys have bytes of their own");
   folder.write("pairs.npy", npy_file("[('a', '<i4')]", "(1, 2)", std::string(8, '\0')));
   expect_failure("sort pairs.npy -o out --key a", 3,
@@ -365,6 +365,10 @@ TEST_F(CliArrays, FieldsAreSearched) {
     expect_output("search keys.npy people.npy --table-key id --count -o out", "out.counts.npy",
                   one_axis<std::uint32_t>("'<u4'", counts));
   }
+  folder.write("keys.npy", fortran_file("'>i4'", "(2, 2)", big_endian<std::int32_t>({-1, 9, 2, 9})));
+  expect_output("search keys.npy people.npy --table-key id --count -o out", "out.counts.npy",
+                npy_file("'<u4'", "(2, 2)", bytes_of<std::uint32_t>({counts[0], counts[2], 0, 0})));
+  folder.write("keys.npy", keys[0]);
   folder.write("floats.npy", one_axis<float>("'<f4'", {1}));
   expect_failure(
       "search floats.npy people.npy --table-key id -o other", 3,

@@ -220,7 +220,8 @@ TEST_F(Cli, BadInputsAreNamed) {
   expect_failure("gather none.npy index.npy -o out.npy", 3,
                  "sheaf gather: none.npy: cannot be opened: No such file or directory");
   expect_failure("gather table.npy table.npy -o out.npy", 3,
-                 "sheaf gather: table.npy: descr is '<f4'; an index is '<u4', '<u8', '<i4' or '<i8'");
+                 "sheaf gather: table.npy: descr is '<f4'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a "
+                 "sign or without");
   folder.write("raw", "12345");
   expect_failure("gather raw index.npy --record-bytes 2 -o out", 3,
                  "sheaf gather: raw: 5 bytes are no whole number of 2 bytes each: 1 are left over");

@@ -240,7 +240,8 @@ TEST_F(CliEdges, BadInputsAreNamed) {
   fails("flat.npy values.npy", "flat.npy: edges have shape (E, 2), one row of two nodes for each");
   folder.write("text.npy", "0 1\n");
   fails("text.npy values.npy", "text.npy: not an .npy file; raw files need the header of an .npy file");
-  fails("values.npy values.npy", "values.npy: descr is '<f8'; an index is '<u4', '<u8', '<i4' or '<i8'");
+  fails("values.npy values.npy",
+        "values.npy: descr is '<f8'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without");
   fails("edges.npy wide.npy", "wide.npy: values have shape (N) or (N, C), with 1 to 8 components C");
   fails("edges.npy edges.npy", "edges.npy: descr is '<i8'; a vector is '<f4' or '<f8'");
   fails("square.su2 values.npy", "values.npy: 3 rows, but square.su2 has 4 nodes");

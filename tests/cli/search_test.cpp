@@ -231,11 +231,6 @@ TEST_F(CliSearch, BadInputsAreNamed) {
   fails("keys.npy table.npy --records short.npy", "short.npy: 5 records, but table.npy has 4 rows");
   fails("keys.npy table.npy --records raw.bin", "raw.bin: not an .npy file; raw files need --record-bytes");
   fails("missing.npy table.npy", "missing.npy: cannot be opened: No such file or directory");
-  folder.write("fortran.npy",
-               npy_file(1, "{'descr': '<i8', 'fortran_order': True, 'shape': (2, 2), }   \n", std::string(32, '\0')));
-  const program_result fortran = run_sheaf(folder, "search fortran.npy table.npy -o out");
-  EXPECT_EQ(fortran.code, 3);
-  EXPECT_NE(fortran.err.find("fortran.npy"), std::string::npos) << fortran.err;
 }
 
 TEST_F(CliSearch, UsageErrorsAreNamed) {

@@ -7,10 +7,12 @@
 namespace sheaf::io {
 namespace {
 
-/// Items of a block: of one column so many that a read of the file is worth its call, and of as many columns as fill
-/// lines of the cache in the rows that are written.
+/// Bytes of a block: of one column so many that a read of the file is worth its call, and of as many columns as fill
+/// lines of the cache in the rows that are written. Beside few rows, which a caller with little memory asks for, a
+/// block is small.
 constexpr std::uint64_t column_piece_bytes = std::uint64_t{64} << 10;
-constexpr std::uint64_t block_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t most_block_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t rows_to_block = 8;
 
 /// Places in a row in the order of columns, in which the array lies: the second axis runs fastest.
 class row_places {
@@ -79,6 +81,8 @@ void read_column_major(const read_data& read, std::span<const std::uint64_t> sha
   std::uint64_t columns = 1;
   for (const std::uint64_t extent : shape.subspan(1)) columns *= extent;
   const std::uint64_t row_bytes = columns * item_bytes;
+  const std::uint64_t block_bytes =
+      std::clamp(number * row_bytes / rows_to_block, column_piece_bytes, most_block_bytes);
   const std::uint64_t rows = std::min(number, std::max<std::uint64_t>(column_piece_bytes / item_bytes, 1));
   const std::uint64_t columns_at_once = std::min(columns, std::max<std::uint64_t>(block_bytes / item_bytes / rows, 1));
   std::vector<std::byte> block(rows * columns_at_once * item_bytes);

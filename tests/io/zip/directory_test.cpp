@@ -147,7 +147,7 @@ TEST(Zip, MembersThatCannotBeReadAreNamed) {
                         "x.npz:a: is stored, and said to be 4999 bytes of 5000");
   expect_member_refused({{.name = "a", .data = data, .header_name = "b"}}, "x.npz:a: is called b at byte 0");
   expect_member_refused({{.name = "a", .data = "not deflated", .method = 8}},
-                        "x.npz:a: the deflated data are damaged at byte 32: invalid stored block lengths");
+                        "x.npz:a: the deflated data are damaged at byte 32: invalid block type");
 }
 
 // The bytes that a member announces bound what is taken for it.
