@@ -87,7 +87,7 @@ def gather_of_many(case):
     index = index_of(rng, case, count_of(case), rows)
     trial = Trial("gather", [case.put("table.npy", saved(table)), case.put("index.npy", saved(index))], {"-o": "out.npy"})
     trial.outputs["out.npy"] = has_bytes_of(numpy.take(table, index, axis=0))
-    movement.add_context(case, trial, table.nbytes // rows)
+    movement.add_context(case, trial, table.nbytes // rows, len(index))
     case.force_variant(trial, "gather")
     return trial
 
@@ -106,7 +106,7 @@ def scatter_of_many(case):
     trial = Trial("scatter", [case.put("in.npy", saved(records)), case.put("index.npy", saved(index))],
                   {"-o": "out.npy", "--count": rows})
     trial.outputs["out.npy"] = has_bytes_of(wanted)
-    movement.add_context(case, trial, records.itemsize)
+    movement.add_context(case, trial, records.itemsize, count)
     case.force_variant(trial, "scatter")
     return trial
 
