@@ -44,7 +44,7 @@ def swapped(data, width):
 def put_floats(case, stem, code, shape, values):
     """Writes floats, in either order of bytes. @returns how a command names them"""
     data, width = pack(code, values), int(code[1])
-    is_big = case.recent(0.08)
+    is_big = case.chance(0.08)
     descr = f"'{'>' if is_big else '<'}{code}'"
     return put_array(case, stem, descr, shape, swapped(data, width) if is_big else data, width)
 
@@ -173,11 +173,11 @@ def packed(name, member, content):
 def put_array(case, stem, descr, shape, data, item):
     """Writes an array in one of the forms that NumPy writes. @returns how a command names it"""
     version = case.pick([1, 1, 1, 2, 3])
-    is_fortran = len(shape) > 1 and len(data) // max(item, 1) <= 20000 and case.recent(0.1)
+    is_fortran = len(shape) > 1 and len(data) // max(item, 1) <= 20000 and case.chance(0.1)
     if is_fortran:
         data = column_major(data, shape, item)
     content = npy(descr, shape, data, version, is_fortran, case.pick([None, None, None, 0, 5]))
-    if not case.recent(0.04):
+    if not case.chance(0.04):
         return case.put(case.name(stem, ".npy"), content)
     name = case.name(stem, ".npz")
     archive, operand = packed(name, case.pick(["arr_0", "x", "made by hand"]), content)
@@ -244,12 +244,12 @@ CONVERTED_INDEX_TYPES = ["'|u1'", "'|i1'", "'<u2'", "'<i2'", "'>u2'", "'>i4'", "
 
 
 def draw_numbers_file(case, stem, values, shape, is_raw_file, code=None):
-    """Writes whole numbers as an index or as edges. @returns its name, and the type that --index-type has to say where it is raw"""
+    """Writes whole numbers as an index or as edges. @returns its name, and of a raw file what --index-type has to say"""
     if is_raw_file:
         code = code or case.pick(INDEX_TYPES)
-        values = [v % (1 << 8 * int(code[1])) if code[0] == "u" else v for v in values]
-        return case.put(case.name(stem, ".bin"), pack(code, values)), {"u": "u", "i": "i"}[code[0]] + str(8 * int(code[1]))
-    descr = f"'<{code}'" if code else case.pick(CONVERTED_INDEX_TYPES if case.recent(0.2) else [f"'<{c}'" for c in INDEX_TYPES])
+        return case.put(case.name(stem, ".bin"), pack(code, values)), f"{code[0]}{8 * int(code[1])}"
+    types = CONVERTED_INDEX_TYPES if case.chance(0.2) else [f"'<{c}'" for c in INDEX_TYPES]
+    descr = f"'<{code}'" if code else case.pick(types)
     code, width = descr[2:4], int(descr[3])
     least, most = (0, 256 ** width - 1) if code[0] == "u" else (-(256 ** width) // 2, 256 ** width // 2 - 1)
     if values and not (least <= min(values) and max(values) <= most):

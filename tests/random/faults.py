@@ -36,7 +36,8 @@ def damage_input(case, trial):
     if content == case.files[name]:
         return
     case.files[name] = content
-    trial.options.pop("--memory", None) if trial.subcommand != "sort" else None
+    if trial.subcommand != "sort":
+        trial.options.pop("--memory", None)
     trial.outputs_of_damage()
     if verdict == CERTAIN:
         trial.fail_with(3, name)
@@ -53,7 +54,8 @@ def wrong_usage(case, trial):
 def no_place(case, trial):
     """The result's folder is missing, its name is that of a folder or of an input, or too long."""
     if "-o" not in trial.options or trial.subcommand in ("search", "edges"):
-        return wrong_usage(case, trial)
+        wrong_usage(case, trial)
+        return
     way = case.pick(["missing folder", "folder", "input", "long", "not a folder"])
     inputs = used_files(case, trial)
     trial.outputs_of_damage()
@@ -72,7 +74,6 @@ def no_place(case, trial):
         exit_code = 2
         trial.options["-o"] = case.pick([inputs[0], f"./{inputs[0]}"])
     else:
-        return wrong_usage(case, trial)
-    # No name of this file would be right for both kinds of results, and that is found first.
-    trial.exits = {exit_code} if exit_code == 2 else {exit_code}
-    return None
+        wrong_usage(case, trial)
+        return
+    trial.exits = {exit_code}

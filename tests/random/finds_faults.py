@@ -46,8 +46,10 @@ for name in outputs:
 # What is done wrong, with which subcommands where not all will do, and what the tester says.
 FAULTS = {
     "a flipped bit": (FLIP_A_BIT, ["gather", "split", "sort", "search", "scan", "spmv", "edges"], "not"),
-    "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None, "exit code 0, not 2"),
-    "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None, "exit code 0, not 3"),
+    "wrong usage that passes": ("if code == 2: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
+                                "exit code 0, not 2"),
+    "bad input that passes": ("if code == 3: code, err, out = 0, b'', b'{\"schema_version\": 1}'", None,
+                              "exit code 0, not 3"),
     "a file left behind": ("open('.sheaf-0123', 'wb').write(b'half')", None, ".sheaf-0123 is left behind"),
     "a lost output": ("[os.remove(name) for name in outputs]", None, "is missing"),
     "an input that is changed": ("[open(name, 'ab').write(b'x') for name in before if os.path.isfile(name)]", None,
@@ -97,8 +99,8 @@ class Finds(unittest.TestCase):
         first = self.run_tester(FLIP_A_BIT, ["gather"]).stdout.splitlines()
         again = next(line for line in first if line.startswith("  again:")).split(":", 1)[1].split()
         again.remove("--keep")
-        second = subprocess.run([sys.executable] + again, stdout=subprocess.PIPE, text=True, check=False).stdout.splitlines()
-        self.assertEqual(second[1:4], first[1:4])
+        second = subprocess.run([sys.executable] + again, stdout=subprocess.PIPE, text=True, check=False).stdout
+        self.assertEqual(second.splitlines()[1:4], first[1:4])
 
     def test_every_option_that_has_a_value_has_wrong_values(self):
         for subcommand, rows in usage.OPTIONS.items():

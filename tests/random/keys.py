@@ -6,7 +6,7 @@ KEY_TYPES = ["u", "i", "f", "bytes", None]
 
 # numpy's letter and width of what has an order.
 TYPES = [("u", 1), ("u", 2), ("u", 4), ("u", 8), ("i", 1), ("i", 2), ("i", 4), ("i", 8), ("f", 2), ("f", 4), ("f", 8),
-         ("b", 1), ("M", 8), ("m", 8), ("S", 1), ("S", 5), ("S", 32), ("U", 4), ("U", 12), ("U", 32)]
+         ("b", 1), ("M", 8), ("m", 8), ("S", 1), ("S", 5), ("S", 32), ("U", 4), ("U", 12), ("U", 32), ("U", 48)]
 CODE_POINTS = [0, 0x61, 0x62, 0xE9, 0x3B1, 0xFFFD, 0x1F600, 0x10FFFF]
 DATES = [-2**63, -2**63 + 1, -1, 0, 1, 2**63 - 1]  # the lowest number is NaT
 
@@ -72,8 +72,8 @@ def draw_places(case, trial, width):
 
 def draw_type(case):
     """@returns (numpy's name of a type, its letter, its width, whether its bytes are in the other order)"""
-    kind, width = case.pick(TYPES + [("U", 48)] * case.recent(0.1))
-    is_big = width > 1 and kind != "S" and (case.chance(0.2) if kind == "u" else case.recent(0.2))
+    kind, width = case.pick(TYPES)
+    is_big = width > 1 and kind != "S" and case.chance(0.2)
     mark = "|" if width == 1 or kind == "S" else ">" if is_big else "<"
     unit = case.pick(["[ns]", "[D]", "[25s]"]) if kind in "Mm" else ""
     return f"'{mark}{kind}{width // 4 if kind == 'U' else width}{unit}'", kind, width, is_big

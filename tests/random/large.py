@@ -29,10 +29,17 @@ def generator(case):
     return numpy.random.Generator(numpy.random.PCG64(case.random.getrandbits(64)))
 
 
-def saved(array):
+def put(case, name, array):
+    """Writes an array as NumPy does, some in archives, some in Fortran order. @returns how a command names it"""
     file = io.BytesIO()
-    numpy.save(file, array)
-    return file.getvalue()
+    if array.ndim > 1 and case.chance(0.3):
+        array = numpy.asfortranarray(array)
+    if case.chance(0.9):
+        numpy.save(file, array)
+        return case.put(f"{name}.npy", file.getvalue())
+    case.pick([numpy.savez, numpy.savez_compressed])(file, other=numpy.arange(3), wanted=array)
+    case.put(f"{name}.npz", file.getvalue())
+    return f"{name}.npz:wanted"
 
 
 def numbers(rng, case, count, code):
@@ -74,7 +81,7 @@ def index_of(rng, case, count, bound):
         made = numpy.minimum(bound - 1, rng.integers(0, bound, count) // 64 * 64 + numpy.arange(count) % 64)
     else:
         made = (bound * rng.random(count) ** 6).astype("i8")
-    return made.astype(case.pick(INDICES))
+    return made.astype(case.pick(INDICES) if case.chance(0.8) else case.pick([">u4", ">i8"]))
 
 
 def gather_of_many(case):
@@ -85,9 +92,9 @@ def gather_of_many(case):
     shape = (rows,) + case.pick([(), (), (2,), (3,), (5,)])
     table = numbers(rng, case, int(numpy.prod(shape)), case.pick(TYPES)).reshape(shape)
     index = index_of(rng, case, count_of(case), rows)
-    trial = Trial("gather", [case.put("table.npy", saved(table)), case.put("index.npy", saved(index))], {"-o": "out.npy"})
+    trial = Trial("gather", [put(case, "table", table), put(case, "index", index)], {"-o": "out.npy"})
     trial.outputs["out.npy"] = has_bytes_of(numpy.take(table, index, axis=0))
-    movement.add_context(case, trial, table.nbytes // rows)
+    movement.add_context(case, trial, table.nbytes // rows, len(index))
     case.force_variant(trial, "gather")
     return trial
 
@@ -103,10 +110,10 @@ def scatter_of_many(case):
     last = numpy.full(rows, -1, "i8")
     numpy.maximum.at(last, index, numpy.arange(count))
     wanted[last >= 0] = records[last[last >= 0]]
-    trial = Trial("scatter", [case.put("in.npy", saved(records)), case.put("index.npy", saved(index))],
+    trial = Trial("scatter", [put(case, "in", records), put(case, "index", index)],
                   {"-o": "out.npy", "--count": rows})
     trial.outputs["out.npy"] = has_bytes_of(wanted)
-    movement.add_context(case, trial, records.itemsize)
+    movement.add_context(case, trial, records.itemsize, count)
     case.force_variant(trial, "scatter")
     return trial
 
@@ -129,7 +136,7 @@ def sort_of_many(case):
     rng = generator(case)
     keys = numbers(rng, case, count_of(case), case.pick(["u1", "i2", "u4", "i4", "f4", "u8", "i8", "f8"]))
     order = as_unsigned(keys)
-    trial = Trial("sort", [case.put("in.npy", saved(keys))], {"-o": "out.npy"})
+    trial = Trial("sort", [put(case, "in", keys)], {"-o": "out.npy"})
     if case.chance(0.3):
         trial.options["--descending"] = None
         order = ~order
@@ -154,9 +161,10 @@ def split_of_many(case):
     count = count_of(case)
     records = numbers(rng, case, count, case.pick(TYPES))
     categories = case.pick([2, 16, 200, 256, 1000, 65536])
-    of = (categories * rng.random(count) ** case.pick([1, 5])).astype(case.pick(["u1"] * (categories <= 256) + ["u2", "u4"]))
-    trial = Trial("split", [case.put("in.npy", saved(records))], {
-        "-o": "out.npy", "--categories": case.put("of.npy", saved(of)), "--count": categories, "--offsets": "offsets.npy"})
+    code = case.pick(["u1", "u2", "u4"] if categories <= 256 else ["u2", "u4"])
+    of = (categories * rng.random(count) ** case.pick([1, 5])).astype(code)
+    trial = Trial("split", [put(case, "in", records)], {
+        "-o": "out.npy", "--categories": put(case, "of", of), "--count": categories, "--offsets": "offsets.npy"})
     trial.outputs["out.npy"] = has_bytes_of(records[numpy.argsort(of, kind="stable")])
     bounds = numpy.concatenate([[0], numpy.cumsum(numpy.bincount(of, minlength=categories))]).astype("u8")
     trial.outputs["offsets.npy"] = has_bytes_of(bounds)
@@ -176,7 +184,7 @@ def search_of_many(case):
     order = numpy.argsort(table, kind="stable")
     begin = numpy.searchsorted(table[order], keys, "left")
     counts = numpy.searchsorted(table[order], keys, "right") - begin
-    trial = Trial("search", [case.put("keys.npy", saved(keys)), case.put("table.npy", saved(table))], {"-o": "found"})
+    trial = Trial("search", [put(case, "keys", keys), put(case, "table", table)], {"-o": "found"})
     if case.chance(0.5):
         trial.options["--count"] = None
         trial.outputs["found.counts.npy"] = has_bytes_of(counts.astype("u4"))
@@ -202,7 +210,7 @@ def scan_of_many(case):
                     "and": numpy.bitwise_and, "or": numpy.bitwise_or, "xor": numpy.bitwise_xor}[op]
     wanted = numpy.empty_like(values)
     wanted[nodes] = put_together.accumulate(values[nodes], dtype=values.dtype)
-    trial = Trial("scan", [case.put("list.npy", saved(successors)), case.put("values.npy", saved(values))],
+    trial = Trial("scan", [put(case, "list", successors), put(case, "values", values)],
                   {"-o": "out.npy", "--op": op})
     trial.outputs["out.npy"] = has_bytes_of(wanted)
     case.add_context(trial)

@@ -35,7 +35,7 @@ def draw_lists(case, trial):
     elif case.chance(0.2):
         trial.options["--lists"] = "one"
     code = case.pick(["u4", "u8", "i4", "i8"])
-    if 0 < count < 255 and case.recent(0.2):
+    if 0 < count < 255 and case.chance(0.2):
         code = None  # any type that numpy has for whole numbers
     successors = [0] * count
     for each in lists:
@@ -43,11 +43,11 @@ def draw_lists(case, trial):
             successors[node] = following
         successors[each[-1]] = end_of(case, each[-1], code)
     is_raw_file = code is not None and case.chance(0.3)
-    wrong = spoil(case, successors, lists, has_many, code) if count and case.chance(0.12) else None
+    is_wrong = count > 0 and case.chance(0.12) and spoil(case, successors, lists, has_many, code)
     name, raw_type = draw_numbers_file(case, "list", successors, (count,), is_raw_file, code)
     if raw_type:
         trial.options["--index-type"] = raw_type
-    if wrong:
+    if is_wrong:
         trial.fail_with(3, name)
     return name, lists, is_raw_file
 
@@ -60,18 +60,18 @@ def end_of(case, node, code):
 
 
 def spoil(case, successors, lists, has_many, code):
-    """Makes the successors of some lists those of no list. @returns what was done, or None where nothing can be"""
+    """Makes the successors of some lists those of no list. @returns whether that could be done"""
     rng = case.random
     count = len(successors)
-    ways = ["past"]
+    ways = ["past"] if code else []
     longest = max(lists, key=len)
     if len(longest) > 2:
         ways += ["cycle", "joined"]
     if not has_many and count > 1:
         ways.append("two")
+    if not ways:
+        return False
     way = case.pick(ways)
-    if code is None and way == "past":
-        way = "none"
     if way == "past":
         successors[rng.randrange(count)] = case.pick([count, count + 1, count + 12345])
     elif way == "cycle":  # the last node of a list leads to one of its own
@@ -82,7 +82,7 @@ def spoil(case, successors, lists, has_many, code):
     elif way == "two":
         node = longest[rng.randrange(len(longest) - 1)]
         successors[node] = node
-    return None if way == "none" else way
+    return True
 
 
 def rank(case):
@@ -139,7 +139,7 @@ def scan(case):
         trial.options["--value-type"] = NAMES[code]
         values_name = case.put(case.name("values", ".bin"), data)
     else:
-        is_big = case.recent(0.08)
+        is_big = case.chance(0.08)
         values_name = put_array(case, "values", f"'{'>' if is_big else '<'}{code}'", (count,),
                                 swapped(data, int(code[1])) if is_big else data, int(code[1]))
     initial = None

@@ -116,7 +116,7 @@ def banner(case, form, field, symmetry):
         words = [words[0]] + [case.pick([w, w.upper(), w.capitalize()]) for w in words[1:]]
     blank = case.pick([" ", " ", " ", "  ", "\t"])
     line = blank.join(words)
-    if case.recent(0.04):
+    if case.chance(0.04):
         line = case.pick([" " + line, line[1:], line + " made by hand"])
     comments = "".join(case.pick(["%\n", "% a comment\n", "%1 1 1\n", "\n"]) for _ in range(case.pick([0, 0, 1, 3])))
     return line + "\n" + comments
@@ -124,7 +124,7 @@ def banner(case, form, field, symmetry):
 
 def write_coordinates(case, rows, columns, stored, field, symmetry):
     lines = []
-    upper = symmetry != "general" and case.recent(0.1)
+    upper = symmetry != "general" and case.chance(0.1)
     for (row, column), value in stored.items():
         if upper and case.chance(0.5) and row != column:  # the same entry, said of the upper triangle
             row, column = column, row
@@ -133,9 +133,9 @@ def write_coordinates(case, rows, columns, stored, field, symmetry):
         if field != "pattern":
             words.append(number_text(case, value, field))
         lines.append(case.pick([" ", " ", "  ", "\t"]).join(words))
-    if field == "integer" and lines and case.recent(0.05):
+    if field == "integer" and lines and case.chance(0.05):
         lines[0] += ".0"
-    if lines and case.recent(0.05):
+    if lines and case.chance(0.05):
         lines[-1] += " % the last"
     return end_lines(case, banner(case, "coordinate", field, symmetry) + f"{rows} {columns} {len(stored)}\n", lines)
 
@@ -158,7 +158,7 @@ def end_lines(case, front, lines):
 
 def write_vector(case, stem, values, code):
     """Numbers as .npy, or as a MatrixMarket array or list of entries of one column. @returns the file's name"""
-    if not case.recent(0.08) or not values:
+    if not case.chance(0.08) or not values:
         return put_floats(case, stem, code, (len(values),), values)
     if case.chance(0.5):
         shape = case.pick([f"{len(values)} 1", f"1 {len(values)}"])

@@ -94,7 +94,7 @@ def box_volume(corners):
 def draw_mesh(case):
     """A mesh of one zone, or of several, whose nodes follow each other."""
     mesh = draw_grid(case, case.pick([2, 2, 3]))
-    if case.recent(0.06):
+    if case.chance(0.06):
         mesh.zones = [mesh] + [draw_grid(case, mesh.dimension) for _ in range(case.pick([1, 2]))]
         return joined(mesh.zones)
     return mesh
@@ -198,7 +198,7 @@ def write_mesh(case, mesh):
 def zone_lines(case, mesh):
     """The lines of one zone."""
     numbered = case.chance(0.7)
-    third = mesh.dimension == 2 and case.recent(0.1)
+    third = mesh.dimension == 2 and case.chance(0.1)
     points = ["NPOIN= {}{}".format(len(mesh.points), case.pick(["", f" {len(mesh.points)}"]))]
     for i, point in enumerate(mesh.points):
         words = [repr(c) for c in point] + (["0.0"] if third else []) + ([str(i)] if numbered or third else [])
@@ -209,12 +209,12 @@ def zone_lines(case, mesh):
     markers = [f"NMARK= {len(mesh.markers)}"]
     for name, ends in mesh.markers.items():
         tag = case.pick(["MARKER_TAG= ", "MARKER_TAG=", "MARKER_TAG = "]) + name
-        if case.recent(0.04):
+        if case.chance(0.04):
             tag = case.pick([f"MARKERTAG= {name}", f"MARKER_TAG= {name} wall"])
         markers += [tag, f"MARKER_ELEMS= {len(ends)}"] + [f"3 {a} {b}" for a, b in ends]
     parts = [elements, points, markers]
     if case.chance(0.3):
         case.random.shuffle(parts)
-    if case.recent(0.05):
+    if case.chance(0.05):
         parts.append(["FFD_NBOX= 1", "FFD_TAG= BOX", "FFD_SURFACE_POINTS= 1", "lower 0 0.1 0.2 0.0"])
     return [f"NDIME= {mesh.dimension}"] + [line for part in parts for line in part]

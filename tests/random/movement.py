@@ -65,9 +65,9 @@ def write_index(case, trial, index, bound, shape, is_raw):
     return name
 
 
-def add_context(case, trial, width):
-    """OpenGL's textures have records of four widths, and others are refused before an index is looked at."""
-    if case.add_context(trial, BACKENDS) == "opengl" and width not in (4, 8, 12, 16):
+def add_context(case, trial, width, count):
+    """OpenGL's textures have records of four widths. Others are refused before an index is looked at, if there is one."""
+    if case.add_context(trial, BACKENDS) == "opengl" and width not in (4, 8, 12, 16) and count > 0:
         trial.fail_with(2, "texels hold records of 4, 8, 12 or 16 bytes")
 
 
@@ -91,7 +91,7 @@ def gather(case):
             f"{d['records']} records of {d['record_bytes']} bytes, not {len(index)} of {table.width}"
     if case.chance(0.2):
         trial.options["--pattern-hint"] = case.pick(PATTERNS)
-    add_context(case, trial, table.width)
+    add_context(case, trial, table.width, len(index))
     case.force_variant(trial, "gather")
     return trial
 
@@ -124,7 +124,7 @@ def scatter(case):
         trial.outputs[out] = records.is_like((bound,), last_wins(records, index, before), check)
     if case.chance(0.2):
         trial.options["--pattern-hint"] = case.pick(PATTERNS)
-    add_context(case, trial, records.width)
+    add_context(case, trial, records.width, count)
     case.force_variant(trial, "scatter")
     return trial
 

@@ -151,6 +151,8 @@ def arguments():
 
 def main():
     options = arguments()
+    if not os.access(options.sheaf, os.X_OK):
+        raise SystemExit(f"random_commands.py: --sheaf {options.sheaf} is no program")
     parent = tempfile.mkdtemp(prefix="sheaf-random-")
     machine = here.Machine(options.sheaf, options.backend, parent)
     tester = Tester(options, machine, parent)

@@ -58,7 +58,7 @@ def write_structures(case, trial, rows, width, descr, before, behind):
 
 def write_table_around(case, trial, rows, width, descr):
     before, behind = case.random.randint(0, 9), case.random.randint(0, 9)
-    if before and behind and case.recent(0.2):
+    if before and behind and case.chance(0.2):
         return write_structures(case, trial, rows, width, descr, before, behind)
     rows = [case.random.randbytes(before) + row + case.random.randbytes(behind) for row in rows]
     data = b"".join(rows)

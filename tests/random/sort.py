@@ -10,7 +10,7 @@ from trial import Trial
 
 def draw_input(case, trial, count, may_be_wide=True):
     """Writes IN. @returns its records, and what they are sorted by"""
-    if case.recent(0.1):
+    if case.chance(0.1):
         descr, width, data, fields = draw_structures(case, count)
         order = draw_names(case, trial, fields)
     elif case.chance(0.4):

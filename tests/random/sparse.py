@@ -115,7 +115,7 @@ def draw_scaling(case, trial, y_count, narrow):
         trial.options["--y"] = write_vector(case, "y before", values, file_code)
         # Without beta, --y is not read.
         before = as_read(case, trial, trial.options["--y"], values, narrow) if beta else []
-    if narrow and case.recent(0.03):
+    if narrow and case.chance(0.03):
         name = case.pick(["--alpha", "--beta"] if "--y" in trial.options else ["--alpha"])
         trial.options[name] = "1e39"  # finite, and infinite in f32
         trial.fail_with(2, name)

@@ -71,7 +71,7 @@ def draw_categories(case, trial, count, is_raw_file):
 
 def draw_keys(case, trial, count):
     """Writes KEYS. @returns (their categories, how many there are)"""
-    if case.recent(0.1):
+    if case.chance(0.1):
         keys, of, categories = draw_field(case, trial, count, "keys")
         trial.options["--keys"] = keys.name
         return keys, of, categories
@@ -98,7 +98,7 @@ def split(case):
     kind = case.pick(["records", "records", "records", "gather", "scatter"])
     source = case.pick(["record", "record", "keys", "categories"])
     has_in = kind == "records" or source == "record" or case.chance(0.5)
-    is_named = source == "record" and case.recent(0.1)
+    is_named = source == "record" and case.chance(0.1)
     records = draw_records(case, "in", count) if has_in and not is_named else None
     keys = None
     if is_named:

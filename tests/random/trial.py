@@ -71,9 +71,6 @@ class Case:
     def chance(self, share):
         return self.random.random() < share
 
-    def recent(self, share):
-        return self.random.random() < share and not os.environ.get("OLDFORMS")
-
     def pick(self, choices):
         return self.random.choice(choices)
 

@@ -1,5 +1,4 @@
 """What may be wrong with a command line."""
-import os
 
 WHOLE = ["", " ", "-1", "+1", "1.5", "1e3", "0x10", "1 2", "x", "18446744073709551616"]
 NUMBER_FROM_1 = WHOLE + ["0"]
@@ -40,10 +39,11 @@ OPTIONS = {
               "--zone": NUMBER_FROM_1, **CONTEXT, **MEMORY},
     "npb-cg": {"--matrix": FILE, **CONTEXT, **MEMORY},
     "plan": {"--count": WHOLE, "--table": WHOLE, "--bytes": NUMBER_FROM_1, "--pattern": PATTERN, "--index-type": WORD,
-             "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": KEYS[:10], "--categories": WHOLE,
-             "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD, "--repeats": WORD + ["-1"],
-             "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE, "--offset-type": WORD, "--sums": WORD,
-             "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"], "--function": WORD, **CONTEXT, **MEMORY},
+             "--bounds": WORD, "--duplicates": WORD, "--key-bytes": NUMBER_FROM_1, "--key": KEYS[:10],
+             "--categories": WHOLE, "--records": WHOLE, "--type": WORD, "--op": WORD, "--order": WORD, "--lists": WORD,
+             "--repeats": WORD + ["-1"], "--load": WHOLE + ["101"], "--rows": WHOLE, "--columns": WHOLE,
+             "--offset-type": WORD, "--sums": WORD, "--nodes": WHOLE, "--components": NUMBER_FROM_1 + ["9"],
+             "--function": WORD, **CONTEXT, **MEMORY},
     "machine": {"--save": FILE, "--seconds": NUMBER_FROM_1 + ["3601"], **CONTEXT},
     "demo": {"--size": WORD, "--report": FILE, "--profiles": FILE, **CONTEXT, **MEMORY},
     "version": {},
@@ -52,7 +52,8 @@ OPTIONS = {
 # Options that exclude each other, or need another that is not there.
 PAIRS = {
     "scatter": [{"--count": "5", "--into": "in"}],
-    "split": [{"--keys": "in", "--categories": "in"}, {"--key": "0:1", "--count": "5"}, {"--unstable": None, "--index": "gather"}],
+    "split": [{"--keys": "in", "--categories": "in"}, {"--key": "0:1", "--count": "5"},
+              {"--unstable": None, "--index": "gather"}],
     "sort": [{"--check": None, "--memory": "1M"}, {"--check": None, "--verify": None}, {"--check": None, "-o": "out"}],
     "search": [{"--first": None, "--count": None}],
     "machine": [{"--seconds": "5"}],
@@ -64,14 +65,13 @@ NEEDED = {"gather": ["-o"], "scatter": ["-o"], "split": ["-o"], "sort": ["-o"], 
 
 
 def spoil(case, trial):
-    """Makes the command line wrong. @returns what was done, in words, or None where nothing can be"""
-    rng = case.random
-    way = case.pick(["value"] * 6 + ["pair", "unknown", "missing", "more", "less"] + ["empty name"] * case.recent(1))
-    options = {name: wrong for name, wrong in OPTIONS[trial.subcommand].items()}
+    """Makes the command line wrong."""
+    way = case.pick(["value"] * 6 + ["pair", "unknown", "missing", "more", "less", "empty name"])
+    options = OPTIONS[trial.subcommand]
     if way == "value" and options:
-        name = case.pick([n for n in options if options[n] != FILE or not os.environ.get('OLDFORMS')])
+        name = case.pick(list(options))
         # An empty value is what a shell makes of a variable that is not set.
-        trial.options[name] = "" if case.recent(0.4) else case.pick([w for w in options[name] if w or not os.environ.get("OLDFORMS")] or WHOLE[3:4])
+        trial.options[name] = "" if case.chance(0.4) else case.pick(options[name])
     elif way == "pair" and trial.subcommand in PAIRS:
         trial.options.update(case.pick(PAIRS[trial.subcommand]))
     elif way == "missing" and trial.subcommand in NEEDED and "--check" not in trial.options:
@@ -81,7 +81,6 @@ def spoil(case, trial):
     elif way == "less" and trial.operands and trial.subcommand != "split":
         trial.operands = []
     elif way == "empty name" and trial.operands:
-        trial.operands[rng.randrange(len(trial.operands))] = ""
+        trial.operands[case.random.randrange(len(trial.operands))] = ""
     else:
         trial.options[case.pick(["--nonsense", "-z", "--jsom"])] = case.pick([None, "5"])
-    return way
