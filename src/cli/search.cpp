@@ -151,7 +151,6 @@ void add_search(CLI::App& app) {
           "--table-key", o->table_key,
           "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
           "given")
-      ->check(file_name())
       ->type_name("NAME|OFFSET:BYTES");
   CLI::Option* const first =
       subcommand->add_flag("--first", o->first, "Write one row for each key, the first that has it");
