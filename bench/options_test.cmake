@@ -1,6 +1,12 @@
 # Empty values, and outputs that cannot be made, are refused before anything is measured.
 function(expect_refused code words)
-  execute_process(COMMAND ${BENCH} ${ARGN} RESULT_VARIABLE found OUTPUT_VARIABLE said ERROR_VARIABLE complained)
+  # A list that is expanded loses its empty items, which are what is tried here.
+  set(call "execute_process(COMMAND [==[${BENCH}]==]")
+  math(EXPR last "${ARGC} - 1")
+  foreach(number RANGE 2 ${last})
+    string(APPEND call " [==[${ARGV${number}}]==]")
+  endforeach()
+  cmake_language(EVAL CODE "${call} RESULT_VARIABLE found OUTPUT_VARIABLE said ERROR_VARIABLE complained)")
   string(FIND "${complained}" "${words}" place)
   if(NOT found EQUAL code OR place EQUAL -1 OR NOT said STREQUAL "")
     message(FATAL_ERROR "sheaf-bench ${ARGN} exited with ${found}, not ${code}, or '${words}' is missing:\n${said}${complained}")
