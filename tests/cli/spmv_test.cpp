@@ -190,7 +190,7 @@ TEST_F(CliSpmv, VectorsOfMatrixMarketFilesHaveOneNumberForEachColumnOrRow) {
   folder.write("out.npy", "old");
   folder.write("two.mtx", "%%MatrixMarket matrix array real general\n2 1\n7\n9\n");
   folder.write("row.mtx", "%%MatrixMarket matrix coordinate real general\n1 9000000000000000000 1\n1 1 1\n");
-  folder.write("x.npz", "PK\x03\x04 and more");
+  folder.write("x.zip", "PK\x03\x04 and more");
   folder.write("x.txt", "1\n2\n3\n");
   folder.write("cut.npy", "1\n2\n3\n");
   folder.write("large.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1e39\n0\n");
@@ -204,8 +204,8 @@ TEST_F(CliSpmv, VectorsOfMatrixMarketFilesHaveOneNumberForEachColumnOrRow) {
   expect_failure("spmv a.mtx a.mtx -o out.npy", 3,
                  "sheaf spmv: a.mtx: line 2: a vector has one column or one row, not 2 rows and 3 columns");
   expect_failure(
-      "spmv a.mtx x.npz -o out.npy", 3,
-      "sheaf spmv: x.npz: not a MatrixMarket file, but a zip archive, as .npz files are: unpack it, or write "
+      "spmv a.mtx x.zip -o out.npy", 3,
+      "sheaf spmv: x.zip: not a MatrixMarket file, but a zip archive, as .npz files are: unpack it, or write "
       "the matrix by scipy.io.mmwrite");
   expect_failure("spmv a.mtx x.txt -o out.npy", 3,
                  "sheaf spmv: x.txt: line 1: not a MatrixMarket file: it starts with '1', not '%%MatrixMarket'");
