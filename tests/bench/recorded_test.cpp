@@ -157,7 +157,7 @@ TEST(Recorded, CubOnAnH200) {
     std::ifstream stream(std::string(SHEAF_BENCH_RESULTS) + "/" + file);
     const nlohmann::json document = nlohmann::json::parse(stream);
     for (const nlohmann::json& row : document.at("rows")) {
-      const std::string name = row.at("problem");
+      const auto name = row.at("problem").get<std::string>();
       const auto of = [&](const char* primitive) { return name.starts_with(fmt::format("{}/uniform", primitive)); };
       if (row.at("who") != "cub" || !(of("sort_keys") || of("sort_pairs") || of("split"))) continue;
       const primitives::problem_spec problem = primitives::parse_problem(name);
@@ -167,7 +167,7 @@ TEST(Recorded, CubOnAnH200) {
         // more.
         const std::uint64_t key_bytes = name.find("64/n=") != std::string::npos ? 8 : 4;
         const bool is_by_one_block =
-            problem.count * std::max<std::uint64_t>(key_bytes, row.at("record_bytes")) <= 19456;
+            problem.count * std::max(key_bytes, row.at("record_bytes").get<std::uint64_t>()) <= 19456;
         const double beside = of("split") || is_by_one_block ? 0 : 3 * profile.step_seconds;
         const double measured = row.at("median_seconds").get<double>() + beside;
         const double accuracy = 1 - std::abs(measured - e.seconds) / measured;

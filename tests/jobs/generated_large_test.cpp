@@ -96,7 +96,9 @@ TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
         j.run(*ctx, p, arrays.of_copy(0), {v.variant, with_side_outputs});
         ctx->wait();
         EXPECT_EQ(arrays.count_mistakes(with_side_outputs), 0U);
-        if (has_many_matches) EXPECT_GT(matches_of(*ctx, p, arrays), std::uint64_t{1} << 32);
+        if (has_many_matches) {
+          EXPECT_GT(matches_of(*ctx, p, arrays), std::uint64_t{1} << 32);
+        }
       });
     }
   }
