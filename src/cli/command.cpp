@@ -41,7 +41,7 @@ void common_options::add_context_to(CLI::App& subcommand) {
       ->capture_default_str();
   add_number(
       subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
-      "CPU threads; unless given, those of SHEAF_THREADS or OMP_NUM_THREADS, else one for each processor");
+      "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
 }
 
 void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {

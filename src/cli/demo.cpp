@@ -113,19 +113,19 @@ std::string rates_of(context& ctx, const demo_options& options) {
   return jobs::use_rates_of_this_machine(ctx, jobs::calibration_in(options.profiles, progress));
 }
 
-// Before any work, which would be lost if its results had nowhere to go.
-void require_places(const demo_options& options, const std::vector<context>& contexts) {
+// The contexts, if what comes of them has somewhere to go: looked at before any work, which would be lost.
+std::vector<context> contexts_with_places(const demo_options& options) {
   if (!options.report.empty()) io::require_creatable(options.report);
-  if (options.profiles.empty()) return;
+  std::vector<context> contexts = contexts_of(options);
+  if (options.profiles.empty()) return contexts;
   for (const context& ctx : contexts) jobs::require_place_for_rates(ctx, options.profiles);
+  return contexts;
 }
 
 void run(const demo_options& options) {
   std::vector<jobs::demo_result> results;
   const bool table = !options.json && !options.quiet;
-  std::vector<context> contexts = contexts_of(options);
-  require_places(options, contexts);
-  for (context& ctx : contexts) {
+  for (context& ctx : contexts_with_places(options)) {
     jobs::demo_settings settings;
     settings.rates = rates_of(ctx, options);
     settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx.backend());

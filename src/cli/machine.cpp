@@ -163,14 +163,14 @@ void print_warnings(const machine_command& o, const shown_machine& m) {
 
 // Before the measurement, whose minutes would be lost if the result had nowhere to go.
 void require_places_for_profiles(const machine_command& o, const std::vector<context>& machines) {
-  if (!o.save_path.empty()) return io::require_creatable(o.save_path);
-  if (!o.calibrate) return;
+  if (!o.calibrate || !o.save_path.empty()) return;
   for (const context& ctx : machines) {
     io::require_creatable(default_machine_path(ctx.backend(), ctx.state().device_name), io::missing_folders::are_made);
   }
 }
 
 void run(const machine_command& o) {
+  if (!o.save_path.empty()) io::require_creatable(o.save_path);
   const std::vector<context> machines = contexts(o);
   if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
     throw error(error_code::bad_argument,

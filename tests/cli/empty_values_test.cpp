@@ -57,12 +57,14 @@ class CliEmptyValues : public cli_test {
     return names;
   }
 
-  // "  -o,--output FILE REQUIRED    Where ...": behind the name of a flag are two spaces, or the line's end.
+  // "  -o,--output FILE REQUIRED    Where ...": behind the name of a flag are two spaces, the line's end, or which
+  // options it goes with.
   std::vector<listed_option> options_of(const std::string& help) {
     std::vector<listed_option> options;
     for (const std::string& line : lines_behind(help, "Options:")) {
       std::smatch found;
-      if (!std::regex_search(line, found, std::regex("^  (?:-[a-zA-Z],)?(--[a-z0-9-]+)( [^ ])?"))) continue;
+      if (!std::regex_search(line, found, std::regex("^  (?:-[a-zA-Z],)?(--[a-z0-9-]+)( (?!Excludes:|Needs:)[^ ])?")))
+        continue;
       options.push_back({found[1], found[2].matched});
     }
     for (const std::string& line : lines_behind(help, "Positionals:")) {
