@@ -194,7 +194,7 @@ class Records:
         self.data = data
         self.width = width  # bytes of a record
         self.descr = descr  # None: raw
-        self.shape = shape or (len(data) // width,)
+        self.shape = (len(data) // width,) if shape is None else shape
         self.row_shape = self.shape[axes:]
         self.count = len(data) // width
 

@@ -33,7 +33,7 @@ def fields(case):
         "multi_split": ({"--count": size(case), "--records": size(case), "--bytes": width,
                          "--categories": case.random.randint(1, 1 << 20)}, {}),
         "sort_keys": ({"--count": size(case), "--bytes": width}, {"--key": key}),
-        "sort_pairs": ({"--count": size(case), "--key-bytes": width}, {"--bytes": [4, 8]}),
+        "sort_pairs": ({"--count": size(case), "--key-bytes": width, "--bytes": case.pick([[4, 8], [16]])}, {}),
         "sort_records": ({"--count": size(case), "--bytes": width}, {"--key": [key, "0:1"]}),
         "sort_gather_index": ({"--count": size(case), "--bytes": width}, {"--key": key, "--index-type": "u64"}),
         "build_hash_index": ({"--count": size(case)}, {"--load": case.random.randint(20, 90)}),
