@@ -151,7 +151,7 @@ void run(const demo_options& options) {
                                 std::move(document));
     }
   }
-  if (options.json) print_json(std::move(document));
+  if (options.json && !options.quiet) print_json(std::move(document));
 }
 
 }  // namespace

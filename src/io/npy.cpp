@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "io/npy_type.hpp"
-#include "io/python_literal.hpp"
+#include "io/arrays/npy_type.hpp"
+#include "io/arrays/python_literal.hpp"
 
 namespace sheaf::io {
 namespace {

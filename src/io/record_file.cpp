@@ -7,7 +7,7 @@
 #include <sheaf/error.hpp>
 
 #include "io/arrays/column_major.hpp"
-#include "io/python_literal.hpp"
+#include "io/arrays/python_literal.hpp"
 
 namespace sheaf::io {
 namespace {

@@ -8,7 +8,7 @@
 #include <sheaf/error.hpp>
 
 #include "io/arrays/fields.hpp"
-#include "io/python_literal.hpp"
+#include "io/arrays/python_literal.hpp"
 #include "primitives/entries/key_text.hpp"
 
 namespace sheaf::jobs {

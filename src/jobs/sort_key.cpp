@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "io/python_literal.hpp"
+#include "io/arrays/python_literal.hpp"
 #include "jobs/columns.hpp"
 
 namespace sheaf::jobs {

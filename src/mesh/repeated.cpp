@@ -10,6 +10,7 @@
 #include <sheaf/sort.hpp>
 
 #include "core/printable.hpp"
+#include "core/startable.hpp"
 #include "mesh/parts.hpp"
 
 namespace sheaf::mesh {
@@ -80,7 +81,7 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const std::vector<ele
   std::vector<std::uint64_t> keys(count);
   for (const element_group& group : groups) {
     std::uint64_t* const to = keys.data() + group.begin;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) if (group.count() >= shared_elements)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) if (group.count() >= shared_elements)
     for (std::uint64_t i = 0; i < group.count(); ++i) to[i] = group.key(i);
   }
   std::vector<std::uint64_t> sorted(count);
@@ -91,7 +92,7 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const std::vector<ele
 
 std::uint64_t count_repeated(const context& ctx, const std::vector<std::uint64_t>& sorted) {
   std::uint64_t repeated = 0;
-#pragma omp parallel for num_threads(ctx.threads()) schedule(static) reduction(+ : repeated)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) reduction(+ : repeated)
   for (std::uint64_t i = 1; i < sorted.size(); ++i) repeated += sorted[i] == sorted[i - 1] ? 1 : 0;
   return repeated;
 }

@@ -105,13 +105,19 @@ class serial_solver {
     scale_residual();
     std::copy(scaled_, scaled_ + n_, direction_);
     double size = dot(residual_, scaled_);
+    double beta = 0;
+    bool is_confirmed = true;
     while (true) {
       if (b_.watch->asks_to_stop()) return end_with_best(stop_reason::stopped);
       if (result().iterations >= b_.goals.limit) return end_with_best(stop_reason::limit);
       apply(direction_, product_);
       const double curvature = dot(direction_, product_);
       if (size == 0) return end_with_best(stop_reason::breakdown);
-      if (curvature <= 0) return end_with_best(stop_reason::not_positive_definite);
+      if (curvature <= 0) {
+        // A true residual and an older direction may cancel: a direction of 0 says nothing of the matrix.
+        const bool may_have_vanished = curvature == 0 && is_confirmed && beta != 0;
+        return end_with_best(may_have_vanished ? stop_reason::stagnated : stop_reason::not_positive_definite);
+      }
       const double alpha = size / curvature;
       if (!std::isfinite(curvature) || !std::isfinite(alpha)) return end_with_best(stop_reason::breakdown);
       for (std::uint64_t i = 0; i < n_; ++i) {
@@ -124,11 +130,13 @@ class serial_solver {
       }
       ++result().iterations;
       b_.watch->report(result().iterations, norm, result().target);
+      is_confirmed = false;
       bool begins_anew = false;
       const bool is_best = norm < best_norm || p_.keeps_last;
       if (norm <= result().target || (is_best && norm < b_.goals.lowest(result().b_norm))) {
         const double by_recurrence = norm;
         set_true_residual();
+        is_confirmed = true;
         norm = std::sqrt(dot(residual_, residual_));
         begins_anew = norm > 10 * by_recurrence;
         if (norm <= result().target) return end(stop_reason::converged, norm);
@@ -144,7 +152,7 @@ class serial_solver {
       if (in_vain == most_in_vain) return end_with_best(stop_reason::stagnated);
       scale_residual();
       const double next_size = dot(residual_, scaled_);
-      const double beta = begins_anew ? 0 : next_size / size;
+      beta = begins_anew ? 0 : next_size / size;
       if (!std::isfinite(beta)) return end_with_best(stop_reason::breakdown);
       size = next_size;
       for (std::uint64_t i = 0; i < n_; ++i) {

@@ -70,6 +70,45 @@ TEST_F(CliArrays, TablesInFortranOrderAreReadByRows) {
                 npy_file("'<i2'", "(4, 3)", bytes_of<std::int16_t>({30, 31, 32, 20, 21, 22, 10, 11, 12, 0, 1, 2})));
 }
 
+// The data begin at eight places in a row, of which one is a multiple of 8.
+std::string headed_anywhere(const std::string& descr, const std::string& shape, std::size_t blanks,
+                            const std::string& data) {
+  const std::string header = "{'descr': " + descr + ", 'fortran_order': False, 'shape': " + shape + ", }";
+  return npy_file(1, header + std::string(blanks, ' ') + "\n", data);
+}
+
+TEST_F(CliArrays, EmptyArraysMayBeginAnywhere) {
+  folder.write("values.npy", npy_file("'<f8'", "(2, 1)", bytes_of<double>({1, 2})));
+  for (std::size_t blanks = 0; blanks < 8; ++blanks) {
+    for (const char* descr : {"'<i8'", "'>i4'", "'<u2'"}) {
+      folder.write("none.npy", headed_anywhere(descr, "(0,)", blanks, ""));
+      expect_output("gather table.npy none.npy -o out.npy", "out.npy", npy_file("'<i2'", "(0, 3)", ""));
+      folder.write("edges.npy", headed_anywhere(descr, "(0, 2)", blanks, ""));
+      expect_output("edges edges.npy values.npy -o out.npy", "out.npy",
+                    npy_file("'<f8'", "(2, 1)", bytes_of<double>({0, 0})));
+    }
+    folder.write("list.npy", headed_anywhere("'<i8'", "(0,)", blanks, ""));
+    expect_output("rank list.npy -o out.npy", "out.npy", npy_file("'<i8'", "(0,)", ""));
+  }
+}
+
+TEST_F(CliArrays, SortsThatFitInMemoryMayBeginAnywhere) {
+  std::mt19937_64 random(46);
+  std::vector<std::uint64_t> numbers(50'000);
+  for (std::uint64_t& number : numbers) number = random();
+  std::vector<std::uint64_t> sorted = numbers;
+  std::sort(sorted.begin(), sorted.end());
+  const std::string shape = fmt::format("({},)", numbers.size());
+  for (std::size_t blanks = 0; blanks < 8; ++blanks) {
+    folder.write("u8.npy", headed_anywhere("'<u8'", shape, blanks, bytes_of(numbers)));
+    folder.write("big.npy", headed_anywhere("'>u8'", shape, blanks, big_endian(numbers)));
+    expect_success("sort u8.npy -o out.npy --memory 1M --backend cpu --quiet");
+    EXPECT_EQ(folder.read("out.npy"), npy_file("'<u8'", shape, bytes_of(sorted))) << blanks;
+    expect_success("sort big.npy -o out.npy --memory 1M --backend cpu --quiet");
+    EXPECT_EQ(folder.read("out.npy"), npy_file("'>u8'", shape, big_endian(sorted))) << blanks;
+  }
+}
+
 TEST_F(CliArrays, IndicesOfEveryWidthAndOrderNameRows) {
   const std::string rows = npy_file("'<i2'", "(2, 3)", bytes_of<std::int16_t>({30, 31, 32, 0, 1, 2}));
   const std::pair<const char*, std::string> indices[] = {

@@ -58,6 +58,15 @@ TEST_F(CliDemo, PrintsADocumentWithRowsAndFamilies) {
   EXPECT_GE(problems, primitives::entries().size());
 }
 
+TEST_F(CliDemo, QuietPrintsNothing) {
+  for (const char* options : {"", " --json"}) {
+    const program_result result =
+        run_sheaf(folder, fmt::format("demo --size small --backend reference --quiet{}", options));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "") << options;
+  }
+}
+
 // The folder has a profile of this machine, so that nothing is measured.
 TEST_F(CliDemo, PredictsFromTheRatesKeptInAFolder) {
   const context ctx = context::cpu(2);

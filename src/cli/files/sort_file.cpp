@@ -67,6 +67,12 @@ std::optional<std::uint64_t> array_bytes(const sort_job& job) {
   return bytes;
 }
 
+// The rows as far as a plan looks at them: copies of them are aligned, and rows of a mapped file lie as they do there.
+const_records planned_rows(const sort_job& job, bool on_host) {
+  if (on_host && job.order.changes.empty() && job.file.is_mapped()) return rows_in_memory(job);
+  return {nullptr, job.rows.count, job.rows.record_bytes};
+}
+
 sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
   const const_records rows = rows_in_memory(job);
   const std::uint64_t count = rows.count;
@@ -227,7 +233,7 @@ sort_report sort_file(const sort_job& job) {
     const std::uint64_t left_bytes = memory_bytes - *arrays;
     const bool on_host = ctx.backend() == backend_kind::cpu;
     if (on_host) ctx.limit_scratch(left_bytes);
-    explanation plan = explain(ctx, job, {nullptr, job.rows.count, job.rows.record_bytes}, {job.common.variant()});
+    explanation plan = explain(ctx, job, planned_rows(job, on_host), {job.common.variant()});
     if (!on_host) return sort_in_memory(job, ctx, std::move(plan), left_bytes);
     if (const variant_estimate* const choice = plan.choice()) {
       const std::uint64_t scratch_bytes = choice->scratch_bytes;

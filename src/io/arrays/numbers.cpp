@@ -29,9 +29,10 @@ void reverse_each(std::byte* numbers, std::uint64_t count, std::uint64_t bytes) 
   }
 }
 
-native_numbers::native_numbers(const const_records& rows, const npy_type& type) : own_(rows.data) {
+native_numbers::native_numbers(const const_records& rows, const npy_type& type)
+    : own_(rows.count > 0 ? rows.data : nullptr) {
   const std::uint64_t width = rows.record_bytes;
-  const bool aligned = reinterpret_cast<std::uintptr_t>(rows.data) % width == 0;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(own_) % width == 0;
   if (rows.count == 0 || (aligned && type.order != '>')) return;
   copy_.resize((rows.count * width + 7) / 8);
   auto* const numbers = reinterpret_cast<std::byte*>(copy_.data());

@@ -1,6 +1,7 @@
 #include "primitives/sort.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include <fmt/ranges.h>
 
@@ -157,25 +158,18 @@ std::string text_of_index(const problem_spec& p) {
   return with_key(p, fmt::format("{} index of {} records of {} bytes", name(p.index), p.count, p.key_bytes));
 }
 
-std::vector<fact> facts(const problem_spec& p) {
-  return {{"count", p.count}, {"key", field_texts(p)}, {"key_bits", std::uint64_t{layout_of(key_of(p)).bits}}};
-}
-std::vector<fact> facts_of_records(const problem_spec& p) {
-  std::vector<fact> all = facts(p);
-  all.push_back({"record_bytes", p.record_bytes});
+std::vector<fact> facts(const problem_spec& p, std::initializer_list<fact> more) {
+  std::vector<fact> all{
+      {"count", p.count}, {"key", field_texts(p)}, {"key_bits", std::uint64_t{layout_of(key_of(p)).bits}}};
+  all.insert(all.end(), more.begin(), more.end());
   return all;
 }
+std::vector<fact> facts_of_records(const problem_spec& p) { return facts(p, {{"record_bytes", p.record_bytes}}); }
 std::vector<fact> facts_of_pairs(const problem_spec& p) {
-  std::vector<fact> all = facts(p);
-  all.push_back({"key_bytes", p.key_bytes});
-  all.push_back({"value_bytes", values_of(p)});
-  return all;
+  return facts(p, {{"key_bytes", p.key_bytes}, {"value_bytes", values_of(p)}});
 }
 std::vector<fact> facts_of_index(const problem_spec& p) {
-  std::vector<fact> all = facts(p);
-  all.push_back({"record_bytes", p.key_bytes});
-  all.push_back({"index_type", std::string(name(p.index))});
-  return all;
+  return facts(p, {{"record_bytes", p.key_bytes}, {"index_type", std::string(name(p.index))}});
 }
 
 explanation explain_records(const context& ctx, const problem_spec& p, std::string_view variant) {

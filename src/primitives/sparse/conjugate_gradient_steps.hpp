@@ -137,7 +137,9 @@ SHEAF_HOST_DEVICE inline bool conjugate_gradient_steps::take_curvature(double cu
     return false;
   }
   if (curvature <= 0) {
-    end(stop_reason::not_positive_definite);
+    // A true residual and an older direction may cancel: a direction of 0 says nothing of the matrix.
+    const bool may_have_vanished = curvature == 0 && is_confirmed_ && beta_ != 0;
+    end(may_have_vanished ? stop_reason::stagnated : stop_reason::not_positive_definite);
     return false;
   }
   alpha_ = residual_z_ / curvature;

@@ -370,6 +370,18 @@ TEST_P(EveryConjugateGradientVariant, ATargetOfZeroEndsWhereRoundingKeepsTheResi
   EXPECT_EQ(exact.result.residual, 0);
 }
 
+// With f32 the true residual and the direction before it cancel, and the next direction is 0.
+TEST_P(EveryConjugateGradientVariant, ADirectionOfZeroIsNoFaultOfTheMatrix) {
+  const sparse_rows m = with_values(banded(2, 1), [](std::uint64_t r, std::uint64_t c) {
+    if (r != c) return -7.0;
+    return r == 0 ? 40.56623840332031 : 40.11496353149414;
+  });
+  const auto b = [](std::uint64_t i) { return i == 0 ? -16083.129184004923 : -5697.975084323727; };
+  const solved_system solved = solve(m, {.value = value_type::f32}, b, zero, {});
+  EXPECT_EQ(solved.result.reason, stop_reason::stagnated) << name(solved.result.reason);
+  EXPECT_LT(solved.result.residual, 1e-6 * solved.result.b_norm);
+}
+
 TEST_P(EveryConjugateGradientVariant, TellsOfEachIterationAndStopsWhereAsked) {
   std::vector<std::uint64_t> told;
   const auto stops_at = [&](std::uint64_t last) {

@@ -1,4 +1,4 @@
-#include "io/python_literal.hpp"
+#include "io/arrays/python_literal.hpp"
 
 #include <charconv>
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "io/npy.hpp"
-#include "io/python_literal.hpp"
+#include "io/arrays/python_literal.hpp"
 
 namespace sheaf::io {
 

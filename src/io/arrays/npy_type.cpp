@@ -1,4 +1,4 @@
-#include "io/npy_type.hpp"
+#include "io/arrays/npy_type.hpp"
 
 #include <algorithm>
 #include <charconv>
