@@ -7,7 +7,6 @@
 
 #include "core/backends.hpp"
 #include "core/context_state.hpp"
-#include "io/arrays/contents.hpp"
 #include "io/output_check.hpp"
 #include "primitives/views.hpp"
 
@@ -73,9 +72,7 @@ void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern
 }
 
 void require_output(const std::string& output, std::initializer_list<std::string> inputs, std::string_view option) {
-  std::vector<std::string> files(inputs);
-  std::transform(files.begin(), files.end(), files.begin(), io::file_behind);
-  io::require_not_an_input(output, files, option);
+  io::require_not_an_input(output, std::span(inputs.begin(), inputs.size()), option);
   io::require_creatable(output);
 }
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "io/arrays/contents.hpp"
 #include "io/output_file.hpp"
 
 namespace sheaf::io {
@@ -61,7 +62,7 @@ bool name_one_file(const std::string& a, const std::string& b) {
 void require_not_an_input(const std::string& output, std::span<const std::string> inputs, std::string_view option) {
   for (const std::string& input : inputs) {
     std::error_code ignored;
-    if (!input.empty() && fs::equivalent(output, input, ignored)) {
+    if (!input.empty() && fs::equivalent(output, file_behind(input), ignored)) {
       throw error(error_code::bad_argument,
                   fmt::format("{} {} is the input {}; inputs are never written", option, output, input));
     }

@@ -21,8 +21,8 @@ void require_creatable(const std::string& path, missing_folders folders = missin
 bool name_one_file(const std::string& a, const std::string& b);
 
 /// @param option  that names the output, for messages
-/// @throws error(bad_argument) if the output is the file of one of the inputs, also under another path; inputs without
-/// a name are none
+/// @throws error(bad_argument) if the output is the file of one of the inputs, also under another path, or the archive
+/// that has it; inputs without a name are none
 void require_not_an_input(const std::string& output, std::span<const std::string> inputs, std::string_view option);
 
 }  // namespace sheaf::io

@@ -116,8 +116,8 @@ TEST_F(CliEmptyValues, AreNotTakenForOptionsThatWereLeftOut) {
   expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 -o ''", "--output");
   expect_refused("split", "pairs.bin --record-bytes 2 --key 0:8 -o=", "--output");
   expect_refused("machine", "--calibrate --backend cpu --save ''", "--save");
-  // CLI11 would read on, and write the file "--json".
-  expect_refused("machine", "--save= --json", "--save");
+  // CLI11 would read on, and write the file "--quiet".
+  expect_refused("machine", "--save= --quiet", "--save");
   expect_refused("demo", "--size small --report ''", "--report");
 }
 

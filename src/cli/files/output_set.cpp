@@ -1,6 +1,5 @@
 #include "cli/files/output_set.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -8,14 +7,12 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "io/arrays/contents.hpp"
 #include "io/output_check.hpp"
 
 namespace sheaf::cli {
 
 output_set::output_set(std::string prefix, std::vector<std::string> inputs, std::string option)
     : prefix_(std::move(prefix)), option_(std::move(option)), inputs_(std::move(inputs)) {
-  std::transform(inputs_.begin(), inputs_.end(), inputs_.begin(), io::file_behind);
   if (prefix_.empty()) {
     throw error(error_code::bad_argument, fmt::format("{}: an empty prefix names no files", option_));
   }
