@@ -88,7 +88,7 @@ TEST_F(CliArrays, EmptyArraysMayBeginAnywhere) {
                     npy_file("'<f8'", "(2, 1)", bytes_of<double>({0, 0})));
     }
     folder.write("list.npy", headed_anywhere("'<i8'", "(0,)", blanks, ""));
-    expect_output("rank list.npy -o out.npy", "out.npy", npy_file("'<i8'", "(0,)", ""));
+    expect_output("rank list.npy -o out.npy", "out.npy", npy_file("'<u4'", "(0,)", ""));
   }
 }
 

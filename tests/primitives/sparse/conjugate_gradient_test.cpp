@@ -370,7 +370,7 @@ TEST_P(EveryConjugateGradientVariant, ATargetOfZeroEndsWhereRoundingKeepsTheResi
   EXPECT_EQ(exact.result.residual, 0);
 }
 
-// With f32 the true residual and the direction before it cancel, and the next direction is 0.
+// With f32 the true residual and the direction before it cancel, and the next direction is 0; not so with all roundings.
 TEST_P(EveryConjugateGradientVariant, ADirectionOfZeroIsNoFaultOfTheMatrix) {
   const sparse_rows m = with_values(banded(2, 1), [](std::uint64_t r, std::uint64_t c) {
     if (r != c) return -7.0;
@@ -378,7 +378,8 @@ TEST_P(EveryConjugateGradientVariant, ADirectionOfZeroIsNoFaultOfTheMatrix) {
   });
   const auto b = [](std::uint64_t i) { return i == 0 ? -16083.129184004923 : -5697.975084323727; };
   const solved_system solved = solve(m, {.value = value_type::f32}, b, zero, {});
-  EXPECT_EQ(solved.result.reason, stop_reason::stagnated) << name(solved.result.reason);
+  EXPECT_TRUE(solved.result.converged() || solved.result.reason == stop_reason::stagnated)
+      << name(solved.result.reason);
   EXPECT_LT(solved.result.residual, 1e-6 * solved.result.b_norm);
 }
 
