@@ -46,7 +46,9 @@ struct scatter_trial {
     for (std::uint64_t i = 0; i < count; ++i) {
       std::uint64_t place = 0;
       std::memcpy(&place, indices.data() + i * bytes(type), bytes(type));
-      if (place < outputs) std::memcpy(all.data() + place * width, &i, std::min<std::uint64_t>(width, 8));
+      if (place >= outputs) continue;
+      std::fill_n(all.data() + place * width, width, std::byte{0});
+      std::memcpy(all.data() + place * width, &i, std::min<std::uint64_t>(width, 8));
     }
     return all;
   }
