@@ -33,10 +33,10 @@ enum class work_status : std::uint8_t {
 ///
 /// A new context reads the environment. SHEAF_VARIANT ("gather:cuda.direct,scatter:cpu.direct") forces variants,
 /// SHEAF_PROFILE names a machine profile, and SHEAF_THREADS the number of threads of context::cpu(). A variable that is
-/// empty counts as not set. Without SHEAF_PROFILE, and where it is of another backend, which ignored_profile() says, the
-/// context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped profile nearest to
-/// it. @throws error(bad_argument) for a bad SHEAF_THREADS and for a SHEAF_VARIANT that names no primitive or no variant
-/// of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
+/// empty counts as not set. Without SHEAF_PROFILE, and where it is of another backend, which ignored_profile() says,
+/// the context takes the profile that `sheaf machine --calibrate` stored for the device, else the shipped profile
+/// nearest to it. @throws error(bad_argument) for a bad SHEAF_THREADS and for a SHEAF_VARIANT that names no primitive
+/// or no variant of this build, error(bad_input) for a bad file of SHEAF_PROFILE.
 ///
 /// A context that was moved from can be assigned to and destroyed. @throws error(bad_argument) where else it is used
 ///
@@ -48,9 +48,9 @@ enum class work_status : std::uint8_t {
 class SHEAF_API context {
  public:
   /// The CPU, with `threads` threads of this process. 0 takes SHEAF_THREADS, else as many as OpenMP gives a parallel
-  /// region of the calling thread: those of OMP_NUM_THREADS, or of omp_set_num_threads(), within OMP_THREAD_LIMIT, 4096
-  /// at most; else one for each processor that the thread may run on. Like OpenMP, it does not look at the quota of a
-  /// control group.
+  /// region of the calling thread: those of OMP_NUM_THREADS, within OMP_THREAD_LIMIT, 4096 at most; else one for each
+  /// processor that the thread may run on, or fewer if omp_set_num_threads() has said so. Like OpenMP, it does not look
+  /// at the quota of a control group.
   /// @throws error(bad_argument) unless threads is 0 to 4096, error(backend_unavailable) for several threads in a child
   /// of a process that had made such a context.
   static context cpu(int threads = 0);

@@ -24,10 +24,10 @@ constexpr const char* footer =
     "  sheaf gather table.bin index.bin --record-bytes 5 --index-type u32 -o rows.bin";
 
 void run(const movement_options& o) {
+  require_output(o.output, {o.records_path, o.index});
   const context ctx = o.common.make_context();
   const io::record_file table(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
-  require_output(o.output, {o.records_path, o.index});
   require_name_of_kind(o.output, table);
   const const_records rows = table.rows(primitives::most_record_bytes);
   const index_span indices = index.indices();

@@ -85,7 +85,12 @@ bit_field bits_of_key(const std::string& key, bit_order order, const io::record_
                 fmt::format("--key: field {0} has {1} bits; {0}:FIRST:BITS takes 1 to 32 of them",
                             core::printable(field->name), width));
   }
-  const bool reversed = type.order == '>' && order == bit_order::little_endian;
+  if (order == bit_order::from_left) {
+    throw error(error_code::bad_argument, fmt::format("--from-left is for --key OFFSET:BITS; the bits of field {} are "
+                                                      "counted from the lowest",
+                                                      core::printable(field->name)));
+  }
+  const bool reversed = type.order == '>';
   const std::uint64_t first = reversed ? width - of_number.first - of_number.count : of_number.first;
   return {8 * field->offset + first, of_number.count, reversed ? bit_order::from_left : order};
 }

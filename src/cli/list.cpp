@@ -132,9 +132,9 @@ void require_raw_name(const std::string& output, const std::string& input, bool 
 }
 
 void run(const rank_command& o) {
+  require_output(o.output, {o.list});
   const context ctx = o.common.make_context();
   const io::index_file list(o.list, o.index_kind);
-  require_output(o.output, {o.list});
   require_raw_name(o.output, o.list, !o.index_kind);
   const index_span successors = list.indices();
   const index_type type = rank_type_for(o.rank_type, successors.count);
@@ -222,10 +222,10 @@ void require_operator(scan_operator op, value_type type, const std::string& path
 }
 
 void run(const scan_command& o) {
+  require_output(o.output, {o.list, o.values});
   const context ctx = o.common.make_context();
   const io::index_file list(o.list, o.index_kind);
   const value_file values_in(o.values, o.value_kind);
-  require_output(o.output, {o.list, o.values});
   require_raw_name(o.output, o.values, values_in.file().is_npy());
   const index_span successors = list.indices();
   const const_values in = values_in.all();

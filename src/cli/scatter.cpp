@@ -57,12 +57,12 @@ void run(const scatter_command& o) {
   if (!o.count && o.base.empty()) {
     throw error(error_code::bad_argument, "give --count N for an output of zeros, or --into BASE for one like BASE");
   }
+  require_output(o.output, {o.records_path, o.index, o.base});
   const context ctx = o.common.make_context();
   const io::record_file in(o.records_path, o.record_bytes);
   const io::index_file index(o.index, o.index_kind);
   std::optional<io::record_file> base;
   if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
-  require_output(o.output, {o.records_path, o.index, o.base});
   require_name_of_kind(o.output, in);
 
   const std::size_t axes = row_axes(in, index);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -148,7 +149,11 @@ void print_sorted(const sort_command& o, const sort_job& job, const sort_report&
 
 // A deflated array goes to memory if most of that is left for the sort, else to a file beside the output.
 io::unpacking unpacking_for(const sort_command& o, std::uint64_t memory_bytes) {
-  if (o.check) return {memory_bytes, std::filesystem::temp_directory_path().string()};
+  if (o.check) {
+    std::error_code none;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+    return {memory_bytes, none ? "/tmp" : folder.string()};
+  }
   const std::string folder = std::filesystem::path(io::behind_links(o.output)).parent_path().string();
   return {std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes), folder.empty() ? "." : folder};
 }
@@ -157,11 +162,11 @@ void run(const sort_command& o) {
   require_options(o);
   const std::uint64_t memory_bytes =
       o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
+  if (!o.check) require_output(o.output, {o.in});
   const io::record_file file(o.in, o.record_bytes, "--record-bytes", unpacking_for(o, memory_bytes));
   const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
   const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
   if (o.check) return check(o, file, rows, order);
-  require_output(o.output, {o.in});
   require_name_of_kind(o.output, file);
   sort_job job{o.common, file, rows, order, o.output, {}, 0};
   if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);

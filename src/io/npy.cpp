@@ -129,8 +129,8 @@ std::uint64_t data_bytes_of(const npy_array& array, const std::string& origin) {
   return empty ? 0 : bytes;
 }
 
-bool read_column_major(const python_value& fortran_order, const npy_array& array, std::string_view header,
-                       const std::string& origin) {
+bool is_column_major(const python_value& fortran_order, const npy_array& array, std::string_view header,
+                     const std::string& origin) {
   if (fortran_order.type != python_value::kind::boolean) {
     fail(origin, "fortran_order is {}, not True or False", printable(source_of(fortran_order, header)));
   }
@@ -229,7 +229,7 @@ npy_array parse_npy_front(std::span<const std::byte> front, std::uint64_t file_b
   if (frame.version < 3) make_utf8_of_latin1(array.type);
   array.shape = read_shape(*fields.shape, frame.header, origin);
   array.data_bytes = data_bytes_of(array, origin);
-  array.column_major = read_column_major(*fields.fortran_order, array, frame.header, origin);
+  array.column_major = is_column_major(*fields.fortran_order, array, frame.header, origin);
   const std::uint64_t found_bytes = file_bytes - frame.header_offset - frame.header.size();
   if (found_bytes != array.data_bytes) {
     fail(origin, "shape {} of {} takes {} bytes, {} follow the header: {}", shape_text(array.shape),

@@ -14,6 +14,7 @@
 
 #include "io/arrays/contents.hpp"
 #include "io/output_file.hpp"
+#include "io/temporary_names.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -47,8 +48,16 @@ void require_creatable(const std::string& path, missing_folders folders) {
   }
   // Made and removed again: permissions alone do not say it of a file system that is read-only or the kernel's own.
   std::string trial = nearest_folder(folder, path) / ".sheaf-XXXXXX";
-  if (mkdtemp(trial.data()) == nullptr) fail(path, errno);
-  rmdir(trial.c_str());
+  int reason = 0;
+  {
+    const whole_step made_and_removed;
+    if (mkdtemp(trial.data()) == nullptr) {
+      reason = errno;
+    } else {
+      rmdir(trial.c_str());
+    }
+  }
+  if (reason != 0) fail(path, reason);
 }
 
 bool name_one_file(const std::string& a, const std::string& b) {

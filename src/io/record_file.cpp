@@ -116,6 +116,7 @@ const_records record_file::rows(std::uint64_t most_bytes, std::size_t axes) cons
     return all;
   }
   if (row_major_ == nullptr) {
+    require_memory_for_copy(path(), array_.data_bytes);
     row_major_ = std::make_unique_for_overwrite<std::byte[]>(array_.data_bytes);
     read_rows(0, shape()[0], row_major_.get());
   }

@@ -7,7 +7,8 @@
 namespace sheaf::io {
 
 /// While one lives, a signal that ends the process waits, on any thread: it finds the step done or not begun. For calls
-/// that make, rename or remove a file together with the note of its name; they take no time. One at a time on a thread.
+/// that make, rename or remove a file together with the note of its name, or make and remove a folder; they take no
+/// time. One at a time on a thread.
 class whole_step {
  public:
   whole_step() noexcept;

@@ -35,7 +35,7 @@ sorted_nodes nodes_in_order(const std::uint32_t* nodes, std::uint64_t count) noe
   return sorted;
 }
 
-// Elements of one type, of the mesh or of one marker. Other owners' elements have other keys.
+// Elements of one type, of the mesh or of one marker. Those of other groups almost always have other keys.
 struct element_group {
   std::optional<std::uint32_t> marker;
   element_type type;
@@ -81,7 +81,8 @@ std::vector<std::uint64_t> sorted_keys(const context& ctx, const std::vector<ele
   std::vector<std::uint64_t> keys(count);
   for (const element_group& group : groups) {
     std::uint64_t* const to = keys.data() + group.begin;
-#pragma omp parallel for num_threads(core::startable(ctx.threads())) schedule(static) if (group.count() >= shared_elements)
+#pragma omp parallel for num_threads(core::startable(ctx.threads())) \
+    schedule(static) if (group.count() >= shared_elements)
     for (std::uint64_t i = 0; i < group.count(); ++i) to[i] = group.key(i);
   }
   std::vector<std::uint64_t> sorted(count);

@@ -362,6 +362,9 @@ TEST_F(CliArrays, ArraysInFortranOrderAreSortedRunByRun) {
     EXPECT_EQ(run_sheaf(folder, fmt::format("sort {} --check --key 4:4:i", in)).code, 4);
   }
   expect_success("sort out.npy --check --key 4:4:i");
+  const program_result checked = run_sheaf(
+      folder, fmt::format("version >/dev/null; TMPDIR=none '{}' sort out.npy --check --key 4:4:i", sheaf_program()));
+  EXPECT_EQ(checked.code, 0) << checked.err;
 }
 
 TEST_F(CliArrays, FieldsAreCategories) {
@@ -375,6 +378,9 @@ TEST_F(CliArrays, FieldsAreCategories) {
   expect_output(
       "split people.npy --key id:1:2 -o out.npy", "out.npy",
       sorted_people(people, [](const person& a, const person& b) { return (a.id >> 1 & 3) < (b.id >> 1 & 3); }));
+  expect_failure("split people.npy --key label --from-left -o out", 2,
+                 "sheaf split: --from-left is for --key OFFSET:BITS; the bits of field label are counted from the "
+                 "lowest");
   expect_failure(
       "split people.npy --key name -o out", 3,
       "sheaf split: people.npy: --key: field name is 'S4'; a category is a whole number, and OFFSET:BITS takes "

@@ -243,7 +243,7 @@ TEST_F(CliEdges, BadInputsAreNamed) {
   fails("values.npy values.npy",
         "values.npy: descr is '<f8'; an index is of whole numbers, of 1, 2, 4 or 8 bytes, with a sign or without");
   fails("edges.npy wide.npy", "wide.npy: values have shape (N) or (N, C), with 1 to 8 components C");
-  fails("edges.npy edges.npy", "edges.npy: descr is '<i8'; a vector is '<f4' or '<f8'");
+  fails("edges.npy edges.npy", "edges.npy: descr is '<i8'; a vector is f4 or f8");
   fails("square.su2 values.npy", "values.npy: 3 rows, but square.su2 has 4 nodes");
   fails("edges.npy values.npy --weights values.npy", "values.npy: 3 numbers, but edges.npy has 2 edges");
   fails("none.su2", "none.su2: cannot be opened: No such file or directory");

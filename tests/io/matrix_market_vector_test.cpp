@@ -74,6 +74,16 @@ TEST(MatrixMarketVector, IsTheSameWhateverTheThreads) {
   }
 }
 
+TEST(MatrixMarketVector, HasNoInfinityThatIsASumOfFiniteEntries) {
+  const std::string sum = file_of("coordinate real general", "3 1 2\n2 1 1e308\n2 1 1e308\n");
+  expect_vector_error(sum, "b.mtx: the entries at (2, 1) add up to more than f64 holds");
+  const std::string narrow = file_of("coordinate real general", "1 3 2\n1 3 2e38\n1 3 2e38\n");
+  expect_error(error_code::bad_input, "b.mtx: the entries at (1, 3) add up to more than f32 holds",
+               [&] { parse_vector<float>(narrow); });
+  EXPECT_EQ(parse_vector(narrow)[2], 4e38);
+  EXPECT_EQ(parse_vector(file_of("coordinate real general", "1 1 2\n1 1 inf\n1 1 1\n"))[0], HUGE_VAL);
+}
+
 TEST(MatrixMarketVector, WithMoreRowsAndColumnsIsRefused) {
   expect_vector_error(file_of("array real general", "3 2\n1\n2\n3\n4\n5\n6\n"),
                       "b.mtx: line 2: a vector has one column or one row, not 3 rows and 2 columns");

@@ -37,14 +37,15 @@ std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std
   const bool is_wide = file.type().item_bytes == 8;
   if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
     throw error(error_code::bad_input,
-                fmt::format("{}: descr is {}; a vector is '<f4' or '<f8'", path, core::printable(file.type().descr)));
+                fmt::format("{}: descr is {}; a vector is f4 or f8", path, core::printable(file.type().descr)));
   }
-  const const_records rows = file.rows(file.type().item_bytes, std::max<std::size_t>(1, file.shape().size()));
-  if (rows.count != count) {
+  const std::size_t axes = std::max<std::size_t>(1, file.shape().size());
+  const std::uint64_t numbers_there = file.unmapped_rows(file.type().item_bytes, axes).count;
+  if (numbers_there != count) {
     throw error(error_code::bad_input,
-                fmt::format("{}: {} numbers, but {} has {} {}", path, rows.count, matrix, count, of));
+                fmt::format("{}: {} numbers, but {} has {} {}", path, numbers_there, matrix, count, of));
   }
-  const io::native_numbers native(rows, file.type());
+  const io::native_numbers native(file.rows(file.type().item_bytes, axes), file.type());
   const auto number_at = [&](std::uint64_t i, auto number) {
     std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
     return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", path, i); });

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <sheaf/error.hpp>
 
+#include "core/host.hpp"
 #include "core/printable.hpp"
 #include "io/zip/member.hpp"
 
@@ -105,6 +106,7 @@ array_contents::array_contents(const std::string& path, const unpacking& where)
     : file_(file_behind(path)), name_(path), size_(file_.size()) {
   const std::optional<member_path> inner = split_path(path);
   const bool archive = is_archive(file_);
+  if (inner && inner->member.empty()) fail(inner->file, "the name of a member is missing behind the colon");
   if (inner && !archive) {
     fail(inner->file, fmt::format("is no .npz archive, and has no member {}", core::printable(inner->member)));
   }
@@ -135,6 +137,7 @@ void array_contents::open_member(const std::string& member, const unpacking& whe
   if (size_ > where.most_memory_bytes) {
     scratch_ = std::make_unique<scratch_file>(where.folder, size_, cache_use::keep);
   } else {
+    require_memory_for_copy(name_, size_);
     unpacked_ = std::make_unique_for_overwrite<std::byte[]>(size_);
   }
   std::uint64_t done = 0;
@@ -165,6 +168,14 @@ void array_contents::read_at(std::uint64_t offset, void* to, std::uint64_t bytes
   } else {
     file_.read_at(offset_ + offset, to, bytes);
   }
+}
+
+void require_memory_for_copy(const std::string& name, std::uint64_t bytes) {
+  const std::uint64_t available = core::host_available_bytes();
+  if (bytes <= available) return;
+  throw error(
+      error_code::out_of_memory,
+      fmt::format("{}: a copy of its {} bytes is needed in memory, and {} are available", name, bytes, available));
 }
 
 bool names_array(const std::string& path) {

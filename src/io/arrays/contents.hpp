@@ -48,6 +48,9 @@ class array_contents {
   std::unique_ptr<scratch_file> scratch_;
 };
 
+/// Before an array that is unpacked or transposed takes memory. @throws error(out_of_memory)
+void require_memory_for_copy(const std::string& name, std::uint64_t bytes);
+
 /// Whether a path is that of an array, by its name: it ends in .npy or .npz, or is that of a member.
 bool names_array(const std::string& path);
 /// The file that a path reads: the path itself, or the archive of a member.

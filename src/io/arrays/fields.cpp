@@ -25,18 +25,25 @@ void append_names(const npy_type& type, const std::string& before, std::vector<s
   }
 }
 
+std::ptrdiff_t fields_called(const npy_type& type, std::string_view name) {
+  return std::count_if(type.fields.begin(), type.fields.end(),
+                       [&](const npy_field& f) { return f.name == name || f.title == name; });
+}
+
+/// A field of the type itself, not of one of its fields.
+std::optional<npy_field> own_field(const npy_type& type, std::string_view name) {
+  if (name.empty() || fields_called(type, name) != 1) return std::nullopt;
+  return *std::find_if(type.fields.begin(), type.fields.end(),
+                       [&](const npy_field& f) { return f.name == name || f.title == name; });
+}
+
 }  // namespace
 
 std::optional<npy_field> find_field(const npy_type& type, std::string_view name) {
   if (name.empty()) return std::nullopt;
-  const auto is_called = [&](const npy_field& f) { return f.name == name || f.title == name; };
-  const auto found = std::find_if(type.fields.begin(), type.fields.end(), is_called);
-  if (found != type.fields.end()) {
-    if (std::count_if(type.fields.begin(), type.fields.end(), is_called) > 1) return std::nullopt;
-    return *found;
-  }
+  if (fields_called(type, name) > 0) return own_field(type, name);
   for (std::size_t point = name.find('.'); point != name.npos; point = name.find('.', point + 1)) {
-    const std::optional<npy_field> outer = find_field(type, name.substr(0, point));
+    const std::optional<npy_field> outer = own_field(type, name.substr(0, point));
     if (!outer || outer->count != 1) continue;
     if (auto inner = find_field(outer->type, name.substr(point + 1))) {
       inner->offset += outer->offset;

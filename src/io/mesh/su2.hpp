@@ -27,9 +27,8 @@ struct su2_options {
 ///   10 tetrahedron, 12 hexahedron, 13 prism, 14 pyramid), node numbers from 0, and maybe a number of the element,
 ///   which is ignored. Points are numbered by their order; a number behind the coordinates is ignored, and so is a
 ///   third coordinate in the plane.
-/// - Blanks in a marker's name are taken out, as SU2 does: `lower wall` is lowerwall. Vertices (type 1) among a
-/// marker's
-///   elements are left out, with a warning.
+/// - Blanks in a marker's name are taken out, as SU2 does: `lower wall` is lowerwall. Vertices (type 1) among the
+///   elements of a marker are left out, with a warning.
 /// - `NPOIN= n m`, of which m points belong to this part of a mesh, is read as n points.
 /// - '%' begins a comment; blank lines, blanks at ends of lines and CRLF anywhere; a byte order mark before the text.
 /// - Several zones, each behind its IZONE, become one mesh, in the order of the file: numbers of a zone's nodes are

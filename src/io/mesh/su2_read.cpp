@@ -104,7 +104,8 @@ class zone_joiner {
       to = std::move(more);
       return;
     }
-    require_su2_memory(how_, section, (to.size() + more.size()) * sizeof(Number), what);
+    // What grows may take twice what it needs, beside what it was.
+    require_su2_memory(how_, section, (3 * to.size() + 2 * more.size()) * sizeof(Number), what);
     to.insert(to.end(), more.begin(), more.end());
   }
 

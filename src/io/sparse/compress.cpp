@@ -11,6 +11,7 @@
 #include <sheaf/error.hpp>
 
 #include "core/parallel_tasks.hpp"
+#include "io/sparse/market_text.hpp"
 
 namespace sheaf::io {
 namespace {
@@ -149,8 +150,7 @@ void require_finite_sums(const std::vector<std::optional<matrix_place>>& overflo
     auto [row, column] = *place;
     // Of a symmetric matrix the file has the lower triangle.
     if (header.symmetry != market_symmetry::general && row < column) std::swap(row, column);
-    throw error(error_code::bad_input, fmt::format("{}: the entries at ({}, {}) add up to more than {} holds", origin,
-                                                   row + 1, column + 1, std::is_same_v<Value, float> ? "f32" : "f64"));
+    fail_sum<Value>(origin, row, column);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
@@ -55,5 +56,14 @@ void require_memory(const named_text& file, const market_header& header, wide_co
   throw error(error_code::out_of_memory, fmt::format("{}: line {}: {} {} bytes, {} are available", file.origin,
                                                      file.line_of(header.size_line), what(), bytes, available));
 }
+
+template <class Value>
+void fail_sum(const std::string& origin, std::uint64_t row, std::uint64_t column) {
+  throw error(error_code::bad_input, fmt::format("{}: the entries at ({}, {}) add up to more than {} holds", origin,
+                                                 row + 1, column + 1, std::is_same_v<Value, float> ? "f32" : "f64"));
+}
+
+template void fail_sum<float>(const std::string&, std::uint64_t, std::uint64_t);
+template void fail_sum<double>(const std::string&, std::uint64_t, std::uint64_t);
 
 }  // namespace sheaf::io

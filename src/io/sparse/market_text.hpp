@@ -36,6 +36,10 @@ std::uint64_t part_bytes_of(const market_header& header, const matrix_market_opt
 /// Announced numbers of rows and columns go up to 2^63, so their bytes take more than 64 bits.
 __extension__ using wide_count = unsigned __int128;
 
+/// For entries of one place whose sum the type of values does not hold. @param row, column  from 0
+template <class Value>
+[[noreturn]] void fail_sum(const std::string& origin, std::uint64_t row, std::uint64_t column);
+
 /// @param what  words for what takes the bytes, with the verb
 /// @throws error(out_of_memory) naming the size line if fewer are available
 void require_memory(const named_text& file, const market_header& header, wide_count bytes,

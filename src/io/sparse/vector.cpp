@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <new>
 #include <string>
@@ -30,7 +31,12 @@ std::vector<Value> read_numbers(const named_text& file, const market_header& hea
     const auto* const end = block.entries.get() + block.range_offsets.back();
     // Row or column is 0, and a place that repeats is a sum.
     for (const auto* entry = block.entries.get(); entry != end; ++entry) {
-      numbers[std::max(entry->row, entry->column)] += entry->value;
+      Value& number = numbers[std::max(entry->row, entry->column)];
+      const Value sum = number + entry->value;
+      if (std::isinf(sum) && std::isfinite(number) && std::isfinite(entry->value)) {
+        fail_sum<Value>(file.origin, entry->row, entry->column);
+      }
+      number = sum;
     }
   }
   return numbers;

@@ -58,6 +58,7 @@ TEST_F(ArrayContents, MembersThatAreNotThereAreNamedWithThoseThatAre) {
   const std::string path = two();
   expect_refused(path, path + ": an archive of 2 members; " + path + ":NAME reads one of a, b");
   expect_refused(path + ":c", path + ": has no member c; it has a, b");
+  expect_refused(path + ":", path + ": the name of a member is missing behind the colon");
   expect_refused(path + ":a.npy.npy", path + ": has no member a.npy.npy; it has a, b");
   const std::string empty = folder.write("empty.npz", zip_file({}));
   expect_refused(empty, empty + ": an archive without members");

@@ -34,6 +34,12 @@ TEST(Fields, OfOneNameAreNone) {
   EXPECT_FALSE(io::find_field(type_of("[('a', '<i4'), ('a', '<i4')]"), "a").has_value());
 }
 
+TEST(Fields, OfLongPathsAreLookedUpAtOnce) {
+  std::string path = "a";
+  for (int i = 0; i < 60; ++i) path += ".a";
+  EXPECT_FALSE(io::find_field(type_of("[('a', [('a', '<i4')])]"), path).has_value());
+}
+
 TEST(Fields, OfManyTheFirstAreNamed) {
   std::string descr = "[";
   for (int i = 0; i < 30; ++i) descr += "('f" + std::to_string(i) + "', '|u1'), ";
