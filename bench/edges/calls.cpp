@@ -232,8 +232,8 @@ void add_plain_edges(const std::string& where, std::shared_ptr<const judged_edge
 }
 
 template <class Value>
-void add_atomic_edges([[maybe_unused]] const call_place& place, const context& cpu, std::shared_ptr<const judged_edges<Value>> input,
-                      std::vector<timed_call>& all) {
+void add_atomic_edges([[maybe_unused]] const call_place& place, const context& cpu,
+                      std::shared_ptr<const judged_edges<Value>> input, std::vector<timed_call>& all) {
 #if SHEAF_HAS_CUDA
   if (place.ctx.backend() == backend_kind::cuda) {
     const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));

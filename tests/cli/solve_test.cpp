@@ -199,8 +199,7 @@ TEST_F(CliSolve, BadInputsAreNamedAndLeaveNoFile) {
   folder.write("nan.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 nan\n2 2 1\n");
   expect_failure("solve nan.mtx -o out.npy", 3, "sheaf solve: nan.mtx: row 1, column 1 is nan");
   expect_failure("solve a.mtx two.npy -o out.npy", 3, "sheaf solve: two.npy: 2 numbers, but a.mtx has 3 rows");
-  expect_failure("solve a.mtx whole.npy -o out.npy", 3,
-                 "sheaf solve: whole.npy: descr is '<i4'; a vector is f4 or f8");
+  expect_failure("solve a.mtx whole.npy -o out.npy", 3, "sheaf solve: whole.npy: descr is '<i4'; a vector is f4 or f8");
   folder.write("far.npy", npy_file("'<f8'", "(3,)", bytes_of<double>({1, 2, 1e39})));
   expect_failure("solve a.mtx far.npy -o out.npy --f32", 3,
                  "sheaf solve: far.npy: [2] is 1e+39, which f32 does not hold; leave out --f32");

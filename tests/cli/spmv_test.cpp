@@ -150,8 +150,7 @@ TEST_F(CliSpmv, BadInputsAreNamed) {
   folder.write("out.npy", "old");
   folder.write("whole.npy", npy_file("'<i4'", "(3,)", bytes_of<std::int32_t>({1, 2, 3})));
   folder.write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 4 1.5\n");
-  expect_failure("spmv a.mtx whole.npy -o out.npy", 3,
-                 "sheaf spmv: whole.npy: descr is '<i4'; a vector is f4 or f8");
+  expect_failure("spmv a.mtx whole.npy -o out.npy", 3, "sheaf spmv: whole.npy: descr is '<i4'; a vector is f4 or f8");
   expect_failure("spmv a.mtx y.npy -o out.npy", 3, "sheaf spmv: y.npy: 2 numbers, but a.mtx has 3 columns");
   expect_failure("spmv a.mtx x.npy --transpose -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");
   expect_failure("spmv a.mtx --beta 1 --y x.npy -o out.npy", 3, "sheaf spmv: x.npy: 3 numbers, but a.mtx has 2 rows");

@@ -125,7 +125,8 @@ TEST_F(StartableWithinALimit, EndsACommandWithCodeSix) {
   folder.write("a.mtx", matrix);
   for (const std::string arguments :
        {"gather keys.bin index.bin --record-bytes 4 --index-type u32 -o out --threads 12 --backend cpu",
-        "sort keys.bin --record-bytes 8 --key 0:8 -o out --threads 12 --backend cpu", "spmv a.mtx -o out --threads 12"}) {
+        "sort keys.bin --record-bytes 8 --key 0:8 -o out --threads 12 --backend cpu",
+        "spmv a.mtx -o out --threads 12"}) {
     const program_result result = run_sheaf(
         folder,
         fmt::format("version >/dev/null; ulimit -v 600000; OMP_STACKSIZE=100M '{}' {}", sheaf_program(), arguments));

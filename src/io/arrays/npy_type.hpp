@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "io/npy.hpp"
 #include "io/arrays/python_literal.hpp"
+#include "io/npy.hpp"
 
 namespace sheaf::io {
 
