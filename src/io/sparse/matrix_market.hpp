@@ -29,9 +29,8 @@ struct matrix_market_options {
 /// tell. Value is float or double: numbers are read as that type, to nearest.
 /// - coordinate and array; real, double, integer, unsigned-integer and pattern (every value is 1); general, symmetric,
 ///   skew-symmetric, and hermitian, which real matrices are if they are symmetric. complex is refused.
-/// - Symmetric matrices become whole. Their entries may lie on either side of the diagonal; a pair that is given on
-/// both
-///   is an error, and so is a value other than 0 on the diagonal of a skew-symmetric matrix.
+/// - Symmetric matrices become whole. Their entries may lie on either side of the diagonal; a pair that is given
+///   on both is an error, and so is a value other than 0 on the diagonal of a skew-symmetric matrix.
 /// - Entries of one place are added up in the file's order; where they are finite and Value does not hold their sum,
 ///   that is an error. Explicit zeros of coordinate files stay entries; those of arrays are dropped.
 /// - The banner behind blanks, with one percent sign or two, its words in any case, and words behind them, which are

@@ -370,8 +370,7 @@ TEST_P(EveryConjugateGradientVariant, ATargetOfZeroEndsWhereRoundingKeepsTheResi
   EXPECT_EQ(exact.result.residual, 0);
 }
 
-// With f32 the true residual and the direction before it cancel, and the next direction is 0; not so with all
-// roundings.
+// With f32 and most roundings the true residual and the direction before it cancel: the next direction is 0.
 TEST_P(EveryConjugateGradientVariant, ADirectionOfZeroIsNoFaultOfTheMatrix) {
   const sparse_rows m = with_values(banded(2, 1), [](std::uint64_t r, std::uint64_t c) {
     if (r != c) return -7.0;
