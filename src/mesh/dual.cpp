@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "core/startable.hpp"
@@ -136,6 +137,7 @@ class dual_maker {
       make_edges(parts, incidence_of<std::uint64_t>(ctx_, mesh_, parts));
     }
     make_volumes();
+    require_finite();
     return std::move(dual_);
   }
 
@@ -195,6 +197,26 @@ class dual_maker {
       }
       dual_.volumes[of.first] += sum / (2 * Dimension);
       dual_.volumes[of.second] += sum / (2 * Dimension);
+    }
+  }
+
+  // An area is a product of two coordinates, a volume one of three; each may be more than a double holds.
+  void require_finite() const {
+    const auto is_finite = [](double number) { return std::isfinite(number); };
+    const auto normal = std::find_if_not(dual_.edge_normals.begin(), dual_.edge_normals.end(), is_finite);
+    if (normal != dual_.edge_normals.end()) {
+      const edge& of = dual_.edges[static_cast<std::size_t>(normal - dual_.edge_normals.begin()) / Dimension];
+      throw error(
+          error_code::bad_argument,
+          fmt::format("mesh: the nodes {} and {} are so far apart that no number of 8 bytes holds the normal of "
+                      "their dual face",
+                      of.first, of.second));
+    }
+    const auto volume = std::find_if_not(dual_.volumes.begin(), dual_.volumes.end(), is_finite);
+    if (volume != dual_.volumes.end()) {
+      throw error(error_code::bad_argument,
+                  fmt::format("mesh: node {}: no number of 8 bytes holds the volume of its cell",
+                              volume - dual_.volumes.begin()));
     }
   }
 

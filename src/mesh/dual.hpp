@@ -39,7 +39,8 @@ struct dual_mesh {
 /// close without it. A face that two markers cover belongs to the first. A warning for each marker counts these.
 /// @param ctx  a CPU context, whose threads do the work.
 /// @throws error(bad_argument) naming the elements if the arrays are no mesh, three elements share a face, an element
-/// is there twice, in the mesh or in a marker, or an element of a marker is no face of an element; error(out_of_memory)
+/// is there twice, in the mesh or in a marker, an element of a marker is no face of an element, or a normal or a volume
+/// is no finite number; error(out_of_memory)
 dual_mesh median_dual(const context& ctx, const unstructured_mesh& mesh);
 
 /// What says whether a dual mesh is sound.

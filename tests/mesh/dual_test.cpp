@@ -324,6 +324,19 @@ TEST(MedianDual, ArraysThatAreNoMeshAreRefused) {
   expect_refused(mesh, "mesh: marker 'a\\x0a': a triangle is no element of 1 dimension");
 }
 
+TEST(MedianDual, NumbersThatOverflowAreRefused) {
+  unstructured_mesh flat = single(element_type::triangle).mesh;
+  for (double& coordinate : flat.coordinates) coordinate *= 1e150;
+  EXPECT_GT(median_dual(context::cpu(1), flat).volumes[0], 1e299);
+  for (double& coordinate : flat.coordinates) coordinate *= 1e10;
+  expect_refused(flat, "mesh: node 0: no number of 8 bytes holds the volume of its cell");
+  unstructured_mesh solid = single(element_type::tetrahedron).mesh;
+  for (double& coordinate : solid.coordinates) coordinate *= 1e160;
+  expect_refused(solid,
+                 "mesh: the nodes 0 and 1 are so far apart that no number of 8 bytes holds the normal of their dual "
+                 "face");
+}
+
 struct real_file {
   const char* name;
   std::uint64_t nodes;
