@@ -372,10 +372,11 @@ std::optional<int> parse(int argc, char** argv, options& parsed) {
   app.add_flag("--trust", parsed.rows.trust, "measure bounds::trust too");
   app.add_flag("--prepared", parsed.rows.prepared, "measure gathers and scatters whose list was studied before too");
   app.add_flag("--warm", parsed.warm, "let data stay in cache: quick, to see that rows run");
-  app.add_flag("--list", parsed.list, "print the names of the rows and stop");
-  app.add_option("--json", parsed.json_path, "write the rows to this file");
-  app.add_option("--record", parsed.record_path,
-                 "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  auto* json = app.add_option("--json", parsed.json_path, "write the rows to this file");
+  auto* record = app.add_option(
+      "--record", parsed.record_path,
+      "write the profile and the time of every variant, which the planner is tested with; needs --variants");
+  app.add_flag("--list", parsed.list, "print the names of the rows and stop")->excludes(json)->excludes(record);
   app.add_option("--factors", parsed.factor_files,
                  "print the means of the factors and the worst rows of files of --json, as of a set's shards; runs "
                  "nothing")
