@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/cli_test.hpp"
+#include "support/contexts.hpp"
 
 // An empty value is what a shell makes of a variable that is not set. No option takes it for one that was left out.
 namespace sheaf::tests {
@@ -101,7 +102,7 @@ TEST_F(CliEmptyValues, OfEveryOptionOfEverySubcommandAreUsageErrorsThatNameIt) {
         continue;
       }
       expect_refused(subcommand, option.name + "=", option.name);
-      if (option.takes_value) {
+      if (option.takes_value && !under_address_sanitizer) {  // which makes each start slow, and would see the same
         expect_refused(subcommand, option.name + " ''", option.name);
         expect_refused(subcommand, option.name + "= x", option.name);
       }
