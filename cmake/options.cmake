@@ -26,11 +26,11 @@ endif()
 
 include(GNUInstallDirs)
 
-# Flags of every target of this project, and of nobody else's.
+# Flags of every target of this project, and of nobody else's. What -Wpsabi notes concerns objects of GCC 4.5.
 add_library(sheaf_flags INTERFACE)
 target_compile_features(sheaf_flags INTERFACE cxx_std_20)
 target_compile_options(sheaf_flags INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-fvisibility=hidden>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion;-Wno-psabi;-fvisibility=hidden>)
 # A JSON value becomes a string or a number only where the code says so: what converts by itself is compared in another
 # way by each compiler, or not at all.
 target_compile_definitions(sheaf_flags INTERFACE JSON_USE_IMPLICIT_CONVERSIONS=0)
