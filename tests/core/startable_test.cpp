@@ -2,14 +2,12 @@
 #include "core/startable.hpp"
 
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 
 #include <fmt/format.h>
@@ -18,6 +16,7 @@
 #include <sheaf/error.hpp>
 
 #include "support/contexts.hpp"
+#include "support/in_a_child.hpp"
 #include "support/run_program.hpp"
 #include "support/scoped_environment.hpp"
 
@@ -25,31 +24,6 @@ namespace sheaf::tests {
 namespace {
 
 using testing::HasSubstr;
-
-/// What work() returns in a child, or the error that it throws.
-std::string in_a_child(const std::function<std::string()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    std::string words;
-    try {
-      words = work();
-    } catch (const error& e) {
-      words = fmt::format("{}: {}", name(e.code()), e.what());
-    }
-    _exit(write(ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string words(4096, '\0');
-  const ssize_t bytes = read(ends[0], words.data(), words.size());
-  close(ends[0]);
-  words.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? words : fmt::format("status {}", status);
-}
 
 std::uint64_t address_space_in_use() {
   std::uint64_t pages = 0;

@@ -1,8 +1,5 @@
 #include <sheaf/context.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <iterator>
 #include <numeric>
@@ -26,6 +23,7 @@
 #include "core/backends.hpp"
 #include "opengl/device/errors.hpp"
 #include "support/expect_error.hpp"
+#include "support/in_a_child.hpp"
 #include "support/opengl_test.hpp"
 
 namespace sheaf::tests {
@@ -369,32 +367,6 @@ TEST_F(OpenglContext, InteropWantsAContextOfOpengl) {
   expect_error(error_code::bad_argument, "opengl_context: the context works on cpu", [&] { opengl_context(cpu); });
   expect_error(error_code::bad_argument, "opengl_display: the context works on cpu", [&] { opengl_display(cpu); });
   expect_error(error_code::bad_argument, "opengl_renderer: the context works on cpu", [&] { opengl_renderer(cpu); });
-}
-
-// What work() says in a child of this process, or the error that it throws.
-template <class Work>
-std::string in_a_child(Work work) {
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    std::string words;
-    try {
-      words = work();
-    } catch (const error& e) {
-      words = e.what();
-    }
-    _exit(write(ends[1], words.data(), words.size()) == static_cast<ssize_t>(words.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string words(4096, '\0');
-  const ssize_t bytes = read(ends[0], words.data(), words.size());
-  close(ends[0]);
-  words.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status)) : words;
 }
 
 TEST_F(OpenglContext, StaysWithTheParentInAFork) {
