@@ -12,7 +12,7 @@
 #include "plan/choose.hpp"
 #include "primitives/hash/function.hpp"
 #include "support/hash_keys.hpp"
-#include "support/hash_trial.hpp"
+#include "support/trials/hash.hpp"
 
 namespace sheaf::tests {
 namespace {

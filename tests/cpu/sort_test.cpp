@@ -14,7 +14,7 @@
 #include <sheaf/sort.hpp>
 
 #include "cpu/sort/vqsort.hpp"
-#include "support/sort_trial.hpp"
+#include "support/trials/sort.hpp"
 
 // What threads, passes and rounds could get wrong, and how much memory a sort takes.
 namespace sheaf::tests {

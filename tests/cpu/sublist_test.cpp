@@ -15,7 +15,7 @@
 #include "cpu/list/layout.hpp"
 #include "cpu/list/splitters.hpp"
 #include "cpu/list/variants.hpp"
-#include "support/list_trial.hpp"
+#include "support/trials/list.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -18,7 +18,7 @@
 #include "jobs/nas/matrix.hpp"
 #include "support/captured_graph.hpp"
 #include "support/expect_error.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "support/captured_graph.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -15,7 +15,7 @@
 #include "plan/choose.hpp"
 #include "support/captured_graph.hpp"
 #include "support/expect_error.hpp"
-#include "support/hash_trial.hpp"
+#include "support/trials/hash.hpp"
 
 namespace sheaf::tests {
 namespace {

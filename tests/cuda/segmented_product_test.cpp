@@ -13,9 +13,9 @@
 
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/prepared_runs.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

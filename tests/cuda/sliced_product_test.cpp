@@ -15,10 +15,10 @@
 #include "cuda/sparse/sliced.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/prepared_runs.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/csr.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

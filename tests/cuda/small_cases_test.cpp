@@ -17,14 +17,14 @@
 #include "primitives/prepare.hpp"
 #include "primitives/scatter_reduce.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "support/edge_trial.hpp"
-#include "support/hash_trial.hpp"
-#include "support/list_trial.hpp"
-#include "support/multipass_trial.hpp"
 #include "support/prepared_runs.hpp"
-#include "support/sort_trial.hpp"
 #include "support/split_runs.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/edge.hpp"
+#include "support/trials/hash.hpp"
+#include "support/trials/list.hpp"
+#include "support/trials/multipass.hpp"
+#include "support/trials/sort.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

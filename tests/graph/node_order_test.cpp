@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/edge_trial.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

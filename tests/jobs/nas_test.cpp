@@ -9,7 +9,7 @@
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "support/expect_error.hpp"
 #include "support/large.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

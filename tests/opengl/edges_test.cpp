@@ -9,9 +9,9 @@
 #include <sheaf/edge_sum.hpp>
 
 #include "opengl/edges/incidence.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -9,10 +9,10 @@
 #include <sheaf/spmv.hpp>
 
 #include "opengl/papers/ujaldon2005_memory.hpp"
-#include "support/csr_trial.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
+#include "support/trials/csr.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

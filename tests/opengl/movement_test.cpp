@@ -19,7 +19,7 @@
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 #include "support/placed.hpp"
-#include "support/scatter_reduce_trial.hpp"
+#include "support/trials/scatter_reduce.hpp"
 
 namespace sheaf::tests {
 namespace {

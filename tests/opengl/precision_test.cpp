@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "opengl/papers/ujaldon2005_precision.hpp"
-#include "support/csr_trial.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
+#include "support/trials/csr.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

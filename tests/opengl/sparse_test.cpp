@@ -12,9 +12,9 @@
 
 #include "opengl/sparse/row_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -16,7 +16,7 @@
 #include "inputs/pattern_function.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "support/opengl_test.hpp"
-#include "support/scatter_reduce_trial.hpp"
+#include "support/trials/scatter_reduce.hpp"
 
 namespace sheaf::tests {
 namespace {

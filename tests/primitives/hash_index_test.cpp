@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_error.hpp"
-#include "support/hash_trial.hpp"
+#include "support/trials/hash.hpp"
 
 namespace sheaf::tests {
 namespace {

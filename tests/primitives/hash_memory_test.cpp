@@ -8,7 +8,7 @@
 
 #include "core/context_state.hpp"
 #include "support/expect_error.hpp"
-#include "support/hash_trial.hpp"
+#include "support/trials/hash.hpp"
 
 namespace sheaf::tests {
 namespace {

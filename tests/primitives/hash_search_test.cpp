@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <sheaf/gather.hpp>
 
-#include "support/hash_trial.hpp"
 #include "support/large.hpp"
+#include "support/trials/hash.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -6,7 +6,7 @@
 #include <sheaf/list_scan.hpp>
 
 #include "support/expect_error.hpp"
-#include "support/list_trial.hpp"
+#include "support/trials/list.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/list_trial.hpp"
+#include "support/trials/list.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -3,7 +3,7 @@
 #include "plan/he2007.hpp"
 #include "primitives/multipass.hpp"
 #include "support/contexts.hpp"
-#include "support/multipass_trial.hpp"
+#include "support/trials/multipass.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/multipass_trial.hpp"
+#include "support/trials/multipass.hpp"
 
 // The multi-pass variants with passes and segments set by hand: the planner seldom asks for more than one pass, and
 // never on arrays as small as these.

@@ -15,7 +15,7 @@
 #include "support/cases/bad_places.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
-#include "support/scatter_reduce_trial.hpp"
+#include "support/trials/scatter_reduce.hpp"
 
 namespace sheaf::tests {
 namespace {

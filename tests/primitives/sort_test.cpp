@@ -15,7 +15,7 @@
 #include <sheaf/memory.hpp>
 
 #include "support/contexts.hpp"
-#include "support/sort_trial.hpp"
+#include "support/trials/sort.hpp"
 #include "support/variant_lists.hpp"
 
 namespace sheaf::tests {

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "support/csr_trial.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

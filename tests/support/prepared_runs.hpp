@@ -3,7 +3,7 @@
 #include <sheaf/spmv.hpp>
 
 #include "support/contexts.hpp"
-#include "support/csr_trial.hpp"
+#include "support/trials/csr.hpp"
 
 // Runs of products that were prepared for a matrix.
 namespace sheaf::tests {

@@ -10,7 +10,7 @@
 #include <sheaf/split.hpp>
 
 #include "primitives/split.hpp"
-#include "support/split_trial.hpp"
+#include "support/trials/split.hpp"
 
 namespace sheaf::tests {
 

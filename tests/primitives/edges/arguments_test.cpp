@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "core/context_state.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "primitives/edges/prepare.hpp"
-#include "support/edge_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/failing_memory.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/trials/edge.hpp"
 
 namespace sheaf::tests {
 namespace {

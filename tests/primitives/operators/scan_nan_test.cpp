@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/list_trial.hpp"
+#include "support/trials/list.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "core/context_state.hpp"
 #include "support/expect_error.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

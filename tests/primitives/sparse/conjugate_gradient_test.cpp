@@ -17,7 +17,7 @@
 
 #include "io/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
-#include "support/system_trial.hpp"
+#include "support/trials/system.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -15,9 +15,9 @@
 #include "io/sparse/matrix_market.hpp"
 #include "plan/choose.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/failing_memory.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

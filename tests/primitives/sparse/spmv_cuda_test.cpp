@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "primitives/sparse/prepare_spmv.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "io/sparse/matrix_market.hpp"
-#include "support/csr_trial.hpp"
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 namespace {

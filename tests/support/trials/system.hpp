@@ -13,7 +13,7 @@
 #include <sheaf/conjugate_gradient.hpp>
 
 #include "primitives/sparse/conjugate_gradient.hpp"
-#include "support/csr_trial.hpp"
+#include "support/trials/csr.hpp"
 
 namespace sheaf::tests {
 

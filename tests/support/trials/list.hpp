@@ -17,7 +17,7 @@
 #include "primitives/operators/scan_value.hpp"
 #include "support/contexts.hpp"
 #include "support/placed.hpp"
-#include "support/scatter_reduce_trial.hpp"
+#include "support/trials/scatter_reduce.hpp"
 
 namespace sheaf::tests {
 
