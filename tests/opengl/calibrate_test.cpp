@@ -9,6 +9,7 @@
 #include <sheaf/machine.hpp>
 
 #include "core/backends.hpp"
+#include "core/host.hpp"
 #include "plan/probe.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
@@ -71,6 +72,11 @@ TEST_F(OpenglProbe, DescribesTheDevice) {
   EXPECT_EQ(m.name, opengl::known_devices().devices.front().renderer);
   EXPECT_EQ(m.backend, backend_kind::opengl);
   EXPECT_GT(m.memory_bytes, m.cache_bytes);
+  EXPECT_LT(m.memory_bytes, std::uint64_t{1} << 48);
+  if (state().is_software()) {
+    EXPECT_EQ(m.memory_bytes, core::host_memory_bytes());
+    EXPECT_EQ(m.cache_levels, core::host_cache_levels());
+  }
   EXPECT_EQ(m.cache_bytes, m.cache_levels.back());
   EXPECT_FALSE(m.versions.at("OpenGL").empty());
 }

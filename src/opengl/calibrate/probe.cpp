@@ -80,10 +80,11 @@ class pipeline_probe final : public plan::probe {
     m.memory_bytes = core::host_memory_bytes();
     m.cache_levels = core::host_cache_levels();
     m.sector_bytes = m.fetch_bytes = core::host_line_bytes();
-    if (epoxy_has_gl_extension("GL_NVX_gpu_memory_info")) {
+    // Mesa 25's renderer in software has the extension too, and answers with a negative number.
+    if (!state_of(ctx_).is_software() && epoxy_has_gl_extension("GL_NVX_gpu_memory_info")) {
       GLint kibibytes = 0;
       glGetIntegerv(total_memory_in_kibibytes, &kibibytes);
-      m.memory_bytes = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kibibytes)) * 1024;
+      if (kibibytes > 0) m.memory_bytes = static_cast<std::uint64_t>(kibibytes) * 1024;
       // OpenGL does not tell what caches a GPU has. These are as small as any has today.
       m.cache_levels = {std::uint64_t{64} << 10, std::uint64_t{4} << 20};
       m.sector_bytes = m.fetch_bytes = 32;

@@ -40,6 +40,9 @@ class opengl_state final : public core::host_state {
   /// Cuts arrays at these sizes, or at the device's own where they are smaller.
   void lower_limits(const size_limits& most);
 
+  /// Whether the renderer draws with the host's processor, in the host's memory.
+  bool is_software() const noexcept { return is_software_; }
+
   /// Whether the device can count rows of pixels from the top (glClipControl), which no call here does.
   bool has_clip_control() const noexcept { return has_clip_control_; }
 
