@@ -19,8 +19,8 @@
 #include <zlib.h>
 #include <sheaf/error.hpp>
 
-#include "io/sparse/matrix_market.hpp"
-#include "io/text/gzip.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/text/gzip.hpp"
 
 namespace {
 

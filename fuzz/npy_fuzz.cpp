@@ -10,9 +10,9 @@
 
 #include <sheaf/error.hpp>
 
-#include "io/arrays/column_major.hpp"
-#include "io/arrays/fields.hpp"
-#include "io/npy.hpp"
+#include "apps/sheaf/files/arrays/column_major.hpp"
+#include "apps/sheaf/files/arrays/fields.hpp"
+#include "apps/sheaf/files/npy.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include <sheaf/error.hpp>
 
-#include "jobs/generated/job.hpp"
-#include "primitives/entries/entry.hpp"
+#include "lab/description/entry.hpp"
+#include "lab/description/job.hpp"
 
 namespace {
 

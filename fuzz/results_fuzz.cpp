@@ -10,8 +10,8 @@
 
 #include <sheaf/error.hpp>
 
-#include "bench/harness/compare.hpp"
-#include "bench/harness/results_file.hpp"
+#include "lab/harness/compare.hpp"
+#include "lab/harness/results_file.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "jobs/sort_key.hpp"
+#include "apps/sheaf/sort/key.hpp"
 #include "primitives/views.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <sheaf/error.hpp>
 
-#include "bench/spatter/file.hpp"
+#include "lab/spatter/file.hpp"
 
 namespace {
 

@@ -16,9 +16,9 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
-#include "io/mesh/su2.hpp"
-#include "io/text/gzip.hpp"
-#include "mesh/dual.hpp"
+#include "apps/sheaf/files/mesh/su2.hpp"
+#include "apps/sheaf/files/text/gzip.hpp"
+#include "apps/sheaf/mesh/dual.hpp"
 
 namespace {
 

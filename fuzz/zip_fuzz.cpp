@@ -11,7 +11,7 @@
 
 #include <sheaf/error.hpp>
 
-#include "io/zip/member.hpp"
+#include "apps/sheaf/files/zip/member.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 import shutil
 
-# Times have the bounds of bench/harness/results_file.cpp, so that every quotient of two is finite and above 0.
+# Times have the bounds of lab/harness/results_file.cpp, so that every quotient of two is finite and above 0.
 BOUNDS = {
     "median_seconds": (1e-12, 1e6),
     "least_seconds": (1e-12, 1e6),

@@ -120,11 +120,12 @@ struct chosen_profile {
 };
 
 /// The profile that a new context of this device takes: the one that SHEAF_PROFILE names if it is of this backend, else
-/// the one that was stored for the device, else the shipped one nearest to it. Defined in src/io/machine_store.cpp,
-/// because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE names is no profile.
+/// the one that was stored for the device, else the shipped one nearest to it. Defined in
+/// src/plan/store/profile_files.cpp, because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE
+/// names is no profile.
 chosen_profile profile_for(backend_kind backend, const std::string& device_name);
 
-/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/entries/forced_variants.cpp, because it knows the names.
+/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/forced_variants.cpp, because it knows the names.
 /// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them
 void require_known_variant(std::string_view primitive, std::string_view variant);
 

@@ -1,6 +1,6 @@
 #include "cpu/edges/variants.hpp"
 #include "cpu/hash/variants.hpp"
-#include "cpu/list/variants.hpp"
+#include "cpu/linked_list/variants.hpp"
 #include "cpu/movement/variants.hpp"
 #include "cpu/reduce/variants.hpp"
 #include "cpu/sort/variants.hpp"

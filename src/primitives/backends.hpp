@@ -5,17 +5,17 @@
 
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
-#include "primitives/gather.hpp"
 #include "primitives/hash/search.hpp"
-#include "primitives/list_scan.hpp"
-#include "primitives/prepare.hpp"
-#include "primitives/scatter.hpp"
-#include "primitives/scatter_reduce.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/linked_list/contract.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/reduce/contract.hpp"
+#include "primitives/sort/contract.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // Where backends and primitives meet. A backend exports one list of variants for each primitive; a primitive's list is
 // those of all backends of this build.

@@ -17,8 +17,8 @@
 #include <sheaf/scatter.hpp>
 
 #include "core/context_state.hpp"
-#include "inputs/pattern.hpp"
-#include "jobs/generated/job.hpp"
+#include "lab/description/job.hpp"
+#include "lab/inputs/pattern.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"

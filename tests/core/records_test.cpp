@@ -9,7 +9,7 @@
 #include <sheaf/context.hpp>
 #include <sheaf/error.hpp>
 
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::tests {
 namespace {

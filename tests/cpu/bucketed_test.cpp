@@ -10,7 +10,7 @@
 #include <sheaf/sheaf.hpp>
 
 #include "cpu/movement/order_sample.hpp"
-#include "inputs/pattern.hpp"
+#include "lab/inputs/pattern.hpp"
 
 // A bucketed movement begins where a list is scattered over many pages, more than the small tables of the other tests
 // have. A profile with a small second-level cache makes many buckets of them.

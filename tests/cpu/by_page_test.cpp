@@ -9,7 +9,7 @@
 
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/movement/page_order.hpp"
-#include "inputs/pattern.hpp"
+#include "lab/inputs/pattern.hpp"
 
 // Page order begins with whole tiles of accesses that are scattered over many pages, more than the small outputs of the
 // other tests have.

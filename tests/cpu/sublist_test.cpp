@@ -12,9 +12,9 @@
 #include <sheaf/list_scan.hpp>
 
 #include "core/cpu_state.hpp"
-#include "cpu/list/layout.hpp"
-#include "cpu/list/splitters.hpp"
-#include "cpu/list/variants.hpp"
+#include "cpu/linked_list/layout.hpp"
+#include "cpu/linked_list/splitters.hpp"
+#include "cpu/linked_list/variants.hpp"
 #include "support/trials/list.hpp"
 
 namespace sheaf::tests {

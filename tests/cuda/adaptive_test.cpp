@@ -5,10 +5,10 @@
 #include <sheaf/machine.hpp>
 #include <sheaf/memory.hpp>
 
-#include "inputs/pattern.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/multipass.hpp"
-#include "primitives/scatter.hpp"
+#include "lab/inputs/pattern.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/multipass.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 

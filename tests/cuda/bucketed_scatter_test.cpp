@@ -11,7 +11,7 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/scatter.hpp>
 
-#include "inputs/pattern.hpp"
+#include "lab/inputs/pattern.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 

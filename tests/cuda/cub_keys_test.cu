@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "cuda/split/cub/encoded_keys.cuh"
-#include "inputs/pattern_function.hpp"
-#include "primitives/sort_key.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "primitives/sort/key.hpp"
 
 namespace sheaf::tests {
 namespace {

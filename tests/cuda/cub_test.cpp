@@ -14,7 +14,7 @@
 #include <sheaf/split.hpp>
 
 #include "cuda/split/cub/radix_sort.hpp"
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 

@@ -11,10 +11,10 @@
 #include <sheaf/list_scan.hpp>
 #include <sheaf/memory.hpp>
 
-#include "cuda/list/plan.hpp"
-#include "inputs/pattern_function.hpp"
+#include "cuda/linked_list/plan.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "plan/choose.hpp"
-#include "primitives/list_scan.hpp"
+#include "primitives/linked_list/contract.hpp"
 #include "support/contexts.hpp"
 
 namespace sheaf::tests {

@@ -14,8 +14,8 @@
 
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/edges/prepare.hpp"
-#include "primitives/prepare.hpp"
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/reduce/contract.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/prepared_runs.hpp"
 #include "support/split_runs.hpp"

@@ -13,7 +13,7 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/sort.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 

@@ -13,8 +13,8 @@
 #include <sheaf/scatter.hpp>
 #include <sheaf/scatter_reduce.hpp>
 
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "opengl/papers/ujaldon2005.hpp"
 #include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"

@@ -13,7 +13,7 @@
 #include <sheaf/scatter_reduce.hpp>
 #include <sheaf/spmv.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "opengl/movement/sum_pixels.hpp"
 #include "support/opengl_test.hpp"
 #include "support/trials/scatter_reduce.hpp"

@@ -6,7 +6,7 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/machine.hpp>
 
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::tests {
 namespace {

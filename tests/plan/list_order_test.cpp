@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 
 namespace sheaf::tests {
 namespace {

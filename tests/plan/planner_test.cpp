@@ -14,8 +14,8 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
 
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/variant_lists.hpp"

@@ -11,14 +11,14 @@
 #include <sheaf/machine.hpp>
 
 #include "plan/variant.hpp"
-#include "primitives/gather.hpp"
 #include "primitives/hash/search.hpp"
-#include "primitives/list_scan.hpp"
-#include "primitives/prepare.hpp"
-#include "primitives/scatter.hpp"
-#include "primitives/scatter_reduce.hpp"
-#include "primitives/sort.hpp"
-#include "primitives/split.hpp"
+#include "primitives/linked_list/contract.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/reduce/contract.hpp"
+#include "primitives/sort/contract.hpp"
+#include "primitives/split/contract.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::tests {

@@ -7,8 +7,8 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
 
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "support/cases/bad_places.hpp"
 #include "support/cases/movement.hpp"
 #include "support/contexts.hpp"

@@ -7,7 +7,7 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
 
-#include "inputs/pattern.hpp"
+#include "lab/inputs/pattern.hpp"
 #include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"
 #include "support/large.hpp"

@@ -14,12 +14,12 @@
 #include <sheaf/split.hpp>
 
 #include "core/context_state.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/list_scan.hpp"
-#include "primitives/scatter.hpp"
-#include "primitives/scatter_reduce.hpp"
-#include "primitives/sort.hpp"
-#include "primitives/split.hpp"
+#include "primitives/linked_list/contract.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/reduce/contract.hpp"
+#include "primitives/sort/contract.hpp"
+#include "primitives/split/contract.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"

@@ -22,10 +22,15 @@ class include_rules {
 
   std::vector<std::string> broken() {
     for (const auto& file : sources("src")) check_source(file);
+    for (const char* const part : {"lab", "apps"}) {
+      for (const auto& file : sources(part)) check_part(file);
+    }
     for (const auto& file : sources("include")) check_public(file);
     for (const auto& file : sources("examples")) check_example(file);
-    for (const auto& file : sources("src")) {
-      if (file.extension() == ".cu") check_no_fmt(file);
+    for (const char* const folder : {"src", "lab/inputs", "lab/description"}) {
+      for (const auto& file : tree_.sources(folder)) {
+        if (file.extension() == ".cu") check_no_fmt(file);
+      }
     }
     std::sort(broken_.begin(), broken_.end());
     return broken_;
@@ -91,10 +96,43 @@ class include_rules {
     }
   }
 
-  // A public function is called by the layers that define it and by those above the library.
+  // The longest row of the parts that a folder lies in, else the layer of the library.
+  static std::string part_of(const std::vector<std::string>& folders) {
+    std::string folder;
+    std::string longest = folders.empty() ? "" : folders[0];
+    for (const std::string& name : folders) {
+      folder += (folder.empty() ? "" : "/") + name;
+      if (parts_seen_by_part().contains(folder)) longest = folder;
+    }
+    return longest;
+  }
+
+  void check_part(const path& file) {
+    const std::vector<std::string> folders = tree_.folders_of(file);
+    const std::string part = part_of(folders);
+    const auto row = parts_seen_by_part().find(part);
+    const bool device_code =
+        file.extension() == ".cu" || file.extension() == ".cuh" || parts_that_measure_devices().contains(part);
+    for (const include_line& include : includes_of(file)) {
+      if (row == parts_seen_by_part().end()) {
+        complain_of_no_row(file, include, fmt::format("{}", fmt::join(folders, "/")));
+      } else if (include.quoted) {
+        const std::string target = part_of(source_tree::parts_of(path(include.target).parent_path()));
+        if (!row->second.contains(target)) {
+          complain(file, include, fmt::format("{} may include {}", part, fmt::join(row->second, ", ")));
+        }
+      } else if ((is_device_header(include.target) || is_device_side_public(include.target)) && !device_code) {
+        complain(file, include, "device headers are for the backends and .cu files");
+      } else if (include.target.starts_with("sheaf/") && parts_without_primitives().contains(part)) {
+        check_definer(file, part, include);
+      }
+    }
+  }
+
+  // A public function is called by the layers that define it and by the parts above the library.
   void check_definer(const path& file, const std::string& layer, const include_line& include) {
     const std::string header = below_include(include.target);
-    if (public_headers_for_all().contains(header) || layers_above_the_library().contains(layer)) return;
+    if (public_headers_for_all().contains(header)) return;
     const names& definers = layers_that_define(header);
     if (definers.empty()) {
       complain(file, include, fmt::format("{} includes what it needs and no more", layer));
@@ -130,7 +168,7 @@ class include_rules {
     const std::string place = fmt::format("{}/{}/{}", folders[1], folders[2], folders[3]);
     if (row == rows.end()) {
       complain_of_no_row(file, include, "src/" + place);
-    } else if (target.size() < 3 || !row->second.contains(target[2])) {
+    } else if (!row->second.contains(target.size() < 3 ? "" : target[2])) {
       complain(file, include, fmt::format("{} may include {}", place, fmt::join(row->second, ", ")));
     }
   }
@@ -173,7 +211,7 @@ class include_rules {
         if (is_fmt(include.target)) {
           complain(file, include, "fmt is reachable from " + tree_.name_of(device_source));
         }
-        for (const char* const folder : {"src", "include"}) {
+        for (const char* const folder : {"", "src", "include"}) {
           const path next = tree_.root() / folder / include.target;
           if (std::filesystem::is_regular_file(next)) open.push_back(next);
         }

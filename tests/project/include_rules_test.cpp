@@ -26,11 +26,12 @@ TEST_F(PlantedIncludes, ThatAreCleanPass) {
   plant("src/core/a.cpp",
         "#include <sheaf/error.hpp>\n#include \"core/a.hpp\"\n#include <fmt/format.h>\n#include <vector>\n");
   plant("src/cuda/movement/gather_direct.cu",
-        "#include <cub/cub.cuh>\n#include \"cuda/device/launch.cuh\"\n#include \"primitives/gather.hpp\"\n");
-  plant("src/primitives/gather.hpp", "#include <sheaf/gather.hpp>\n#include \"plan/variant.hpp\"\n");
-  plant("src/inputs/pattern.cu", "#include <cuda_runtime.h>\n");
-  plant("src/cli/gather.cpp", "#include \"io/npy.hpp\"\n#include \"inputs/pattern.hpp\"\n");
-  plant("src/mesh/edges.cpp", "#include <sheaf/sort.hpp>\n#include \"io/mesh/arrays.hpp\"\n");
+        "#include <cub/cub.cuh>\n#include \"cuda/device/launch.cuh\"\n#include \"primitives/movement/gather.hpp\"\n");
+  plant("src/primitives/movement/gather.hpp", "#include <sheaf/gather.hpp>\n#include \"plan/variant.hpp\"\n");
+  plant("lab/inputs/pattern.cu", "#include <cuda_runtime.h>\n");
+  plant("apps/sheaf/subcommands/gather.cpp",
+        "#include \"apps/sheaf/files/npy.hpp\"\n#include \"lab/inputs/pattern.hpp\"\n");
+  plant("apps/sheaf/mesh/edges.cpp", "#include <sheaf/sort.hpp>\n#include \"apps/sheaf/files/mesh/arrays.hpp\"\n");
   plant("include/sheaf/interop/cuda.hpp", "#include <cuda_runtime_api.h>\n#include <sheaf/context.hpp>\n");
   plant("include/sheaf/gather.hpp", "#include <span>\n#include <sheaf/context.hpp>\n");
   plant("examples/gather.cpp", "#include <sheaf/sheaf.hpp>\n#include \"example.hpp\"\n");
@@ -42,16 +43,24 @@ TEST_F(PlantedIncludes, OfLayersAboveAreNamed) {
   plant("src/core/a.cpp", "\n\n  #  include \"plan/choose.hpp\"\n");
   plant("src/cpu/sort/b.cpp", "#include \"cuda/device/launch.cuh\"\n");
   plant("src/primitives/c.hpp", "#include \"cpu/threads/parallel.hpp\"\n");
-  plant("src/cli/d.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
-  plant("src/io/mesh/f.cpp", "#include \"mesh/edges.hpp\"\n");
+  plant("src/plan/g.cpp", "#include \"lab/description/entry.hpp\"\n");
+  plant("apps/sheaf/d.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
+  plant("apps/sheaf/files/mesh/f.cpp", "#include \"apps/sheaf/mesh/edges.hpp\"\n");
+  plant("lab/description/h.cpp", "#include \"lab/peers/sort.hpp\"\n");
+  plant("lab/shiny/i.cpp", "#include <vector>\n");
   plant("src/shiny/e.cpp", "#include <vector>\n");
   EXPECT_EQ(broken(),
             (list{
-                "src/cli/d.cpp:1: cpu/threads/parallel.hpp: cli may include cli, core, inputs, io, jobs, mesh, "
-                "plan, primitives, reference",
+                "apps/sheaf/d.cpp:1: cpu/threads/parallel.hpp: apps/sheaf may include apps/sheaf, apps/sheaf/files, "
+                "apps/sheaf/mesh, core, lab/description, lab/inputs, plan, primitives",
+                "apps/sheaf/files/mesh/f.cpp:1: apps/sheaf/mesh/edges.hpp: apps/sheaf/files may include "
+                "apps/sheaf/files, core, plan",
+                "lab/description/h.cpp:1: lab/peers/sort.hpp: lab/description may include core, lab/description, "
+                "lab/inputs, plan, primitives",
+                "lab/shiny/i.cpp:1: vector: lab/shiny has no rule of its own",
                 "src/core/a.cpp:3: plan/choose.hpp: core may include core",
-                "src/cpu/sort/b.cpp:1: cuda/device/launch.cuh: cpu may include core, cpu, graph, plan, primitives",
-                "src/io/mesh/f.cpp:1: mesh/edges.hpp: io may include core, io, plan",
+                "src/cpu/sort/b.cpp:1: cuda/device/launch.cuh: cpu may include core, cpu, plan, primitives",
+                "src/plan/g.cpp:1: lab/description/entry.hpp: plan may include core, plan",
                 "src/primitives/c.hpp:1: cpu/threads/parallel.hpp: primitives may include core, plan, primitives",
                 "src/shiny/e.cpp:1: vector: src/shiny has no rule of its own",
             }));
@@ -64,12 +73,12 @@ TEST_F(PlantedIncludes, OfFamiliesBelowPass) {
   plant("src/cuda/split/a.cu", "#include \"cuda/movement/a.cuh\"\n#include \"cuda/split/a.cuh\"\n");
   plant("src/cuda/reduce/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
   plant("src/cuda/hash/a.cu", "#include \"cuda/sort/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
-  plant("src/cuda/edges/a.cu", "#include \"cuda/list/a.cuh\"\n#include \"cuda/hash/a.cuh\"\n");
+  plant("src/cuda/edges/a.cu", "#include \"cuda/linked_list/a.cuh\"\n#include \"cuda/hash/a.cuh\"\n");
   plant("src/cuda/papers/a.cu", "#include \"cuda/sparse/a.cuh\"\n#include \"cuda/sort/words/a.cuh\"\n");
   plant("src/cuda/calibrate/a.cu", "#include \"cuda/edges/a.cuh\"\n#include \"cuda/calibrate/a.cuh\"\n");
   plant("src/cpu/threads/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
   plant("src/cpu/movement/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
-  plant("src/cpu/sparse/a.cpp", "#include \"cpu/list/a.hpp\"\n#include \"cpu/sort/a.hpp\"\n");
+  plant("src/cpu/sparse/a.cpp", "#include \"cpu/linked_list/a.hpp\"\n#include \"cpu/sort/a.hpp\"\n");
   EXPECT_EQ(broken(), list{});
 }
 
@@ -78,18 +87,20 @@ TEST_F(PlantedIncludes, OfFamiliesAboveOrBesideAreNamed) {
   plant("src/cuda/block/a.cuh", "#include \"cuda/movement/a.cuh\"\n");
   plant("src/cuda/movement/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/papers/a.cuh\"\n");
   plant("src/cuda/reduce/a.cu", "#include \"cuda/sort/a.cuh\"\n");
-  plant("src/cuda/hash/a.cu", "#include \"cuda/list/a.cuh\"\n");
+  plant("src/cuda/hash/a.cu", "#include \"cuda/linked_list/a.cuh\"\n");
   plant("src/cpu/sparse/a.cpp", "#include \"cpu/edges/a.hpp\"\n");
   plant("src/cpu/threads/a.hpp", "#include \"cpu/movement/a.hpp\"\n");
   EXPECT_EQ(
       broken(),
       (list{
-          "src/cpu/sparse/a.cpp:1: cpu/edges/a.hpp: cpu/sparse may include hash, list, movement, reduce, sort, sparse, "
+          "src/cpu/sparse/a.cpp:1: cpu/edges/a.hpp: cpu/sparse may include hash, linked_list, movement, reduce, sort, "
+          "sparse, "
           "split, threads",
           "src/cpu/threads/a.hpp:1: cpu/movement/a.hpp: cpu/threads may include threads",
           "src/cuda/block/a.cuh:1: cuda/movement/a.cuh: cuda/block may include block, device",
           "src/cuda/device/a.cu:1: cuda/block/scan.cuh: cuda/device may include device",
-          "src/cuda/hash/a.cu:1: cuda/list/a.cuh: cuda/hash may include block, device, hash, movement, reduce, sort, "
+          "src/cuda/hash/a.cu:1: cuda/linked_list/a.cuh: cuda/hash may include block, device, hash, movement, reduce, "
+          "sort, "
           "split",
           "src/cuda/movement/a.cu:1: cuda/split/a.cuh: cuda/movement may include block, device, movement",
           "src/cuda/movement/a.cu:2: cuda/papers/a.cuh: cuda/movement may include block, device, movement",
@@ -145,11 +156,12 @@ TEST_F(PlantedIncludes, InsideSortAreNamedUpwards) {
 TEST_F(PlantedIncludes, OfPublicHeadersPassWhereTheyAreDefinedOrAbove) {
   plant("src/core/a.cpp", "#include <sheaf/machine_profile.hpp>\n#include <sheaf/context.hpp>\n");
   plant("src/plan/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/plan.hpp>\n");
-  plant("src/io/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/records.hpp>\n");
+  plant("src/plan/store/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/records.hpp>\n");
+  plant("apps/sheaf/files/a.cpp", "#include <sheaf/records.hpp>\n");
   plant("src/primitives/a.cpp", "#include <sheaf/sort.hpp>\n#include <sheaf/prepared.hpp>\n");
   plant("src/cpu/sort/a.cpp", "#include <sheaf/machine_profile.hpp>\n#include <sheaf/memory.hpp>\n");
-  plant("src/jobs/a.cpp", "#include <sheaf/sheaf.hpp>\n#include <sheaf/machine.hpp>\n");
-  plant("src/cli/a.cpp", "#include <sheaf/scatter_reduce.hpp>\n");
+  plant("apps/sheaf/a.cpp", "#include <sheaf/sheaf.hpp>\n#include <sheaf/machine.hpp>\n");
+  plant("lab/description/sort/a.cpp", "#include <sheaf/scatter_reduce.hpp>\n");
   plant("include/sheaf/plan.hpp", "#include <sheaf/export.hpp>\n");
   plant("include/sheaf/prepared.hpp", "#include <sheaf/scatter.hpp>\n");
   EXPECT_EQ(broken(), list{});
@@ -158,43 +170,41 @@ TEST_F(PlantedIncludes, OfPublicHeadersPassWhereTheyAreDefinedOrAbove) {
 TEST_F(PlantedIncludes, OfPublicHeadersThatHigherLayersDefineAreNamed) {
   plant("src/core/a.cpp", "#include <sheaf/machine.hpp>\n");
   plant("src/plan/a.cpp", "#include <sheaf/gather.hpp>\n");
-  plant("src/io/a.cpp", "#include <sheaf/split.hpp>\n");
+  plant("apps/sheaf/files/a.cpp", "#include <sheaf/split.hpp>\n");
   plant("src/primitives/a.cpp", "#include <sheaf/machine.hpp>\n#include <sheaf/sheaf.hpp>\n");
-  plant("src/reference/a.cpp", "#include <sheaf/scatter.hpp>\n");
   plant("src/cpu/sort/a.cpp", "#include <sheaf/sort.hpp>\n#include <sheaf/machine.hpp>\n");
   plant("src/cuda/sort/a.cu", "#include <sheaf/prepared.hpp>\n#include \"sheaf/gather.hpp\"\n");
-  plant("src/inputs/a.cpp", "#include <sheaf/shiny.hpp>\n");
+  plant("lab/inputs/a.cpp", "#include <sheaf/shiny.hpp>\n");
   plant("include/sheaf/records.hpp", "#include <sheaf/sort.hpp>\n");
   EXPECT_EQ(broken(),
             (list{
+                "apps/sheaf/files/a.cpp:1: sheaf/split.hpp: apps/sheaf/files may not call what primitives defines",
                 "include/sheaf/records.hpp:1: sheaf/sort.hpp: headers that every layer includes reach no header that "
                 "some may not",
-                "src/core/a.cpp:1: sheaf/machine.hpp: core may not call what io, plan defines",
+                "lab/inputs/a.cpp:1: sheaf/shiny.hpp: lab/inputs may not call what primitives defines",
+                "src/core/a.cpp:1: sheaf/machine.hpp: core may not call what plan defines",
                 "src/cpu/sort/a.cpp:1: sheaf/sort.hpp: cpu may not call what primitives defines",
-                "src/cpu/sort/a.cpp:2: sheaf/machine.hpp: cpu may not call what io, plan defines",
+                "src/cpu/sort/a.cpp:2: sheaf/machine.hpp: cpu may not call what plan defines",
                 "src/cuda/sort/a.cu:1: sheaf/prepared.hpp: cuda may not call what primitives defines",
-                "src/cuda/sort/a.cu:2: sheaf/gather.hpp: cuda may include core, cuda, graph, plan, primitives",
-                "src/inputs/a.cpp:1: sheaf/shiny.hpp: inputs may not call what primitives defines",
-                "src/io/a.cpp:1: sheaf/split.hpp: io may not call what primitives defines",
+                "src/cuda/sort/a.cu:2: sheaf/gather.hpp: cuda may include core, cuda, plan, primitives",
                 "src/plan/a.cpp:1: sheaf/gather.hpp: plan may not call what primitives defines",
-                "src/primitives/a.cpp:1: sheaf/machine.hpp: primitives may not call what io, plan defines",
+                "src/primitives/a.cpp:1: sheaf/machine.hpp: primitives may not call what plan defines",
                 "src/primitives/a.cpp:2: sheaf/sheaf.hpp: primitives includes what it needs and no more",
-                "src/reference/a.cpp:1: sheaf/scatter.hpp: reference may not call what primitives defines",
             }));
 }
 
 TEST_F(PlantedIncludes, OfDeviceHeadersAreNamedWhereThereIsNoDevice) {
   plant("src/plan/a.cpp", "#include <cuda_runtime.h>\n");
-  plant("src/io/b.cpp", "#include <sheaf/interop/cuda.hpp>\n");
+  plant("apps/sheaf/files/b.cpp", "#include <sheaf/interop/cuda.hpp>\n");
   plant("include/sheaf/c.hpp", "#include <epoxy/gl.h>\n#include <sheaf/cuda/operators.cuh>\n");
   EXPECT_EQ(broken(),
             (list{
+                "apps/sheaf/files/b.cpp:1: sheaf/interop/cuda.hpp: device headers are for the backends and .cu files",
                 "include/sheaf/c.hpp:1: epoxy/gl.h: no CUDA or GL header is reachable from a public one outside "
                 "interop/ and cuda/",
                 "include/sheaf/c.hpp:2: sheaf/cuda/operators.cuh: no CUDA or GL header is reachable from a public one "
                 "outside "
                 "interop/ and cuda/",
-                "src/io/b.cpp:1: sheaf/interop/cuda.hpp: device-side public headers are for the backends and .cu files",
                 "src/plan/a.cpp:1: cuda_runtime.h: device headers are for the backends and .cu files",
             }));
 }
@@ -211,8 +221,9 @@ TEST_F(PlantedIncludes, OfMoreThanThePublicAreNamed) {
 }
 
 TEST_F(PlantedIncludes, OfFmtThatDeviceCodeReachesAreNamed) {
-  plant("src/cuda/movement/gather.cu", "#include \"primitives/gather.hpp\"\n");
-  plant("src/primitives/gather.hpp", "#include \"core/words.hpp\"\n#include \"primitives/gather.hpp\"\n");
+  plant("src/cuda/movement/gather.cu", "#include \"primitives/movement/gather.hpp\"\n");
+  plant("src/primitives/movement/gather.hpp",
+        "#include \"core/words.hpp\"\n#include \"primitives/movement/gather.hpp\"\n");
   plant("src/core/words.hpp", "#include <string>\n#include <fmt/ranges.h>\n");
   EXPECT_EQ(broken(), (list{"src/core/words.hpp:2: fmt/ranges.h: fmt is reachable from src/cuda/movement/gather.cu"}));
 }

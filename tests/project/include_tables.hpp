@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-// What may include what: one table for layers, one for public headers, one for the families of a backend and one for
-// the folders of a family.
+// What may include what: one table for the library's layers, one for the parts above it, one for public headers, one
+// for the families of a backend and one for the folders of a family.
 namespace sheaf::tests {
 
 using names = std::set<std::string>;
@@ -17,18 +17,51 @@ inline const names_by_name& layers_seen_by_layer() {
       {"core", {"core"}},
       {"plan", {"plan", "core"}},
       {"primitives", {"primitives", "plan", "core"}},
-      {"reference", {"reference", "primitives", "plan", "core"}},
-      {"graph", {"graph", "primitives", "plan", "core"}},
-      {"cpu", {"cpu", "graph", "primitives", "plan", "core"}},
-      {"cuda", {"cuda", "graph", "primitives", "plan", "core"}},
+      {"cpu", {"cpu", "primitives", "plan", "core"}},
+      {"cuda", {"cuda", "primitives", "plan", "core"}},
       {"opengl", {"opengl", "primitives", "plan", "core"}},
-      {"io", {"io", "plan", "core"}},
-      {"inputs", {"inputs", "primitives", "plan", "core"}},
-      {"mesh", {"mesh", "inputs", "io", "primitives", "plan", "core"}},
-      {"jobs", {"jobs", "mesh", "inputs", "io", "reference", "primitives", "plan", "core"}},
-      {"cli", {"cli", "jobs", "mesh", "inputs", "io", "reference", "primitives", "plan", "core"}},
   };
   return rows;
+}
+
+/// Parts above the library, and what of the library and of each other they include. Nothing in src/ includes them. A
+/// file belongs to the longest of these folders that it lies in.
+inline const names_by_name& parts_seen_by_part() {
+  static const names library{"primitives", "plan", "core"};
+  const auto with_library = [](names parts) {
+    parts.insert(library.begin(), library.end());
+    return parts;
+  };
+  static const names_by_name rows{
+      {"lab/inputs", {"lab/inputs", "primitives", "plan", "core"}},
+      {"lab/description", with_library({"lab/description", "lab/inputs"})},
+      {"apps/sheaf/files", {"apps/sheaf/files", "plan", "core"}},
+      {"apps/sheaf/mesh", with_library({"apps/sheaf/mesh", "apps/sheaf/files", "lab/inputs"})},
+      {"apps/sheaf",
+       with_library({"apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "lab/description", "lab/inputs"})},
+      {"apps/sheaf/subcommands", with_library({"apps/sheaf/subcommands", "apps/sheaf", "apps/sheaf/files",
+                                               "apps/sheaf/mesh", "lab/description", "lab/inputs"})},
+      {"lab/harness",
+       with_library({"lab", "lab/harness", "lab/peers", "lab/sweeps", "lab/spatter", "lab/description", "lab/inputs",
+                     "papers", "apps/sheaf", "apps/sheaf/files", "apps/sheaf/mesh", "cpu", "cuda"})},
+      {"lab/sweeps", with_library({"lab/sweeps", "lab/harness", "lab/description", "lab/inputs"})},
+      {"lab/peers", with_library({"lab/peers", "lab/harness", "lab/description", "lab/inputs"})},
+      {"lab/spatter",
+       with_library({"lab/spatter", "lab/harness", "lab/description", "lab/inputs", "apps/sheaf/files"})},
+  };
+  return rows;
+}
+
+/// Parts above the library that call none of its primitives.
+inline const names& parts_without_primitives() {
+  static const names parts{"lab/inputs", "apps/sheaf/files"};
+  return parts;
+}
+
+/// Parts whose sources compile with the toolkit of a device where it is there; others have .cu files for that.
+inline const names& parts_that_measure_devices() {
+  static const names parts{"lab/harness", "lab/peers"};
+  return parts;
 }
 
 /// Public headers of types, errors, contexts and memory, which every layer sees.
@@ -39,19 +72,13 @@ inline const names& public_headers_for_all() {
 }
 
 /// Layers that define what another public header declares: src/primitives, unless a row says otherwise. They include
-/// such a header, and so do the layers above the library, which are its users; any other layer would call upwards. A
+/// such a header, and so do the parts above the library, which are its users; any other layer would call upwards. A
 /// backend takes types of a primitive from primitives/<p>.hpp. No layer defines sheaf.hpp.
 inline const names& layers_that_define(const std::string& public_header) {
-  static const names_by_name rows{{"machine.hpp", {"io", "plan"}}, {"sheaf.hpp", {}}};
+  static const names_by_name rows{{"machine.hpp", {"plan"}}, {"sheaf.hpp", {}}};
   static const names primitives{"primitives"};
   const auto row = rows.find(public_header);
   return row == rows.end() ? primitives : row->second;
-}
-
-/// Layers that use the library as any program does.
-inline const names& layers_above_the_library() {
-  static const names layers{"mesh", "jobs", "cli"};
-  return layers;
 }
 
 /// Families whose headers a family of the same backend includes. A new folder under src/<backend> needs a row.
@@ -60,8 +87,7 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
     names_by_name rows;
     names seen = bottom;
     // Each entry lists families of one height, which do not see each other.
-    const names heights[] = {{"movement"},     {"split"},           {"reduce", "sort"},
-                             {"hash", "list"}, {"sparse", "edges"}, {"solvers"}};
+    const names heights[] = {{"movement"}, {"split"}, {"reduce", "sort"}, {"hash", "linked_list"}, {"sparse", "edges"}};
     for (const names& height : heights) {
       for (const std::string& family : height) {
         rows[family] = seen;
@@ -96,15 +122,15 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
   return backend == "cpu" ? cpu : backend == "cuda" ? cuda : backend == "opengl" ? opengl : none;
 }
 
-/// Folders of the same family whose headers a folder of a family includes. Files of the family itself include all of
-/// them. A new folder under src/<backend>/<family> needs a row.
+/// Folders of the same family whose headers a folder of a family includes, "" for files of the family itself, which
+/// include those of all folders. A new folder under src/<backend>/<family> needs a row.
 inline const names_by_name& folders_seen_by_folder(const std::string& backend, const std::string& family) {
   static const names_by_name cuda_sort{
       {"words", {"words"}},
       {"radix", {"words", "radix"}},
   };
   static const names_by_name cuda_split{{"cub", {"cub"}}};
-  static const names_by_name cuda_sparse{{"sums", {"sums"}}};
+  static const names_by_name cuda_sparse{{"sums", {"sums"}}, {"solvers", {"", "sums", "solvers"}}};
   static const names_by_name cuda_movement{
       {"copy", {"copy"}},
       {"passes", {"copy", "passes"}},

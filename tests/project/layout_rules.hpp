@@ -25,8 +25,8 @@ class layout_rules {
       for (const auto& file : tree_.sources(backend)) check_variants(file);
       for (const auto& family : tree_.folders(backend)) check_readme(family);
     }
-    for (const char* const folder : {"src", "bench", "tests"}) check_names_and_counts(folder);
-    for (const char* const folder : {"src", "bench"}) {
+    for (const char* const folder : {"src", "lab", "papers", "apps", "tests"}) check_names_and_counts(folder);
+    for (const char* const folder : {"src", "lab", "papers", "apps"}) {
       for (const auto& file : tree_.sources(folder)) check_parallel_regions(file);
     }
     std::sort(broken_.begin(), broken_.end());

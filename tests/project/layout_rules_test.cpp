@@ -36,8 +36,8 @@ TEST_F(PlantedLayout, WithVariantsInFilesOfTheirNamePasses) {
   plant("src/cuda/papers/README.md", "");
   plant("src/cuda/papers/he2007_sort.cu",
         "const primitives::sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
-  plant("src/primitives/gather.hpp", "extern const primitives::gather_variant gather_direct;\n");
-  plant("src/primitives/prepare.cpp", "constexpr prepare_variant kept{\"kept\", plan_kept, run_kept};\n");
+  plant("src/primitives/movement/gather.hpp", "extern const primitives::gather_variant gather_direct;\n");
+  plant("src/primitives/movement/prepare.cpp", "constexpr prepare_variant kept{\"kept\", plan_kept, run_kept};\n");
   EXPECT_EQ(broken(), list{});
 }
 
@@ -72,36 +72,37 @@ TEST_F(PlantedLayout, WithNamesThatRepeatTheirFolderIsNamed) {
   plant("src/cuda/split/splits.cuh", "");
   plant("src/cuda/papers/README.md", "");
   plant("src/cuda/papers/patidar2009_split.cu", "");
-  plant("bench/harness/harness.hpp", "");
-  plant("tests/cli/plan_cli_test.cpp", "");
+  plant("lab/harness/harness.hpp", "");
+  plant("tests/plan/store_plan_test.cpp", "");
   plant("src/plan/shipped_plan.cpp.in", "");
   EXPECT_EQ(broken(), (list{
-                          "bench/harness/harness.hpp: repeats its folder's name, harness",
+                          "lab/harness/harness.hpp: repeats its folder's name, harness",
                           "src/cuda/split/split_pass.cuh: repeats its folder's name, split",
                           "src/plan/shipped_plan.cpp.in: repeats its folder's name, plan",
-                          "tests/cli/plan_cli_test.cpp: repeats its folder's name, cli",
+                          "tests/plan/store_plan_test.cpp: repeats its folder's name, plan",
                       }));
 }
 
 TEST_F(PlantedLayout, WithRegionsOfThreadsThatMayNotStartIsNamed) {
-  plant("src/mesh/edges.cpp", "// #pragma omp parallel for\n  #pragma omp parallel for num_threads(threads)\n");
-  plant("src/mesh/box.cpp", "#pragma omp parallel num_threads(core::startable(2)) if (x)\n#pragma omp barrier\n");
-  plant("bench/peers/cpu.cpp", "void f();\n#pragma omp parallel\n");
+  plant("apps/sheaf/mesh/edges.cpp", "// #pragma omp parallel for\n  #pragma omp parallel for num_threads(threads)\n");
+  plant("apps/sheaf/mesh/box.cpp",
+        "#pragma omp parallel num_threads(core::startable(2)) if (x)\n#pragma omp barrier\n");
+  plant("lab/peers/cpu.cpp", "void f();\n#pragma omp parallel\n");
   EXPECT_EQ(broken(), (list{
-                          "bench/peers/cpu.cpp: has a parallel region whose num_threads is not core::startable",
-                          "src/mesh/edges.cpp: has a parallel region whose num_threads is not core::startable",
+                          "apps/sheaf/mesh/edges.cpp: has a parallel region whose num_threads is not core::startable",
+                          "lab/peers/cpu.cpp: has a parallel region whose num_threads is not core::startable",
                       }));
 }
 
 TEST_F(PlantedLayout, WithFoldersOfMoreThanThirtyFilesIsNamed) {
-  plant_files("src/jobs", 30);
-  plant("src/jobs/CMakeLists.txt", "");
-  plant("src/jobs/merge/loser_tree.hpp", "");
+  plant_files("apps/sheaf", 30);
+  plant("apps/sheaf/CMakeLists.txt", "");
+  plant("apps/sheaf/merge/loser_tree.hpp", "");
   plant_files("tests/support", 31);
-  plant_files("bench/peers", 32);
+  plant_files("lab/peers", 32);
   plant_files("examples", 33);
   EXPECT_EQ(broken(), (list{
-                          "bench/peers: has 32 source files, more than 30",
+                          "lab/peers: has 32 source files, more than 30",
                           "tests/support: has 31 source files, more than 30",
                       }));
 }

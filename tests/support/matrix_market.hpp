@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "io/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests {

@@ -9,8 +9,8 @@
 #include <sheaf/memory.hpp>
 #include <sheaf/records.hpp>
 
-#include "inputs/pattern.hpp"
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern.hpp"
+#include "lab/inputs/pattern_function.hpp"
 
 namespace sheaf::tests {
 

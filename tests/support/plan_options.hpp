@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "primitives/entries/entry.hpp"
+#include "lab/description/entry.hpp"
 
 namespace sheaf::tests {
 

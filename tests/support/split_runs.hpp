@@ -9,7 +9,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/split.hpp>
 
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 #include "support/trials/split.hpp"
 
 namespace sheaf::tests {

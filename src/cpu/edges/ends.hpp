@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "cpu/threads/cache_hints.hpp"
-#include "graph/ends.hpp"
 #include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/ends.hpp"
 
 namespace sheaf::cpu {
 

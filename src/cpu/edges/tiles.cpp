@@ -16,8 +16,8 @@
 #include "cpu/edges/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
-#include "graph/node_order.hpp"
 #include "plan/choose.hpp"
+#include "primitives/edges/node_order.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "cpu/movement/multipass.hpp"
 #include "cpu/movement/variants.hpp"
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // Propagation blocking: one radix pass over the index list, by its top bits, groups the indices into buckets and
 // carries a value along with each. A bucket covers a range of the indexed side that fits the second-level cache, so

@@ -3,7 +3,7 @@
 #include <sheaf/machine_profile.hpp>
 
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // Cost model of the memory system of a CPU for moving records through an index; the counterpart of
 // cuda/movement/memory_cost.hpp. Times come from the machine's profile. The constants of the model are ratios, fitted

@@ -6,7 +6,7 @@
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/core_speed.hpp"
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 
 namespace sheaf::cpu {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {
 

@@ -5,7 +5,7 @@
 
 #include <sheaf/records.hpp>
 
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {
 

@@ -1,6 +1,6 @@
 #include "cpu/movement/multipass.hpp"
 #include "cpu/movement/variants.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/movement/variants.hpp"
 #include "cpu/threads/checked_parts.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 

@@ -2,7 +2,7 @@
 
 #include "primitives/operators/reduce_value.hpp"
 #include "primitives/operators/with_value.hpp"
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 

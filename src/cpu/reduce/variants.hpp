@@ -1,6 +1,6 @@
 #pragma once
 
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/reduce/contract.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
 namespace sheaf::cpu {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "cpu/sort/words.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

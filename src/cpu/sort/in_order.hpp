@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cpu/sort/words.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // Sorts of what is in order, or in the opposite order, are copies.
 namespace sheaf::cpu {

@@ -6,7 +6,7 @@
 #include "cpu/sort/encoding.hpp"
 #include "cpu/sort/key_reader.hpp"
 #include "cpu/sort/words.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

@@ -4,7 +4,7 @@
 
 #include "cpu/sort/encoding.hpp"
 #include "plan/variant.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

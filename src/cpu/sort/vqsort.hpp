@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cpu {
 

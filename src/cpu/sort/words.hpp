@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "primitives/sort_key.hpp"
+#include "primitives/sort/key.hpp"
 
 // Words are what a sort moves: 1 to 16 bytes, some bits of which hold a key's number or its leading bits, and the other
 // bits what goes along with the key.

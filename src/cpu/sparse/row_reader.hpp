@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {

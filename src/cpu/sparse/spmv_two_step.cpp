@@ -8,7 +8,7 @@
 #include "cpu/sparse/variants.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {

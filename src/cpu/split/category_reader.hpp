@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "cpu/threads/cache_hints.hpp"
-#include "primitives/category.hpp"
+#include "primitives/split/category.hpp"
 
 namespace sheaf::cpu {
 

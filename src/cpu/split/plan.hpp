@@ -4,7 +4,7 @@
 
 #include "cpu/threads/write_combining.hpp"
 #include "plan/variant.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 namespace sheaf::cpu {
 

@@ -2,7 +2,7 @@
 
 #include "cpu/split/variants.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {

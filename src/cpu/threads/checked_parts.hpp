@@ -11,7 +11,7 @@
 #include "core/index_report.hpp"
 #include "core/startable.hpp"
 #include "cpu/threads/parts.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::cpu {
 

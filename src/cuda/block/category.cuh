@@ -6,7 +6,7 @@
 
 #include "cuda/block/rank.cuh"
 #include "cuda/device/index_guard.cuh"
-#include "primitives/category.hpp"
+#include "primitives/split/category.hpp"
 
 // Categories of records on the device: read from a word in a register, or from a key in memory.
 namespace sheaf::cuda {

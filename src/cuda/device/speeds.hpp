@@ -4,7 +4,7 @@
 
 // The units in which the cost models state their constants: multiples of what a profile measures, so that predictions
 // follow the profile. All constants were fitted to an H200 with the shipped profile (profiles/nvidia-h200.json); the
-// records are bench/results/h200/model.json for movements, split-model.json and sort-model.json.
+// records are lab/results/h200/model.json for movements, split-model.json and sort-model.json.
 namespace sheaf::cuda {
 
 /// Seconds in which all multiprocessors together do `items` steps of a loop that waits for instructions or shared

@@ -9,7 +9,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "cuda/edges/cost.hpp"
-#include "graph/node_order.hpp"
+#include "primitives/edges/node_order.hpp"
 
 namespace sheaf::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #include "cuda/hash/place_keys.cuh"
 #include "cuda/hash/variants.hpp"
 #include "plan/choose.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // The build cuda.sorted: hashes are sorted with their record numbers, and then lie in the order of the index. A scan
 // says where each goes. Where a build with atomics writes to the table at random, this one streams, and a key that many

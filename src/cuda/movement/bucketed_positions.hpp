@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "plan/variant.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cuda {
 

@@ -1,4 +1,4 @@
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 #include "cuda/movement/adaptive.cuh"
 #include "cuda/movement/pass_plan.hpp"

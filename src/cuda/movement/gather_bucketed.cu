@@ -4,7 +4,7 @@
 #include "cuda/movement/if_ordered/direct.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 // The bucketed gather: builds a gather schedule in scratch and applies it once. If the list's order is unknown,
 // direct-if-ordered runs first, and the kernels of the schedule end at once if the list is ordered.

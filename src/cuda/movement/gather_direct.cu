@@ -1,4 +1,4 @@
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"

@@ -1,4 +1,4 @@
-#include "primitives/gather.hpp"
+#include "primitives/movement/gather.hpp"
 
 #include "cuda/movement/pass_plan.hpp"
 #include "cuda/movement/passes/kernels.cuh"

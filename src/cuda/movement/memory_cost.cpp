@@ -6,7 +6,7 @@
 
 #include "cuda/device/speeds.hpp"
 #include "plan/he2007.hpp"
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 
 namespace sheaf::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <sheaf/machine_profile.hpp>
 
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // Memory cost: what moving records through an index costs the memory system of a GPU, resource by resource. Every plan
 // of this backend starts from these functions. Their constants were fitted to an H200 with a profile of its own, over 1

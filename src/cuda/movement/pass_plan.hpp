@@ -2,7 +2,7 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "plan/he2007.hpp"
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 
 namespace sheaf::cuda {
 

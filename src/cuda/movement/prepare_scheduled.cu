@@ -10,8 +10,8 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/movement/variants.hpp"
 #include "plan/choose.hpp"
-#include "primitives/prepare.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 
 // Inspector and executor: a gather schedule that is built once and applied many times. A scatter applies the schedule
 // of the list's inverse: it gathers each record of the output from the input, and skips records that no index names.

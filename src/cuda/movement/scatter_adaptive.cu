@@ -1,4 +1,4 @@
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 #include "cuda/movement/adaptive.cuh"
 #include "cuda/movement/pass_plan.hpp"

@@ -1,4 +1,4 @@
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"

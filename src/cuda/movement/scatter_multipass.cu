@@ -1,4 +1,4 @@
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 #include "cuda/movement/pass_plan.hpp"
 #include "cuda/movement/passes/kernels.cuh"

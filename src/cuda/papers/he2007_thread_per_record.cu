@@ -1,8 +1,8 @@
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/papers/variants.hpp"
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 
 // Gather and scatter as published by He et al. 2007 (Fig. 3): one thread for each record, which it moves word by word.
 // Accesses coalesce only if a record is one word; movement/ has what replaces it. The planner prices both forms as it

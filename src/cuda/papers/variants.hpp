@@ -1,9 +1,9 @@
 #pragma once
 
-#include "primitives/gather.hpp"
-#include "primitives/scatter.hpp"
-#include "primitives/sort.hpp"
-#include "primitives/split.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/sort/contract.hpp"
+#include "primitives/split/contract.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
 namespace sheaf::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/movement/copy/records.cuh"
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/reduce/contract.hpp"
 
 // What cuda.atomic does for cuda.bucketed.
 namespace sheaf::cuda {

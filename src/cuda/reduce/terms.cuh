@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/reduce/contract.hpp"
 
 // The terms of a sum: values that are added to slots of the output, by threads that do not know of each other.
 namespace sheaf::cuda {

@@ -6,7 +6,7 @@
 #include "cuda/reduce/tile_buckets.cuh"
 #include "cuda/reduce/tile_rows.cuh"
 #include "cuda/reduce/variants.hpp"
-#include "primitives/scatter_reduce.hpp"
+#include "primitives/reduce/contract.hpp"
 
 // The variant cuda.tiled, for short lists: a kernel adds up the values of each slot in each tile of the list, and then
 // the sums that tiles have of a slot. The order of additions depends on positions alone, so sums of floats are

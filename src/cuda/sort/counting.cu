@@ -6,7 +6,7 @@
 #include "cuda/device/state.hpp"
 #include "cuda/sort/variants.hpp"
 #include "cuda/split/launch.cuh"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.counting: counting sort of rows of one byte that are their own key. A histogram counts each byte, a scan of the
 // counts tells where the run of each byte begins, and the runs are written; no row is moved.

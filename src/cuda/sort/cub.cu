@@ -7,8 +7,8 @@
 #include "cuda/sort/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
-#include "primitives/gathers_by_order.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/movement/gathers_by_order.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.cub: CUB's LSD radix sort, by as many passes as the bits of the key take, whatever the keys are. Numbers that
 // are the rows are sorted where they lie: passes encode them as they load them, unless they are ascending integers. Up

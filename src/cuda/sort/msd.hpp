@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/sort/words/word_sort.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cuda {
 

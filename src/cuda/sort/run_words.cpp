@@ -5,7 +5,7 @@
 #include "cuda/device/state.hpp"
 #include "cuda/sort/radix/run.hpp"
 #include "cuda/sort/scratch_layout.hpp"
-#include "primitives/gathers_by_order.hpp"
+#include "primitives/movement/gathers_by_order.hpp"
 
 namespace sheaf::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 namespace sheaf::cuda {
 

@@ -4,7 +4,7 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/sort/radix/run.hpp"
-#include "primitives/gathers_by_order.hpp"
+#include "primitives/movement/gathers_by_order.hpp"
 
 namespace sheaf::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
 namespace sheaf::cuda {

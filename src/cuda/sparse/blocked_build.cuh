@@ -5,7 +5,7 @@
 #include "cuda/sparse/blocked_run.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
 #include "cuda/split/passes.hpp"
-#include "primitives/category.hpp"
+#include "primitives/split/category.hpp"
 
 #include <cub/block/block_scan.cuh>
 

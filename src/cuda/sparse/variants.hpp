@@ -1,5 +1,6 @@
 #pragma once
 
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "primitives/sparse/spmv.hpp"
 
@@ -16,5 +17,10 @@ extern const primitives::prepare_spmv_variant prepare_spmv_compressed;
 extern const primitives::prepare_spmv_variant prepare_spmv_segmented;
 extern const primitives::prepare_spmv_variant prepare_spmv_sliced;
 extern const primitives::prepare_spmv_variant prepare_spmv_transposed;
+
+extern const primitives::conjugate_gradient_variant conjugate_gradient_streamed;
+extern const primitives::conjugate_gradient_variant conjugate_gradient_sliced;
+extern const primitives::conjugate_gradient_variant conjugate_gradient_persistent;
+extern const primitives::conjugate_gradient_variant conjugate_gradient_separate;
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,7 @@
 #include <sheaf/machine_profile.hpp>
 
 #include "plan/variant.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // The seconds that split passes take. Rates of ranking and shares of copy bandwidth are those of an H200; bandwidth and
 // latencies come from the profile.

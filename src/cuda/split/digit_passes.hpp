@@ -7,7 +7,7 @@
 
 #include "cuda/split/passes.hpp"
 #include "plan/variant.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // Splits by more categories than one pass has bins: LSD radix passes over the bits of the category. cuda.stable and
 // cuda.unordered share them. Words that hold their own key move between the output and scratch (digit_passes.cu);

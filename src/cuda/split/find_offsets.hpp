@@ -4,7 +4,7 @@
 
 #include <sheaf/context.hpp>
 
-#include "primitives/category.hpp"
+#include "primitives/split/category.hpp"
 
 namespace sheaf::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <sheaf/context.hpp>
 
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // Inversion of a permutation: the order of a split (numbers of the records, in output order) becomes its scatter index
 // (the output position of each record).

@@ -4,7 +4,7 @@
 #include "cuda/split/launch.cuh"
 #include "cuda/split/pair_scatter_kernel.cuh"
 #include "cuda/split/passes.hpp"
-#include "primitives/category.hpp"
+#include "primitives/split/category.hpp"
 
 namespace sheaf::cuda {
 namespace {

@@ -6,8 +6,8 @@
 #include <sheaf/context.hpp>
 
 #include "core/context_state.hpp"
-#include "primitives/category.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/category.hpp"
+#include "primitives/split/contract.hpp"
 
 // The passes that splits consist of, for the split variants and for the primitives built on them (cuda.lsd and the
 // sorted scatter_reduce): one counting pass over words, and LSD radix passes over keys and values in separate arrays.

@@ -1,6 +1,6 @@
 #include "cuda/device/launch.cuh"
 #include "cuda/split/variants.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // The variant cuda.row_of_entry: a load-balancing search. Each entry finds the row that it belongs to by a binary
 // search in the rows' first entries.

@@ -4,7 +4,7 @@
 #include "cuda/split/scan_kernels.cuh"
 #include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // The variant cuda.stable, which keeps the order of the records in each category. Up to 256 categories take one pass:
 // tile histograms, prefix sums over them, and a scatter kernel whose tiles read from these sums where their runs begin.

@@ -5,7 +5,7 @@
 #include <sheaf/context.hpp>
 
 #include "cuda/split/passes.hpp"
-#include "primitives/split.hpp"
+#include "primitives/split/contract.hpp"
 
 // What cuda.stable and cuda.unordered share before the first kernel: which split problems passes over words can take,
 // and the pass that a problem describes.

@@ -6,7 +6,7 @@
 
 #include "core/index_report.hpp"
 #include "opengl/device/state.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::opengl {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "opengl/device/number_arrays.hpp"
-#include "primitives/prepare.hpp"
+#include "primitives/movement/prepare.hpp"
 
 namespace sheaf::opengl {
 

@@ -4,7 +4,7 @@
 
 #include "opengl/device/state.hpp"
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // What plans of this backend are priced from. Each call brings its arrays to the device and back, and a profile's
 // random reads, random writes and atomic additions are texture lookups, points, and points that blend.

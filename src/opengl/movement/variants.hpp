@@ -1,8 +1,8 @@
 #pragma once
 
-#include "primitives/gather.hpp"
-#include "primitives/prepare.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 
 // The variants of this folder. Each is defined in the file that has its name.
 namespace sheaf::opengl {

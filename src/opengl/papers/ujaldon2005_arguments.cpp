@@ -6,7 +6,7 @@
 #include "opengl/device/layered_texture.hpp"
 #include "opengl/device/record_numbers.hpp"
 #include "opengl/device/transfer.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf::opengl {
 

@@ -8,8 +8,8 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
+#include "primitives/words.hpp"
 
 namespace sheaf {
 namespace primitives {

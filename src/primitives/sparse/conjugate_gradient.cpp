@@ -10,8 +10,8 @@
 #include "core/stream_capture.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/entries/words.hpp"
 #include "primitives/views.hpp"
+#include "primitives/words.hpp"
 
 namespace sheaf {
 

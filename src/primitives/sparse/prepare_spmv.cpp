@@ -10,7 +10,7 @@
 
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
-#include "primitives/prepare.hpp"
+#include "primitives/movement/prepare.hpp"
 #include "primitives/timed_runs.hpp"
 #include "primitives/views.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "core/index_report.hpp"
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 namespace sheaf {
 

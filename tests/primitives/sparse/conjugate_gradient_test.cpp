@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/memory.hpp>
 
-#include "io/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
 #include "support/trials/system.hpp"
 

@@ -1,4 +1,4 @@
-#include "primitives/entries/entry.hpp"
+#include "lab/description/entry.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "primitives/entries/keyed_table.hpp"
-#include "primitives/entries/sparse/matrix.hpp"
+#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/sparse/matrix.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests {

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "plan/choose.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/expect_error.hpp"

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/sparse/matrix_market.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
 #include "support/trials/csr.hpp"

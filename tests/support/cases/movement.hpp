@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <sheaf/records.hpp>
 
-#include "inputs/pattern.hpp"
+#include "lab/inputs/pattern.hpp"
 
 namespace sheaf::tests {
 

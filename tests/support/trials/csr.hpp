@@ -14,8 +14,8 @@
 #include <sheaf/error.hpp>
 #include <sheaf/spmv.hpp>
 
-#include "inputs/pattern_function.hpp"
-#include "jobs/nas/matrix.hpp"
+#include "apps/sheaf/nas/matrix.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "primitives/sparse/spmv.hpp"
 #include "support/contexts.hpp"
 #include "support/placed.hpp"

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/edge_sum.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "support/contexts.hpp"
 #include "support/placed.hpp"

@@ -11,7 +11,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/hash_search.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "primitives/hash/search.hpp"
 #include "support/contexts.hpp"
 #include "support/hash_keys.hpp"

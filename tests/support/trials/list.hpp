@@ -12,8 +12,8 @@
 #include <sheaf/error.hpp>
 #include <sheaf/list_scan.hpp>
 
-#include "inputs/pattern_function.hpp"
-#include "primitives/list_scan.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "primitives/linked_list/contract.hpp"
 #include "primitives/operators/scan_value.hpp"
 #include "support/contexts.hpp"
 #include "support/placed.hpp"

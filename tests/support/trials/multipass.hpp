@@ -10,9 +10,9 @@
 #include <sheaf/gather.hpp>
 #include <sheaf/scatter.hpp>
 
-#include "primitives/gather.hpp"
-#include "primitives/multipass.hpp"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/multipass.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "support/cases/movement.hpp"
 #include "support/placed.hpp"
 

@@ -15,7 +15,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/scatter_reduce.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "primitives/operators/with_value.hpp"
 #include "support/cases/movement.hpp"
 #include "support/placed.hpp"
@@ -36,7 +36,7 @@ inline const char* name(reduction op) {
 }
 
 struct reduce_case {
-  std::string pattern = "uniform";  ///< a pattern of src/inputs, or "sorted" for ascending indices with repeats
+  std::string pattern = "uniform";  ///< a pattern of lab/inputs, or "sorted" for ascending indices with repeats
   std::uint64_t count = 0;
   std::uint64_t slots = 1;
   value_type type = value_type::f32;

@@ -11,8 +11,8 @@
 #include <sheaf/error.hpp>
 #include <sheaf/sort.hpp>
 
-#include "inputs/pattern_function.hpp"
-#include "primitives/sort.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "primitives/sort/contract.hpp"
 #include "support/cases/sort.hpp"
 #include "support/placed.hpp"
 

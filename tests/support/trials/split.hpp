@@ -7,7 +7,7 @@
 
 #include <sheaf/split.hpp>
 
-#include "inputs/pattern_function.hpp"
+#include "lab/inputs/pattern_function.hpp"
 #include "support/cases/split.hpp"
 #include "support/placed.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "cuda/device/state.hpp"
 #include "plan/variant.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // What the bucketed movements share. The indexed side is cut into buckets: ranges of a power of two of records,
 // numbered by the top bits of an index.

@@ -3,7 +3,7 @@
 #include <sheaf/machine_profile.hpp>
 
 #include "cuda/movement/buckets/bucketing.hpp"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // The layout and the price of a gather schedule (gather_schedule.cuh).
 namespace sheaf::cuda {

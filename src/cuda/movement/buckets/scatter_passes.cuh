@@ -4,7 +4,7 @@
 
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/buckets/scatter.cuh"
-#include "primitives/scatter.hpp"
+#include "primitives/movement/scatter.hpp"
 
 // What the bucketed scatters and sums share: how the output is cut into buckets, their arrays in scratch, and the
 // passes that send records there. Buckets have fixed capacity.

@@ -6,7 +6,7 @@
 #include "cuda/device/index_guard.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/words.cuh"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // Moves records of any width between the indexed side, whose positions the index names, and the sequential side, in
 // index order. A gather reads the indexed side and writes the sequential one; a scatter does the reverse. Records of

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cuda/device/launch.cuh"
-#include "primitives/movement.hpp"
+#include "primitives/movement/problem.hpp"
 
 // Decides whether an index list is ordered or scattered from a sample of it, inside the kernel that needs to know: the
 // host does not wait, and no other kernel runs before. Block 0 takes the sample and publishes the verdict for the

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/device/launch.cuh"
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 
 // The schedule of a multi-pass kernel: which tiles of which pass each of its blocks takes.
 namespace sheaf::cuda {

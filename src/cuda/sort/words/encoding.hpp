@@ -2,7 +2,7 @@
 
 #include "core/host_device.hpp"
 #include "cuda/sort/words/word_sort.hpp"
-#include "primitives/sort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // How the rows of a sort are encoded as words, and the extraction of keys before a sort of words.
 namespace sheaf::cuda {

@@ -5,7 +5,7 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/sparse/sums/faults.cuh"
-#include "primitives/multipass.hpp"
+#include "primitives/movement/multipass.hpp"
 
 // A matrix in compressed rows as kernels see it.
 namespace sheaf::cuda {

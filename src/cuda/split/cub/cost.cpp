@@ -16,7 +16,7 @@ struct tile_cost {
   double seconds(double digits, const machine& m) const { return (load_and_store + digits * digit) * m.step_seconds; }
 };
 
-/// Fitted to 2^12 to 2^28 uniform keys on an H200 (the peer "cub" in bench/results/h200/sort.json, split.json and
+/// Fitted to 2^12 to 2^28 uniform keys on an H200 (the peer "cub" in lab/results/h200/sort.json, split.json and
 /// split-words.json): costs of a word to 2^24 and more, steps to fewer.
 struct cub_tuning {
   word_cost count{0, 0.705};

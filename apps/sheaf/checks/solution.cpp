@@ -1,0 +1,134 @@
+#include "apps/sheaf/checks/solution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "primitives/index_reader.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+double number_of(const_values of, std::uint64_t i) {
+  return of.type == value_type::f32 ? static_cast<double>(static_cast<const float*>(of.data)[i])
+                                    : static_cast<const double*>(of.data)[i];
+}
+
+class rows_of {
+ public:
+  explicit rows_of(const csr_view& a) : a_(a), begins_(a.row_begins, 0), columns_(a.column_indices, a.columns) {}
+
+  std::uint64_t begin(std::uint64_t row) const { return begins_.bits(row); }
+  std::uint64_t end(std::uint64_t row) const { return begins_.bits(row + 1); }
+  std::uint64_t column(std::uint64_t place) const { return columns_.bits(place); }
+  double number(std::uint64_t place) const { return number_of(a_.values, place); }
+
+  std::optional<double> entry_at(std::uint64_t row, std::uint64_t wanted) const {
+    std::uint64_t low = begin(row);
+    std::uint64_t high = end(row);
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (column(middle) < wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low < end(row) && column(low) == wanted) return number(low);
+    return std::nullopt;
+  }
+
+  /// The value of an entry, 0 where there is none.
+  double number_at(std::uint64_t row, std::uint64_t wanted) const { return entry_at(row, wanted).value_or(0); }
+
+ private:
+  const csr_view& a_;
+  reference::index_reader begins_;
+  reference::index_reader columns_;
+};
+
+/// The end of f64 at which squares are no numbers, or lose digits.
+bool is_past_squares(long double norm) {
+  // A factor for what rounding makes of sums of squares.
+  const long double least = 2 * std::sqrt(static_cast<long double>(std::numeric_limits<double>::min()));
+  const long double most = std::sqrt(static_cast<long double>(std::numeric_limits<double>::max())) / 2;
+  return norm < least || norm > most;
+}
+
+template <class Value>
+std::optional<std::string> mistake_in(const csr_view& a, const_values b, const_values x, double residual) {
+  using limits = std::numeric_limits<Value>;
+  const long double precision = limits::epsilon();
+  const long double least = limits::denorm_min();
+  const rows_of rows(a);
+  long double squared = 0;
+  long double bound_squared = 0;
+  bool may_overflow = false;
+  for (std::uint64_t row = 0; row < a.rows; ++row) {
+    long double rest = number_of(b, row);
+    long double size = std::abs(rest);
+    for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
+      const long double term = static_cast<long double>(rows.number(place)) * number_of(x, rows.column(place));
+      rest -= term;
+      size += std::abs(term);
+    }
+    // A term, or a sum, below the least normal number is off by as much as the least one that is not 0.
+    const long double bound =
+        (precision * size + least) * static_cast<long double>(rows.end(row) - rows.begin(row) + 3);
+    may_overflow = may_overflow || size > static_cast<long double>(limits::max()) / 2;
+    squared += rest * rest;
+    bound_squared += bound * bound;
+  }
+  const long double exact = std::sqrt(squared);
+  if (std::isnan(residual) && is_past_squares(exact)) return std::nullopt;
+  if (!std::isfinite(exact) || may_overflow) {
+    if (!std::isfinite(residual)) return std::nullopt;
+  }
+  if (std::isfinite(exact)) {
+    // The sum of squares is rounded, too, and squares that are no normal numbers are off by the least one.
+    const auto terms = static_cast<long double>(a.rows + 3);
+    const long double bound = std::sqrt(bound_squared) + precision * exact * terms +
+                              std::sqrt(terms * static_cast<long double>(std::numeric_limits<double>::denorm_min()));
+    if (std::abs(exact - static_cast<long double>(residual)) <= bound) return std::nullopt;
+  }
+  return fmt::format("|b - A x| is {}, and is said to be {}", static_cast<double>(exact), residual);
+}
+
+}  // namespace
+
+std::optional<std::string> solution_mistake(const csr_view& a, const_values b, const_values x, double residual) {
+  return a.values.type == value_type::f32 ? mistake_in<float>(a, b, x, residual)
+                                          : mistake_in<double>(a, b, x, residual);
+}
+
+std::optional<std::string> asymmetry_of(const csr_view& a) {
+  constexpr double precision = 1e-10;
+  const rows_of rows(a);
+  for (std::uint64_t row = 0; row < a.rows; ++row) {
+    for (std::uint64_t place = rows.begin(row); place < rows.end(row); ++place) {
+      const std::uint64_t column = rows.column(place);
+      const double here = rows.number(place);
+      if (std::isnan(here)) return fmt::format("row {}, column {} is nan", row + 1, column + 1);
+      if (std::isinf(here)) return fmt::format("row {}, column {} is {}", row + 1, column + 1, here);
+      const double there = rows.number_at(column, row);
+      if (std::abs(here - there) <= precision * std::max(std::abs(here), std::abs(there))) continue;
+      return fmt::format("the matrix is not symmetric: row {}, column {} has {}, row {}, column {} has {}", row + 1,
+                         column + 1, here, column + 1, row + 1, there);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> diagonal_mistake(const csr_view& a) {
+  const rows_of rows(a);
+  for (std::uint64_t row = 0; row < a.rows; ++row) {
+    const std::optional<double> value = rows.entry_at(row, row);
+    if (!value) return fmt::format("row {} has no value on the diagonal", row + 1);
+    if (!(*value > 0)) return fmt::format("row {} has {} on the diagonal", row + 1, *value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,157 @@
+#include "apps/sheaf/command.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/sheaf/files/text/number.hpp"
+#include "apps/sheaf/sort/key.hpp"
+#include "core/backends.hpp"
+#include "core/printable.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr std::uint64_t most_threads = 4096;
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names{"auto", "reference"};
+  for (const core::backend& b : core::backends()) names.emplace_back(b.name);
+  return names;
+}
+
+}  // namespace
+
+void common_options::add_json_to(CLI::App& subcommand) {
+  subcommand.add_flag("--json", json, "Print one JSON document, also of what goes wrong");
+}
+
+void common_options::add_quiet_to(CLI::App& subcommand) {
+  subcommand.add_flag("--quiet", quiet, "Print nothing but errors");
+}
+
+void common_options::add_context_to(CLI::App& subcommand) {
+  subcommand.add_option("--backend", backend, "Where the work runs; auto takes a GPU if there is one")
+      ->check(CLI::IsMember(backend_names()))
+      ->capture_default_str();
+  add_number(
+      subcommand, "--threads", 1, most_threads, [this](std::uint64_t n) { threads = static_cast<int>(n); },
+      "CPU threads; SHEAF_THREADS or OMP_NUM_THREADS unless given, else all processors");
+}
+
+void common_options::add_verify_to(CLI::App& subcommand, const std::string& text) {
+  subcommand.add_flag("--verify", verify, text);
+}
+
+void common_options::add_memory_to(CLI::App& subcommand) {
+  add_byte_size(
+      subcommand, "--memory", scratch_limit,
+      "Most scratch memory that a call may take, such as 512M, 1.5G or 4GiB; calls then take plans that need no more");
+}
+
+void common_options::warn_of_profile(const context& ctx) const {
+  const bool is_asked_for = ctx.ignored_profile().starts_with("SHEAF_PROFILE");
+  if (!is_asked_for || quiet || shows_profile || std::exchange(has_warned_, true)) return;
+  fmt::print(stderr, "sheaf: warning: not used: {}\n", ctx.ignored_profile());
+}
+
+context common_options::make_context() const {
+  const bool is_auto = backend == "auto";
+  const backend_kind kind = is_auto          ? core::best_backend()
+                            : is_reference() ? backend_kind::cpu
+                                             : core::backend_named(backend).value();
+  if (!is_auto && threads != 0 && core::backend_of(kind).processor != core::processor_kind::host_threads) {
+    throw error(error_code::bad_argument, fmt::format("--threads is for the CPU, not for --backend {}", backend));
+  }
+  context ctx = make_context(kind);
+  warn_of_profile(ctx);
+  return ctx;
+}
+
+context common_options::make_context(backend_kind kind) const {
+  context ctx = context::on(kind, threads);
+  if (scratch_limit) ctx.limit_scratch(*scratch_limit);
+  return ctx;
+}
+
+std::string_view common_options::variant() const { return is_reference() ? "reference.serial" : ""; }
+
+bool wants_json(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") return false;
+    if (std::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
+void print_json(nlohmann::json document) {
+  document["schema_version"] = json_schema_version;
+  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
+                           const std::string& description) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [name, &bytes](const std::string& text) {
+            try {
+              bytes = jobs::parse_byte_size(text);
+            } catch (const error& e) {
+              throw CLI::ValidationError(name, e.what());
+            }
+          },
+          description)
+      ->type_name("SIZE");
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+                        std::function<void(std::uint64_t)> take, const std::string& description) {
+  // The conversion of CLI11 reads -1 as 2^64 - 1 and 010 as 8.
+  const auto read = [name, least, most, take = std::move(take)](const std::string& text) {
+    std::uint64_t number = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (problem != std::errc{} || end != text.data() + text.size() || number < least || number > most) {
+      const std::string range = most == std::numeric_limits<std::uint64_t>::max()
+                                    ? (least == 0 ? "" : fmt::format(" from {}", least))
+                                    : fmt::format(" from {} to {}", least, most);
+      throw CLI::ValidationError(name, fmt::format("'{}' is not a whole number{}", text, range));
+    }
+    take(number);
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name("N");
+}
+
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description) {
+  // The conversion of CLI11 reads nothing as 0 and 1e400 as infinity.
+  const auto read = [name, &number](const std::string& text) {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    double value = 0;
+    if (io::read_real(at, end, value) != io::number_status::good || at != end || !std::isfinite(value)) {
+      throw CLI::ValidationError(name, fmt::format("'{}' is not a finite number", core::printable(text)));
+    }
+    number = value;
+  };
+  return app.add_option_function<std::string>(name, read, description)->type_name("NUMBER");
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.3g} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return seconds < 1000 ? fmt::format("{:.3g} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string rate_text(double bytes_per_second) {
+  if (bytes_per_second < 1e6) return fmt::format("{:.3g} kB/s", bytes_per_second / 1e3);
+  if (bytes_per_second < 1e9) return fmt::format("{:.3g} MB/s", bytes_per_second / 1e6);
+  return fmt::format("{:.4g} GB/s", bytes_per_second / 1e9);
+}
+
+}  // namespace sheaf::cli

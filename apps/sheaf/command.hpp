@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <sheaf/context.hpp>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/exit_code.hpp"
+#include "primitives/words.hpp"
+
+// What all subcommands share. Each subcommand has a file of its own, adds itself to the app, and works in its callback.
+// Failures are exceptions, which main.cpp turns into a message on stderr and an exit code.
+namespace sheaf::cli {
+
+constexpr int json_schema_version = 1;
+
+/// Thrown when --verify finds a wrong answer.
+class verification_failed : public std::runtime_error {
+ public:
+  /// @param report  what the command says of the answer with --json, in the document that also says what is wrong.
+  explicit verification_failed(const std::string& what, nlohmann::json report = nlohmann::json::object())
+      : std::runtime_error(what), report_(std::move(report)) {}
+  const nlohmann::json& report() const noexcept { return report_; }
+
+ private:
+  nlohmann::json report_;
+};
+
+/// Thrown when an iteration has written the best that it found, which is not what was asked for.
+class not_converged : public std::runtime_error {
+ public:
+  /// @param report  as in verification_failed
+  not_converged(const std::string& what, nlohmann::json report)
+      : std::runtime_error(what), report_(std::move(report)) {}
+  const nlohmann::json& report() const noexcept { return report_; }
+
+ private:
+  nlohmann::json report_;
+};
+
+/// Options that several subcommands take. A subcommand adds those that make a difference to it.
+struct common_options {
+  std::string backend = "auto";  ///< auto, reference, or a backend's name: cpu, cuda, opengl
+  int threads = 0;               ///< threads to use; 0: all
+  bool json = false;             ///< print one JSON document on stdout
+  bool verify = false;
+  bool quiet = false;
+  std::optional<std::uint64_t> scratch_limit;  ///< bytes of scratch that a call may take
+  /// The subcommand says itself which profiles are used and which are not.
+  bool shows_profile = false;
+
+  /// --json
+  void add_json_to(CLI::App& subcommand);
+  /// --quiet, for subcommands that do more than print.
+  void add_quiet_to(CLI::App& subcommand);
+  /// --backend and --threads, for subcommands that make contexts.
+  void add_context_to(CLI::App& subcommand);
+  /// --verify. @param text  what it does, if it does not compare with the serial reference.
+  void add_verify_to(CLI::App& subcommand, const std::string& text = "Check the answer against the serial reference");
+  /// --memory, for subcommands whose calls take scratch.
+  void add_memory_to(CLI::App& subcommand);
+
+  /// A context of the backend, limited to --memory. Warns, once, where SHEAF_PROFILE is of another backend.
+  /// @throws error(backend_unavailable), error(bad_argument) for threads of a backend that has none
+  context make_context() const;
+  /// The same of that backend, whatever --backend says.
+  context make_context(backend_kind kind) const;
+  /// The variant to force: reference.serial for the reference backend, else empty.
+  std::string_view variant() const;
+  bool is_reference() const { return backend == "reference"; }
+  /// Threads for work on the host, as reading files, wherever the context works.
+  int host_threads() const { return context::cpu(threads).threads(); }
+
+ private:
+  void warn_of_profile(const context& ctx) const;
+  mutable bool has_warned_ = false;
+};
+
+/// Whether --json stands on a command line, which need not be one that can be read.
+bool wants_json(int argc, const char* const* argv);
+
+/// Prints a document with its schema_version on stdout.
+void print_json(nlohmann::json document);
+
+/// Adds an option for a number of bytes, "512M"; anything else is a usage error that names the option.
+CLI::Option* add_byte_size(CLI::App& app, const std::string& name, std::optional<std::uint64_t>& bytes,
+                           const std::string& description);
+
+/// Adds an option for a whole number in decimal notation; anything else is a usage error that names the option.
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::uint64_t least, std::uint64_t most,
+                        std::function<void(std::uint64_t)> take, const std::string& description);
+
+/// Adds an option for a real number; what is none, nothing at all, or no finite number of 64 bits is a usage error that
+/// names the option.
+CLI::Option* add_real(CLI::App& app, const std::string& name, double& number, const std::string& description);
+
+using primitives::bytes_text;
+/// "3.21 ms", "9.97 GB/s"
+std::string seconds_text(double seconds);
+std::string rate_text(double bytes_per_second);
+
+void add_demo(CLI::App& app);
+void add_edges(CLI::App& app);
+void add_gather(CLI::App& app);
+void add_machine(CLI::App& app);
+void add_npb_cg(CLI::App& app);
+void add_plan(CLI::App& app);
+void add_rank(CLI::App& app);
+void add_scan(CLI::App& app);
+void add_scatter(CLI::App& app);
+void add_search(CLI::App& app);
+void add_solve(CLI::App& app);
+void add_sort(CLI::App& app);
+void add_split(CLI::App& app);
+void add_spmv(CLI::App& app);
+void add_version(CLI::App& app);
+
+}  // namespace sheaf::cli

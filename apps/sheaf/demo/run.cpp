@@ -1,0 +1,182 @@
+#include "apps/sheaf/demo/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "apps/sheaf/demo/profile.hpp"
+#include "core/backends.hpp"
+#include "core/context_state.hpp"
+#include "lab/description/arrays.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t least_runs = 3;
+constexpr double slow_seconds = 0.5;  // after so long, even fewer runs are enough
+constexpr std::size_t most_runs = 20;
+/// Records and keys on both sides have no more bytes together than so many arrays of records.
+constexpr std::uint64_t arrays_of_a_row = 4;
+/// The number of runs that a preparation is told; it has to pay for itself in fewer.
+constexpr std::uint64_t expected_runs = 1000;
+
+double seconds_of(const std::function<void()>& work) {
+  const clock::time_point start = clock::now();
+  work();
+  return std::chrono::duration<double>(clock::now() - start).count();
+}
+
+double median_seconds(double enough, const std::function<void()>& work) {
+  std::vector<double> times;
+  double total = 0;
+  while (times.empty() || (times.size() < least_runs && total < slow_seconds) ||
+         (times.size() < most_runs && total < enough)) {
+    times.push_back(seconds_of(work));
+    total += times.back();
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+std::string device_name(const context& ctx) {
+  if (ctx.backend() == backend_kind::opengl) return ctx.state().device_name;
+  if (ctx.backend() != backend_kind::cpu) return ctx.profile().name;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  }
+  return "CPU";
+}
+
+// What is known of a row before it runs.
+struct planned_call {
+  std::string variant;
+  double predicted_seconds = 0;
+  std::function<void()> run;
+};
+
+planned_call planned(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+                     const array_set& arrays) {
+  planned_call call;
+  const explanation why = j.entry().explain(ctx, p, settings.variant);
+  if (const variant_estimate* choice = why.choice()) {
+    call.variant = choice->variant;
+    call.predicted_seconds = choice->seconds;
+  }
+  call.run = [&ctx, &j, p, arrays, variant = settings.variant] { j.run(ctx, p, arrays, {.variant = variant}); };
+  return call;
+}
+
+planned_call prepared(const context& ctx, const job& j, const problem_spec& p, const array_set& arrays) {
+  const prepared_run made = j.prepare(ctx, p, arrays, expected_runs);
+  return {made.report.variant, made.report.run_seconds, made.run};
+}
+
+// 0 where the arrays are not in host memory, or no loop is written for the problem.
+double plain_seconds(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+                     const array_set& arrays) {
+  if (!core::backend_of(ctx.backend()).uses_host_memory) return 0;
+  const std::function<void()> loop = j.plain_loop(ctx, p, arrays);
+  return loop ? median_seconds(settings.size.seconds_per_row, loop) : 0;
+}
+
+problem_spec problem_in(const demo_settings& settings, const sample& s) {
+  const problem_spec shape = problem_of(s, 1);
+  return problem_of(s, std::min(settings.size.most_records, settings.size.array_bytes / shape.record_bytes));
+}
+
+// A backend may lack a primitive, or take some records only.
+bool can_run(const context& ctx, const demo_settings& settings, const job& j, const sample& s) {
+  return j.entry().explain(ctx, problem_in(settings, s), settings.variant).choice() != nullptr;
+}
+
+demo_row run_row(const context& ctx, const demo_settings& settings, const job& j, const sample& s,
+                 const copy_limits& limits, problem_arrays& memory) {
+  const problem_spec p = problem_in(settings, s);
+  memory.fill(p, 1);
+  memory.reset_outputs();
+  ctx.wait();
+  const array_set arrays = memory.of_copy(0);
+  const planned_call call = s.is_prepared ? prepared(ctx, j, p, arrays) : planned(ctx, settings, j, p, arrays);
+  demo_row row{.family = std::string(j.entry().family),
+               .problem = name(p) + (s.is_prepared ? "/prepared" : ""),
+               .variant = call.variant,
+               .predicted_seconds = call.predicted_seconds,
+               .bytes = j.moved_bytes(p),
+               .footprint_bytes = bytes_of_copy(j.shapes(p))};
+  row.limit_bytes_per_second = limits.bytes_per_second(row.footprint_bytes);
+  row.plain_seconds = plain_seconds(ctx, settings, j, p, arrays);
+  row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
+    settings.around(call.run, arrays);
+    ctx.wait();
+  });
+  // Runs that read what they write have gone on from each other's answers.
+  memory.reset_outputs();
+  settings.around(call.run, arrays);
+  ctx.wait();
+  row.mistakes = memory.count_mistakes(false);
+  return row;
+}
+
+bool is_left_out(const sample& s, const demo_settings& settings) { return s.is_prepared && !settings.variant.empty(); }
+
+// Calls use(job, sample) for every row of a backend, family by family.
+template <class Use>
+void for_each_row(backend_kind backend, const demo_settings& settings, Use use) {
+  for (const std::string_view family : primitives::families()) {
+    for (const job* const j : jobs()) {
+      if (j->entry().family != family || !j->entry().runs_on(backend)) continue;
+      for (const sample& s : j->samples) {
+        if (!is_left_out(s, settings)) use(*j, s);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+demo_size full_size(backend_kind backend) {
+  // A pipeline in software draws some ten million points a second.
+  if (backend == backend_kind::opengl) return {std::uint64_t{8} << 20, std::uint64_t{1} << 20, 0.1};
+  if (backend == backend_kind::cpu) return {std::uint64_t{128} << 20, std::uint64_t{1} << 23, 0.1};
+  return {std::uint64_t{512} << 20, std::uint64_t{1} << 26, 0.1};
+}
+
+demo_size small_size() { return {std::uint64_t{2} << 20, std::uint64_t{1} << 17, 0.001}; }
+
+double demo_row::accuracy() const { return std::max(0.0, 1 - std::abs(seconds - predicted_seconds) / seconds); }
+
+std::uint64_t demo_result::wrong_rows() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(rows.begin(), rows.end(), [](const demo_row& row) { return row.mistakes > 0; }));
+}
+
+std::size_t demo_row_count(backend_kind backend, const demo_settings& settings) {
+  std::size_t count = 0;
+  for_each_row(backend, settings, [&](const job&, const sample&) { ++count; });
+  return count;
+}
+
+demo_result run_demo(const context& ctx, const demo_settings& settings) {
+  demo_result result;
+  result.backend = sheaf::name(ctx.backend());
+  result.device = device_name(ctx);
+  result.profile = ctx.profile().name;
+  result.rates = settings.rates.empty() ? origin_of_rates(ctx) : settings.rates;
+  result.threads = ctx.threads();
+  result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
+  if (settings.on_row) settings.on_row(result);
+  problem_arrays memory(ctx);
+  for_each_row(ctx.backend(), settings, [&](const job& j, const sample& s) {
+    if (!can_run(ctx, settings, j, s)) return;
+    result.rows.push_back(run_row(ctx, settings, j, s, result.limits, memory));
+    if (settings.on_row) settings.on_row(result);
+  });
+  return result;
+}
+
+}  // namespace sheaf::jobs

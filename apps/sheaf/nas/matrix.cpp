@@ -1,0 +1,193 @@
+#include "apps/sheaf/nas/matrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "core/startable.hpp"
+
+namespace sheaf::jobs {
+namespace {
+
+constexpr double least_weight = 0.1;  // rcond
+
+constexpr nas_class classes[] = {
+    {"S", 1400, 7, 15, 10, 8.5971775078648, 78'148},          {"W", 7000, 8, 15, 12, 10.362595087124, 508'402},
+    {"A", 14'000, 11, 15, 20, 17.130235054029, 1'853'104},    {"B", 75'000, 13, 75, 60, 22.712745482631, 13'708'072},
+    {"C", 150'000, 15, 75, 110, 28.973605592845, 36'121'058},
+};
+
+/// The benchmark's numbers in (0, 1): x becomes 5^13 x modulo 2^46.
+class random_numbers {
+ public:
+  double next() {
+    constexpr std::uint64_t multiplier = 1'220'703'125;
+    constexpr std::uint64_t modulus = std::uint64_t{1} << 46;
+    state_ = state_ * multiplier % modulus;  // 2^64 is a multiple of the modulus, so the product may wrap
+    return static_cast<double>(state_) / static_cast<double>(modulus);
+  }
+
+ private:
+  std::uint64_t state_ = 314'159'265;
+};
+
+/// Vector i has the places [i * stride, i * stride + counts[i]).
+struct sparse_vectors {
+  std::uint64_t stride;
+  std::vector<std::uint32_t> counts;
+  std::vector<std::uint32_t> places;
+  std::vector<double> numbers;
+};
+
+/// Each vector has values at random places that differ, and 0.5 at its own.
+sparse_vectors drawn_vectors(const nas_class& of) {
+  sparse_vectors v{of.vector_entries + 1, {}, {}, {}};
+  v.counts.resize(of.rows);
+  v.places.resize(of.rows * v.stride);
+  v.numbers.resize(of.rows * v.stride);
+  std::uint64_t power_of_two = 1;
+  while (power_of_two < of.rows) power_of_two *= 2;
+  random_numbers random;
+  random.next();  // the benchmark draws a first zeta, which it does not use
+  for (std::uint64_t i = 0; i < of.rows; ++i) {
+    std::uint32_t* const places = v.places.data() + i * v.stride;
+    double* const numbers = v.numbers.data() + i * v.stride;
+    std::uint64_t count = 0;
+    while (count < of.vector_entries) {
+      const double number = random.next();
+      const auto place = static_cast<std::uint64_t>(random.next() * static_cast<double>(power_of_two));
+      if (place >= of.rows || std::find(places, places + count, place) != places + count) continue;
+      places[count] = static_cast<std::uint32_t>(place);
+      numbers[count++] = number;
+    }
+    const std::uint64_t own = static_cast<std::uint64_t>(std::find(places, places + count, i) - places);
+    places[own] = static_cast<std::uint32_t>(i);
+    numbers[own] = 0.5;
+    v.counts[i] = static_cast<std::uint32_t>(std::max(count, own + 1));
+  }
+  return v;
+}
+
+/// For each place, where the vectors that have it keep it, in the order of vectors.
+struct vectors_of_places {
+  std::vector<std::uint64_t> begins;
+  std::vector<std::uint64_t> at;
+
+  vectors_of_places(const sparse_vectors& v, std::uint64_t rows) : begins(rows + 1) {
+    for_all(v, [&](std::uint64_t, std::uint32_t place) { ++begins[place + 1]; });
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    at.resize(begins.back());
+    std::vector<std::uint64_t> next(begins.begin(), begins.end() - 1);
+    for_all(v, [&](std::uint64_t kept_at, std::uint32_t place) { at[next[place]++] = kept_at; });
+  }
+
+ private:
+  template <class Take>
+  static void for_all(const sparse_vectors& v, Take take) {
+    for (std::uint64_t i = 0; i < v.counts.size(); ++i) {
+      for (std::uint64_t e = i * v.stride; e < i * v.stride + v.counts[i]; ++e) take(e, v.places[e]);
+    }
+  }
+};
+
+/// Adds up one row after another. A thread has one of its own. make() takes no memory, because what fails in a parallel
+/// region cannot leave it.
+class row_maker {
+ public:
+  row_maker(const nas_class& of, const sparse_vectors& v, const vectors_of_places& places,
+            const std::vector<double>& weights)
+      : of_(of), v_(v), places_(places), weights_(weights), sums_(of.rows), is_in_row_(of.rows), columns_(of.rows) {}
+
+  /// The columns of a row, ascending. numbers() has their values until the next call.
+  std::span<const std::uint32_t> make(std::uint64_t row) {
+    for (std::uint64_t k = 0; k < count_; ++k) is_in_row_[columns_[k]] = 0;
+    count_ = 0;
+    for (std::uint64_t k = places_.begins[row]; k < places_.begins[row + 1]; ++k) {
+      const std::uint64_t i = places_.at[k] / v_.stride;
+      const double scale = weights_[i] * v_.numbers[places_.at[k]];
+      for (std::uint64_t e = i * v_.stride; e < i * v_.stride + v_.counts[i]; ++e) {
+        const std::uint32_t column = v_.places[e];
+        double term = v_.numbers[e] * scale;
+        if (column == row && i == row) term = term + least_weight - of_.shift;
+        if (is_in_row_[column] == 0) {
+          is_in_row_[column] = 1;
+          sums_[column] = 0;
+          columns_[count_++] = column;
+        }
+        sums_[column] += term;
+      }
+    }
+    const std::span<std::uint32_t> made(columns_.data(), count_);
+    std::sort(made.begin(), made.end());
+    return made;
+  }
+  double number(std::uint32_t column) const { return sums_[column]; }
+
+ private:
+  const nas_class& of_;
+  const sparse_vectors& v_;
+  const vectors_of_places& places_;
+  const std::vector<double>& weights_;
+  std::vector<double> sums_;
+  std::vector<char> is_in_row_;
+  std::vector<std::uint32_t> columns_;
+  std::uint64_t count_ = 0;  ///< columns of the row
+};
+
+}  // namespace
+
+std::span<const nas_class> nas_classes() { return classes; }
+
+const nas_class& nas_class_named(std::string_view name) {
+  for (const nas_class& one : classes) {
+    if (one.name == name) return one;
+  }
+  throw error(error_code::bad_argument,
+              fmt::format("'{}' is no class of the benchmark; there are S, W, A, B, C", name));
+}
+
+io::csr_matrix<double> nas_matrix(const nas_class& of, int threads) {
+  const sparse_vectors v = drawn_vectors(of);
+  const vectors_of_places places(v, of.rows);
+  std::vector<double> weights(of.rows, 1);
+  const double ratio = std::pow(least_weight, 1.0 / static_cast<double>(of.rows));
+  for (std::uint64_t i = 1; i < of.rows; ++i) weights[i] = weights[i - 1] * ratio;
+  io::csr_matrix<double> m;
+  m.rows = m.columns = of.rows;
+  m.row_offsets.assign(of.rows + 1, 0);
+  std::vector<std::uint32_t> columns;
+  std::vector<row_maker> makers(static_cast<std::size_t>(threads), row_maker(of, v, places, weights));
+  // Rows are made twice: to count their columns, and to write them.
+  const auto for_rows = [&](auto work) {
+    const auto parts = static_cast<std::uint64_t>(threads);
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static, 1) if (threads > 1)
+    for (std::uint64_t part = 0; part < parts; ++part) {
+      for (std::uint64_t row = of.rows * part / parts; row < of.rows * (part + 1) / parts; ++row) {
+        work(row, makers[part].make(row), makers[part]);
+      }
+    }
+  };
+  for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker&) {
+    m.row_offsets[row + 1] = of_row.size();
+  });
+  std::partial_sum(m.row_offsets.begin(), m.row_offsets.end(), m.row_offsets.begin());
+  columns.resize(m.row_offsets.back());
+  m.values.resize(m.row_offsets.back());
+  for_rows([&](std::uint64_t row, std::span<const std::uint32_t> of_row, const row_maker& made) {
+    std::uint64_t place = m.row_offsets[row];
+    for (const std::uint32_t column : of_row) {
+      columns[place] = column;
+      m.values[place++] = -made.number(column);
+    }
+  });
+  m.column_indices = std::move(columns);
+  return m;
+}
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,129 @@
+#include "apps/sheaf/subcommands/files/edge_graph.hpp"
+
+#include <span>
+#include <type_traits>
+
+#include <fmt/format.h>
+#include <sheaf/edge_sum.hpp>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/mesh/su2.hpp"
+#include "apps/sheaf/mesh/file_error.hpp"
+#include "apps/sheaf/subcommands/files/narrowed.hpp"
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+io::index_file read_pairs(const edge_files& files) {
+  io::index_file pairs(files.mesh, std::nullopt, "the header of an .npy file");
+  const auto shape = pairs.shape();
+  if (shape.size() != 2 || shape[1] != 2) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: edges have shape (E, 2), one row of two nodes for each", files.mesh));
+  }
+  return pairs;
+}
+
+void find_edges(const edge_files& files, const context& cpu, edge_graph& g) {
+  try {
+    if (files.has_dual) {
+      g.dual = mesh::median_dual(cpu, *g.mesh);
+    } else {
+      g.of_mesh = mesh::edges_of(cpu, *g.mesh);
+    }
+  } catch (const error& e) {
+    throw mesh::file_error(e, files.mesh, files.zone, cpu, *g.mesh);
+  }
+}
+
+/// Numbers as Value, float or double. @throws error(bad_input) for one that is finite and would become infinite;
+/// `place` says where it is
+template <class Value, class Place>
+std::vector<Value> all_narrowed(std::vector<double> numbers, const Place& place) {
+  if constexpr (std::is_same_v<Value, double>) {
+    return numbers;
+  } else {
+    std::vector<Value> narrow(numbers.size());
+    for (std::uint64_t i = 0; i < numbers.size(); ++i) {
+      narrow[i] = narrowed<Value>(numbers[i], error_code::bad_input, [&] { return place(i); });
+    }
+    return narrow;
+  }
+}
+
+}  // namespace
+
+void require_mesh_where_needed(const edge_files& files) {
+  const char* const option = files.has_dual ? "--dual" : files.zone > 0 ? "--zone" : nullptr;
+  if (option != nullptr && files.are_edges_alone()) {
+    refuse(error_code::bad_argument, fmt::format("{} needs a mesh, and {} has edges alone", option, files.mesh));
+  }
+}
+
+edge_graph read_edge_graph(const edge_files& files, int threads) {
+  edge_graph g;
+  if (files.are_edges_alone()) {
+    g.pairs.emplace(read_pairs(files));
+    if (files.values.empty()) {
+      refuse(error_code::bad_argument, fmt::format("VALUES is needed: {} has no positions of nodes", files.mesh));
+    }
+    return g;
+  }
+  g.mesh = io::read_su2(files.mesh, {.threads = threads, .zone = files.zone, .warnings = &g.warnings});
+  find_edges(files, context::cpu(threads), g);
+  if (g.dual) {
+    for (const std::string& warning : g.dual->warnings) {
+      g.warnings.push_back(fmt::format("{}: {}", files.mesh, warning));
+    }
+  }
+  return g;
+}
+
+template <class Value>
+node_numbers<Value> read_node_numbers(const edge_files& files, const edge_graph& g) {
+  node_numbers<Value> n;
+  if (files.values.empty()) {
+    n.nodes = g.mesh->nodes();
+    n.components = static_cast<std::uint32_t>(g.mesh->dimension);
+    n.values = all_narrowed<Value>(g.mesh->coordinates, [&](std::uint64_t i) {
+      return fmt::format("{}: node {}: coordinate {}", files.mesh, i / n.components, i % n.components);
+    });
+    return n;
+  }
+  const io::record_file file(files.values, 0, "the header of an .npy file");
+  const std::span<const std::uint64_t> shape = file.shape();
+  n.nodes = shape.empty() ? 1 : shape[0];
+  const std::uint64_t components = shape.size() < 2 ? 1 : shape[1];
+  if (shape.size() > 2 || components < 1 || components > most_edge_components) {
+    refuse(error_code::bad_input, fmt::format("{}: values have shape (N) or (N, C), with 1 to {} components C",
+                                              files.values, most_edge_components));
+  }
+  n.components = static_cast<std::uint32_t>(components);
+  if (g.mesh && g.mesh->nodes() != n.nodes) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: {} rows, but {} has {} nodes", files.values, n.nodes, files.mesh, g.mesh->nodes()));
+  }
+  n.values = all_narrowed<Value>(
+      read_vector<double>(files.values, n.nodes * components, "numbers of nodes", files.mesh), [&](std::uint64_t i) {
+        return fmt::format("{}: node {}: component {}", files.values, i / components, i % components);
+      });
+  return n;
+}
+
+template <class Value>
+std::vector<Value> read_edge_weights(const edge_files& files, std::uint64_t edges) {
+  if (files.weights.empty()) return {};
+  return all_narrowed<Value>(read_vector<double>(files.weights, edges, "edges", files.mesh), [&](std::uint64_t i) {
+    return fmt::format("{}: the weight of edge {}", files.weights, i);
+  });
+}
+
+template node_numbers<float> read_node_numbers(const edge_files&, const edge_graph&);
+template node_numbers<double> read_node_numbers(const edge_files&, const edge_graph&);
+template std::vector<float> read_edge_weights(const edge_files&, std::uint64_t);
+template std::vector<double> read_edge_weights(const edge_files&, std::uint64_t);
+
+}  // namespace sheaf::cli

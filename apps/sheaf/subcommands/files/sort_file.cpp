@@ -1,0 +1,246 @@
+#include "apps/sheaf/subcommands/files/sort_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/sheaf/checks/sort.hpp"
+#include "apps/sheaf/files/scratch_file.hpp"
+#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/sort/external.hpp"
+#include "apps/sheaf/sort/key.hpp"
+#include "apps/sheaf/sort/record_source.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+std::string header_of(const sort_job& job) {
+  if (job.index) return index_header(job.file, *job.index, job.rows.count);
+  return output_header(job.file, std::span(&job.rows.count, 1), job.file.row_shape());
+}
+
+const_records rows_in_memory(const sort_job& job) { return job.file.rows(primitives::most_record_bytes); }
+
+void require_right(const sort_job& job, const jobs::record_source& in, const jobs::record_source& out,
+                   std::uint64_t memory_bytes) {
+  if (!job.common.verify) return;
+  const auto mistake = job.index ? jobs::sort_index_mistake(in, job.order, out, *job.index)
+                                 : jobs::sort_mistake(in, job.order, out, memory_bytes);
+  if (mistake) throw verification_failed(*mistake);
+}
+
+explanation explain(const context& ctx, const sort_job& job, const_records rows, const sort_options& options) {
+  return job.index ? explain_sort_gather_index(ctx, rows, job.order.key, *job.index, options)
+                   : explain_sort(ctx, rows, job.order.key, options);
+}
+
+std::uint64_t scratch_of(const explanation& plan) {
+  return plan.choice() != nullptr ? plan.choice()->scratch_bytes : 0;
+}
+
+// Bytes of a copy of each row that make_sortable() can change.
+std::uint64_t copied_bytes(const sort_job& job) { return job.order.changes.empty() ? 0 : job.rows.record_bytes; }
+
+// Changes rows of the input, of which the first is record `first`, so that the key has their order.
+void make_sortable(const sort_job& job, std::uint64_t first, std::uint64_t number, std::byte* rows) {
+  const auto bad = jobs::make_sortable(rows, number, job.rows.record_bytes, job.order.changes);
+  if (!bad) return;
+  throw error(error_code::bad_input, fmt::format("{}: record {}: character {} is {:#x}, which is no code point",
+                                                 job.file.path(), first + bad->row, bad->place, bad->value));
+}
+
+// The bytes of the rows, of their copy and of what is written, side by side; none if their number overflows.
+std::optional<std::uint64_t> array_bytes(const sort_job& job) {
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t width : {job.rows.record_bytes, copied_bytes(job), job.written_bytes()}) {
+    std::uint64_t array = 0;
+    if (__builtin_mul_overflow(job.rows.count, width, &array) || __builtin_add_overflow(bytes, array, &bytes))
+      return {};
+  }
+  return bytes;
+}
+
+// The rows as far as a plan looks at them: copies of them are aligned, and rows of a mapped file lie as they do there.
+const_records planned_rows(const sort_job& job, bool on_host) {
+  if (on_host && job.order.changes.empty() && job.file.is_mapped()) return rows_in_memory(job);
+  return {nullptr, job.rows.count, job.rows.record_bytes};
+}
+
+sort_report sort_in_memory(const sort_job& job, const context& ctx, explanation plan, std::uint64_t left_bytes) {
+  const const_records rows = rows_in_memory(job);
+  const std::uint64_t count = rows.count;
+  record_output out(job.output, header_of(job), count, job.written_bytes());
+  std::vector<std::byte> copy(count * copied_bytes(job));
+  if (!copy.empty()) {
+    std::copy_n(rows.data, copy.size(), copy.data());
+    make_sortable(job, 0, count, copy.data());
+  }
+  const context_input context_in(ctx, copy.empty() ? rows.data : copy.data(), count * rows.record_bytes);
+  const const_records in(context_in.data(), count, rows.record_bytes);
+  const context_output context_out(ctx, out);
+  const sort_options options{job.common.variant()};
+  const double seconds = timed(ctx, job.file.path(), [&] {
+    if (job.index) return sort_gather_index(ctx, in, job.order.key, {context_out.data(), count, *job.index}, options);
+    sort_records(ctx, in, job.order.key, {context_out.data(), count, in.record_bytes}, options);
+  });
+  context_out.fetch();
+  if (!job.index) jobs::restore(out.rows().data, count, rows.record_bytes, job.order.changes);
+  require_right(job, jobs::source_of(rows), jobs::source_of(const_records(out.rows())), left_bytes);
+  out.commit();
+  return {ctx.backend(), ctx.threads(), std::move(plan), 1, 0, seconds};
+}
+
+// The rows that runs consist of: the records, or for an index the keys as strings, each followed by its record's
+// number.
+struct external_rows {
+  jobs::record_source source;
+  sort_key key;
+};
+
+constexpr std::uint64_t number_bytes = 8;
+constexpr std::uint64_t staged_bytes = std::uint64_t{256} << 10;
+
+jobs::record_source sortable(const jobs::record_source& in, const sort_job& job) {
+  if (job.order.changes.empty()) return in;
+  return {in.count, in.record_bytes, [in, &job](std::uint64_t first, std::uint64_t number, std::byte* to) {
+            in.read(first, number, to);
+            make_sortable(job, first, number, to);
+          }};
+}
+
+// The memory for runs: what the job has, but for what its file holds.
+std::uint64_t memory_for_runs(const sort_job& job) {
+  const std::uint64_t held = std::min(job.file.held_bytes(), job.memory_bytes);
+  return std::max(job.memory_bytes - held, jobs::least_external_bytes);
+}
+
+external_rows keys_with_numbers(const jobs::record_source& in, const sort_key& key) {
+  const primitives::key_layout layout = jobs::layout_of(key);
+  const std::uint32_t key_bytes = (layout.bits + 7) / 8;
+  const auto read = [in, layout, key_bytes](std::uint64_t first, std::uint64_t number, std::byte* to) {
+    const std::uint64_t most = std::max<std::uint64_t>(staged_bytes / in.record_bytes, 1);
+    std::vector<std::byte> staged(std::min(most, number) * in.record_bytes);
+    for (std::uint64_t done = 0; done < number; done += most) {
+      const std::uint64_t staged_count = std::min(most, number - done);
+      in.read(first + done, staged_count, staged.data());
+      for (std::uint64_t i = 0; i < staged_count; ++i, to += key_bytes + number_bytes) {
+        const primitives::key_number k = primitives::key_of(staged.data() + i * in.record_bytes, layout);
+        for (std::uint32_t b = 0; b < key_bytes; ++b) {
+          const std::uint32_t byte = key_bytes - 1 - b;
+          to[b] = static_cast<std::byte>(k.word[byte / 8] >> (byte % 8 * 8) & 0xff);
+        }
+        const std::uint64_t record = first + done + i;
+        std::memcpy(to + key_bytes, &record, number_bytes);
+      }
+    }
+  };
+  return {{in.count, key_bytes + number_bytes, read}, key_field{0, key_bytes, key_type::bytes}};
+}
+
+void sort_run(const context& ctx, const sort_key& key, const_records in, records out, const sort_options& options) {
+  const context_input context_in(ctx, in.data, in.count * in.record_bytes);
+  const buffer result = ctx.backend() == backend_kind::cpu ? buffer() : buffer(ctx, in.count * in.record_bytes);
+  records to = out;
+  if (result.size() > 0) to.data = result.data();
+  sort_records(ctx, {context_in.data(), in.count, in.record_bytes}, key, to, options);
+  ctx.wait();
+  if (result.size() > 0) copy_bytes(ctx, out.data, result.data(), result.size());
+}
+
+sort_report sort_in_runs(const sort_job& job) {
+  const auto start = std::chrono::steady_clock::now();
+  const jobs::record_source in = jobs::source_of(job.file, job.rows);
+  const jobs::record_source keyed = sortable(in, job);
+  const external_rows rows = job.index ? keys_with_numbers(keyed, job.order.key) : external_rows{keyed, job.order.key};
+  const std::uint64_t width = rows.source.record_bytes;
+  const std::string header = header_of(job);
+  const std::uint64_t memory_bytes = memory_for_runs(job);
+  io::output_file out(job.output, header.size() + in.count * job.written_bytes());
+  const io::cache_use cache = jobs::cache_use_for(memory_bytes);
+  if (cache == io::cache_use::bypass) out.bypass_cache();
+  progress_line line(!job.common.quiet);
+  std::uint64_t in_runs = 0;
+  std::uint64_t merged_rows = 0;  // summed over the merge levels
+  const auto show = [&] {
+    line.show(fmt::format("sort: {} of {} records in runs, {} merged", in_runs, in.count, merged_rows));
+  };
+  const jobs::row_progress run_written = [&](std::uint64_t number) {
+    in_runs += number;
+    show();
+  };
+  const jobs::row_progress rows_merged = [&](std::uint64_t number) {
+    merged_rows += number;
+    show();
+  };
+
+  sort_report report;
+  const sort_options options{job.common.variant()};
+  std::vector<jobs::sorted_run> runs;
+  std::optional<io::scratch_file> file;
+  {
+    // The context ends with this block, so that its scratch is freed before the merge takes memory.
+    const context ctx = job.common.make_context();
+    const auto plan_of = [&](std::uint64_t count) {
+      return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
+    };
+    const bool on_host = ctx.backend() == backend_kind::cpu;
+    const std::uint64_t run_rows = jobs::rows_per_run(
+        in.count, width, memory_bytes, [&](std::uint64_t count) { return on_host ? scratch_of(plan_of(count)) : 0; });
+    report = {ctx.backend(), ctx.threads(), plan_of(run_rows), 0, 0, 0};
+    file.emplace(out.folder(), jobs::run_file_bytes(in.count, width, run_rows), cache);
+    runs = jobs::write_runs(
+        *file, rows.source, run_rows,
+        [&](const_records from, records to) { sort_run(ctx, rows.key, from, to, options); }, run_written);
+  }
+  report.runs = runs.size();
+  const auto write = [&](std::byte* block, std::uint64_t bytes) { out.write(block, bytes); };
+  std::function<void(std::byte*)> restore_row;
+  if (!job.index && !job.order.changes.empty()) {
+    restore_row = [&](std::byte* row) { jobs::restore(row, 1, width, job.order.changes); };
+  }
+  const std::uint64_t part_offset = job.index ? width - number_bytes : 0;
+  const jobs::merged result =
+      merge_all(*file, std::move(runs), {jobs::layout_of(rows.key), width}, memory_bytes,
+                {header, part_offset, job.written_bytes(), write, false, restore_row}, rows_merged);
+  file.reset();
+  report.merge_levels = result.levels;
+  const jobs::record_source written{
+      in.count, job.written_bytes(), [&](std::uint64_t first, std::uint64_t number, std::byte* to) {
+        out.read_at(header.size() + first * job.written_bytes(), to, number * job.written_bytes());
+      }};
+  // An index names records at random, which a file that can be mapped gives without a call for each.
+  const bool maps = job.common.verify && job.index && job.file.is_mapped();
+  require_right(job, maps ? jobs::source_of(rows_in_memory(job)) : in, written, memory_bytes);
+  out.commit();
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+sort_report sort_file(const sort_job& job) {
+  const std::optional<std::uint64_t> arrays = array_bytes(job);
+  const std::uint64_t memory_bytes = job.memory_bytes - std::min(job.memory_bytes, job.file.bytes_beside_rows());
+  if (arrays && *arrays <= memory_bytes) {
+    context ctx = job.common.make_context();
+    const std::uint64_t left_bytes = memory_bytes - *arrays;
+    const bool on_host = ctx.backend() == backend_kind::cpu;
+    if (on_host) ctx.limit_scratch(left_bytes);
+    explanation plan = explain(ctx, job, planned_rows(job, on_host), {job.common.variant()});
+    if (!on_host) return sort_in_memory(job, ctx, std::move(plan), left_bytes);
+    if (const variant_estimate* const choice = plan.choice()) {
+      const std::uint64_t scratch_bytes = choice->scratch_bytes;
+      return sort_in_memory(job, ctx, std::move(plan), left_bytes - scratch_bytes);
+    }
+  }
+  return sort_in_runs(job);
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+#include <sheaf/sort.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/record_file.hpp"
+#include "apps/sheaf/sort/row_order.hpp"
+
+namespace sheaf::cli {
+
+/// A file to sort, and the output.
+struct sort_job {
+  const common_options& common;
+  const io::record_file& file;
+  const_records rows;  ///< rows of the file, which is mapped only to be sorted in memory
+  jobs::row_order order;
+  std::string output;
+  std::optional<index_type> index;  ///< type of the gather index to write; none: records
+  std::uint64_t memory_bytes = 0;
+
+  std::uint64_t written_bytes() const { return index ? bytes(*index) : rows.record_bytes; }
+};
+
+/// How a file was sorted.
+struct sort_report {
+  backend_kind backend = backend_kind::cpu;
+  int threads = 1;
+  explanation plan;  ///< plan for all rows, or for the first run
+  std::uint64_t runs = 1;
+  std::uint64_t merge_levels = 0;  ///< levels of merges; 0: sorted in memory
+  double seconds = 0;              ///< time of the sort alone if in memory, else with all reading and writing
+};
+
+/// Sorts in memory if rows, result and scratch fit into the memory of the job, else run by run. The output exists once
+/// this returns. @throws verification_failed if the job asks for verification
+sort_report sort_file(const sort_job& job);
+
+}  // namespace sheaf::cli

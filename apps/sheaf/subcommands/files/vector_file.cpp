@@ -1,0 +1,76 @@
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/arrays/contents.hpp"
+#include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/files/npy.hpp"
+#include "apps/sheaf/files/record_file.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/subcommands/files/narrowed.hpp"
+#include "core/printable.hpp"
+#include "plan/store/input_file.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+// What is no array is MatrixMarket, unless its name says that it should be one.
+bool is_matrix_market(const std::string& path) {
+  if (io::names_array(path)) return false;
+  const io::input_file file(path);
+  std::vector<std::byte> front(std::min<std::uint64_t>(io::npy_magic_bytes, file.size()));
+  file.read_at(0, front.data(), front.size());
+  return !io::starts_as_npy(front);
+}
+
+}  // namespace
+
+template <class Value>
+std::vector<Value> read_vector(const std::string& path, std::uint64_t count, std::string_view of,
+                               const std::string& matrix) {
+  const io::record_file file(path, 0, "the header of an .npy file");
+  const bool is_wide = file.type().item_bytes == 8;
+  if (file.type().kind != 'f' || (!is_wide && file.type().item_bytes != 4)) {
+    throw error(error_code::bad_input,
+                fmt::format("{}: descr is {}; a vector is f4 or f8", path, core::printable(file.type().descr)));
+  }
+  const std::size_t axes = std::max<std::size_t>(1, file.shape().size());
+  const std::uint64_t numbers_there = file.unmapped_rows(file.type().item_bytes, axes).count;
+  if (numbers_there != count) {
+    throw error(error_code::bad_input,
+                fmt::format("{}: {} numbers, but {} has {} {}", path, numbers_there, matrix, count, of));
+  }
+  const io::native_numbers native(file.rows(file.type().item_bytes, axes), file.type());
+  const auto number_at = [&](std::uint64_t i, auto number) {
+    std::memcpy(&number, native.data() + i * sizeof number, sizeof number);
+    return narrowed<Value>(number, error_code::bad_input, [&] { return fmt::format("{}: [{}]", path, i); });
+  };
+  std::vector<Value> numbers(count);
+  for (std::uint64_t i = 0; i < count; ++i) numbers[i] = is_wide ? number_at(i, double{}) : number_at(i, float{});
+  return numbers;
+}
+
+template <class Value>
+std::vector<Value> read_matrix_vector(const std::string& path, std::uint64_t count, std::string_view of,
+                                      const std::string& matrix, int threads) {
+  if (!is_matrix_market(path)) return read_vector<Value>(path, count, of, matrix);
+  const auto check_count = [&](std::uint64_t found) {
+    if (found == count) return;
+    throw error(error_code::bad_input, fmt::format("{}: {} numbers, but {} has {} {}", path, found, matrix, count, of));
+  };
+  return io::read_matrix_market_vector<Value>(path, check_count, {.threads = threads});
+}
+
+template std::vector<float> read_vector(const std::string&, std::uint64_t, std::string_view, const std::string&);
+template std::vector<double> read_vector(const std::string&, std::uint64_t, std::string_view, const std::string&);
+template std::vector<float> read_matrix_vector(const std::string&, std::uint64_t, std::string_view, const std::string&,
+                                               int);
+template std::vector<double> read_matrix_vector(const std::string&, std::uint64_t, std::string_view, const std::string&,
+                                                int);
+
+}  // namespace sheaf::cli

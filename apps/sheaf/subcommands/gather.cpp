@@ -1,0 +1,67 @@
+#include <memory>
+
+#include <fmt/format.h>
+#include <sheaf/gather.hpp>
+
+#include "apps/sheaf/checks/movement.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. The result has INDEX's shape followed by that of a row, as numpy.take(TABLE, INDEX, axis=0) of\n"
+    "indices that are not negative. Records keep their order of bytes. file.npz:NAME names an array of several in an\n"
+    "archive. Arrays in Fortran order are copied into rows.\n\n"
+    "Example: rows 7, 0 and 7 of a table of three floats each\n"
+    "  python3 -c \"import numpy as np; np.save('table.npy', np.arange(30, dtype='f4').reshape(10, 3))\"\n"
+    "  python3 -c \"import numpy as np; np.save('index.npy', np.array([7, 0, 7]))\"\n"
+    "  sheaf gather table.npy index.npy -o rows.npy --verify\n"
+    "The same without numpy, on raw records\n"
+    "  printf 'zero one  two  ' > table.bin; printf '\\2\\0\\0\\0\\0\\0\\0\\0' > index.bin\n"
+    "  sheaf gather table.bin index.bin --record-bytes 5 --index-type u32 -o rows.bin";
+
+void run(const movement_options& o) {
+  require_output(o.output, {o.records_path, o.index});
+  const context ctx = o.common.make_context();
+  const io::record_file table(o.records_path, o.record_bytes);
+  const io::index_file index(o.index, o.index_kind);
+  require_name_of_kind(o.output, table);
+  const const_records rows = table.rows(primitives::most_record_bytes);
+  const index_span indices = index.indices();
+  record_output out(o.output, output_header(table, index.shape(), table.row_shape()), indices.count, rows.record_bytes);
+
+  const context_input context_table(ctx, rows.data, rows.count * rows.record_bytes);
+  const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
+  const buffer context_out = works_in_place(ctx) ? buffer() : buffer(ctx, out.bytes());
+  const const_records from(context_table.data(), rows.count, rows.record_bytes);
+  const index_span through(context_index.data(), indices.count, indices.type);
+  const records to(context_out.size() > 0 ? context_out.data() : out.rows().data, indices.count, rows.record_bytes);
+
+  const gather_options options{.pattern = o.pattern, .variant = o.common.variant()};
+  const explanation plan = explain_gather(ctx, from, through, to, options);
+  const double seconds = timed(ctx, o.index, [&] { gather(ctx, from, through, to, options); });
+  if (context_out.size() > 0) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
+  if (o.common.verify) {
+    if (const auto record = jobs::first_gather_difference(rows, indices, out.rows())) {
+      throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
+    }
+  }
+  out.commit();
+  print_report(o.common, o.output, ctx, plan, indices.count, rows.record_bytes, seconds);
+}
+
+}  // namespace
+
+void add_gather(CLI::App& app) {
+  const auto options = std::make_shared<movement_options>();
+  CLI::App* subcommand =
+      app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
+  options->add_to(*subcommand, "TABLE", "Records: .npy, .npz, or raw with --record-bytes");
+  subcommand->footer(footer);
+  subcommand->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

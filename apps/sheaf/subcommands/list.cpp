@@ -1,0 +1,319 @@
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/list_scan.hpp>
+
+#include "apps/sheaf/checks/list.hpp"
+#include "apps/sheaf/files/arrays/numbers.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "core/printable.hpp"
+#include "primitives/operators/scan_value.hpp"
+#include "primitives/operators/with_value.hpp"
+
+// The subcommands rank and scan, which read linked lists from files.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* rank_footer =
+    "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
+    "out. The result has LIST's shape: how many nodes come before each node in its list.\n\n"
+    "Example: the list 2, 0, 3, 1\n"
+    "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
+    "  sheaf rank list.npy -o ranks.npy --verify\n"
+    "Many lists in one file\n"
+    "  python3 -c \"import numpy as np; np.save('lists.npy', np.array([2, 3, -1, -1]))\"\n"
+    "  sheaf rank lists.npy -o ranks.npy --lists many";
+
+constexpr const char* scan_footer =
+    "LIST has the number of the next node for each node: .npy or .npz of whole numbers, or raw with --index-type. A\n"
+    "negative number, one of all bits set (of 4 or 8 bytes), or the node's own ends a list. Where it begins is found\n"
+    "out. VALUES has one number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8 of either order of bytes, or\n"
+    "raw with --value-type. The result has VALUES' shape and type, in little-endian bytes: all values from the head "
+    "of\n"
+    "the list to the node, put together in the list's order. Sums and products of integers wrap around.\n\n"
+    "Example: sums along the list 2, 0, 3, 1\n"
+    "  python3 -c \"import numpy as np; np.save('list.npy', np.array([3, -1, 0, 1]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('values.npy', np.array([1.5, 2.5, 10, 4]))\"\n"
+    "  sheaf scan list.npy values.npy --op add -o sums.npy --verify\n"
+    "Only the values before each node, from 0 on\n"
+    "  sheaf scan list.npy values.npy --op add --exclusive-from 0 -o sums.npy";
+
+/// What both subcommands take.
+struct list_command {
+  common_options common;
+  std::string list;
+  std::string output;
+  std::optional<index_type> index_kind;
+  list_count lists = list_count::one;
+  access_pattern pattern;
+
+  void add_to(CLI::App& subcommand);
+  void add_rest_to(CLI::App& subcommand);
+};
+
+struct rank_command : list_command {
+  std::optional<index_type> rank_type;
+};
+
+struct scan_command : list_command {
+  std::string values;
+  std::optional<value_type> value_kind;
+  scan_operator op = scan_operator::add;
+  std::optional<std::string> exclusive_from;
+};
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+/// The type of the ranks. @throws error(bad_argument) for a type that cannot number so many nodes
+index_type rank_type_for(std::optional<index_type> asked, std::uint64_t nodes) {
+  const index_type type = asked.value_or(nodes >> 32 == 0 ? index_type::u32 : index_type::u64);
+  const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
+  if (nodes >> bits == 0) return type;
+  refuse(error_code::bad_argument, fmt::format("--type {} cannot number {} nodes", name(type), nodes));
+}
+
+/// Calls timed(). The error of two heads where one list is expected says which option takes them.
+template <class Work>
+double timed_lists(const context& ctx, const std::string& list_path, Work work) {
+  try {
+    return timed(ctx, list_path, work);
+  } catch (const error& e) {
+    const std::string_view words = e.what();
+    if (e.code() != error_code::bad_index || !words.ends_with("two lists, where one is expected")) throw;
+    throw error(e.code(), std::string(words) + "; --lists many takes any number");
+  }
+}
+
+void list_command::add_to(CLI::App& subcommand) {
+  subcommand
+      .add_option("LIST", list, "The next node of each node: .npy or .npz of whole numbers, or raw with --index-type")
+      ->required()
+      ->type_name("");
+}
+
+void list_command::add_rest_to(CLI::App& subcommand) {
+  subcommand.add_option("-o,--output", output, "Where the result goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
+  subcommand
+      .add_option_function<std::string>(
+          "--lists", [this](const std::string& text) { lists = text == "many" ? list_count::many : list_count::one; },
+          "How many lists the nodes make: one, and anything else is an error, or any number")
+      ->check(CLI::IsMember({"one", "many"}))
+      ->default_str("one");
+  add_index_type(subcommand, index_kind, "Type of a raw LIST; .npy files know their own");
+  subcommand
+      .add_option_function<std::string>(
+          "--pattern-hint", [this](const std::string& text) { pattern = parse_access_pattern(text); },
+          "What is known of the nodes' places, along the list: unknown, sequential, random, partitioned:STREAMS, "
+          "clustered:NODES, strided:STEP")
+      ->type_name("PATTERN");
+  common.add_context_to(subcommand);
+  common.add_memory_to(subcommand);
+  common.add_verify_to(subcommand);
+  common.add_json_to(subcommand);
+  common.add_quiet_to(subcommand);
+}
+
+// The result is .npy where its inputs are.
+void require_raw_name(const std::string& output, const std::string& input, bool is_npy) {
+  if (is_npy || !output.ends_with(".npy")) return;
+  refuse(error_code::bad_argument,
+         fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end in "
+                     ".bin, or make {} an .npy file",
+                     output, input, input));
+}
+
+void run(const rank_command& o) {
+  require_output(o.output, {o.list});
+  const context ctx = o.common.make_context();
+  const io::index_file list(o.list, o.index_kind);
+  require_raw_name(o.output, o.list, !o.index_kind);
+  const index_span successors = list.indices();
+  const index_type type = rank_type_for(o.rank_type, successors.count);
+
+  const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
+  const index_span through(context_list.data(), successors.count, successors.type);
+  const list_rank_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};
+  // Plans before the output is opened.
+  const explanation plan = explain_list_rank(ctx, through, {nullptr, successors.count, type}, options);
+
+  constexpr const char* descrs[] = {"'<u4'", "'<u8'", "'<i4'", "'<i8'"};
+  const io::npy_type written = io::parse_npy_type(descrs[static_cast<int>(type)], "sheaf");
+  record_output out(o.output, o.index_kind ? "" : io::format_npy_header(written, list.shape()), successors.count,
+                    bytes(type));
+  const context_output context_out(ctx, out);
+  const double seconds = timed_lists(ctx, o.list, [&] {
+    list_rank(ctx, through, {context_out.data(), successors.count, type}, options);
+  });
+  context_out.fetch();
+  if (o.common.verify) {
+    const index_span found(out.rows().data, successors.count, type);
+    if (const auto mistake = jobs::rank_mistake(successors, o.lists, found)) throw verification_failed(*mistake);
+  }
+  out.commit();
+  print_report(o.common, o.output, ctx, plan, successors.count, bytes(type), seconds);
+}
+
+std::optional<value_type> known_value_type(const io::npy_type& type) {
+  const bool is_wide = type.item_bytes == 8;
+  if (!is_wide && type.item_bytes != 4) return std::nullopt;
+  switch (type.kind) {
+    case 'i': return is_wide ? value_type::i64 : value_type::i32;
+    case 'u': return is_wide ? value_type::u64 : value_type::u32;
+    case 'f': return is_wide ? value_type::f64 : value_type::f32;
+    default: return std::nullopt;
+  }
+}
+
+value_type require_value_type(const io::record_file& file) {
+  if (const auto type = known_value_type(file.type())) return *type;
+  refuse(error_code::bad_input,
+         fmt::format("{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
+                     "makes of other numbers",
+                     file.path(), core::printable(file.type().descr)));
+}
+
+/// The values of a file, as numbers of this machine.
+class value_file {
+ public:
+  value_file(const std::string& path, std::optional<value_type> raw)
+      : file_(path, raw ? bytes(*raw) : 0, "--value-type"), type_(raw ? *raw : require_value_type(file_)) {
+    const const_records rows = file_.rows(bytes(type_), file_.shape().size());
+    numbers_ = io::native_numbers(rows, file_.type());
+    values_ = {numbers_.data(), rows.count, type_};
+  }
+
+  const io::record_file& file() const noexcept { return file_; }
+  const_values all() const noexcept { return values_; }
+
+ private:
+  io::record_file file_;
+  value_type type_;
+  const_values values_;
+  io::native_numbers numbers_;
+};
+
+scalar parse_scalar(const std::string& text, value_type type) {
+  std::optional<scalar> found;
+  bool is_out_of_range = false;
+  primitives::with_value(type, [&](auto number) {
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end != text.data() + text.size()) return;
+    if (problem == std::errc{}) found = scalar(number);
+    is_out_of_range = problem == std::errc::result_out_of_range;
+  });
+  if (found) return *found;
+  refuse(error_code::bad_argument, fmt::format("--exclusive-from: '{}' is {} of type {}", core::printable(text),
+                                               is_out_of_range ? "out of the range" : "not a number", name(type)));
+}
+
+void require_operator(scan_operator op, value_type type, const std::string& path) {
+  if (primitives::takes(op, type)) return;
+  refuse(error_code::bad_argument, fmt::format("--op {} takes integers, but {} has values of type {}",
+                                               text_of(op, primitives::scan_operators), path, name(type)));
+}
+
+void run(const scan_command& o) {
+  require_output(o.output, {o.list, o.values});
+  const context ctx = o.common.make_context();
+  const io::index_file list(o.list, o.index_kind);
+  const value_file values_in(o.values, o.value_kind);
+  require_raw_name(o.output, o.values, values_in.file().is_npy());
+  const index_span successors = list.indices();
+  const const_values in = values_in.all();
+  const std::uint64_t value_bytes = bytes(in.type);
+  if (in.count != successors.count) {
+    refuse(error_code::bad_input,
+           fmt::format("{}: {} values, but {} has {} nodes", o.values, in.count, o.list, successors.count));
+  }
+  require_operator(o.op, in.type, o.values);
+  list_scan_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};
+  if (o.exclusive_from) options.exclusive_from = parse_scalar(*o.exclusive_from, in.type);
+
+  const context_input context_list(ctx, successors.data, successors.count * bytes(successors.type));
+  const context_input context_values(ctx, in.data, in.count * value_bytes);
+  const index_span through(context_list.data(), successors.count, successors.type);
+  const const_values from(context_values.data(), in.count, in.type);
+  const explanation plan = explain_list_scan(ctx, through, from, {nullptr, in.count, in.type}, o.op, options);
+
+  const io::record_file& like = values_in.file();
+  record_output out(o.output, like.is_npy() ? io::format_npy_header(io::native_type(like.type()), like.shape()) : "",
+                    in.count, value_bytes);
+  const context_output context_out(ctx, out);
+  const double seconds = timed_lists(ctx, o.list, [&] {
+    list_scan(ctx, through, from, {context_out.data(), in.count, in.type}, o.op, options);
+  });
+  context_out.fetch();
+  if (o.common.verify) {
+    const const_values found(out.rows().data, in.count, in.type);
+    if (const auto mistake = jobs::scan_mistake(successors, o.lists, in, found, o.op, options.exclusive_from)) {
+      throw verification_failed(*mistake);
+    }
+  }
+  out.commit();
+  print_report(o.common, o.output, ctx, plan, in.count, value_bytes, seconds);
+}
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto& op : primitives::scan_operators) names.emplace_back(op.text);
+  return names;
+}
+
+}  // namespace
+
+void add_rank(CLI::App& app) {
+  const auto o = std::make_shared<rank_command>();
+  CLI::App* subcommand = app.add_subcommand("rank", "Number the nodes of linked lists in the lists' order");
+  o->add_to(*subcommand);
+  subcommand
+      ->add_option_function<std::string>(
+          "--type", [o](const std::string& text) { o->rank_type = parse_index_type(text); },
+          "Type of the ranks; u32 unless there are too many nodes")
+      ->type_name("u32|u64|i32|i64");
+  o->add_rest_to(*subcommand);
+  subcommand->footer(rank_footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+void add_scan(CLI::App& app) {
+  const auto o = std::make_shared<scan_command>();
+  CLI::App* subcommand = app.add_subcommand("scan", "Put the values of linked lists together, in the lists' order");
+  o->add_to(*subcommand);
+  subcommand
+      ->add_option("VALUES", o->values,
+                   "One number for each node: .npy or .npz of i4, u4, i8, u8, f4 or f8, or raw with --value-type")
+      ->required()
+      ->type_name("");
+  subcommand
+      ->add_option_function<std::string>(
+          "--op",
+          [o](const std::string& text) {
+            o->op = primitives::value_of(text, primitives::scan_operators, "an operator");
+          },
+          "How two values become one; and, or and xor take integers")
+      ->check(CLI::IsMember(operator_names()))
+      ->default_str("add");
+  subcommand
+      ->add_option("--exclusive-from", o->exclusive_from,
+                   "A node's result has the values before it alone, and the scan begins with this number")
+      ->type_name("NUMBER");
+  subcommand
+      ->add_option_function<std::string>(
+          "--value-type", [o](const std::string& text) { o->value_kind = primitives::parse_value_type(text); },
+          "Type of raw VALUES; .npy files know their own")
+      ->type_name("i32|u32|i64|u64|f32|f64");
+  o->add_rest_to(*subcommand);
+  subcommand->footer(scan_footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

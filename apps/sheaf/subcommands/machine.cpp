@@ -1,0 +1,221 @@
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/machine.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "apps/sheaf/corrections.hpp"
+#include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/subcommands/machine_table.hpp"
+#include "core/backends.hpp"
+#include "core/context_state.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device, and "
+    "stores "
+    "them\nunder $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them. SHEAF_PROFILE=FILE takes "
+    "another\nprofile. A figure that makes no sense, as on a busy machine, is measured again. A point of a curve that "
+    "still makes none\nis left out, with a warning; where that is not enough, exit code 7 says so and what was stored "
+    "before stays.\n\n"
+    "Example: measure this machine's processor while nothing else runs, and plan with what was measured\n"
+    "  sheaf machine --calibrate --backend cpu --save mine.json\n"
+    "  SHEAF_PROFILE=mine.json sheaf plan gather --count 1000000 --table 1000000 --bytes 16 --backend cpu";
+
+struct machine_command : common_options {
+  std::string save_path;
+  bool calibrate = false;
+  calibrate_options budget;
+};
+
+/// A machine profile, which other one is not used and why, if one is not, and what one just measured leaves out.
+struct shown_machine {
+  machine profile;
+  std::string device;  ///< what the device calls itself
+  std::string ignored;
+  std::vector<std::string> warnings;
+};
+
+std::string origin_text(const machine& m) {
+  if (m.source == "shipped") return "shipped with sheaf, not measured on this machine: sheaf machine --calibrate does";
+  return m.source == "measured" ? "measured just now" : "read from " + m.source;
+}
+
+std::string versions_text(const machine& m) {
+  std::string text;
+  for (const auto& [what, version] : m.versions)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, version);
+  return text.empty() ? "unknown" : text;
+}
+
+std::string levels_text(const machine& m) {
+  std::string text;
+  for (const std::uint64_t bytes : m.cache_levels) text += (text.empty() ? "" : ", ") + bytes_text(bytes);
+  return text;
+}
+
+void print_machine(const shown_machine& shown, bool used) {
+  const machine& m = shown.profile;
+  fmt::print("{}: {}{}\n", name(m.backend), m.name, used ? ", used by --backend auto" : "");
+  if (shown.device != m.name) fmt::print("  device            {}\n", shown.device);
+  fmt::print("  profile           {}\n", origin_text(m));
+  if (!shown.ignored.empty()) fmt::print("  not used          {}\n", shown.ignored);
+  fmt::print("  measured with     {}\n", versions_text(m));
+  fmt::print("  memory            {}, caches {}\n", bytes_text(m.memory_bytes), levels_text(m));
+  fmt::print("  moves at least    {} bytes reading, {} bytes writing\n", m.fetch_bytes, m.sector_bytes);
+  fmt::print("  streams           {} from memory, {} from cache\n", rate_text(m.copy_bytes_per_second),
+             rate_text(m.cached_bytes_per_second));
+  fmt::print("  waits             {} for memory, {} for a call, {} for a step, {} for a barrier\n",
+             seconds_text(m.access_seconds), seconds_text(m.launch_seconds), seconds_text(m.step_seconds),
+             seconds_text(m.barrier_seconds));
+  if (m.digit_seconds > 0) fmt::print("  a thread moves    a word by a digit in {}\n", seconds_text(m.digit_seconds));
+  fmt::print("  rates are for     {} {}\n", m.parallelism,
+             core::backend_of(m.backend).processor == core::processor_kind::gpu ? "multiprocessors" : "threads");
+  if (m.upload_bytes_per_second > 0) {
+    fmt::print("  brings            {} to the device, {} back\n", rate_text(m.upload_bytes_per_second),
+               rate_text(m.readback_bytes_per_second));
+  }
+  if (!m.corrections.empty()) {
+    fmt::print("  corrections       {} predictions of variants, compared with their runs\n", m.corrections.size());
+  }
+  fmt::print("{}", curve_tables(m));
+}
+
+// Contexts of the machines asked for: all machines here, or that of one backend.
+std::vector<context> contexts(const machine_command& o) {
+  if (o.backend != "auto") return {o.make_context()};
+  std::vector<context> found;
+  for (const core::backend& b : core::backends()) {
+    if (b.has_device()) found.push_back(context::on(b.kind, o.threads));
+  }
+  return found;
+}
+
+shown_machine measured(const machine_command& o, const context& ctx) {
+  progress_line line(!o.quiet);
+  calibrate_options options = o.budget;
+  options.progress = [&](std::string_view what, double share) {
+    line.show(fmt::format("{}: {:3.0f} %, {}", name(ctx.backend()), share * 100, what));
+  };
+  shown_machine found;
+  options.warn = [&](std::string_view left_out) {
+    found.warnings.push_back(fmt::format("left out of the profile: {}", left_out));
+  };
+  found.profile = calibrate(ctx, options);
+  found.device = ctx.state().device_name;
+  jobs::correction_settings settings{.seconds = o.budget.seconds};
+  settings.progress = [&](std::string_view what, double share) {
+    line.show(fmt::format("{}: {:3.0f} %, variants of {}", name(ctx.backend()), share * 100, what));
+  };
+  context fresh = context::on(ctx.backend(), ctx.threads());
+  jobs::measure_corrections(fresh, found.profile, settings);
+  return found;
+}
+
+shown_machine in_use(const context& ctx) {
+  return {ctx.profile(), ctx.state().device_name, std::string(ctx.ignored_profile()), {}};
+}
+
+nlohmann::json machine_json(const shown_machine& shown, bool used) {
+  nlohmann::json document = nlohmann::json::parse(format_machine(shown.profile));
+  document.erase("schema_version");
+  document["source"] = shown.profile.source;
+  document["device"] = shown.device;
+  document["used"] = used;
+  if (!shown.ignored.empty()) document["ignored"] = shown.ignored;
+  if (!shown.warnings.empty()) document["warnings"] = shown.warnings;
+  return document;
+}
+
+// The machine that --backend auto takes, or the only one.
+std::size_t used_of(const std::vector<shown_machine>& found) {
+  for (std::size_t i = 0; found.size() > 1 && i < found.size(); ++i) {
+    if (found[i].profile.backend == core::best_backend()) return i;
+  }
+  return 0;
+}
+
+void print_all(const machine_command& o, const std::vector<shown_machine>& found, const std::string& saved) {
+  if (o.quiet) return;
+  const shown_machine& used = found[used_of(found)];
+  if (o.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const shown_machine& m : found) list.push_back(machine_json(m, &m == &used));
+    print_json({{"command", "machine"}, {"machines", list}});
+    return;
+  }
+  for (const shown_machine& m : found) print_machine(m, o.backend == "auto" && &m == &used);
+  fmt::print("{}", saved);
+}
+
+void print_warnings(const machine_command& o, const shown_machine& m) {
+  if (o.quiet) return;
+  for (const std::string& warning : m.warnings) {
+    fmt::print(stderr, "sheaf machine: warning: {}: {}\n", name(m.profile.backend), warning);
+  }
+}
+
+// Before the measurement, whose minutes would be lost if the result had nowhere to go.
+void require_places_for_profiles(const machine_command& o, const std::vector<context>& machines) {
+  if (!o.calibrate || !o.save_path.empty()) return;
+  for (const context& ctx : machines) {
+    io::require_creatable(default_machine_path(ctx.backend(), ctx.state().device_name), io::missing_folders::are_made);
+  }
+}
+
+void run(const machine_command& o) {
+  if (!o.save_path.empty()) io::require_creatable(o.save_path);
+  const std::vector<context> machines = contexts(o);
+  if (o.calibrate && !o.save_path.empty() && machines.size() > 1) {
+    throw error(error_code::bad_argument,
+                "--save FILE takes one profile: add --backend cpu, --backend cuda or --backend opengl");
+  }
+  require_places_for_profiles(o, machines);
+  std::vector<shown_machine> found;
+  std::string saved;
+  for (const context& ctx : machines) {
+    found.push_back(o.calibrate ? measured(o, ctx) : in_use(ctx));
+    print_warnings(o, found.back());
+    const machine& m = found.back().profile;
+    if (o.calibrate && o.save_path.empty()) saved += fmt::format("{} stored as {}\n", m.name, store_machine(m));
+  }
+  if (!o.save_path.empty()) {
+    const machine& used = found[used_of(found)].profile;
+    save_machine(used, o.save_path);
+    saved += fmt::format("{} saved to {}\n", used.name, o.save_path);
+  }
+  print_all(o, found, saved);
+}
+
+}  // namespace
+
+void add_machine(CLI::App& app) {
+  const auto options = std::make_shared<machine_command>();
+  options->shows_profile = true;
+  CLI::App* subcommand = app.add_subcommand("machine", "The measured rates that predictions are made from");
+  CLI::Option* const calibrate =
+      subcommand->add_flag("--calibrate", options->calibrate, "Measure, and store what was measured for later calls");
+  subcommand
+      ->add_option("--save", options->save_path, "Write the profile, in use or just measured, to this file as JSON")
+      ->type_name("FILE");
+  constexpr std::uint64_t most_seconds = 3600;
+  add_number(
+      *subcommand, "--seconds", 1, most_seconds,
+      [options](std::uint64_t n) { options->budget.seconds = static_cast<double>(n); },
+      "What --calibrate may take for the rates of a device, and again for runs of the variants that compete, 60 unless "
+      "given; few seconds measure little memory")
+      ->needs(calibrate);
+  options->add_context_to(*subcommand);
+  options->add_json_to(*subcommand);
+  options->add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sheaf/context.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/record_file.hpp"
+#include "plan/store/output_file.hpp"
+#include "primitives/words.hpp"
+
+// What gather, scatter, split and sort share: arguments, memory, the output file and the report.
+namespace sheaf::cli {
+
+struct movement_options {
+  common_options common;
+  std::string records_path;  ///< the records to read: gather's TABLE, scatter's IN
+  std::string index;
+  std::string output;
+  std::uint64_t record_bytes = 0;  ///< record width of raw files; 0 for .npy
+  std::optional<index_type> index_kind;
+  access_pattern pattern;
+
+  void add_to(CLI::App& subcommand, const std::string& sequential_name, const std::string& sequential_description);
+};
+
+using primitives::name;
+using primitives::parse_access_pattern;
+using primitives::parse_index_type;
+void add_index_type(CLI::App& subcommand, std::optional<index_type>& type, const std::string& description);
+/// The type of an index to write: the one asked for, else u32, or u64 if there are too many records for u32.
+/// @throws error(bad_argument) for a type that cannot number so many records
+index_type index_type_for(std::optional<index_type> asked, std::uint64_t count);
+void add_pattern(CLI::App& subcommand, const std::string& option, access_pattern& pattern);
+
+/// Checks an output before any work, so that none is lost for want of a place. @throws error(bad_argument) if it is the
+/// file of one of the inputs, also under another path, error(io_failure) if it could not be made
+void require_output(const std::string& output, std::initializer_list<std::string> inputs,
+                    std::string_view option = "-o");
+
+/// @throws error(bad_argument) if the output, which is raw where `like` is raw, has the name of an .npy file.
+void require_name_of_kind(const std::string& output, const io::record_file& like);
+
+/// @throws error(bad_argument) for numbers of f64 where the context has sums of f32 alone: on OpenGL, whose frame
+/// buffers have 32 bits a channel
+void require_f32_where_needed(const context& ctx, bool is_f32);
+
+/// Whether calls of a context take the host's own bytes.
+bool works_in_place(const context& ctx);
+
+/// Input bytes in memory that a context can reach: the host's own bytes where it works in place, a copy on the device
+/// otherwise.
+class context_input {
+ public:
+  context_input(const context& ctx, const void* host, std::uint64_t bytes);
+  std::byte* data() const noexcept { return data_; }
+
+ private:
+  buffer copy_;
+  std::byte* data_;
+};
+
+/// The records of an output in host memory, and its file. The constructor reserves the space, and only commit() makes
+/// the file appear.
+class record_output {
+ public:
+  record_output(const std::string& path, std::string header, std::uint64_t count, std::uint64_t record_bytes);
+  records rows() const noexcept { return {rows_.data(), count_, record_bytes_}; }
+  std::uint64_t bytes() const noexcept { return rows_.size(); }
+  void commit();
+  /// Ends the writing. The file appears once it is committed, maybe together with others.
+  io::output_file& finish();
+
+ private:
+  std::string header_;
+  std::uint64_t count_;
+  std::uint64_t record_bytes_;
+  io::output_file file_;
+  buffer rows_;
+};
+
+/// Memory where a context writes the records of an output: the output's own on the CPU, otherwise device memory, which
+/// fetch() copies to the output.
+class context_output {
+ public:
+  context_output(const context& ctx, const record_output& out);
+  std::byte* data() const { return device_copy_.size() > 0 ? device_copy_.data() : out_.rows().data; }
+  void fetch() const;
+
+ private:
+  context ctx_;
+  const record_output& out_;
+  buffer device_copy_;
+};
+
+/// The header of an output whose rows have the type of `like`; empty for raw records.
+std::string output_header(const io::record_file& like, std::span<const std::uint64_t> leading,
+                          std::span<const std::uint64_t> row_shape);
+
+/// Runs work() and returns the seconds until ctx is idle. A bad index is thrown as an error of the file that it came
+/// from.
+template <class Work>
+double timed(const context& ctx, const std::string& index_path, Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  try {
+    ctx.wait();
+  } catch (const error& e) {
+    if (e.code() != error_code::bad_index) throw;
+    const std::string_view words = e.what();
+    const auto colon = words.find(": ");  // ends the call's name, which main.cpp prints itself
+    throw error(e.code(), index_path + std::string(colon == words.npos ? ": " : words.substr(colon)));
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The header of a one-dimensional array; `descr` includes the quotes, as in "'<u8'".
+std::string numbers_header(const char* descr, std::uint64_t count);
+/// The header of an array of any shape.
+std::string rows_header(const char* descr, std::span<const std::uint64_t> shape);
+/// The header of an index into the records of `like`; empty if these are raw.
+std::string index_header(const io::record_file& like, index_type type, std::uint64_t count);
+
+void print_report(const common_options& common, const std::string& output, const context& ctx, const explanation& plan,
+                  std::uint64_t count, std::uint64_t record_bytes, double seconds);
+
+}  // namespace sheaf::cli

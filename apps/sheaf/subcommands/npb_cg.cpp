@@ -1,0 +1,117 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+#include <sheaf/machine_profile.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/nas/run.hpp"
+#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/system_context.hpp"
+
+// The subcommand npb-cg: the conjugate gradient benchmark of the NAS Parallel Benchmarks.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is "
+    "done\n"
+    "before the timed ones. Mop/s counts operations as the benchmark does. Exit code 4 if zeta is not the official "
+    "value\n"
+    "to 1e-10, relative.\n\n"
+    "Example: a second's work for one core\n"
+    "  sheaf npb-cg A --threads 1";
+
+struct npb_command {
+  common_options common;
+  std::string name;
+  std::string matrix;
+};
+
+/// The matrix that is solved with: the negative of the benchmark's.
+io::csr_matrix<double> matrix_of(const npb_command& o, const jobs::nas_class& of) {
+  if (o.matrix.empty()) return jobs::nas_matrix(of, o.common.host_threads());
+  auto read = io::read_matrix_market<double>(o.matrix, {.threads = o.common.host_threads()});
+  if (read.rows != of.rows || read.columns != of.rows) {
+    throw error(error_code::bad_input, fmt::format("{}: {} rows and {} columns, but class {} has {} of both", o.matrix,
+                                                   read.rows, read.columns, of.name, of.rows));
+  }
+  for (double& value : read.values) value = -value;
+  return read;
+}
+
+void run(const npb_command& o) {
+  const context ctx = system_context(o.common);
+  const jobs::nas_class& of = jobs::nas_class_named(o.name);
+  const io::csr_matrix<double> matrix = matrix_of(o, of);
+  jobs::nas_options options{.variant = o.common.variant()};
+  jobs::nas_answer answer;
+  {
+    progress_line line(!o.common.quiet);
+    options.progress = [&](std::uint64_t iteration, double residual, double zeta) {
+      line.show([&] {
+        return fmt::format("iteration {} of {}: residual {:.3g}, zeta {:.13f}", iteration, of.iterations, residual,
+                           zeta);
+      });
+    };
+    answer = jobs::run_nas(ctx, of, matrix, options);
+  }
+  const std::string verdict = answer.is_right ? "SUCCESSFUL" : "UNSUCCESSFUL";
+  nlohmann::json report{{"command", "npb-cg"},
+                        {"class", of.name},
+                        {"backend", name(ctx.backend())},
+                        {"threads", ctx.threads()},
+                        {"machine", ctx.profile().name},
+                        {"rows", of.rows},
+                        {"nonzeros", matrix.entries()},
+                        {"iterations", of.iterations},
+                        {"variant", answer.variant},
+                        {"reason", name(answer.reason)},
+                        {"residual", answer.residual},
+                        {"zeta", answer.zeta},
+                        {"official_zeta", of.zeta},
+                        {"verification", verdict},
+                        {"seconds", answer.seconds},
+                        {"mop_per_second", answer.mop_per_second}};
+  if (!o.common.quiet && !o.common.json) {
+    fmt::print("NAS CG, class {}: {} rows, {} nonzeros, {} iterations of 25 steps\n", of.name, of.rows,
+               matrix.entries(), of.iterations);
+    fmt::print("zeta {:.13f}, official {:.13f}\nVERIFICATION {}\n", answer.zeta, of.zeta, verdict);
+    fmt::print("{} in {}, {:.1f} Mop/s, {} thread{}\n", answer.variant, seconds_text(answer.seconds),
+               answer.mop_per_second, ctx.threads(), ctx.threads() == 1 ? "" : "s");
+  }
+  if (!answer.is_right) {
+    std::string mistake = fmt::format("zeta is {:.13f}, not {:.13f}", answer.zeta, of.zeta);
+    if (answer.reason != stop_reason::limit) {
+      mistake += fmt::format("; a system ended before its 25 steps: {}", name(answer.reason));
+    }
+    throw verification_failed(mistake, std::move(report));
+  }
+  if (!o.common.quiet && o.common.json) print_json(std::move(report));
+}
+
+}  // namespace
+
+void add_npb_cg(CLI::App& app) {
+  const auto o = std::make_shared<npb_command>();
+  CLI::App* subcommand =
+      app.add_subcommand("npb-cg", "Run the conjugate gradient benchmark of the NAS Parallel Benchmarks");
+  subcommand->add_option("CLASS", o->name, "Size of the benchmark: S, W, A, B or C")
+      ->required()
+      ->check(CLI::IsMember({"S", "W", "A", "B", "C"}))
+      ->type_name("");
+  subcommand
+      ->add_option("--matrix", o->matrix, "The benchmark's matrix as another program made it: a MatrixMarket file")
+      ->type_name("FILE");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

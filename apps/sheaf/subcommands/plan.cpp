@@ -1,0 +1,269 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sheaf/machine.hpp>
+#include <sheaf/plan.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "core/backends.hpp"
+#include "core/context_state.hpp"
+#include "lab/description/entry.hpp"
+#include "lab/description/job.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+using primitives::entries;
+using primitives::entry;
+using primitives::field_use;
+using primitives::given_option;
+using primitives::problem_spec;
+
+struct plan_command {
+  common_options common;
+  std::string primitive;  ///< name of an entry, or of a whole problem
+  std::vector<given_option> given;
+
+  problem_spec problem() const;
+};
+
+nlohmann::json variant_json(const variant_estimate& v) {
+  nlohmann::json terms = nlohmann::json::array();
+  for (const cost_term& term : v.terms) terms.push_back({{"what", term.what}, {"seconds", term.seconds}});
+  nlohmann::json row = {
+      {"variant", v.variant}, {"applicable", v.applicable}, {"chosen", v.chosen}, {"reason", v.reason}};
+  if (v.applicable) row.update({{"seconds", v.seconds}, {"scratch_bytes", v.scratch_bytes}, {"terms", terms}});
+  return row;
+}
+
+// What is wrong with an option is wrong usage, and the message goes on to say where help is.
+template <class Read>
+auto usage(Read read) {
+  try {
+    return read();
+  } catch (const error& e) {
+    throw CLI::ValidationError(e.what());
+  }
+}
+
+problem_spec plan_command::problem() const {
+  return usage([&] {
+    if (primitive.find('/') == std::string::npos) return problem_of_options(primitives::entry_named(primitive), given);
+    problem_spec p = primitives::parse_problem(primitive);
+    p.access = hint(p);  // whoever names the order of the list knows it
+    for (const given_option& g : given) {
+      if (!g.texts.empty()) {
+        throw error(error_code::bad_argument, fmt::format("{} is for a primitive, not for a whole problem", g.option));
+      }
+    }
+    return p;
+  });
+}
+
+/// What variants take by two lists, of which one is in order and the other at random.
+struct pattern_range {
+  explanation in_order;
+  explanation at_random;
+
+  struct seconds {
+    double in_order;
+    double at_random;
+  };
+  /// None for a variant that cannot go by both.
+  std::optional<seconds> of(std::string_view variant) const {
+    const variant_estimate* const both[] = {find(in_order, variant), find(at_random, variant)};
+    if (both[0] == nullptr || both[1] == nullptr) return std::nullopt;
+    return seconds{both[0]->seconds, both[1]->seconds};
+  }
+
+ private:
+  static const variant_estimate* find(const explanation& why, std::string_view variant) {
+    const auto found = std::find_if(why.variants.begin(), why.variants.end(),
+                                    [&](const variant_estimate& v) { return v.variant == variant && v.applicable; });
+    return found == why.variants.end() ? nullptr : &*found;
+  }
+};
+
+// Plans for both orders where the problem has an index list, and nothing is said of its order.
+std::optional<pattern_range> range_of(const problem_spec& p, const context& ctx, std::string_view variant) {
+  const entry& e = entry_of(p);
+  if (!e.takes(primitives::fields::pattern) || p.access != access_pattern::unknown()) return std::nullopt;
+  problem_spec in_order = p;
+  problem_spec at_random = p;
+  in_order.access = access_pattern::sequential();
+  at_random.access = access_pattern::random();
+  return pattern_range{e.explain(ctx, in_order, variant), e.explain(ctx, at_random, variant)};
+}
+
+void print_document(const problem_spec& p, const context& ctx, const explanation& why,
+                    const std::optional<pattern_range>& range) {
+  nlohmann::json variants = nlohmann::json::array();
+  for (const variant_estimate& v : why.variants) {
+    nlohmann::json row = variant_json(v);
+    if (const auto seconds = range && v.applicable ? range->of(v.variant) : std::nullopt) {
+      row.update({{"seconds_in_order", seconds->in_order}, {"seconds_at_random", seconds->at_random}});
+    }
+    variants.push_back(std::move(row));
+  }
+  const variant_estimate* choice = why.choice();
+  nlohmann::json document = {{"command", "plan"},
+                             {"primitive", p.primitive},
+                             {"backend", name(ctx.backend())},
+                             {"threads", ctx.threads()},
+                             {"device", ctx.state().device_name},
+                             {"machine", why.machine},
+                             {"profile", ctx.profile().source},
+                             {"choice", choice != nullptr ? nlohmann::json(choice->variant) : nlohmann::json()},
+                             {"variants", variants}};
+  if (!ctx.ignored_profile().empty()) document["ignored"] = ctx.ignored_profile();
+  for (const primitives::fact& f : entry_of(p).facts(p)) {
+    std::visit([&](const auto& value) { document[std::string(f.name)] = value; }, f.value);
+  }
+  print_json(document);
+}
+
+// "latency 1 us + (streamed 2 ms + random read 3 ms) x 0.83": terms that overlap, times what the overlap leaves of
+// them.
+std::string terms_text(const variant_estimate& v) {
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < v.terms.size(); ++i) {
+    const cost_term& term = v.terms[i];
+    if (term.overlapped == 0) {
+      shown.push_back(fmt::format("{} {}", term.what, seconds_text(term.seconds)));
+      continue;
+    }
+    double sum = 0;
+    for (std::size_t t = i - term.overlapped; t < i; ++t) sum += v.terms[t].seconds;
+    const double factor = (sum + term.seconds) / sum;
+    if (factor > 0.995) continue;  // what would be shown as 1
+    const auto first = shown.end() - term.overlapped;
+    const std::string product = fmt::format("({}) x {:.2f}", fmt::join(first, shown.end(), " + "), factor);
+    shown.erase(first, shown.end());
+    shown.push_back(product);
+  }
+  return fmt::format("{}", fmt::join(shown, " + "));
+}
+
+std::string time_text(const variant_estimate& v, const std::optional<pattern_range>& range) {
+  if (!v.applicable) return "-";
+  std::string planned = seconds_text(v.seconds);
+  const auto seconds = range ? range->of(v.variant) : std::nullopt;
+  if (!seconds) return planned;
+  const std::string least = seconds_text(std::min(seconds->in_order, seconds->at_random));
+  const std::string most = seconds_text(std::max(seconds->in_order, seconds->at_random));
+  return least == most ? planned : fmt::format("{} to {}, planned as {}", least, most, planned);
+}
+
+// The backends that --backend auto would take and that are not here, and those that this build does not have.
+void print_missing_backends() {
+  std::string missing;
+  for (const core::backend& b : core::backends()) {
+    if (b.is_built() && (!b.is_taken_by_itself || b.has_device())) continue;
+    missing +=
+        fmt::format("{}{} ({})", missing.empty() ? "" : ", ", b.name, b.is_built() ? "no device" : "not built in");
+  }
+  if (!missing.empty()) fmt::print("not here: {}\n", missing);
+}
+
+void print_table(const problem_spec& p, const context& ctx, const explanation& why,
+                 const std::optional<pattern_range>& range) {
+  fmt::print("{}: {}\n", p.primitive, entry_of(p).text(p));
+  fmt::print("machine: {}, profile {}\n", why.machine, ctx.profile().source);
+  if (!ctx.ignored_profile().empty()) fmt::print("not used: {}\n", ctx.ignored_profile());
+  if (range) fmt::print("times: of a list in order to one at random; --pattern says what is known of it\n");
+  std::size_t width = 0;
+  for (const variant_estimate& v : why.variants) width = std::max(width, v.variant.size());
+  for (const variant_estimate& v : why.variants) {
+    fmt::print("{} {:<{}}  {:>8}", v.chosen ? '*' : ' ', v.variant, width, time_text(v, range));
+    if (v.applicable) fmt::print("  = {}", terms_text(v));
+    if (v.scratch_bytes > 0) fmt::print("; scratch {}", bytes_text(v.scratch_bytes));
+    if (!v.reason.empty()) fmt::print("{}{}", v.applicable ? "; not taken: " : "  cannot run: ", v.reason);
+    fmt::print("\n");
+  }
+  if (why.choice() == nullptr) fmt::print("no variant can run this\n");
+}
+
+void run(const plan_command& o) {
+  const problem_spec p = o.problem();
+  const context ctx = o.common.make_context();
+  const explanation why = entry_of(p).explain(ctx, p, o.common.variant());
+  const std::optional<pattern_range> range = range_of(p, ctx, o.common.variant());
+  if (o.common.json) return print_document(p, ctx, why, range);
+  print_table(p, ctx, why, range);
+  if (o.common.backend == "auto") print_missing_backends();
+}
+
+// The options of all entries, each once. Where entries read an option differently, its help says what each reads.
+void add_fields(CLI::App& subcommand, plan_command& o) {
+  struct option {
+    const primitives::problem_field* field;
+    std::vector<std::string_view> helps;
+  };
+  std::vector<option> options;
+  for (const entry* const e : entries()) {
+    for (const field_use& use : e->fields) {
+      auto known = std::find_if(options.begin(), options.end(),
+                                [&](const option& seen) { return seen.field->option == use.field->option; });
+      if (known == options.end()) known = options.insert(known, {use.field, {}});
+      if (std::find(known->helps.begin(), known->helps.end(), use.field->help) == known->helps.end()) {
+        known->helps.push_back(use.field->help);
+      }
+    }
+  }
+  o.given.reserve(options.size());  // options keep references to their texts
+  for (const option& each : options) {
+    given_option& given = o.given.emplace_back(given_option{each.field->option, {}});
+    const std::string name(each.field->option);
+    const std::string help = fmt::format("{}", fmt::join(each.helps, ". "));
+    if (each.field->type_name.empty()) {
+      subcommand.add_flag_callback(
+          name, [&given] { given.texts.emplace_back(); }, help);
+    } else {
+      subcommand.add_option(name, given.texts, help)
+          ->type_name(std::string(each.field->type_name))
+          ->allow_extra_args(false);
+    }
+  }
+}
+
+// One example for each entry.
+std::string footer() {
+  std::string text =
+      "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
+      "machine).\n\nExamples:\n";
+  for (const entry* const e : entries()) text += fmt::format("  sheaf plan {} {}\n", e->name, e->example);
+  const jobs::sample& row = jobs::jobs().front()->samples.front();
+  return text + fmt::format("A row of sheaf-bench, whose name says all of it:\n  sheaf plan {}/n=1048576", row.name);
+}
+
+std::string names_of_entries() {
+  std::string names;
+  for (const entry* const e : entries()) names += fmt::format("{}, ", e->name);
+  return names + "or the name of a problem as sheaf-bench prints it";
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  const auto options = std::make_shared<plan_command>();
+  options->common.shows_profile = true;
+  CLI::App* subcommand =
+      app.add_subcommand("plan", "What each way to do a job would cost here, and which one is taken");
+  subcommand->add_option("PRIMITIVE", options->primitive, names_of_entries())->required()->type_name("");
+  add_fields(*subcommand, *options);
+  options->common.add_context_to(*subcommand);
+  options->common.add_memory_to(*subcommand);
+  options->common.add_json_to(*subcommand);
+  subcommand->footer(footer());
+  subcommand->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sheaf/scatter.hpp>
+
+#include "apps/sheaf/checks/movement.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows are the records, or raw records of --record-bytes. If "
+    "its\n"
+    "shape starts with INDEX's, as that of a gather's result does, a row is what follows; else its rows lie along the\n"
+    "first axis. Records keep their order of bytes. Arrays in Fortran order are copied into rows.\n"
+    "Where INDEX repeats a record, the last writer wins. --duplicates any is faster and lets any writer win; records\n"
+    "that are no aligned word of 1, 2, 4, 8 or 16 bytes may then mix the bytes of their writers. --verify accepts\n"
+    "exactly that.\n\n"
+    "Example: put rows back where a gather took them from, over the old table\n"
+    "  sheaf gather table.npy index.npy -o rows.npy\n"
+    "  sheaf scatter rows.npy index.npy --into table.npy -o new.npy --verify\n"
+    "The same into a table of 10 rows of zeros\n"
+    "  sheaf scatter rows.npy index.npy --count 10 -o new.npy";
+
+struct scatter_command : movement_options {
+  std::optional<std::uint64_t> count;
+  std::string base;
+  sheaf::duplicates repeats = duplicates::last;
+};
+
+// The number of leading axes of `in` that number the rows.
+std::size_t row_axes(const io::record_file& in, const io::index_file& index) {
+  const auto wanted = index.shape();
+  const auto found = in.shape();
+  const bool starts = found.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), found.begin());
+  return starts ? wanted.size() : 1;
+}
+
+void require_same_rows(const io::record_file& in, std::size_t axes, const io::record_file& base) {
+  const auto rows = in.row_shape(axes);
+  const auto base_rows = base.row_shape();
+  if (in.type().descr == base.type().descr &&
+      std::equal(rows.begin(), rows.end(), base_rows.begin(), base_rows.end())) {
+    return;
+  }
+  throw error(error_code::bad_input, fmt::format("{}: rows of shape {} of {}, but {} has rows of shape {} of {}",
+                                                 base.path(), io::shape_text(base_rows), base.type().descr, in.path(),
+                                                 io::shape_text(rows), in.type().descr));
+}
+
+void run(const scatter_command& o) {
+  if (!o.count && o.base.empty()) {
+    throw error(error_code::bad_argument, "give --count N for an output of zeros, or --into BASE for one like BASE");
+  }
+  require_output(o.output, {o.records_path, o.index, o.base});
+  const context ctx = o.common.make_context();
+  const io::record_file in(o.records_path, o.record_bytes);
+  const io::index_file index(o.index, o.index_kind);
+  std::optional<io::record_file> base;
+  if (!o.base.empty()) base.emplace(o.base, o.record_bytes);
+  require_name_of_kind(o.output, in);
+
+  const std::size_t axes = row_axes(in, index);
+  const const_records rows = in.rows(primitives::most_record_bytes, axes);
+  const index_span indices = index.indices();
+  if (rows.count != indices.count) {
+    throw error(error_code::bad_input, fmt::format("{}: {} indices, but {} has {} records", o.index, indices.count,
+                                                   o.records_path, rows.count));
+  }
+  const const_records before = base ? base->rows(primitives::most_record_bytes) : const_records();
+  if (base) require_same_rows(in, axes, *base);
+  const std::uint64_t count = base ? before.count : *o.count;
+  record_output out(o.output, output_header(in, std::span(&count, 1), in.row_shape(axes)), count, rows.record_bytes);
+  if (before.data == nullptr) {
+    if (out.bytes() > 0) std::memset(out.rows().data, 0, out.bytes());
+  } else {
+    std::copy_n(before.data, out.bytes(), out.rows().data);
+  }
+
+  const context_input context_in(ctx, rows.data, rows.count * rows.record_bytes);
+  const context_input context_index(ctx, indices.data, indices.count * bytes(indices.type));
+  const context_input context_out(ctx, out.rows().data, out.bytes());
+  const const_records from(context_in.data(), rows.count, rows.record_bytes);
+  const index_span through(context_index.data(), indices.count, indices.type);
+  const records to(context_out.data(), count, rows.record_bytes);
+
+  const scatter_options options{.pattern = o.pattern, .duplicates = o.repeats, .variant = o.common.variant()};
+  const explanation plan = explain_scatter(ctx, from, through, to, options);
+  const double seconds = timed(ctx, o.index, [&] { scatter(ctx, from, through, to, options); });
+  if (to.data != out.rows().data) copy_bytes(ctx, out.rows().data, to.data, out.bytes());
+  if (o.common.verify) {
+    const auto allowed = jobs::allowed_by(o.repeats, from, to);
+    if (const auto record = jobs::first_scatter_difference(rows, indices, out.rows(), before.data, allowed)) {
+      throw verification_failed(fmt::format("record {} of the result is not that of the reference", *record));
+    }
+  }
+  out.commit();
+  print_report(o.common, o.output, ctx, plan, indices.count, rows.record_bytes, seconds);
+}
+
+}  // namespace
+
+void add_scatter(CLI::App& app) {
+  const auto options = std::make_shared<scatter_command>();
+  CLI::App* subcommand = app.add_subcommand("scatter", "Put the records of IN where INDEX says: out[index[i]] = in[i]");
+  options->add_to(*subcommand, "IN", "Records: .npy, .npz, or raw with --record-bytes");
+  CLI::Option* count = add_number(
+      *subcommand, "--count", 0, ~std::uint64_t{0}, [options](std::uint64_t n) { options->count = n; },
+      "Records of the output, zero where INDEX names none");
+  subcommand
+      ->add_option("--into", options->base, "Records that stay where INDEX names none; the file itself is not changed")
+      ->type_name("BASE")
+      ->excludes(count);
+  subcommand
+      ->add_option_function<std::string>(
+          "--duplicates",
+          [options](const std::string& which) {
+            options->repeats = which == "last" ? duplicates::last : duplicates::any;
+          },
+          "Which writer wins where INDEX repeats a record: the last, or any, which is faster")
+      ->check(CLI::IsMember({"any", "last"}))
+      ->default_str("last");
+  subcommand->footer(footer);
+  subcommand->callback([options] { run(*options); });
+}
+
+}  // namespace sheaf::cli

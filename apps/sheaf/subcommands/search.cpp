@@ -1,0 +1,183 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/sheaf/sort/columns.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "apps/sheaf/subcommands/search_run.hpp"
+#include "core/printable.hpp"
+#include "primitives/views.hpp"
+
+// The subcommand search: which rows of a table have a key, for every key of a file.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
+    "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of "
+    "--table-bytes.\n"
+    "A row is the key itself, unless --table-key says where the key lies in it, or names the field of a structured\n"
+    "array that it is. Keys are equal if their bits are, so 0.0 is not -0.0, a NaN is itself, and numbers of KEYS and\n"
+    "TABLE have to be of one type, but for their sign; the order of their bytes may differ. Keys at OFFSET:BYTES of\n"
+    "rows, and of raw files, are compared as their bytes lie. All matches go to PREFIX.ids.npy: the rows of key i,\n"
+    "ascending, are ids[offsets[i]:offsets[i + 1]] with the offsets of PREFIX.offsets.npy. With --first,\n"
+    "PREFIX.ids.npy has KEYS' shape, and the number of all bits set where no row has the key. With --count,\n"
+    "PREFIX.counts.npy has KEYS' shape. --records FILE adds PREFIX.records.npy, the records of FILE that the ids "
+    "name;\n"
+    "PREFIX.records.bin where FILE is raw. Either all of these files appear or none.\n\n"
+    "Example: which rows have the keys 7, 5 and 9\n"
+    "  python3 -c \"import numpy as np; np.save('table.npy', np.array([5, 7, 5, 8]))\"\n"
+    "  python3 -c \"import numpy as np; np.save('keys.npy', np.array([7, 5, 9]))\"\n"
+    "  sheaf search keys.npy table.npy -o found --verify\n"
+    "Raw records of 16 bytes with a key of 4 bytes from byte 8 on, and the records that are found\n"
+    "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --table-key 8:4 \\\n"
+    "    --records table.bin --record-bytes 16 -o found";
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+void require_options(const search_command& o) {
+  if (!o.records.empty() && o.output() != wanted::matches) {
+    refuse(error_code::bad_argument, "--records is for all matches, not for --first or --count");
+  }
+  const bool is_place = o.table_bytes != 0 || jobs::is_key_place(o.table_key);
+  if (!o.table_key.empty() && is_place) static_cast<void>(parse_key_place(o.table_key));
+  if (o.records.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for --records");
+  if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
+    refuse(error_code::bad_argument,
+           fmt::format("--variant {} is not of --backend reference", core::printable(o.search_variant)));
+  }
+}
+
+void print_found(const search_command& o, const context& ctx, const search_report& r,
+                 const std::vector<std::string>& outputs) {
+  if (o.common.quiet) return;
+  const variant_estimate* const choice = r.plan.choice();
+  const std::string variant = choice != nullptr && r.probes > 0 && r.records > 0 ? choice->variant : "nothing";
+  const double predicted = choice != nullptr ? choice->seconds : 0;
+  if (o.common.json) {
+    return print_json({{"command", r.plan.primitive},
+                       {"backend", name(ctx.backend())},
+                       {"threads", ctx.threads()},
+                       {"machine", r.plan.machine},
+                       {"variant", variant},
+                       {"build_variant", r.built_by},
+                       {"keys", r.probes},
+                       {"records", r.records},
+                       {"distinct", r.distinct},
+                       {"longest_chain", r.longest_chain},
+                       {"matches", r.matches},
+                       {"build_seconds", r.build_seconds},
+                       {"seconds", r.seconds},
+                       {"predicted_seconds", predicted},
+                       {"verified", o.common.verify},
+                       {"outputs", outputs}});
+  }
+  const std::string_view what = o.first ? "keys with a record" : "matches";
+  fmt::print("{}: {} keys among {} records, {} {}, with {} in {}; predicted {}; index built in {}{}\n",
+             r.plan.primitive, r.probes, r.records, r.matches, what, variant, seconds_text(r.seconds),
+             seconds_text(predicted), seconds_text(r.build_seconds), o.common.verify ? "; verified" : "");
+}
+
+std::optional<io::record_file> records_of(const search_command& o, std::uint64_t count) {
+  std::optional<io::record_file> file;
+  if (o.records.empty()) return file;
+  file.emplace(o.records, o.record_bytes);
+  const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
+  if (found == count) return file;
+  refuse(error_code::bad_input, fmt::format("{}: {} records, but {} has {} rows", o.records, found, o.table, count));
+}
+
+void run(const search_command& o) {
+  require_options(o);
+  const context ctx = o.common.make_context();
+  key_file keys(o.keys, o.key_bytes);
+  const io::record_file table(o.table, o.table_bytes, "--table-bytes");
+  const const_records rows = table.rows(primitives::most_record_bytes);
+  const key_place place = key_of_rows(o.table_key, table, rows);
+  const std::optional<io::record_file> records = records_of(o, rows.count);
+  const auto keys_in = [&](const std::byte* first) {
+    return const_records(first == nullptr ? nullptr : first + place.offset, rows.count, place.bytes, rows.record_bytes);
+  };
+
+  output_set outputs(o.prefix, {o.keys, o.table, o.records});
+  open_outputs(o, keys.keys().count, records, outputs);
+  bring_to_one_type(keys, table, place);  // which may read all keys
+
+  search_report report;
+  const context_input context_rows(ctx, rows.data, rows.count * rows.record_bytes);
+  const context_input context_probes(ctx, keys.keys().data, keys.keys().count * place.bytes);
+  std::optional<hash_index> index;
+  report.build_seconds = seconds_of(
+      ctx, [&] { index.emplace(build_hash_index(ctx, keys_in(context_rows.data()), {.variant = o.build_variant()})); });
+  report.probes = keys.keys().count;
+  report.built_by = index->variant();
+  report.records = index->count();
+  report.distinct = index->distinct();
+  report.longest_chain = index->longest_chain();
+
+  const search_run search{
+      o, ctx, keys, keys_in(rows.data), {context_probes.data(), report.probes, place.bytes}, *index, outputs, report};
+  switch (o.output()) {
+    case wanted::matches: search.find_all(records); break;
+    case wanted::first: search.find_first(); break;
+    case wanted::counts: search.count(); break;
+  }
+  outputs.commit();
+  print_found(o, ctx, report, outputs.paths());
+}
+
+}  // namespace
+
+void add_search(CLI::App& app) {
+  const auto o = std::make_shared<search_command>();
+  CLI::App* subcommand = app.add_subcommand("search", "Find the rows of TABLE that have each key of KEYS");
+  subcommand->add_option("KEYS", o->keys, "Keys to search for: .npy, .npz, or raw with --key-bytes")
+      ->required()
+      ->type_name("");
+  subcommand->add_option("TABLE", o->table, "Records to look among: .npy, .npz, or raw with --table-bytes")
+      ->required()
+      ->type_name("");
+  subcommand
+      ->add_option("-o,--output", o->prefix,
+                   "How the names of the results begin: PREFIX.ids.npy and others, all of them whole or none")
+      ->required()
+      ->type_name("PREFIX");
+  subcommand
+      ->add_option(
+          "--table-key", o->table_key,
+          "Where the key of 4 or 8 bytes lies in a row of TABLE, or the field that it is; a row is a key unless "
+          "given")
+      ->type_name("NAME|OFFSET:BYTES");
+  CLI::Option* const first =
+      subcommand->add_flag("--first", o->first, "Write one row for each key, the first that has it");
+  subcommand->add_flag("--count", o->count, "Write how many rows have each key, not which")->excludes(first);
+  subcommand
+      ->add_option("--records", o->records, "Also write the records of FILE, one for each row of TABLE, that are found")
+      ->type_name("FILE");
+  subcommand
+      ->add_option_function<std::string>(
+          "--key-bytes", [o](const std::string& text) { o->key_bytes = text == "4" ? 4 : 8; },
+          "Width of raw KEYS; .npy files know their own")
+      ->check(CLI::IsMember({"4", "8"}));
+  add_number(
+      *subcommand, "--table-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->table_bytes = n; },
+      "Width of rows of a raw TABLE; .npy files know their own");
+  add_number(
+      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
+      "Width of raw records of --records; .npy files know their own");
+  subcommand->add_option("--variant", o->search_variant, "Search by this variant, as sheaf plan hash_search names them")
+      ->type_name("NAME");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand, "Check the answer by a binary search in a sorted array");
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

@@ -1,0 +1,143 @@
+#include "apps/sheaf/subcommands/search_run.hpp"
+
+#include <span>
+
+#include <fmt/format.h>
+#include <sheaf/gather.hpp>
+
+#include "apps/sheaf/checks/movement.hpp"
+#include "apps/sheaf/checks/search.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+/// Numbers of the outputs of a search for all matches; other searches have one.
+constexpr std::size_t offsets_output = 0;
+constexpr std::size_t ids_output = 1;
+constexpr std::size_t records_output = 2;
+
+/// Memory of a context as host memory: a copy, unless the host reaches it.
+class host_view {
+ public:
+  host_view(const context& ctx, const void* from, std::uint64_t bytes) : data_(from) {
+    if (ctx.backend() == backend_kind::cpu || bytes == 0) return;
+    copy_ = buffer(context::cpu(1), bytes);
+    copy_bytes(ctx, copy_.data(), from, bytes);
+    data_ = copy_.data();
+  }
+  const void* data() const { return data_; }
+
+ private:
+  const void* data_;
+  buffer copy_;
+};
+
+constexpr const char* descr_of(index_type type) { return bytes(type) == 4 ? "'<u4'" : "'<u8'"; }
+
+std::string shaped_header(const key_file& keys, index_type type) {
+  return io::format_npy_header(io::parse_npy_type(descr_of(type), "sheaf"), keys.file().shape());
+}
+
+void require_right(const std::optional<std::string>& mistake) {
+  if (mistake) throw verification_failed(*mistake);
+}
+
+}  // namespace
+
+void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,
+                  output_set& outputs) {
+  constexpr std::uint64_t least_entry_bytes = 4;
+  if (o.output() == wanted::counts) return outputs.open("counts.npy", probes * least_entry_bytes);
+  if (o.output() == wanted::first) return outputs.open("ids.npy", probes * least_entry_bytes);
+  outputs.open("offsets.npy", (probes + 1) * sizeof(std::uint64_t));
+  outputs.open("ids.npy", 0);
+  if (records) outputs.open(records->is_npy() ? "records.npy" : "records.bin", 0);
+}
+
+void search_run::gather_records(const io::record_file& file, index_span context_ids, index_span ids) const {
+  const std::string& path = outputs.path(records_output);
+  const const_records from = file.rows(primitives::most_record_bytes);
+  const context_input context_from(ctx, from.data, from.count * from.record_bytes);
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(ids.count, from.record_bytes, &bytes)) {
+    throw error(error_code::out_of_memory,
+                fmt::format("{}: {} records of {} bytes", path, ids.count, from.record_bytes));
+  }
+  const std::string header = output_header(file, std::span(&ids.count, 1), file.row_shape());
+  outputs.reserve(records_output, header.size() + bytes);
+  const buffer gathered(ctx, bytes);
+  gather(ctx, {context_from.data(), from.count, from.record_bytes}, context_ids,
+         records{gathered.data(), ids.count, from.record_bytes}, {.variant = o.common.variant()});
+  ctx.wait();
+  const host_view found(ctx, gathered.data(), bytes);
+  if (o.common.verify) {
+    const const_records rows(found.data(), ids.count, from.record_bytes);
+    if (const auto record = jobs::first_gather_difference(from, ids, rows)) {
+      throw verification_failed(fmt::format("record {} of {} is not that of the reference", *record, path));
+    }
+  }
+  outputs.write(records_output, header, found.data(), bytes);
+}
+
+void search_run::find_all(const std::optional<io::record_file>& records) const {
+  report.plan = explain_hash_search(ctx, index, probes, options());
+  hash_matches found;
+  report.seconds = seconds_of(ctx, [&] { found = hash_search(ctx, index, probes, options()); });
+  report.matches = found.total;
+  const std::string offsets_header = numbers_header("'<u8'", found.probes + 1);
+  const std::string ids_header = numbers_header(descr_of(found.id_type), found.total);
+  const std::uint64_t offset_bytes = (found.probes + 1) * sizeof(std::uint64_t);
+  const std::uint64_t id_bytes = found.total * bytes(found.id_type);
+  outputs.reserve(offsets_output, offsets_header.size() + offset_bytes);
+  outputs.reserve(ids_output, ids_header.size() + id_bytes);
+  const host_view offsets(ctx, found.offsets().data, offset_bytes);
+  const host_view id_view(ctx, found.ids().data, id_bytes);
+  const index_span ids(id_view.data(), found.total, found.id_type);
+  if (o.common.verify) {
+    const std::span all(static_cast<const std::uint64_t*>(offsets.data()), found.probes + 1);
+    require_right(jobs::sorted_keys(table).search_mistake(keys.keys(), all, ids));
+  }
+  outputs.write(offsets_output, offsets_header, offsets.data(), offset_bytes);
+  outputs.write(ids_output, ids_header, ids.data, id_bytes);
+  if (records) gather_records(*records, found.ids(), ids);
+}
+
+void search_run::find_first() const {
+  const index_type type = index.id_type();
+  report.plan = explain_hash_find(ctx, index, probes, options());
+  const buffer memory(ctx, probes.count * bytes(type));
+  report.seconds = seconds_of(ctx, [&] {
+    hash_find(ctx, index, probes, {memory.data(), probes.count, type}, options());
+  });
+  const host_view found(ctx, memory.data(), memory.size());
+  const index_span ids(found.data(), probes.count, type);
+  const auto is_none = [&](std::uint64_t i) {
+    if (bytes(type) == 4) return static_cast<const std::uint32_t*>(ids.data)[i] == 0xffffffffU;
+    return static_cast<const std::uint64_t*>(ids.data)[i] == ~std::uint64_t{0};
+  };
+  for (std::uint64_t i = 0; i < probes.count; ++i) report.matches += is_none(i) ? 0 : 1;
+  if (o.common.verify) require_right(jobs::sorted_keys(table).find_mistake(keys.keys(), ids));
+  outputs.write(0, shaped_header(keys, type), ids.data, probes.count * bytes(type));
+}
+
+void search_run::count() const {
+  const index_type type = index.id_type();  // of which there are more than a key has records
+  const index_output shape{nullptr, probes.count, type};
+  report.plan = explain_hash_count(ctx, index, probes, shape, options());
+  const buffer memory(ctx, probes.count * bytes(type));
+  report.seconds = seconds_of(ctx, [&] {
+    hash_count(ctx, index, probes, {memory.data(), probes.count, type}, options());
+  });
+  const host_view found(ctx, memory.data(), memory.size());
+  const index_span counts(found.data(), probes.count, type);
+  for (std::uint64_t i = 0; i < probes.count; ++i) {
+    report.matches += bytes(type) == 4 ? static_cast<const std::uint32_t*>(counts.data)[i]
+                                       : static_cast<const std::uint64_t*>(counts.data)[i];
+  }
+  if (o.common.verify) require_right(jobs::sorted_keys(table).count_mistake(keys.keys(), counts));
+  outputs.write(0, shaped_header(keys, type), counts.data, probes.count * bytes(type));
+}
+
+}  // namespace sheaf::cli

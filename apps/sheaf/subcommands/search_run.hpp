@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <sheaf/context.hpp>
+#include <sheaf/hash_search.hpp>
+#include <sheaf/plan.hpp>
+#include <sheaf/records.hpp>
+
+#include "apps/sheaf/command.hpp"
+#include "apps/sheaf/files/record_file.hpp"
+#include "apps/sheaf/subcommands/files/output_set.hpp"
+#include "apps/sheaf/subcommands/files/search_keys.hpp"
+
+// What `sheaf search` does with its keys and its index: the call for each kind of answer, and the files that it writes.
+namespace sheaf::cli {
+
+/// The kinds of answers.
+enum class wanted : std::uint8_t { matches, first, counts };
+
+/// What `sheaf search` is asked for.
+struct search_command {
+  common_options common;
+  std::string keys;
+  std::string table;
+  std::string prefix;
+  std::string records;
+  std::string search_variant;
+  std::uint64_t key_bytes = 0;
+  std::uint64_t table_bytes = 0;
+  std::uint64_t record_bytes = 0;
+  std::string table_key;  ///< OFFSET:BYTES or the name of a field; empty: rows are keys
+  bool first = false;
+  bool count = false;
+
+  wanted output() const { return count ? wanted::counts : first ? wanted::first : wanted::matches; }
+  /// The variant of the search, and that of the build: the reference searches its own index alone.
+  std::string_view variant() const { return search_variant.empty() ? common.variant() : search_variant; }
+  std::string_view build_variant() const {
+    return variant().starts_with("reference.") ? variant() : std::string_view();
+  }
+};
+
+/// What a search has found, in host memory.
+struct search_report {
+  std::uint64_t probes = 0;
+  std::uint64_t matches = 0;  ///< of --first, keys that some row has
+  double build_seconds = 0;
+  double seconds = 0;
+  explanation plan;
+  std::string built_by;
+  std::uint64_t records = 0;
+  std::uint64_t distinct = 0;
+  std::uint64_t longest_chain = 0;
+};
+
+/// Seconds until the work that was queued is done.
+template <class Work>
+double seconds_of(const context& ctx, Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  ctx.wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Opens the files of the answer before any work. @param records  those that are gathered, if any
+void open_outputs(const search_command& o, std::uint64_t probes, const std::optional<io::record_file>& records,
+                  output_set& outputs);
+
+/// A search and its files. Members are what all kinds of searches share.
+struct search_run {
+  const search_command& o;
+  const context& ctx;
+  const key_file& keys;
+  const_records table;   ///< keys of the rows, in host memory
+  const_records probes;  ///< in the context's memory
+  const hash_index& index;
+  output_set& outputs;
+  search_report& report;
+
+  hash_search_options options() const { return {.variant = o.variant()}; }
+  void find_all(const std::optional<io::record_file>& records) const;
+  void find_first() const;
+  void count() const;
+
+ private:
+  void gather_records(const io::record_file& file, index_span context_ids, index_span ids) const;
+};
+
+}  // namespace sheaf::cli

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/conjugate_gradient.hpp>
+#include <sheaf/machine_profile.hpp>
+
+#include "apps/sheaf/checks/solution.hpp"
+#include "apps/sheaf/files/output_check.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/progress_line.hpp"
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "apps/sheaf/system_context.hpp"
+
+// The subcommand solve: linear systems with matrices of MatrixMarket files.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix: symmetric, with\n"
+    "entries on either side of the diagonal, or general. B is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
+    "file of one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32\n"
+    "f4. The iteration ends where |B - A X| is at most the larger of --tolerance times |B| and --absolute. Where it\n"
+    "does not get there, X is the best that was found, and the exit code is 7. With --f32, numbers that are finite\n"
+    "and larger than f32 holds are refused.\n\n"
+    "Example: a chain of springs\n"
+    "  printf '%%%%MatrixMarket matrix coordinate real symmetric\\n3 3 5\\n1 1 2\\n2 1 -1\\n2 2 2\\n3 2 -1\\n3 3 2\\n' "
+    "> a.mtx\n"
+    "  sheaf solve a.mtx -o x.npy --jacobi --verify --history residuals.csv";
+
+struct solve_command {
+  common_options common;
+  std::string matrix;
+  std::string b;
+  std::string output;
+  std::string history;
+  double tolerance = conjugate_gradient_options{}.tolerance;
+  double absolute = 0;
+  std::uint64_t limit = conjugate_gradient_options::automatic_limit;
+  bool has_jacobi = false;
+  bool narrow = false;
+};
+
+/// A norm over |b|, and itself where that is 0. NaN has no sign.
+double relative(double norm, double b_norm) { return std::abs(b_norm == 0 ? norm : norm / b_norm); }
+
+std::string csv_of(const std::vector<double>& history, double b_norm) {
+  std::string text = "iteration,residual,relative_residual\n";
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    text += fmt::format("{},{},{}\n", i, std::abs(history[i]), relative(history[i], b_norm));
+  }
+  return text;
+}
+
+double relative_of(const conjugate_gradient_result& r) { return relative(r.residual, r.b_norm); }
+
+/// JSON has no NaN and no infinity.
+nlohmann::json json_number(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
+
+nlohmann::json report_of(const solve_command& o, const context& ctx, const csr_view& a,
+                         const conjugate_gradient_result& r, double seconds) {
+  nlohmann::json report{{"command", "solve"},
+                        {"backend", name(ctx.backend())},
+                        {"threads", ctx.threads()},
+                        {"machine", ctx.profile().name},
+                        {"matrix", o.matrix},
+                        {"rows", a.rows},
+                        {"nonzeros", a.values.count},
+                        {"value_type", o.narrow ? "f32" : "f64"},
+                        {"preconditioner", o.has_jacobi ? "jacobi" : "none"},
+                        {"variant", r.variant},
+                        {"reason", name(r.reason)},
+                        {"converged", r.converged()},
+                        {"iterations", r.iterations},
+                        {"residual", json_number(r.residual)},
+                        {"relative_residual", json_number(relative_of(r))},
+                        {"target", json_number(r.target)},
+                        {"seconds", seconds},
+                        {"verified", o.common.verify},
+                        {"output", o.output}};
+  if (!o.history.empty()) report["history"] = o.history;
+  return report;
+}
+
+void print_lines(const solve_command& o, const csr_view& a, const conjugate_gradient_result& r, double seconds) {
+  const double of_iteration = seconds / static_cast<double>(std::max<std::uint64_t>(1, r.iterations));
+  fmt::print("{}: {} rows, {} nonzeros\n", o.matrix, a.rows, a.values.count);
+  fmt::print("solve: {} after {} iterations, |b - A x| = {:.3g}, {:.3g} of |b|{}\n", name(r.reason), r.iterations,
+             std::abs(r.residual), relative_of(r), o.common.verify ? "; verified" : "");
+  fmt::print("  {} in {}, {} an iteration\n", r.variant.empty() ? "nothing" : r.variant, seconds_text(seconds),
+             seconds_text(of_iteration));
+}
+
+std::string complaint_of(const solve_command& o, const csr_view& a, const conjugate_gradient_result& r) {
+  const std::string where = fmt::format("{}: not converged: ", o.matrix);
+  const bool is_known = !std::isnan(r.residual) && !std::isnan(r.target);
+  const std::string residual =
+      is_known ? fmt::format("{:.3g}, not {:.3g}", r.residual, r.target) : std::string("not known");
+  const std::string rest = fmt::format("|b - A x| is {}; {} has the best x that was found", residual, o.output);
+  switch (r.reason) {
+    case stop_reason::not_positive_definite:
+      if (const auto mistake = o.has_jacobi ? jobs::diagonal_mistake(a) : std::nullopt) {
+        return fmt::format("{}the matrix is not positive definite: {}; {}", where, *mistake, rest);
+      }
+      return fmt::format("{}the matrix is not positive definite, which iteration {} found; {}", where, r.iterations + 1,
+                         rest);
+    case stop_reason::breakdown:
+      return fmt::format("{}iteration {} met a sum that is no number, infinite, or too small to be told from 0; {}",
+                         where, r.iterations + 1, rest);
+    case stop_reason::stagnated:
+      return fmt::format("{}rounding keeps the residual from falling further after {} iterations; {}", where,
+                         r.iterations, rest);
+    default: return fmt::format("{}{} iterations are done; {}", where, r.iterations, rest);
+  }
+}
+
+template <class Value>
+void run_typed(const solve_command& o) {
+  const context ctx = system_context(o.common);
+  require_output(o.output, {o.matrix, o.b});
+  if (!o.history.empty()) {
+    require_output(o.history, {o.matrix, o.b}, "--history");
+    if (io::name_one_file(o.history, o.output)) {
+      throw error(error_code::bad_argument, fmt::format("--history {} is the output {}", o.history, o.output));
+    }
+  }
+  const auto read = io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads()});
+  const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
+  if (read.rows != read.columns) {
+    throw error(error_code::bad_input, fmt::format("{}: the matrix has {} rows and {} columns, not as many", o.matrix,
+                                                   read.rows, read.columns));
+  }
+  if (const auto asymmetry = jobs::asymmetry_of(on_host)) {
+    throw error(error_code::bad_input, fmt::format("{}: {}", o.matrix, *asymmetry));
+  }
+  const std::uint64_t n = read.rows;
+  const std::vector<Value> b = o.b.empty()
+                                   ? std::vector<Value>(n, 1)
+                                   : read_matrix_vector<Value>(o.b, n, "rows", o.matrix, o.common.host_threads());
+
+  const index_span offsets = on_host.row_begins;
+  const index_span columns = on_host.column_indices;
+  const context_input offsets_in(ctx, offsets.data, offsets.count * 8);
+  const context_input columns_in(ctx, columns.data, columns.count * bytes(columns.type));
+  const context_input values_in(ctx, read.values.data(), read.values.size() * sizeof(Value));
+  const context_input b_in(ctx, b.data(), n * sizeof(Value));
+  const value_type type = on_host.values.type;
+  const csr_view a(n, n, index_span{offsets_in.data(), offsets.count, offsets.type},
+                   index_span{columns_in.data(), columns.count, columns.type},
+                   const_values{values_in.data(), read.values.size(), type});
+
+  record_output out(o.output, numbers_header(o.narrow ? "'<f4'" : "'<f8'", n), n, sizeof(Value));
+  std::optional<io::output_file> history_file;
+  if (!o.history.empty()) history_file.emplace(o.history, 0);
+  const context_output context_out(ctx, out);
+  const std::vector<Value> start(n, 0);
+  copy_bytes(ctx, context_out.data(), start.data(), n * sizeof(Value));
+
+  std::vector<double> history;
+  conjugate_gradient_options options{.tolerance = o.tolerance,
+                                     .absolute_tolerance = o.absolute,
+                                     .iteration_limit = o.limit,
+                                     .preconditioner = o.has_jacobi ? preconditioner::jacobi : preconditioner::none,
+                                     .variant = o.common.variant()};
+  if (!o.history.empty()) options.history = &history;
+  conjugate_gradient_result solved;
+  double seconds = 0;
+  {
+    progress_line line(!o.common.quiet);
+    if (line.may_show()) {
+      constexpr std::uint64_t of_a_gpu = 64;  // between which it need not wait for the host
+      if (ctx.backend() != backend_kind::cpu) options.progress_interval = of_a_gpu;
+      options.progress = [&](const conjugate_gradient_progress& p) {
+        line.show(
+            [&] { return fmt::format("iteration {}: residual {:.3g} of {:.3g}", p.iterations, p.residual, p.target); });
+        return true;
+      };
+    }
+    seconds = timed(ctx, o.matrix, [&] {
+      solved =
+          conjugate_gradient(ctx, a, const_values(b_in.data(), n, type), values(context_out.data(), n, type), options);
+    });
+  }
+  context_out.fetch();
+  if (o.common.verify) {
+    const const_values found(out.rows().data, n, type);
+    if (const auto mistake = jobs::solution_mistake(on_host, b, found, solved.residual)) {
+      throw verification_failed(*mistake);
+    }
+  }
+  std::vector<io::output_file*> files{&out.finish()};
+  if (history_file) {
+    const std::string text = csv_of(history, solved.b_norm);
+    history_file->write(text.data(), text.size());
+    history_file->finish();
+    files.push_back(&*history_file);
+  }
+  io::output_file::commit_all(files);
+  nlohmann::json report = report_of(o, ctx, a, solved, seconds);
+  if (!o.common.quiet && !o.common.json) print_lines(o, a, solved, seconds);
+  if (!solved.converged()) throw not_converged(complaint_of(o, on_host, solved), std::move(report));
+  if (!o.common.quiet && o.common.json) print_json(std::move(report));
+}
+
+}  // namespace
+
+void add_solve(CLI::App& app) {
+  const auto o = std::make_shared<solve_command>();
+  CLI::App* subcommand = app.add_subcommand("solve", "Solve a linear system by conjugate gradient");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("B", o->b, "The right-hand side: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
+      ->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where X goes, whole or not at all")->required()->type_name("FILE");
+  add_real(*subcommand, "--tolerance", o->tolerance, "Residual to reach, relative to |B|")
+      ->default_str(fmt::format("{}", o->tolerance));
+  add_real(*subcommand, "--absolute", o->absolute, "Residual to reach, where that is more");
+  add_number(
+      *subcommand, "--limit", 0, conjugate_gradient_options::automatic_limit - 1,
+      [o](std::uint64_t n) { o->limit = n; }, "Most iterations; ten times the rows, and 100 at least, unless given");
+  subcommand->add_flag("--jacobi", o->has_jacobi, "Scale residuals by the inverse of the diagonal");
+  subcommand->add_flag("--f32", o->narrow, "Read the matrix and solve in f32, not f64");
+  subcommand->add_option("--history", o->history, "A file for the residual of each iteration")->type_name("FILE.csv");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] {
+    if (o->narrow) {
+      run_typed<float>(*o);
+    } else {
+      run_typed<double>(*o);
+    }
+  });
+}
+
+}  // namespace sheaf::cli

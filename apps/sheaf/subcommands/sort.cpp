@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/sort.hpp>
+
+#include "apps/sheaf/checks/sort.hpp"
+#include "apps/sheaf/sort/columns.hpp"
+#include "apps/sheaf/sort/external.hpp"
+#include "apps/sheaf/sort/key.hpp"
+#include "apps/sheaf/sort/record_source.hpp"
+#include "apps/sheaf/subcommands/files/sort_file.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "core/host.hpp"
+#include "plan/store/output_file.hpp"
+#include "primitives/views.hpp"
+
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
+    "--record-bytes. Records of equal keys keep their order. Without --key, arrays of one dimension are sorted by "
+    "their\n"
+    "numbers, dates and strings: floats with -0 before 0, NaN with the sign bit first and without it last;\n"
+    "datetime64 and timedelta64 with NaT last; strings of up to 32 bytes, or of 12 characters by code points; numbers\n"
+    "of either order of bytes, which they keep. --key NAME takes a field of a structured array in the same way, "
+    "\"a.b\"\n"
+    "the field b of a field a; of a field of several numbers the first decides. --key OFFSET:BYTES takes BYTES bytes\n"
+    "from byte OFFSET of a record on, as bytes (strings, big-endian numbers), or little-endian as u (unsigned), i\n"
+    "(signed) or f (float of 2, 4 or 8 bytes). :desc and :asc say how this key runs. Of several keys the first "
+    "decides,\n"
+    "32 bytes and 8 numbers together at most. A name that begins with digits and a colon is read as OFFSET:BYTES.\n"
+    "What does not fit into --memory is sorted run by run, in a file without a name beside the output, and merged: at\n"
+    "least as much room again as the output takes is needed there. Its units K, M, G and T are powers of 1024, KB to\n"
+    "TB of 1000.\n\n"
+    "Example: the sort benchmark's records of 100 bytes with a key of 10, larger than the memory that may be used\n"
+    "  sheaf sort in.dat --record-bytes 100 --key 0:10 -o out.dat --memory 1G\n"
+    "  sheaf sort out.dat --record-bytes 100 --key 0:10 --check\n"
+    "Pairs of letters by the second letter, from the last on, then by the first\n"
+    "  printf 'a2b1c2d0e1' > in.bin\n"
+    "  sheaf sort in.bin --record-bytes 2 --key 1:1:bytes:desc --key 0:1 -o out.bin --verify\n"
+    "The rows of a structured array by their field id, from the highest on, then by name\n"
+    "  sheaf sort people.npy --key id:desc --key name -o sorted.npy\n"
+    "Where the numbers of an array would come from, as numpy.argsort(IN, kind='stable') says where there are no NaN\n"
+    "and no -0, which numpy takes for 0\n"
+    "  python3 -c \"import numpy as np; np.save('in.npy', np.random.rand(1000).astype('f4'))\"\n"
+    "  sheaf sort in.npy --index gather -o order.npy --verify";
+
+struct sort_command {
+  common_options common;
+  std::string in;
+  std::string output;
+  std::vector<std::string> keys;
+  std::string index;  ///< kind of index to write, gather; empty: records
+  std::optional<index_type> index_kind;
+  std::optional<std::uint64_t> memory_bytes;
+  std::uint64_t record_bytes = 0;
+  bool descending = false;
+  bool check = false;
+};
+
+[[noreturn]] void refuse(const std::string& what) { throw error(error_code::bad_argument, what); }
+
+void require_options(const sort_command& o) {
+  if (o.check && !(o.output.empty() && o.index.empty())) refuse("--check looks at IN and writes nothing");
+  if (!o.check && o.output.empty()) refuse("give -o FILE, or --check");
+  if (o.index.empty() && o.index_kind) refuse("--index-type is for --index");
+  if (o.memory_bytes.value_or(jobs::least_external_bytes) < jobs::least_external_bytes)
+    refuse("--memory: at least 1M is needed");
+  for (const std::string& key : o.keys) {
+    if (o.record_bytes != 0 || jobs::is_key_place(key)) jobs::parse_key_field(key, o.descending);
+  }
+}
+
+std::string break_text(const sort_command& o, std::uint64_t first) {
+  return fmt::format("{}: record {} belongs before record {}", o.in, first, first - 1);
+}
+
+nlohmann::json order_json(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
+  nlohmann::json first;
+  if (found.first_break) first = {*found.first_break - 1, *found.first_break};
+  return {{"command", "sort"},
+          {"input", o.in},
+          {"records", found.records},
+          {"record_bytes", record_bytes},
+          {"sorted", found.breaks == 0},
+          {"breaks", found.breaks},
+          {"first_break", first},
+          {"duplicate_keys", found.duplicate_keys},
+          {"checksum", fmt::format("{:016x}", found.checksum)}};
+}
+
+void print_order(const sort_command& o, const jobs::order_report& found, std::uint64_t record_bytes) {
+  fmt::print("{}: {} records of {} bytes, {}, {} with the key of the one before, checksum {:016x}\n", o.in,
+             found.records, record_bytes,
+             found.breaks == 0 ? "sorted" : fmt::format("not sorted in {} places", found.breaks), found.duplicate_keys,
+             found.checksum);
+}
+
+void check(const sort_command& o, const io::record_file& file, const_records rows, const jobs::row_order& order) {
+  const jobs::order_report found = jobs::look_at_order(jobs::source_of(file, rows), order);
+  nlohmann::json document = order_json(o, found, rows.record_bytes);
+  if (!o.common.json && !o.common.quiet) print_order(o, found, rows.record_bytes);
+  if (found.first_break) throw verification_failed(break_text(o, *found.first_break), std::move(document));
+  if (o.common.json && !o.common.quiet) print_json(std::move(document));
+}
+
+void print_sorted(const sort_command& o, const sort_job& job, const sort_report& report) {
+  if (o.common.quiet) return;
+  const variant_estimate* choice = report.plan.choice();
+  const std::string variant = choice != nullptr ? choice->variant : "nothing";
+  const double moved_bytes =
+      static_cast<double>(job.rows.count) * static_cast<double>(job.rows.record_bytes + job.written_bytes());
+  const double rate = moved_bytes / std::max(report.seconds, std::numeric_limits<double>::min());
+  const bool in_memory = report.merge_levels == 0;
+  const double predicted = choice != nullptr ? choice->seconds : 0;
+  if (o.common.json) {
+    return print_json({{"command", "sort"},
+                       {"backend", name(report.backend)},
+                       {"threads", report.threads},
+                       {"machine", report.plan.machine},
+                       {"variant", variant},
+                       {"records", job.rows.count},
+                       {"record_bytes", job.rows.record_bytes},
+                       {"seconds", report.seconds},
+                       {"bytes_per_second", rate},
+                       {"predicted_seconds", in_memory ? nlohmann::json(predicted) : nlohmann::json()},
+                       {"memory_bytes", job.memory_bytes},
+                       {"runs", report.runs},
+                       {"merge_levels", report.merge_levels},
+                       {"verified", o.common.verify},
+                       {"output", o.output}});
+  }
+  fmt::print("sort: {} records of {} bytes with {} in {}, {}; {}{}\n", job.rows.count, job.rows.record_bytes, variant,
+             seconds_text(report.seconds), rate_text(rate),
+             in_memory
+                 ? fmt::format("predicted {}", seconds_text(predicted))
+                 : fmt::format("{} runs, merged {}", report.runs,
+                               report.merge_levels == 1 ? "at once" : fmt::format("in {} levels", report.merge_levels)),
+             o.common.verify ? "; verified" : "");
+}
+
+// A deflated array goes to memory if most of that is left for the sort, else to a file beside the output.
+io::unpacking unpacking_for(const sort_command& o, std::uint64_t memory_bytes) {
+  if (o.check) {
+    std::error_code none;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+    return {memory_bytes, none ? "/tmp" : folder.string()};
+  }
+  const std::string folder = std::filesystem::path(io::behind_links(o.output)).parent_path().string();
+  return {std::min(memory_bytes / 4, memory_bytes - jobs::least_external_bytes), folder.empty() ? "." : folder};
+}
+
+void run(const sort_command& o) {
+  require_options(o);
+  const std::uint64_t memory_bytes =
+      o.memory_bytes.value_or(std::max(core::host_available_bytes() / 2, jobs::least_external_bytes));
+  if (!o.check) require_output(o.output, {o.in});
+  const io::record_file file(o.in, o.record_bytes, "--record-bytes", unpacking_for(o, memory_bytes));
+  const const_records rows = file.unmapped_rows(primitives::most_record_bytes);
+  const jobs::row_order order = jobs::order_of_file(file, rows.record_bytes, o.keys, o.descending);
+  if (o.check) return check(o, file, rows, order);
+  require_name_of_kind(o.output, file);
+  sort_job job{o.common, file, rows, order, o.output, {}, 0};
+  if (!o.index.empty()) job.index = index_type_for(o.index_kind, rows.count);
+  job.memory_bytes = memory_bytes;
+  print_sorted(o, job, sort_file(job));
+}
+
+}  // namespace
+
+void add_sort(CLI::App& app) {
+  const auto o = std::make_shared<sort_command>();
+  CLI::App* subcommand = app.add_subcommand("sort", "Bring records into the order of their keys");
+  subcommand->add_option("IN", o->in, "Records: .npy, .npz, or raw with --record-bytes")->required()->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")->type_name("FILE");
+  subcommand->add_option("--key", o->keys, "What to sort by; may be given up to 8 times, the first deciding")
+      ->type_name("(NAME|OFFSET:BYTES[:TYPE])[:asc|desc]")
+      ->allow_extra_args(false);
+  subcommand->add_flag("--descending", o->descending, "The highest first, for keys that do not say :asc or :desc");
+  subcommand->add_option("--index", o->index, "Write where records come from (gather) instead of them")
+      ->check(CLI::IsMember({"gather"}));
+  add_index_type(*subcommand, o->index_kind, "Type of the index written; u32 unless there are too many records");
+  CLI::Option* const check =
+      subcommand->add_flag("--check", o->check,
+                           "Say whether IN is sorted (exit code 4 if not), how many keys repeat the one before, and a "
+                           "checksum that does not depend on the order");
+  add_number(
+      *subcommand, "--record-bytes", 1, primitives::most_record_bytes, [o](std::uint64_t n) { o->record_bytes = n; },
+      "Width of raw records; .npy files know their own");
+  add_byte_size(*subcommand, "--memory", o->memory_bytes,
+                "Most memory to use, such as 512M, 1.5G or 4GiB; unless given, half of what is free to this process");
+  o->common.add_context_to(*subcommand);
+  o->common.add_verify_to(
+      *subcommand,
+      "Check that the result is in order and, by checksums, that it has IN's records and equal keys in IN's "
+      "order; of an index every entry");
+  for (const char* of_sorts : {"--backend", "--threads", "--memory", "--verify"}) {
+    check->excludes(subcommand->get_option(of_sorts));
+  }
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

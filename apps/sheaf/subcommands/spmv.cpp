@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/spmv.hpp>
+
+#include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "apps/sheaf/subcommands/files/narrowed.hpp"
+#include "apps/sheaf/subcommands/files/vector_file.hpp"
+#include "apps/sheaf/subcommands/movement.hpp"
+#include "core/context_state.hpp"
+
+// The subcommand spmv, which multiplies matrices of MatrixMarket files.
+namespace sheaf::cli {
+namespace {
+
+constexpr const char* footer =
+    "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose\n"
+    "values are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries of\n"
+    "one place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a\n"
+    "MatrixMarket file of one column or one row, with one number for each column (with --transpose: row); without\n"
+    "it, all are 1. --y is read likewise, but not without --beta. The result has f8, or with --f32 f4. With --f32,\n"
+    "numbers that are finite and larger than f32 holds are refused.\n\n"
+    "Example: row sums of a matrix\n"
+    "  printf '%%%%MatrixMarket matrix coordinate real general\\n2 3 3\\n1 1 1.5\\n1 3 2\\n2 2 -1\\n' > a.mtx\n"
+    "  sheaf spmv a.mtx -o sums.npy --verify\n"
+    "y = 2 A x - y, with the time of 100 products\n"
+    "  python3 -c \"import numpy as np; np.save('x.npy', np.array([1.0, 2, 3])); np.save('y.npy', np.ones(2))\"\n"
+    "  sheaf spmv a.mtx x.npy -o out.npy --alpha 2 --beta -1 --y y.npy --runs 100";
+
+struct spmv_command {
+  common_options common;
+  std::string matrix;
+  std::string x;
+  std::string y;
+  std::string output;
+  double alpha = 1;
+  double beta = 0;
+  bool transposed = false;
+  bool narrow = false;
+  std::uint64_t runs = 0;  ///< 0: one product, unprepared
+};
+
+[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
+
+/// What a matrix looks like.
+struct matrix_facts {
+  std::uint64_t least = 0;  ///< entries of a row
+  std::uint64_t most = 0;
+  double mean = 0;
+  std::uint64_t bandwidth = 0;  ///< the largest distance of an entry from the diagonal
+};
+
+template <class Value>
+matrix_facts facts_of(const io::csr_matrix<Value>& a) {
+  matrix_facts f;
+  if (a.rows == 0) return f;
+  f.least = std::numeric_limits<std::uint64_t>::max();
+  f.mean = static_cast<double>(a.entries()) / static_cast<double>(a.rows);
+  std::visit(
+      [&](const auto& columns) {
+        for (std::uint64_t row = 0; row < a.rows; ++row) {
+          const std::uint64_t begin = a.row_offsets[row];
+          const std::uint64_t end = a.row_offsets[row + 1];
+          f.least = std::min(f.least, end - begin);
+          f.most = std::max(f.most, end - begin);
+          if (begin == end) continue;
+          // Columns ascend within a row.
+          for (const std::uint64_t column : {std::uint64_t{columns[begin]}, std::uint64_t{columns[end - 1]}}) {
+            f.bandwidth = std::max(f.bandwidth, column > row ? column - row : row - column);
+          }
+        }
+      },
+      a.column_indices);
+  return f;
+}
+
+/// What the products took.
+struct timing {
+  double seconds = 0;       ///< of the product that made the answer, or the least of all runs
+  double mean_seconds = 0;  ///< of all runs
+  std::optional<spmv_preparation> prepared;
+  std::string variant;
+
+  double runs_per_second() const { return 1 / std::max(mean_seconds, 1e-12); }
+};
+
+nlohmann::json report_of(const spmv_command& o, const context& ctx, const csr_view& a, const matrix_facts& f,
+                         const explanation& plan, const timing& t) {
+  nlohmann::json variants = nlohmann::json::array();
+  for (const variant_estimate& v : plan.variants) {
+    nlohmann::json one{{"variant", v.variant}, {"chosen", v.chosen}};
+    if (v.applicable) one["predicted_seconds"] = v.seconds;
+    if (!v.reason.empty()) one["reason"] = v.reason;
+    variants.push_back(std::move(one));
+  }
+  nlohmann::json report{{"command", "spmv"},
+                        {"backend", name(ctx.backend())},
+                        {"threads", ctx.threads()},
+                        {"device", ctx.state().device_name},
+                        {"machine", plan.machine},
+                        {"matrix", o.matrix},
+                        {"rows", a.rows},
+                        {"columns", a.columns},
+                        {"nonzeros", a.values.count},
+                        {"row_nonzeros", {{"least", f.least}, {"mean", f.mean}, {"most", f.most}}},
+                        {"bandwidth", f.bandwidth},
+                        {"transposed", o.transposed},
+                        {"value_type", o.narrow ? "f32" : "f64"},
+                        {"variant", t.variant},
+                        {"variants", std::move(variants)},
+                        {"seconds", t.seconds},
+                        {"verified", o.common.verify},
+                        {"output", o.output}};
+  if (o.runs > 0) {
+    report["runs"] = o.runs;
+    report["mean_seconds"] = t.mean_seconds;
+    report["runs_per_second"] = t.runs_per_second();
+    report["preparation_seconds"] = t.prepared ? t.prepared->preparation_seconds : 0;
+    report["pays_after_runs"] = t.prepared ? t.prepared->pays_after_runs : 0;
+  }
+  if (t.prepared) {
+    report["preparation"] = {
+        {"variant", t.prepared->variant},         {"product", t.prepared->product},
+        {"kept_bytes", t.prepared->kept_bytes},   {"timed", t.prepared->timed},
+        {"run_seconds", t.prepared->run_seconds}, {"unprepared_seconds", t.prepared->unprepared_seconds}};
+  }
+  return report;
+}
+
+void print_preparation(const spmv_preparation& p) {
+  const std::string gain =
+      p.pays_after_runs > 0 ? fmt::format("pays after {} run{}", p.pays_after_runs, p.pays_after_runs == 1 ? "" : "s")
+                            : "saves no time";
+  fmt::print("prepared: {} in {}, whose runs are {}, {}; {} bytes kept\n", p.variant,
+             seconds_text(p.preparation_seconds), p.product, gain, p.kept_bytes);
+}
+
+void print_lines(const spmv_command& o, const csr_view& a, const matrix_facts& f, const explanation& plan,
+                 const timing& t) {
+  fmt::print("{}: {} rows, {} columns, {} nonzeros; rows of {} to {}, {:.1f} in the mean; bandwidth {}\n", o.matrix,
+             a.rows, a.columns, a.values.count, f.least, f.most, f.mean, f.bandwidth);
+  const double per_second = 2 * static_cast<double>(a.values.count) / std::max(t.seconds, 1e-12);
+  std::string runs;
+  if (o.runs > 0) {
+    runs = fmt::format("; least of {} runs, {} in the mean, {:.4g} runs a second", o.runs, seconds_text(t.mean_seconds),
+                       t.runs_per_second());
+  }
+  fmt::print("spmv: {} in {}, {:.3g} GFLOP/s{}{}\n", t.variant, seconds_text(t.seconds), per_second / 1e9, runs,
+             o.common.verify ? "; verified" : "");
+  if (t.prepared) print_preparation(*t.prepared);
+  for (const variant_estimate& v : plan.variants) {
+    if (!v.chosen) {
+      fmt::print("  {}: {}\n", v.variant, v.reason);
+    } else if (t.prepared && t.prepared->variant != v.variant) {
+      fmt::print("  {}: predicted {}, the cheapest, and not taken because its runs were timed and slower\n", v.variant,
+                 seconds_text(v.seconds));
+    } else {
+      fmt::print("  {}: predicted {}{}, the cheapest\n", v.variant, seconds_text(v.seconds),
+                 t.prepared ? fmt::format(" with {} runs", o.runs) : "");
+    }
+  }
+}
+
+template <class Value>
+void run_typed(const spmv_command& o) {
+  for (const auto& [option, factor] : {std::pair("--alpha", o.alpha), std::pair("--beta", o.beta)}) {
+    static_cast<void>(narrowed<Value>(factor, error_code::bad_argument, [name = option] { return name; }));
+  }
+  const context ctx = o.common.make_context();
+  require_f32_where_needed(ctx, o.narrow);
+  require_output(o.output, {o.matrix, o.x, o.y});
+  // The product, and a vector of ones. One that is read is compared with memory then, or is no longer than its file.
+  const std::uint64_t x_bytes = o.x.empty() ? sizeof(Value) : 0;
+  const auto read =
+      io::read_matrix_market<Value>(o.matrix, {.threads = o.common.host_threads(),
+                                               .bytes_of_a_row = o.transposed ? x_bytes : sizeof(Value),
+                                               .bytes_of_a_column = o.transposed ? sizeof(Value) : x_bytes});
+  const csr_view on_host(read.rows, read.columns, read.row_offsets, read.columns_of_entries(), read.values);
+  const std::uint64_t x_count = o.transposed ? read.rows : read.columns;
+  const std::uint64_t y_count = o.transposed ? read.columns : read.rows;
+  const std::vector<Value> x = o.x.empty() ? std::vector<Value>(x_count, 1)
+                                           : read_matrix_vector<Value>(o.x, x_count, o.transposed ? "rows" : "columns",
+                                                                       o.matrix, o.common.host_threads());
+  const std::vector<Value> before = o.beta == 0
+                                        ? std::vector<Value>()
+                                        : read_matrix_vector<Value>(o.y, y_count, o.transposed ? "columns" : "rows",
+                                                                    o.matrix, o.common.host_threads());
+  const std::uint64_t width = sizeof(Value);
+
+  const index_span offsets = on_host.row_begins;
+  const index_span columns = on_host.column_indices;
+  const context_input offsets_in(ctx, offsets.data, offsets.count * 8);
+  const context_input columns_in(ctx, columns.data, columns.count * bytes(columns.type));
+  const context_input values_in(ctx, read.values.data(), read.values.size() * width);
+  const context_input x_in(ctx, x.data(), x_count * width);
+  const value_type type = on_host.values.type;
+  const csr_view a(read.rows, read.columns, index_span{offsets_in.data(), offsets.count, offsets.type},
+                   index_span{columns_in.data(), columns.count, columns.type},
+                   const_values{values_in.data(), read.values.size(), type});
+  const const_values from(x_in.data(), x_count, type);
+  const spmv_options options{
+      .alpha = o.alpha, .beta = o.beta, .transposed = o.transposed, .variant = o.common.variant()};
+  explanation plan = explain_spmv(ctx, a, from, {nullptr, y_count, type}, options);
+
+  record_output out(o.output, numbers_header(width == 8 ? "'<f8'" : "'<f4'", y_count), y_count, width);
+  const context_output context_out(ctx, out);
+  const values to(context_out.data(), y_count, type);
+  const auto set_y = [&] {
+    if (o.beta != 0) copy_bytes(ctx, to.data, before.data(), y_count * width);
+  };
+  timing t;
+  t.variant = plan.choice() != nullptr ? plan.choice()->variant : "nothing";
+  if (o.runs == 0) {
+    set_y();
+    t.seconds = timed(ctx, o.matrix, [&] { spmv(ctx, a, from, to, options); });
+  } else {
+    // The reference's product is what its preparation keeps.
+    std::optional<prepared_spmv> prepared;
+    if (!o.common.is_reference()) {
+      prepared.emplace(prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed}));
+      t.prepared = prepared->report();
+      t.variant = t.prepared->variant == "kept" ? t.prepared->product : t.prepared->variant;
+      plan = explain_prepare_spmv(ctx, a, o.runs, {.transposed = o.transposed, .pattern = t.prepared->order});
+    }
+    t.seconds = std::numeric_limits<double>::infinity();
+    for (std::uint64_t run = 0; run < o.runs; ++run) {
+      set_y();
+      const double seconds = timed(ctx, o.matrix, [&] {
+        if (prepared) {
+          prepared->run(from, to, o.alpha, o.beta);
+        } else {
+          spmv(ctx, a, from, to, options);
+        }
+      });
+      t.seconds = std::min(t.seconds, seconds);
+      t.mean_seconds += seconds / static_cast<double>(o.runs);
+    }
+  }
+  context_out.fetch();
+  const matrix_facts facts = facts_of(read);
+  if (o.common.verify) {
+    const std::vector<double> wide_before(before.begin(), before.end());
+    const int threads = o.common.host_threads();
+    const jobs::product_terms terms{o.alpha, o.beta, wide_before.data(), o.transposed, threads};
+    const const_values found(out.rows().data, y_count, type);
+    if (const auto mistake = jobs::product_mistake(on_host, x, found, terms)) throw verification_failed(*mistake);
+  }
+  out.commit();
+  if (o.common.quiet) return;
+  if (o.common.json) {
+    print_json(report_of(o, ctx, a, facts, plan, t));
+  } else {
+    print_lines(o, a, facts, plan, t);
+  }
+}
+
+void run(const spmv_command& o) {
+  if (o.beta != 0 && o.y.empty()) {
+    refuse(error_code::bad_argument, fmt::format("--beta {} multiplies a vector, which --y names", o.beta));
+  }
+  if (o.narrow) {
+    run_typed<float>(o);
+  } else {
+    run_typed<double>(o);
+  }
+}
+
+}  // namespace
+
+void add_spmv(CLI::App& app) {
+  const auto o = std::make_shared<spmv_command>();
+  CLI::App* subcommand = app.add_subcommand("spmv", "Multiply a sparse matrix by a vector");
+  subcommand->add_option("MATRIX", o->matrix, "A MatrixMarket file, gzip or not")->required()->type_name("");
+  subcommand->add_option("X", o->x, "The vector: .npy or .npz of f4 or f8, or .mtx; ones if there is none")
+      ->type_name("");
+  subcommand->add_option("-o,--output", o->output, "Where the result goes, whole or not at all")
+      ->required()
+      ->type_name("FILE");
+  subcommand->add_flag("--transpose", o->transposed, "Multiply by the transposed matrix");
+  add_real(*subcommand, "--alpha", o->alpha, "What the product is multiplied by");
+  add_real(*subcommand, "--beta", o->beta, "What --y is multiplied by before it is added");
+  subcommand->add_option("--y", o->y, "What is added: .npy or .npz of f4 or f8, or .mtx")->type_name("FILE");
+  subcommand->add_flag("--f32", o->narrow, "Read the matrix and multiply in f32, not f64; --backend opengl needs it");
+  add_number(
+      *subcommand, "--runs", 1, 1'000'000'000, [o](std::uint64_t n) { o->runs = n; },
+      "Prepare the matrix, multiply that many times, and say what that took");
+  o->common.add_context_to(*subcommand);
+  o->common.add_memory_to(*subcommand);
+  o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
+  o->common.add_json_to(*subcommand);
+  o->common.add_quiet_to(*subcommand);
+  subcommand->footer(footer);
+  subcommand->callback([o] { run(*o); });
+}
+
+}  // namespace sheaf::cli

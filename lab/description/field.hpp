@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lab/description/problem_spec.hpp"
+
+// What options say of a problem. An entry lists the fields that it takes, and a command line makes an option of each.
+namespace sheaf::primitives {
+
+struct problem_field {
+  std::string_view option;     ///< "--table"
+  std::string_view help;       ///< one line
+  std::string_view type_name;  ///< what follows the option: "N", "any|last"; empty for a flag
+  bool repeats = false;        ///< the option may be given several times
+  /// Reads the texts that were given, one for each time. @throws error(bad_argument) naming option and text
+  void (*read)(problem_spec& p, std::span<const std::string> texts);
+};
+
+/// A field as one entry takes it.
+struct field_use {
+  const problem_field* field;
+  bool is_required = false;
+  /// Sets what a problem has where the field is not given; null if that is what a problem_spec begins with.
+  void (*without)(problem_spec& p) = nullptr;
+  const problem_field* excludes = nullptr;  ///< a field that cannot be given along with this one
+};
+
+constexpr field_use required(const problem_field& field) { return {&field, true}; }
+constexpr field_use optional(const problem_field& field, void (*without)(problem_spec& p) = nullptr) {
+  return {&field, false, without};
+}
+
+namespace fields {
+
+extern const problem_field count;
+extern const problem_field table;
+extern const problem_field bytes;
+extern const problem_field index_type;
+extern const problem_field pattern;
+extern const problem_field bounds;
+extern const problem_field key_bytes;
+
+/// The index type for record numbers that are written, where none is given: u32, or u64 where that is too narrow.
+void number_all_records(problem_spec& p);
+
+}  // namespace fields
+
+/// Reads the one text of a field. @throws error(bad_argument): --count: '-1' is not a whole number from 0 to 9
+std::uint64_t number_of(std::string_view option, std::span<const std::string> texts, std::uint64_t least,
+                        std::uint64_t most = ~std::uint64_t{0});
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,316 @@
+#include "primitives/hash/search.hpp"
+
+#include <algorithm>
+
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/hash/entry.hpp"
+#include "lab/description/movement/entry_parts.hpp"
+#include "primitives/words.hpp"
+
+// The entries of hash search: the build of an index, and the searches of one that a variant of the same backend has
+// built. A problem says how often keys repeat in the table, in what order probes ask for its keys, and how many of them
+// it has.
+namespace sheaf::primitives {
+namespace {
+
+constexpr std::uint32_t least_load_percent = 5;
+constexpr std::uint32_t most_load_percent = 99;
+constexpr std::uint32_t usual_load_percent = 0;  // what the backend finds best
+constexpr std::string_view power_law_word = "zipf";
+constexpr std::string_view build_name = "build_hash_index";
+
+bool is_build(const problem_spec& p) { return p.primitive == build_name; }
+
+std::uint64_t id_bytes(std::uint64_t records) { return records >> 32 == 0 ? 4 : 8; }
+index_type id_type(std::uint64_t records) { return id_bytes(records) == 4 ? index_type::u32 : index_type::u64; }
+
+// Entries of the output, and the type of record numbers, where options give neither.
+void number_table(problem_spec& p) {
+  p.index = id_type(table_records(p));
+  p.record_bytes = p.primitive == "hash_contains" ? 1 : bytes(p.index);
+}
+
+std::uint64_t parse_repeats(std::string_view text) {
+  if (text == power_law_word) return power_law_repeats;
+  const std::optional<std::uint64_t> number = parse_number(text);
+  if (!number || *number == 0) {
+    refuse("'{}' is not a number of records that share a key, from 1, or {}", core::printable(text), power_law_word);
+  }
+  return *number;
+}
+
+const problem_field records_field{.option = fields::count.option,
+                                  .help = "Records whose keys are indexed",
+                                  .type_name = fields::count.type_name,
+                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                    fields::count.read(p, texts);
+                                    number_table(p);
+                                  }};
+const problem_field probes_field{.option = fields::count.option,
+                                 .help = "Keys to search for",
+                                 .type_name = fields::count.type_name,
+                                 .read = fields::count.read};
+const problem_field table_field{.option = fields::table.option,
+                                .help = "Records that a hash search looks among",
+                                .type_name = fields::table.type_name,
+                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                  fields::table.read(p, texts);
+                                  number_table(p);
+                                }};
+const problem_field key_field_of_table{.option = fields::key_bytes.option,
+                                       .help = "Width of a hash search's keys, 4 or 8; 8 unless given",
+                                       .type_name = fields::key_bytes.type_name,
+                                       .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                         const std::string& text = texts.front();
+                                         if (text != "4" && text != "8") {
+                                           refuse("{}: '{}' is not 4 or 8", fields::key_bytes.option,
+                                                  core::printable(text));
+                                         }
+                                         p.key_bytes = text == "4" ? 4 : 8;
+                                       }};
+const problem_field repeats_field{
+    .option = "--repeats",
+    .help = "Records of a hash search's table that share a key: a number, or zipf for a power law; 1 unless given",
+    .type_name = "N|zipf",
+    .read = [](problem_spec& p, std::span<const std::string> texts) { p.repeats = parse_repeats(texts.front()); }};
+const problem_field load_field{
+    .option = "--load",
+    .help = "Load factor of a hash table, in per cent; what the backend finds best unless given",
+    .type_name = "PERCENT",
+    .read = [](problem_spec& p, std::span<const std::string> texts) {
+      p.load_percent = static_cast<std::uint32_t>(number_of("--load", texts, least_load_percent, most_load_percent));
+    }};
+
+void keys_of_8_bytes(problem_spec& p) { p.key_bytes = 8; }
+
+constexpr field_use taken_by_build[] = {required(records_field), optional(key_field_of_table, keys_of_8_bytes),
+                                        optional(repeats_field), optional(load_field)};
+constexpr field_use taken_by_search[] = {required(probes_field), optional(table_field, number_table),
+                                         optional(key_field_of_table, keys_of_8_bytes), optional(repeats_field),
+                                         optional(load_field)};
+
+std::string type_text(const problem_spec& p) {
+  const std::string keys = fmt::format("k{}", 8 * p.key_bytes);
+  return p.load_percent == usual_load_percent ? keys : fmt::format("{}+load{}", keys, p.load_percent);
+}
+
+void read_type(const name_part& type, problem_spec& p) {
+  const auto [keys, load] = type.cut_at("+");
+  if (keys.text() != "k32" && keys.text() != "k64") keys.refuse("the width of keys: k32 or k64");
+  p.key_bytes = keys.text() == "k32" ? 4 : 8;
+  if (!load) return;
+  constexpr std::string_view expected = "a load factor in per cent, load5 to load99";
+  p.load_percent = static_cast<std::uint32_t>(
+      load->behind("load", expected).number(least_load_percent, most_load_percent, expected));
+}
+
+void read_repeats(const name_part& repeats, problem_spec& p) { p.repeats = repeats.read(parse_repeats); }
+
+row_words write_build(const problem_spec& p) { return {fmt::format("x{}", repeats_name(p)), type_text(p)}; }
+
+void read_build(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_repeats(pattern.behind("x", "the records of a key, such as x16"), p);
+  read_type(type, p);
+  p.index = id_type(p.count);
+  if (p.record_bytes != bytes(p.index)) {
+    type.refuse(fmt::format("of record numbers of {} bytes, but {} records have numbers of {}", p.record_bytes, p.count,
+                            bytes(p.index)));
+  }
+}
+
+row_words write_search(const problem_spec& p) {
+  const std::string order = p.table ? order_and_table(p, true) : name(p.pattern);
+  return {fmt::format("{}:x{}:h{}", order, repeats_name(p), p.hit_percent), type_text(p)};
+}
+
+void read_search(const name_part& pattern, const name_part& type, problem_spec& p) {
+  constexpr std::string_view expected =
+      "an order, the records of a key and the per cent of hits, such as uniform:x1:h50";
+  const auto [order_and_repeats, hits] = pattern.cut_at_last(":h");
+  if (!hits) pattern.refuse(expected);
+  p.hit_percent = static_cast<std::uint32_t>(hits->number(0, 100, "a number of hits in per cent"));
+  const auto [order, repeats] = order_and_repeats.cut_at_last(":x");
+  if (!repeats) pattern.refuse(expected);
+  read_repeats(*repeats, p);
+  read_order_and_table(order, p);
+  read_type(type, p);
+  p.index = id_type(p.indexed_count());
+}
+
+// Record numbers are as wide as the index's; numbers of records have to hold the most that a key has.
+void read_search_for_ids(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_search(pattern, type, p);
+  if (p.record_bytes != bytes(p.index)) {
+    type.refuse(fmt::format("of record numbers of {} bytes, but {} records have numbers of {}", p.record_bytes,
+                            p.indexed_count(), bytes(p.index)));
+  }
+}
+
+void read_count(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_search(pattern, type, p);
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of counts, which have 4 or 8 bytes");
+}
+
+void read_contains(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_search(pattern, type, p);
+  if (p.record_bytes != 1) type.refuse("of answers of one byte");
+}
+
+std::string keys_text(const problem_spec& p) {
+  const std::string repeats =
+      p.repeats == power_law_repeats ? "shared as by a power law" : fmt::format("each of {} records", p.repeats);
+  const std::string keys = fmt::format("keys of {} bytes, {}", p.key_bytes, repeats);
+  return p.load_percent == usual_load_percent ? keys : fmt::format("{}, load {} %", keys, p.load_percent);
+}
+
+std::string text_of_build(const problem_spec& p) { return fmt::format("{} records, {}", p.count, keys_text(p)); }
+
+std::string text_of_search(const problem_spec& p) {
+  return fmt::format("{} keys among {} records, {}", p.count, p.indexed_count(), keys_text(p));
+}
+
+std::vector<fact> facts_of_build(const problem_spec& p) {
+  return {{"count", p.count},
+          {"record_bytes", p.record_bytes},
+          {"key_bytes", p.key_bytes},
+          {"repeats", repeats_name(p)},
+          {"distinct", table_of(p).distinct},
+          {"load_percent", std::uint64_t{p.load_percent}}};
+}
+
+std::vector<fact> facts_of_search(const problem_spec& p) {
+  return {{"count", p.count},
+          {"record_bytes", p.record_bytes},
+          {"table", p.indexed_count()},
+          {"key_bytes", p.key_bytes},
+          {"repeats", repeats_name(p)},
+          {"distinct", table_of(p).distinct},
+          {"load_percent", std::uint64_t{p.load_percent}}};
+}
+
+hash_build_problem build_problem(const problem_spec& p, backend_kind backend) {
+  return {.backend = backend,
+          .count = p.count,
+          .key_bytes = p.key_bytes,
+          .key_stride_bytes = p.key_bytes,
+          .id = p.index,
+          .load = load_of(p)};
+}
+
+/// The search of an index that some variant of the backend builds.
+template <hash_output Output>
+hash_search_problem search_problem(const problem_spec& p, backend_kind backend) {
+  const keyed_table table = table_of(p);
+  hash_search_problem search;
+  search.output = Output;
+  search.probes = p.count;
+  search.probe_stride_bytes = p.key_bytes;
+  search.out_bytes = Output == hash_output::matches ? sizeof(std::uint64_t) : p.record_bytes;
+  search.hit_share = p.hit_percent / 100.0;
+  search.index.backend = backend;
+  search.index.records = table.records;
+  search.index.distinct = table.distinct;
+  search.index.longest_chain = table.longest_chain();
+  search.index.key_bytes = p.key_bytes;
+  search.index.id = p.index;
+  search.index.load = load_of(p);
+  return search;
+}
+
+explanation explain_build(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_build_hash_index(ctx, {nullptr, p.count, p.key_bytes}, {.load = load_of(p), .variant = variant});
+}
+
+template <hash_output Output>
+explanation explain_search(const context& ctx, const problem_spec& p, std::string_view variant) {
+  hash_search_problem problem = search_problem<Output>(p, ctx.backend());
+  problem.index.device = ctx.device();
+  // The reference searches what it has built, and runs where both are asked for.
+  if (variant.starts_with("reference.")) problem.index.built_by = variant;
+  return plan::explain(p.primitive, hash_search_variants(), problem, ctx, variant);
+}
+
+}  // namespace
+
+std::uint64_t table_records(const problem_spec& p) { return is_build(p) ? p.count : p.indexed_count(); }
+keyed_table table_of(const problem_spec& p) { return keyed_table_of(table_records(p), p.repeats); }
+std::string repeats_name(const problem_spec& p) {
+  return p.repeats == power_law_repeats ? std::string(power_law_word) : fmt::to_string(p.repeats);
+}
+
+double load_of(const problem_spec& p) { return p.load_percent / 100.0; }
+
+std::uint64_t most_matches(const problem_spec& p) {
+  constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  const keyed_table table = table_of(p);
+  if (p.hit_percent == 0 || p.count == 0 || table.records == 0) return 0;
+  const auto product = [](std::uint64_t a, std::uint64_t b) {
+    std::uint64_t both = 0;
+    return __builtin_mul_overflow(a, b, &both) ? unknown : both;
+  };
+  const std::uint64_t by_probes =
+      table.levels > 1 && !is_distinct(p.pattern) ? unknown : product(p.count, table.longest_chain());
+  if (!is_distinct(p.pattern)) return by_probes;
+  return std::min(by_probes, product((p.count - 1) / table.distinct + 1, table.records));
+}
+
+extern const entry build_hash_index_entry{.name = build_name,
+                                          .family = "hash",
+                                          .fields = taken_by_build,
+                                          .example = "--count 100000000 --key-bytes 8 --load 99",
+                                          .write = write_build,
+                                          .read = read_build,
+                                          .text = text_of_build,
+                                          .facts = facts_of_build,
+                                          .explain = explain_build,
+                                          .estimates = estimates_by<build_problem, hash_build_variants>};
+
+extern const entry hash_search_entry{
+    .name = "hash_search",
+    .family = "hash",
+    .fields = taken_by_search,
+    .example = "--count 100000000 --table 4000000 --repeats 16",
+    .write = write_search,
+    .read = read_search_for_ids,
+    .text = text_of_search,
+    .facts = facts_of_search,
+    .explain = explain_search<hash_output::matches>,
+    .estimates = estimates_by<search_problem<hash_output::matches>, hash_search_variants>};
+
+extern const entry hash_count_entry{
+    .name = "hash_count",
+    .family = "hash",
+    .fields = taken_by_search,
+    .example = "--count 100000000 --table 4000000 --repeats zipf",
+    .write = write_search,
+    .read = read_count,
+    .text = text_of_search,
+    .facts = facts_of_search,
+    .explain = explain_search<hash_output::counts>,
+    .estimates = estimates_by<search_problem<hash_output::counts>, hash_search_variants>};
+
+extern const entry hash_contains_entry{
+    .name = "hash_contains",
+    .family = "hash",
+    .fields = taken_by_search,
+    .example = "--count 100000000 --table 4000000 --key-bytes 4",
+    .write = write_search,
+    .read = read_contains,
+    .text = text_of_search,
+    .facts = facts_of_search,
+    .explain = explain_search<hash_output::contains>,
+    .estimates = estimates_by<search_problem<hash_output::contains>, hash_search_variants>};
+
+extern const entry hash_find_entry{.name = "hash_find",
+                                   .family = "hash",
+                                   .fields = taken_by_search,
+                                   .example = "--count 100000000 --table 4000000",
+                                   .write = write_search,
+                                   .read = read_search_for_ids,
+                                   .text = text_of_search,
+                                   .facts = facts_of_search,
+                                   .explain = explain_search<hash_output::first>,
+                                   .estimates = estimates_by<search_problem<hash_output::first>, hash_search_variants>};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+#include "lab/description/job.hpp"
+
+// What users write today in place of a call: typed arrays, one loop, no check of an index. They are serial unless
+// `#pragma omp parallel for` in front of the loop is all that it takes.
+namespace sheaf::jobs {
+
+using plain_call = std::function<void()>;
+
+/// Places of the arrays that only a multi_split has.
+namespace multi_split_places {
+constexpr std::size_t sources = 3;  ///< numbers of the records that are written
+constexpr std::size_t first = 6;    ///< first membership of each record, and their count
+}  // namespace multi_split_places
+
+/// Places of the arrays that only an edge_sum has.
+namespace edge_places {
+constexpr std::size_t weights = 3;  ///< of the edges, where they have any
+}  // namespace edge_places
+
+/// Places of the arrays that only an spmv has. Row offsets, or the begins of rows, are at places::offsets, columns at
+/// places::index, x at places::source and y at places::target.
+namespace sparse_places {
+constexpr std::size_t values = 3;    ///< of the entries
+constexpr std::size_t row_ends = 6;  ///< of rows that have ends of their own
+}  // namespace sparse_places
+
+plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays);
+/// Serial where the last writer must win.
+plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_scatter_reduce(const context& ctx, const problem_spec& p, const array_set& arrays);
+/// A counting sort by the key; of every product of a split.
+plain_call plain_split(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_multi_split(const context& ctx, const problem_spec& p, const array_set& arrays);
+/// std::sort of keys, std::stable_sort of structs or of row numbers.
+plain_call plain_sort_keys(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_sort_pairs(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_sort_records(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_sort_index(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// Walks each list from its head, which is found first; scans are sums alone.
+plain_call plain_list_rank(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_list_scan(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// A sorted array of keys and record numbers, which a build makes and searches go through by std::lower_bound. It is
+/// sorted before the first call of a search.
+plain_call plain_build_hash_index(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_search(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
+plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// Row after row; the rows of a transposed matrix in one thread.
+plain_call plain_spmv(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// Edge after edge, added at one end and subtracted at the other, in one thread.
+plain_call plain_edge_sum(const context& ctx, const problem_spec& p, const array_set& arrays);
+
+/// The struct that a user would write, aligned to the largest power of two up to 16 that divides its width.
+template <std::size_t Bytes>
+struct alignas(Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1)) plain_record {
+  std::array<std::byte, Bytes> bytes;
+};
+
+/// Calls body(std::type_identity<Record>) with the type of a width; an empty call for other widths.
+template <class Body>
+plain_call with_record_type(std::uint64_t record_bytes, Body body) {
+  switch (record_bytes) {
+    case 1: return body(std::type_identity<std::uint8_t>{});
+    case 2: return body(std::type_identity<std::uint16_t>{});
+    case 4: return body(std::type_identity<std::uint32_t>{});
+    case 8: return body(std::type_identity<std::uint64_t>{});
+    case 12: return body(std::type_identity<plain_record<12>>{});
+    case 16: return body(std::type_identity<plain_record<16>>{});
+    case 32: return body(std::type_identity<plain_record<32>>{});
+    case 64: return body(std::type_identity<plain_record<64>>{});
+    case 100: return body(std::type_identity<plain_record<100>>{});
+    case 128: return body(std::type_identity<plain_record<128>>{});
+    case 1024: return body(std::type_identity<plain_record<1024>>{});
+    default: return {};
+  }
+}
+
+/// Calls body(std::type_identity<Index>) with the type of an index list.
+template <class Body>
+plain_call with_index_type(index_type type, Body body) {
+  return bytes(type) == 4 ? body(std::type_identity<std::uint32_t>{}) : body(std::type_identity<std::uint64_t>{});
+}
+
+/// The items of an array, as their type.
+template <class Item>
+Item* items_of(const records& array) {
+  return reinterpret_cast<Item*>(array.data);
+}
+
+}  // namespace sheaf::jobs

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/records.hpp>
+#include <sheaf/values.hpp>
+
+#include "lab/description/items.hpp"
+#include "lab/description/sparse/matrix.hpp"
+#include "lab/inputs/pattern_function.hpp"
+
+// Function objects for over_items() that fill the arrays of an spmv and check its answer. Values are small whole
+// numbers of either sign at random, so that sums are whole, too, and exact in any order.
+namespace sheaf::jobs {
+
+using primitives::nonzero_pattern;
+
+/// Parameters of the functions that give a matrix and a vector.
+struct matrix_source {
+  primitives::row_lengths lengths;
+  std::uint64_t columns = 0;
+  nonzero_pattern nonzeros = nonzero_pattern::banded;
+  inputs::pattern order;   ///< of columns that are no function of the row
+  std::uint64_t side = 1;  ///< of a grid
+  std::uint64_t seed = 0;  ///< of values and of the vector
+  value_type type = value_type::f32;
+  index_type column = index_type::u32;
+  index_type offset = index_type::u32;
+  bool is_transposed = false;
+
+  SHEAF_HOST_DEVICE std::uint64_t y_count() const { return is_transposed ? columns : lengths.rows; }
+};
+
+/// The most that the product of an entry and a value of the vector is.
+constexpr std::uint64_t most_product = 3 * 7;
+
+SHEAF_HOST_DEVICE inline std::uint64_t moved_around(std::uint64_t from, std::int64_t by, std::uint64_t count) {
+  return by < 0 ? (from + count - static_cast<std::uint64_t>(-by) % count) % count
+                : (from + static_cast<std::uint64_t>(by)) % count;
+}
+
+/// How far the k-th point that a point of a grid is joined to lies behind it, itself among them. With 5 and 7 these are
+/// neighbours along the axes, with 9 and 27 all of a square or cube. Points nearer to the beginning come first.
+SHEAF_HOST_DEVICE inline std::int64_t step_of_grid(std::uint64_t entries_of_a_point, std::uint64_t k,
+                                                   std::int64_t side) {
+  const auto i = static_cast<std::int64_t>(k);
+  if (entries_of_a_point == 5 || entries_of_a_point == 7) {
+    const std::int64_t axis = i - static_cast<std::int64_t>(entries_of_a_point / 2);
+    const std::int64_t steps[] = {0, 1, side, side * side};
+    return axis < 0 ? -steps[-axis] : steps[axis];
+  }
+  const std::int64_t z = entries_of_a_point == 27 ? i / 9 - 1 : 0;
+  return (z * side + i / 3 % 3 - 1) * side + i % 3 - 1;
+}
+
+/// The column of an entry of a row. A matrix ends at no side: what goes past the last column begins with the first.
+SHEAF_HOST_DEVICE inline std::uint64_t column_of_entry(const matrix_source& s, std::uint64_t entry, std::uint64_t row) {
+  switch (s.nonzeros) {
+    case nonzero_pattern::uniform:
+    case nonzero_pattern::zipf: return inputs::pattern_entry(s.order, entry, s.columns);
+    case nonzero_pattern::banded: {
+      const std::uint64_t begin = s.lengths.begin_of_row(row);
+      const std::uint64_t half = (s.lengths.begin_of_row(row + 1) - begin) / 2;
+      return moved_around(row % s.columns, static_cast<std::int64_t>(entry - begin) - static_cast<std::int64_t>(half),
+                          s.columns);
+    }
+    case nonzero_pattern::grid: {
+      const std::uint64_t k = entry - s.lengths.begin_of_row(row);
+      return moved_around(row, step_of_grid(s.lengths.least, k, static_cast<std::int64_t>(s.side)), s.columns);
+    }
+  }
+  return 0;
+}
+
+SHEAF_HOST_DEVICE inline std::int64_t value_of_entry(const matrix_source& s, std::uint64_t entry) {
+  const std::uint64_t bits = inputs::mix(entry + s.seed);
+  const auto size = static_cast<std::int64_t>(bits % 3) + 1;
+  return bits >> 63 != 0 ? -size : size;
+}
+
+SHEAF_HOST_DEVICE inline std::int64_t value_of_vector(const matrix_source& s, std::uint64_t i) {
+  return static_cast<std::int64_t>(inputs::mix(i - s.seed) % 15) - 7;
+}
+
+/// The factor of a result in the checksum. It is odd, so that one wrong number always changes a sum.
+SHEAF_HOST_DEVICE inline std::uint64_t factor_of_result(std::uint64_t i) { return inputs::mix(i + 0xfac) | 1; }
+
+SHEAF_HOST_DEVICE inline void store_whole(void* to, value_type type, std::uint64_t i, std::int64_t value) {
+  if (type == value_type::f32) {
+    static_cast<float*>(to)[i] = static_cast<float>(value);
+  } else {
+    static_cast<double*>(to)[i] = static_cast<double>(value);
+  }
+}
+
+SHEAF_HOST_DEVICE inline void store_number(void* to, index_type type, std::uint64_t i, std::uint64_t number) {
+  if (bytes(type) == 4) {
+    static_cast<std::uint32_t*>(to)[i] = static_cast<std::uint32_t>(number);
+  } else {
+    static_cast<std::uint64_t*>(to)[i] = number;
+  }
+}
+
+/// Where rows begin, or where those `ahead` of them do: the ends of rows.
+struct fill_row_begins {
+  matrix_source source;
+  void* begins;
+  std::uint64_t ahead = 0;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t row) const {
+    store_number(begins, source.offset, row, source.lengths.begin_of_row(row + ahead));
+    return {};
+  }
+};
+
+struct fill_columns {
+  matrix_source source;
+  void* columns;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    store_number(columns, source.column, entry, column_of_entry(source, entry, source.lengths.row_of_entry(entry)));
+    return {};
+  }
+};
+
+struct fill_entry_values {
+  matrix_source source;
+  void* values;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    store_whole(values, source.type, entry, value_of_entry(source, entry));
+    return {};
+  }
+};
+
+struct fill_vector {
+  matrix_source source;
+  void* vector;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
+    store_whole(vector, source.type, i, value_of_vector(source, i));
+    return {};
+  }
+};
+
+/// Checksum of the entries: each product times the factor of its result.
+struct checksum_entries {
+  matrix_source source;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t entry) const {
+    const std::uint64_t row = source.lengths.row_of_entry(entry);
+    const std::uint64_t column = column_of_entry(source, entry, row);
+    const std::int64_t product =
+        value_of_entry(source, entry) * value_of_vector(source, source.is_transposed ? row : column);
+    return {0, static_cast<std::uint64_t>(product) * factor_of_result(source.is_transposed ? column : row)};
+  }
+};
+
+/// Checksum of the results: each times its factor. One that is no whole number is a mismatch.
+struct checksum_results {
+  matrix_source source;
+  const void* results;
+  SHEAF_HOST_DEVICE tally operator()(std::uint64_t i) const {
+    const double value =
+        source.type == value_type::f32 ? static_cast<const float*>(results)[i] : static_cast<const double*>(results)[i];
+    const bool is_small = value > -0x1p62 && value < 0x1p62;
+    const std::int64_t whole = is_small ? static_cast<std::int64_t>(value) : 0;
+    if (!is_small || static_cast<double>(whole) != value) return {1, 0};
+    return {0, static_cast<std::uint64_t>(whole) * factor_of_result(i)};
+  }
+};
+
+}  // namespace sheaf::jobs

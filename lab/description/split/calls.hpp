@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include <sheaf/split.hpp>
+
+#include "lab/description/problem_spec.hpp"
+#include "primitives/split/contract.hpp"
+
+// A stable split by more bits than one call takes is several calls, by the lowest bits first: a least-significant-digit
+// sort. Records have to hold their key.
+namespace sheaf::primitives {
+
+constexpr std::uint32_t most_bits_of_call = 32;
+
+std::uint32_t calls_of(const problem_spec& p);
+/// The key of one call. `keys` is the array of keys, which records that hold their key do without.
+split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call);
+split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
+                               backend_kind backend);
+
+}  // namespace sheaf::primitives

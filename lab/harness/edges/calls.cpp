@@ -1,0 +1,267 @@
+#include "lab/harness/edges/calls.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/checks/edges.hpp"
+#include "lab/description/job.hpp"
+#include "lab/harness/placed_array.hpp"
+#include "lab/harness/problem.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "lab/peers/edges.hpp"
+#include "primitives/edges/prepare.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+constexpr std::uint64_t expected_runs = 1000;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+template <class Value>
+std::vector<Value> values_of_nodes(const edge_input& in, std::uint32_t components) {
+  std::vector<Value> all(in.nodes * components);
+  for (std::uint64_t i = 0; i < in.nodes; ++i) {
+    for (std::uint32_t k = 0; k < components; ++k) {
+      const double made = static_cast<double>(inputs::mix(i * components + k) >> 40) / (1 << 24) - 0.5;
+      const double value = k < in.dimensions ? in.coordinates[i * in.dimensions + k] : made;
+      all[i * components + k] = static_cast<Value>(value);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+/// A graph, what its nodes hold, and the exact sums, which all calls are judged by.
+template <class Value>
+struct judged_edges {
+  judged_edges(std::shared_ptr<const edge_input> in, const edge_terms& t)
+      : input(std::move(in)),
+        terms(t),
+        values_of(values_of_nodes<Value>(*input, terms.components)),
+        exact(edge_view(index_span{input->edges.data(), 2 * input->edges.size(), index_type::u32}), values_of,
+              {nullptr, 0, value_type_of<Value>()}, terms.components, terms.function) {}
+
+  std::shared_ptr<const edge_input> input;
+  edge_terms terms;
+  std::vector<Value> values_of;
+  jobs::exact_edge_sums exact;
+};
+
+namespace {
+
+/// That in the memory of a context, and a result.
+template <class Value>
+struct placed_sum {
+  placed_sum(const context& c, std::shared_ptr<const judged_edges<Value>> in)
+      : ctx(c),
+        judged(std::move(in)),
+        input(judged->input),
+        terms(judged->terms),
+        result(judged->values_of.size()),
+        ends(ctx, input->edges.data(), input->edges.size()),
+        places(ctx, input->coordinates.data(), input->coordinates.size()),
+        placed_values(ctx, judged->values_of.data(), result.size()),
+        placed_result(ctx, result.data(), result.size()) {}
+  placed_sum(const placed_sum&) = delete;
+  placed_sum& operator=(const placed_sum&) = delete;
+
+  static constexpr value_type type = value_type_of<Value>();
+
+  edge_view edges() const { return edge_view(index_span{ends.data(), 2 * input->edges.size(), index_type::u32}); }
+  const_values coordinates() const { return {places.data(), input->coordinates.size(), value_type::f64}; }
+  const_values from() const { return {placed_values.data(), result.size(), type}; }
+  const_values weights() const { return {nullptr, 0, type}; }
+  values to() const { return {const_cast<Value*>(placed_result.data()), result.size(), type}; }
+
+  std::optional<std::string> mistake(const std::function<void()>& run) {
+    std::fill(result.begin(), result.end(), std::numeric_limits<Value>::quiet_NaN());
+    const bool is_copied = placed_result.data() != result.data();
+    if (is_copied) copy_bytes(ctx, to().data, result.data(), result.size() * sizeof(Value));
+    run();
+    ctx.wait();
+    if (is_copied) copy_bytes(ctx, result.data(), to().data, result.size() * sizeof(Value));
+    return judged->exact.mistake(result);
+  }
+
+  context ctx;
+  std::shared_ptr<const judged_edges<Value>> judged;
+  std::shared_ptr<const edge_input> input;
+  edge_terms terms;
+  std::vector<Value> result;
+  placed_array<mesh::edge> ends;
+  placed_array<double> places;
+  placed_array<Value> placed_values;
+  placed_array<Value> placed_result;
+};
+
+template <class Value>
+timed_call call_of(const call_place& place, const std::string& who, std::shared_ptr<placed_sum<Value>> of,
+                   std::function<void()> run) {
+  return {.where = place.name,
+          .who = who,
+          .backend = place.ctx.backend(),
+          .run = run,
+          .wait = [ctx = place.ctx] { ctx.wait(); },
+          .mistake = [of, run] { return of->mistake(run); },
+          .largest_error = [of] { return of->judged->exact.largest_error(of->result); }};
+}
+
+/// The preparation by a variant, and the least time that it took; none where the variant cannot run.
+template <class Value>
+std::optional<std::pair<prepared_edge_sum, double>> loaded(const call_place& place, const placed_sum<Value>& of,
+                                                           std::string_view variant) {
+  try {
+    std::optional<prepared_edge_sum> made;
+    double seconds = std::numeric_limits<double>::infinity();
+    // The first one warms up: it compiles shaders, and touches memory first.
+    for (int i = 0; i <= place.loadings; ++i) {
+      made.reset();
+      made.emplace(prepare_edge_sum(place.ctx, of.edges(), of.input->nodes, of.terms.components, expected_runs,
+                                    {.coordinates = of.coordinates(),
+                                     .value = placed_sum<Value>::type,
+                                     .function = of.terms.function,
+                                     .variant = variant}));
+      seconds = std::min(seconds, made->report().preparation_seconds);
+    }
+    return std::pair{std::move(*made), seconds};
+  } catch (const error& e) {
+    if (e.code() != error_code::no_variant && e.code() != error_code::out_of_memory) throw;
+  }
+  return std::nullopt;
+}
+
+/// The problem that a sum over this graph is.
+problem problem_of(const edge_input& in, const edge_terms& terms, value_type type) {
+  return {.primitive = "edge_sum",
+          .pattern = {primitives::pattern_kind::uniform},
+          .record_bytes = terms.components * bytes(type),
+          .index = index_type::u32,
+          .count = in.edges.size(),
+          .value = type,
+          .table = in.nodes,
+          .is_packed = true,
+          .of_edges = terms.function};
+}
+
+/// The arrays of a sum as the job of edge_sum has them, and the problem that they are.
+template <class Value>
+std::pair<problem, jobs::array_set> as_job(const placed_sum<Value>& of) {
+  const problem p = problem_of(*of.input, of.terms, placed_sum<Value>::type);
+  jobs::array_set arrays;
+  arrays[jobs::places::index] =
+      records(const_cast<mesh::edge*>(of.ends.data()), 2 * of.input->edges.size(), sizeof(std::uint32_t));
+  arrays[jobs::places::source] = records(const_cast<Value*>(of.placed_values.data()), of.input->nodes, p.record_bytes);
+  arrays[jobs::places::target] = records(of.to().data, of.input->nodes, p.record_bytes);
+  return {p, arrays};
+}
+
+/// A loop that is no call of ours.
+template <class Value>
+void add_loop(const call_place& place, const char* who, std::shared_ptr<placed_sum<Value>> of,
+              std::function<void()> loop, std::vector<timed_call>& all) {
+  all.push_back(call_of<Value>(place, who, std::move(of), std::move(loop)));
+  all.back().is_ours = false;
+}
+
+}  // namespace
+
+std::uint64_t moved_bytes(const edge_input& in, const edge_terms& terms, std::uint64_t value_bytes) {
+  const problem p = problem_of(in, terms, value_bytes == 8 ? value_type::f64 : value_type::f32);
+  return jobs::job_of(p).moved_bytes(p);
+}
+
+template <class Value>
+std::shared_ptr<const judged_edges<Value>> judge_edges(std::shared_ptr<const edge_input> input,
+                                                       const edge_terms& terms) {
+  return std::make_shared<const judged_edges<Value>>(std::move(input), terms);
+}
+
+template <class Value>
+void add_edge_calls(const call_place& place, std::shared_ptr<const judged_edges<Value>> input,
+                    std::vector<timed_call>& all) {
+  const context& ctx = place.ctx;
+  auto of = std::make_shared<placed_sum<Value>>(ctx, input);
+  double copying = 0;
+  if (!core::backend_of(ctx.backend()).uses_host_memory) {
+    const double begin = now();
+    of.reset();
+    of = std::make_shared<placed_sum<Value>>(ctx, input);
+    copying = now() - begin;
+  }
+  const explanation why =
+      explain_edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function);
+  for (const variant_estimate& v : why.variants) {
+    if (!v.applicable || v.variant.starts_with("reference.")) continue;
+    const auto run = [ctx, of, name = v.variant] {
+      edge_sum(ctx, of->edges(), of->from(), of->weights(), of->to(), of->terms.components, of->terms.function,
+               {.variant = name});
+    };
+    all.push_back(call_of<Value>(place, v.variant, of, run));
+    all.back().loading_seconds = copying;
+  }
+  for (const primitives::prepare_edge_sum_variant& v : primitives::prepare_edge_sum_variants()) {
+    if (!v.works_on(ctx.backend()) || v.name == "kept") continue;  // runs of "kept" are the calls above
+    auto made = loaded(place, *of, v.name);
+    if (!made) continue;
+    const auto prepared = std::make_shared<prepared_edge_sum>(std::move(made->first));
+    const auto run = [of, prepared] { prepared->run(of->from(), of->weights(), of->to(), of->terms.function); };
+    const std::string& runs = prepared->report().run_variant;
+    all.push_back(call_of<Value>(place, runs == v.name ? runs : fmt::format("{} as {}", v.name, runs), of, run));
+    all.back().is_prepared = true;
+    all.back().loading_seconds = copying + made->second;
+    all.back().kept_bytes = prepared->report().kept_bytes;
+  }
+}
+
+template <class Value>
+void add_plain_edges(const std::string& where, std::shared_ptr<const judged_edges<Value>> input,
+                     std::vector<timed_call>& all) {
+  const call_place place{where, context::cpu(1)};
+  const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
+  const auto [p, arrays] = as_job(*of);
+  add_loop<Value>(place, "plain loop", of, jobs::job_of(p).plain_loop(place.ctx, p, arrays), all);
+}
+
+template <class Value>
+void add_atomic_edges([[maybe_unused]] const call_place& place, const context& cpu,
+                      std::shared_ptr<const judged_edges<Value>> input, std::vector<timed_call>& all) {
+#if SHEAF_HAS_CUDA
+  if (place.ctx.backend() == backend_kind::cuda) {
+    const auto of = std::make_shared<placed_sum<Value>>(place.ctx, std::move(input));
+    const auto [p, arrays] = as_job(*of);
+    std::function<void()> kernel = peers::device::atomic_edge_kernel(place.ctx, p, arrays);
+    if (kernel) add_loop<Value>(place, "kernel of atomics", of, std::move(kernel), all);
+    return;
+  }
+#endif
+  const call_place threads{fmt::format("{} threads", cpu.threads()), cpu};
+  const auto of = std::make_shared<placed_sum<Value>>(cpu, std::move(input));
+  const auto [p, arrays] = as_job(*of);
+  add_loop<Value>(threads, "atomic loop", of, peers::host::atomic_edge_loop(p, cpu.threads(), arrays), all);
+}
+
+template std::shared_ptr<const judged_edges<float>> judge_edges(std::shared_ptr<const edge_input>, const edge_terms&);
+template void add_edge_calls<float>(const call_place&, std::shared_ptr<const judged_edges<float>>,
+                                    std::vector<timed_call>&);
+template void add_plain_edges<float>(const std::string&, std::shared_ptr<const judged_edges<float>>,
+                                     std::vector<timed_call>&);
+template void add_atomic_edges<float>(const call_place&, const context&, std::shared_ptr<const judged_edges<float>>,
+                                      std::vector<timed_call>&);
+template std::shared_ptr<const judged_edges<double>> judge_edges(std::shared_ptr<const edge_input>, const edge_terms&);
+template void add_edge_calls<double>(const call_place&, std::shared_ptr<const judged_edges<double>>,
+                                     std::vector<timed_call>&);
+template void add_plain_edges<double>(const std::string&, std::shared_ptr<const judged_edges<double>>,
+                                      std::vector<timed_call>&);
+template void add_atomic_edges<double>(const call_place&, const context&, std::shared_ptr<const judged_edges<double>>,
+                                       std::vector<timed_call>&);
+
+}  // namespace sheaf::bench

@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "apps/sheaf/files/output_check.hpp"
+#include "lab/description/job.hpp"
+#include "lab/harness/factors.hpp"
+#include "lab/harness/options.hpp"
+#include "lab/harness/record.hpp"
+#include "lab/harness/report.hpp"
+#include "papers/run.hpp"
+#include "plan/store/temporary_names.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+enum exit_code : int {
+  exit_done = 0,
+  exit_internal = 1,
+  exit_usage = 2,
+  exit_bad_input = 3,
+  exit_wrong_answer = 4,
+  exit_out_of_space = 5,
+  exit_no_backend = 6,
+  exit_slower = 7,
+};
+
+// With --warm the last cache counts as this small, so that rows have few copies and nothing is evicted.
+constexpr std::uint64_t warm_cache_bytes = std::uint64_t{1} << 16;
+
+bool passes(const options& o, const planned_row& row) {
+  if (!o.filter) return true;
+  if (row.contenders.empty()) return std::regex_search(name(row.problem) + "/", *o.filter);
+  return std::any_of(row.contenders.begin(), row.contenders.end(),
+                     [&](const contender& c) { return std::regex_search(name(row.problem) + "/" + c.who, *o.filter); });
+}
+
+std::vector<planned_row> plan_rows(const options& o, const context& ctx, const platform& hardware, workspace& arrays) {
+  std::vector<planned_row> rows;
+  std::uint64_t passed = 0;
+  for (const problem& p : o.named_rows.empty() ? problems_of(o.sweep) : o.named_rows) {
+    planned_row row =
+        planned(p, rotated_copies(jobs::bytes_of_copy(jobs::job_of(p).shapes(p)), hardware.cache_bytes, o.limits),
+                contenders_of(ctx, p, o.rows, arrays));
+    if (passes(o, row) && passed++ % o.shard.count == o.shard.index) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void run_backend(const options& o, const context& ctx, const platform& hardware, std::vector<result>& results) {
+  workspace arrays(ctx, hardware.cache_bytes);
+  const std::vector<planned_row> rows = plan_rows(o, ctx, hardware, arrays);
+  if (o.list) {
+    for (const planned_row& row : rows) {
+      for (const contender& c : row.contenders) fmt::print("{}/{}\n", name(row.problem), c.who);
+    }
+    return;
+  }
+  print_header(hardware);
+  const std::unique_ptr<queue_clock> clock = make_queue_clock(ctx);
+  for (const planned_row& row : rows) {
+    if (reason_to_skip(row, hardware).empty()) arrays.reserve(row.problem, row.copies);
+  }
+  for (const planned_row& row : rows) {
+    if (const std::string why_not = reason_to_skip(row, hardware); !why_not.empty()) {
+      fmt::print("{} skipped: {}\n", name(row.problem), why_not);
+      continue;
+    }
+    try {
+      for (result& r : run_row(row, ctx.backend(), arrays, clock.get(), o.limits)) {
+        print_result(r);
+        results.push_back(std::move(r));
+      }
+    } catch (const error& e) {
+      // What a row keeps beside its arrays, an index for example, is known only once it is made.
+      if (e.code() != error_code::out_of_memory || rows.size() == 1) throw;
+      fmt::print("{} skipped: {}\n", name(row.problem), e.what());
+    }
+  }
+}
+
+std::optional<context> make_context(const options& o, backend_kind backend) {
+  try {
+    context ctx = context::on(backend, o.threads);
+    if (!ctx.ignored_profile().empty()) fmt::print(stderr, "sheaf-bench: not used: {}\n", ctx.ignored_profile());
+    return ctx;
+  } catch (const error& e) {
+    if (o.backends_named || e.code() != error_code::backend_unavailable) throw;
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
+    return std::nullopt;
+  }
+}
+
+int write_and_judge(const options& o, const std::vector<result>& results, const platforms& measured,
+                    const std::vector<input_result>& input_results = {}) {
+  if (!o.json_path.empty()) write_json(o.json_path, results, measured, input_results);
+  const auto is_right = [](const auto& r) { return r.verified; };
+  const bool all_right = std::all_of(results.begin(), results.end(), is_right) &&
+                         std::all_of(input_results.begin(), input_results.end(), is_right);
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int run_papers(const options& o) {
+  std::vector<context> contexts;
+  papers::sessions sessions;
+  platforms measured;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (!ctx) continue;
+    contexts.push_back(*ctx);
+    if (!papers::has_sessions(backend)) continue;
+    sessions.emplace_back(*ctx, o.papers);
+    measured[backend] = sessions.back().hardware;
+  }
+  const papers::findings found = papers::print_papers(contexts, sessions, o.papers);
+  const auto is_wrong = [](const auto& r) { return !r.verified; };
+  const auto wrong = std::count_if(found.rows.begin(), found.rows.end(), is_wrong) +
+                     std::count_if(found.input_rows.begin(), found.input_rows.end(), is_wrong);
+  fmt::print("\n{} answers, {} wrong\n", found.rows.size() + found.input_rows.size(), wrong);
+  return write_and_judge(o, found.rows, measured, found.input_rows);
+}
+
+int run_spatter_on(const options& o) {
+  if (o.backends.size() > 1 && !o.json_path.empty()) {
+    throw error(error_code::bad_argument, "spatter: --json wants one --backend");
+  }
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_spatter(*ctx, o.spatter, o.json_path) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int run_spmv_on(const options& o) {
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_spmv(*ctx, o.spmv) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int run_edges_on(const options& o) {
+  std::vector<input_result> rows;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (!ctx) continue;
+    for (input_result& row : run_edges(*ctx, o.edges)) rows.push_back(std::move(row));
+  }
+  return write_and_judge(o, {}, {}, rows);
+}
+
+int run_solve_on(const options& o) {
+  bool all_right = true;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (ctx) all_right = run_solve(*ctx, o.solve) && all_right;
+  }
+  return all_right ? exit_done : exit_wrong_answer;
+}
+
+int compare_files(const compare_request& request) {
+  const comparison found = run_compare(request);
+  if (found.wrong_after > 0) return exit_wrong_answer;
+  return found.slower_count() > 0 ? exit_slower : exit_done;
+}
+
+int print_factors_of_files(const std::vector<std::string>& paths) {
+  std::vector<factor_row> all;
+  for (const std::string& path : paths) {
+    for (factor_row& row : factors_of(load_results(path))) all.push_back(std::move(row));
+  }
+  fmt::print("{}", factors_text(std::move(all)));
+  return exit_done;
+}
+
+// Before anything is measured, which would be lost if the rows had nowhere to go.
+void require_outputs(const options& o) {
+  std::vector<std::string> inputs = o.edges.files;
+  inputs.push_back(o.spatter.file);
+  for (const auto& [option, path] : {std::pair{"--json", o.json_path}, std::pair{"--record", o.record_path}}) {
+    if (path.empty()) continue;
+    io::require_not_an_input(path, inputs, option);
+    io::require_creatable(path);
+  }
+  if (!o.json_path.empty() && !o.record_path.empty() && io::name_one_file(o.json_path, o.record_path)) {
+    throw error(error_code::bad_argument, fmt::format("--json and --record are both {}", o.json_path));
+  }
+}
+
+int run(const options& o) {
+  if (!o.factor_files.empty()) return print_factors_of_files(o.factor_files);
+  if (o.compare) return compare_files(*o.compare);
+  require_outputs(o);
+  if (o.papers.is_requested) return run_papers(o);
+  if (o.spatter.is_requested) return run_spatter_on(o);
+  if (o.spmv.is_requested) return run_spmv_on(o);
+  if (o.edges.is_requested) return run_edges_on(o);
+  if (o.solve.is_requested) return run_solve_on(o);
+  std::vector<result> results;
+  platforms measured;
+  for (const backend_kind backend : o.backends) {
+    const std::optional<context> ctx = make_context(o, backend);
+    if (!ctx) continue;
+    platform& hardware = measured[backend];
+    hardware = platform_of(*ctx);
+    if (o.warm) hardware.cache_bytes = warm_cache_bytes;
+    run_backend(o, *ctx, hardware, results);
+    if (!o.record_path.empty()) write_record(o.record_path, results, ctx->profile(), hardware);
+  }
+  if (o.list) return exit_done;
+  print_summary(results);
+  if (o.sweep.prints_factors) print_factors(results);
+  return write_and_judge(o, results, measured);
+}
+
+// A report that is lost in part must not read as one that found nothing.
+void require_written_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw error(error_code::io_failure, "standard output cannot be written");
+  }
+}
+
+int exit_code_of(error_code code) {
+  switch (code) {
+    case error_code::bad_argument: return exit_usage;
+    case error_code::bad_input: return exit_bad_input;
+    case error_code::out_of_memory:
+    case error_code::io_failure: return exit_out_of_space;
+    case error_code::backend_unavailable: return exit_no_backend;
+    default: return exit_internal;
+  }
+}
+
+}  // namespace
+}  // namespace sheaf::bench
+
+// NOLINTNEXTLINE(bugprone-exception-escape): saying what went wrong may go wrong
+int main(int argc, char** argv) {
+  using namespace sheaf;
+  io::remove_temporaries_on_signals();
+  try {
+    bench::options options;
+    if (const std::optional<int> code = bench::parse(argc, argv, options)) return *code;
+    const int code = bench::run(options);
+    bench::require_written_output();
+    return code;
+  } catch (const error& e) {
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
+    return bench::exit_code_of(e.code());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "sheaf-bench: out of memory\n");
+    return bench::exit_out_of_space;
+  } catch (const std::system_error& e) {
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
+    return bench::exit_out_of_space;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "sheaf-bench: {}\n", e.what());
+    return bench::exit_internal;
+  }
+}

@@ -1,0 +1,240 @@
+#include "lab/harness/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/backends.hpp"
+#include "lab/description/row_name.hpp"
+#include "lab/harness/factors.hpp"
+#include "plan/store/output_file.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+constexpr double hold_ratio = 0.97;  // a row at this factor or above counts as no slower than its best peer
+
+std::string row_name(const result& r) { return fmt::format("{}/{}", name(r.problem), r.who); }
+
+struct peer_summary {
+  const result* worst = nullptr;
+  double log_sum = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t below = 0;
+
+  void add(const result& r) {
+    if (worst == nullptr || r.peer_ratio < worst->peer_ratio) worst = &r;
+    log_sum += std::log(r.peer_ratio);
+    ++rows;
+    if (r.peer_ratio < hold_ratio) ++below;
+  }
+};
+
+void print_peer_summary(std::span<const result> results, backend_kind backend, std::string_view primitive) {
+  peer_summary all;
+  for (const result& r : results) {
+    if (r.backend == backend && r.problem.primitive == primitive && r.who == "sheaf" && r.peer_ratio > 0) all.add(r);
+  }
+  if (all.rows == 0) return;
+  fmt::print("{} {}: {} rows, peer / ours: geometric mean {:.3f}, worst {:.3f} ({}), {} below {}\n", name(backend),
+             primitive, all.rows, std::exp(all.log_sum / static_cast<double>(all.rows)), all.worst->peer_ratio,
+             row_name(*all.worst), all.below, hold_ratio);
+}
+
+// Mean and worst of a value over rows, and the row that has the worst.
+struct spread {
+  double sum = 0;
+  double worst = 0;
+  const result* worst_row = nullptr;
+  std::uint64_t rows = 0;
+
+  void add(double value, bool is_worse, const result& r) {
+    if (worst_row == nullptr || is_worse) {
+      worst = value;
+      worst_row = &r;
+    }
+    sum += value;
+    ++rows;
+  }
+  double mean() const { return sum / static_cast<double>(rows); }
+};
+
+// A plan for a list of unknown order is one for any list, and its accuracy says as much of the list as of the plan.
+void print_accuracy(std::span<const result> results, backend_kind backend, std::string_view primitive,
+                    bool order_is_unknown) {
+  spread ours;
+  spread paper;
+  for (const result& r : results) {
+    if (r.backend != backend || r.problem.primitive != primitive || r.who != "sheaf") continue;
+    if (r.order_is_unknown != order_is_unknown) continue;
+    ours.add(r.accuracy(), r.accuracy() < ours.worst, r);
+    if (r.he2007_seconds > 0) paper.add(r.he2007_accuracy(), r.he2007_accuracy() < paper.worst, r);
+  }
+  if (ours.rows == 0) return;
+  fmt::print("{} {}{}: predicted at {:.1f} % accuracy in the mean, worst {:.1f} % ({})", name(backend), primitive,
+             order_is_unknown ? ", lists of unknown order" : "", ours.mean() * 100, ours.worst * 100,
+             row_name(*ours.worst_row));
+  if (paper.rows > 0) {
+    fmt::print("; by the 2007 model {:.1f} %, worst {:.1f} % ({})", paper.mean() * 100, paper.worst * 100,
+               row_name(*paper.worst_row));
+  }
+  fmt::print("\n");
+}
+
+// The planner's regret: time of its choice over the time of the best variant, for rows with --variants. The results of
+// a row are consecutive, and the choice is the first of them.
+void print_regret(std::span<const result> results, backend_kind backend) {
+  spread regrets;
+  for (std::size_t first = 0, last; first < results.size(); first = last) {
+    double best = results[first].time.median_seconds;
+    bool compared = false;
+    for (last = first + 1; last < results.size() && results[last].who != "sheaf"; ++last) {
+      if (results[last].who != results[last].variant) continue;
+      best = std::min(best, results[last].time.median_seconds);
+      compared = true;
+    }
+    if (!compared || results[first].who != "sheaf" || results[first].backend != backend) continue;
+    const double regret = results[first].time.median_seconds / best;
+    regrets.add(regret, regret > regrets.worst, results[first]);
+  }
+  if (regrets.rows == 0) return;
+  fmt::print("{}: planner's choice / best variant over {} rows: mean {:.3f}, worst {:.3f} ({})\n", name(backend),
+             regrets.rows, regrets.mean(), regrets.worst, name(regrets.worst_row->problem));
+}
+
+nlohmann::json json_of(const result& r, const platform& p) {
+  nlohmann::json row = {{"problem", name(r.problem)},
+                        {"primitive", r.problem.primitive},
+                        {"backend", name(r.backend)},
+                        {"pattern", pattern_name(r.problem)},
+                        {"record_bytes", r.problem.record_bytes},
+                        {"index_type", type_name(r.problem)},
+                        {"count", r.problem.count},
+                        {"who", r.who},
+                        {"variant", r.variant},
+                        {"calls", r.time.calls},
+                        {"median_seconds", r.time.median_seconds},
+                        {"least_seconds", r.time.least_seconds},
+                        {"most_seconds", r.time.most_seconds},
+                        {"predicted_seconds", nullptr},
+                        {"he2007_seconds", nullptr},
+                        {"peer_ratio", nullptr},
+                        {"bytes_per_second", r.bytes_per_second()},
+                        {"verified", r.verified},
+                        {"machine", p.machine},
+                        {"versions", p.versions},
+                        {"commit", SHEAF_BENCH_COMMIT}};
+  if (r.predicted_seconds > 0) row["predicted_seconds"] = r.predicted_seconds;
+  if (r.he2007_seconds > 0) row["he2007_seconds"] = r.he2007_seconds;
+  if (r.peer_ratio > 0) row["peer_ratio"] = r.peer_ratio;
+  if (!r.figure.empty()) row["figure"] = r.figure;
+  if (r.promises_less) row["promises_less"] = true;
+  for (const primitives::fact& f : r.facts) {
+    std::visit([&](const auto& value) { row[std::string(f.name)] = value; }, f.value);
+  }
+  return row;
+}
+
+nlohmann::json json_of(const input_result& r) {
+  nlohmann::json row = {{"figure", r.figure},
+                        {"input", r.input},
+                        {"machine", r.machine},
+                        {"where", r.where},
+                        {"backend", name(r.backend)},
+                        {"who", r.who},
+                        {"is_prepared", r.is_prepared},
+                        {"loading_seconds", r.loading_seconds},
+                        {"calls", r.time.calls},
+                        {"median_seconds", r.time.median_seconds},
+                        {"least_seconds", r.time.least_seconds},
+                        {"most_seconds", r.time.most_seconds},
+                        {"verified", r.verified},
+                        {"largest_error", nullptr},
+                        {"commit", SHEAF_BENCH_COMMIT}};
+  if (r.largest_error >= 0) row["largest_error"] = r.largest_error;
+  return row;
+}
+
+// "2026-11-20T12:00:00Z": of two files with the same problem, script/update-tables takes the newer.
+std::string time_now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+}  // namespace
+
+double result::accuracy_of(double predicted) const noexcept {
+  return 1 - std::abs(time.median_seconds - predicted) / time.median_seconds;
+}
+
+void print_header(const platform& p) {
+  fmt::print("# {}, last cache {} MB", p.machine, p.cache_bytes >> 20);
+  for (const auto& [what, version] : p.versions) fmt::print(", {} {}", what, version);
+  fmt::print(", commit {}\n# {:<58} {:>11} {:>25} {:>12} {:>9} {:>20}\n", SHEAF_BENCH_COMMIT, "row", "median",
+             "least..most", "bandwidth", "peer/this", "predicted, accuracy");
+}
+
+void print_result(const result& r) {
+  std::string line = fmt::format("{:<60} {:>11} {:>25} {:>7.1f} GB/s", row_name(r), time_text(r.time.median_seconds),
+                                 fmt::format("{}..{}", time_text(r.time.least_seconds), time_text(r.time.most_seconds)),
+                                 r.bytes_per_second() * 1e-9);
+  if (r.peer_ratio > 0) line += fmt::format(" {:>8.3f}x{}", r.peer_ratio, short_mark(r.time.median_seconds));
+  if (r.predicted_seconds > 0) {
+    line += fmt::format(" {:>12} {:>6.0f}%", time_text(r.predicted_seconds), r.accuracy() * 100);
+  }
+  if (r.he2007_seconds > 0) {
+    line += fmt::format("  2007 {:>12} {:>6.0f}%", time_text(r.he2007_seconds), r.he2007_accuracy() * 100);
+  }
+  if (r.who != r.variant && !r.variant.empty()) line += fmt::format("  took {}", r.variant);
+  if (r.promises_less) line += "  promises less";
+  if (!r.verified) line += "  WRONG ANSWER";
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
+void print_factors(std::span<const result> results) {
+  std::vector<recorded_row> rows;
+  for (const result& r : results) {
+    rows.push_back({.backend = std::string(name(r.backend)),
+                    .problem = name(r.problem),
+                    .who = r.who,
+                    .variant = r.variant,
+                    .median_seconds = r.time.median_seconds,
+                    .promises_less = r.promises_less});
+  }
+  fmt::print("\n{}", factors_text(factors_of(rows)));
+}
+
+void print_summary(std::span<const result> results) {
+  fmt::print("\n");
+  for (const core::backend& b : core::backends()) {
+    for (const primitives::entry* const e : primitives::entries()) print_peer_summary(results, b.kind, e->name);
+    for (const primitives::entry* const e : primitives::entries()) {
+      for (const bool order_is_unknown : {false, true}) print_accuracy(results, b.kind, e->name, order_is_unknown);
+    }
+    print_regret(results, b.kind);
+  }
+  const auto wrong = std::count_if(results.begin(), results.end(), [](const result& r) { return !r.verified; });
+  fmt::print("{} answers, {} wrong\n", results.size(), wrong);
+}
+
+void write_json(const std::string& path, std::span<const result> results, const platforms& measured,
+                std::span<const input_result> input_results) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const result& r : results) rows.push_back(json_of(r, measured.at(r.backend)));
+  nlohmann::json document = {{"schema_version", 1}, {"recorded", time_now()}, {"rows", std::move(rows)}};
+  for (const input_result& r : input_results) document["input_rows"].push_back(json_of(r));
+  const std::string text = document.dump(1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  io::output_file file(path, text.size());
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,253 @@
+#include "lab/harness/sparse/matrices.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
+
+#include <sheaf/context.hpp>
+
+#include "apps/sheaf/files/text/parallel.hpp"
+#include "apps/sheaf/nas/matrix.hpp"
+#include "lab/inputs/pattern_function.hpp"
+
+namespace sheaf::bench {
+namespace {
+
+/// Places that a thread does at once.
+constexpr std::uint64_t part_size = 1 << 16;
+
+/// Calls work(begin, end) for ranges that make up [0, count), on all threads.
+template <class Work>
+void for_each_range(std::uint64_t count, Work work) {
+  io::for_each_part(context::cpu().threads(), (count + part_size - 1) / part_size,
+                    [&](std::uint64_t part, int) { work(part * part_size, std::min(count, (part + 1) * part_size)); });
+}
+
+/// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
+template <class ColumnsOf>
+io::csr_matrix<double> made(std::uint64_t rows, ColumnsOf columns_of) {
+  io::csr_matrix<double> m;
+  m.rows = m.columns = rows;
+  m.row_offsets.assign(rows + 1, 0);
+  std::vector<std::vector<std::uint32_t>> parts((rows + part_size - 1) / part_size);
+  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint32_t>& all = parts[begin / part_size];
+    std::vector<std::uint32_t> row_columns;
+    for (std::uint64_t row = begin; row < end; ++row) {
+      row_columns.clear();
+      columns_of(row, row_columns);
+      std::sort(row_columns.begin(), row_columns.end());
+      row_columns.erase(std::unique(row_columns.begin(), row_columns.end()), row_columns.end());
+      all.insert(all.end(), row_columns.begin(), row_columns.end());
+      m.row_offsets[row + 1] = row_columns.size();
+    }
+  });
+  for (std::uint64_t row = 0; row < rows; ++row) m.row_offsets[row + 1] += m.row_offsets[row];
+  std::vector<std::uint32_t> all(m.row_offsets[rows]);
+  m.values.resize(all.size());
+  for_each_range(rows, [&](std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint32_t>& part = parts[begin / part_size];
+    std::copy(part.begin(), part.end(), all.begin() + static_cast<std::ptrdiff_t>(m.row_offsets[begin]));
+    part = {};
+    for (std::uint64_t i = m.row_offsets[begin]; i < m.row_offsets[end]; ++i) {
+      m.values[i] = static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5;
+    }
+  });
+  m.column_indices = std::move(all);
+  return m;
+}
+
+io::csr_matrix<double> banded(std::uint64_t n, std::uint64_t half) {
+  return made(n, [n, half](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    for (std::uint64_t c = row < half ? 0 : row - half; c <= std::min(n - 1, row + half); ++c) {
+      columns.push_back(static_cast<std::uint32_t>(c));
+    }
+  });
+}
+
+io::csr_matrix<double> grid(std::uint64_t side) {
+  const std::uint64_t n = side * side * side;
+  return made(n, [n, side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    columns.push_back(static_cast<std::uint32_t>(row));
+    for (const std::uint64_t step : {std::uint64_t{1}, side, side * side}) {
+      if (row >= step) columns.push_back(static_cast<std::uint32_t>(row - step));
+      if (row + step < n) columns.push_back(static_cast<std::uint32_t>(row + step));
+    }
+  });
+}
+
+io::csr_matrix<double> grid_27(std::int64_t side) {
+  return made(static_cast<std::uint64_t>(side * side * side),
+              [side](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+                const auto r = static_cast<std::int64_t>(row);
+                const std::int64_t x = r % side;
+                const std::int64_t y = r / side % side;
+                const std::int64_t z = r / side / side;
+                const auto is_in = [side](std::int64_t c) { return c >= 0 && c < side; };
+                for (std::int64_t k = z - 1; k <= z + 1; ++k) {
+                  for (std::int64_t j = y - 1; j <= y + 1; ++j) {
+                    for (std::int64_t i = x - 1; i <= x + 1; ++i) {
+                      if (is_in(i) && is_in(j) && is_in(k))
+                        columns.push_back(static_cast<std::uint32_t>((k * side + j) * side + i));
+                    }
+                  }
+                }
+              });
+}
+
+io::csr_matrix<double> at_random(std::uint64_t n, std::uint64_t per_row) {
+  return made(n, [n, per_row](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    for (std::uint64_t i = 0; i < per_row; ++i) {
+      columns.push_back(static_cast<std::uint32_t>(inputs::mix(row * per_row + i) % n));
+    }
+  });
+}
+
+/// The r-th longest row has 1/r of the entries of the longest; rows lie in any order.
+io::csr_matrix<double> power_law(bool quick) {
+  const std::uint64_t n = quick ? 2000 : 1'000'000;
+  const std::uint64_t longest = n / 3;
+  return made(n, [n, longest](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    const std::uint64_t rank = 1 + inputs::mix(row) % n;
+    for (std::uint64_t i = 0; i < 4 + longest / rank; ++i) {
+      columns.push_back(static_cast<std::uint32_t>(inputs::mix((row << 24) + i) % n));
+    }
+  });
+}
+
+/// Edges of a graph whose adjacency matrix is cut in quarters again and again, each taken with its share (Chakrabarti
+/// et al. 2004; the shares of Graph500).
+io::csr_matrix<double> r_mat(std::uint32_t bits, std::uint64_t edges_each) {
+  const std::uint64_t n = std::uint64_t{1} << bits;
+  const auto edge = [bits](std::uint64_t e) {
+    std::uint64_t row = 0;
+    std::uint64_t column = 0;
+    for (std::uint32_t b = 0; b < bits; ++b) {
+      const std::uint64_t percent = inputs::mix(e * 64 + b) % 100;
+      row = 2 * row + (percent >= 76 ? 1 : 0);
+      column = 2 * column + ((percent >= 57 && percent < 76) || percent >= 95 ? 1 : 0);
+    }
+    return std::pair{row, static_cast<std::uint32_t>(column)};
+  };
+  // The edges of each row side by side, in any order: `made` sorts them.
+  std::vector<std::uint64_t> ends(n + 1);
+  const auto for_each_edge = [&](auto work) {
+    for_each_range(n * edges_each, [&](std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t e = begin; e < end; ++e) {
+        const auto [row, column] = edge(e);
+        work(std::atomic_ref(ends[row]).fetch_add(1, std::memory_order_relaxed), column);
+      }
+    });
+  };
+  for_each_edge([](std::uint64_t, std::uint32_t) {});
+  std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::uint64_t{0});
+  std::vector<std::uint32_t> columns_of_edges(n * edges_each);
+  for_each_edge([&](std::uint64_t place, std::uint32_t column) { columns_of_edges[place] = column; });
+  const std::uint32_t* const all = columns_of_edges.data();
+  return made(n, [&ends, all](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    columns.assign(all + (row == 0 ? 0 : ends[row - 1]), all + ends[row]);
+  });
+}
+
+io::csr_matrix<double> one_dense_row(bool quick) {
+  const std::uint64_t n = quick ? 2000 : 1'000'000;
+  return made(n, [n](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    const bool is_dense = row == n / 2;
+    for (std::uint64_t i = 0; i < (is_dense ? n : 8); ++i) {
+      columns.push_back(static_cast<std::uint32_t>(is_dense ? i : inputs::mix(row * 8 + i) % n));
+    }
+  });
+}
+
+/// Makes a matrix of a symmetric pattern symmetric and diagonally dominant, so that it is positive definite.
+io::csr_matrix<double> made_definite(io::csr_matrix<double> m) {
+  const auto& columns = std::get<std::vector<std::uint32_t>>(m.column_indices);
+  for (std::uint64_t row = 0; row < m.rows; ++row) {
+    const std::uint64_t begin = m.row_offsets[row];
+    const std::uint64_t end = m.row_offsets[row + 1];
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t pair =
+          std::min<std::uint64_t>(row, columns[i]) * m.rows + std::max<std::uint64_t>(row, columns[i]);
+      m.values[i] = columns[i] == row ? static_cast<double>(end - begin)
+                                      : static_cast<double>(inputs::mix(pair) >> 40) / (1 << 24) - 0.5;
+    }
+  }
+  return m;
+}
+
+/// A matrix of finite elements with three unknowns in each node: blocks of 3 x 3 within a band of 2 * half_band + 1
+/// blocks, of which a share is there, in percent, and all on the diagonal.
+io::csr_matrix<double> elements(std::uint64_t rows, std::uint64_t half_band, std::uint64_t percent) {
+  const std::uint64_t blocks = rows / 3;
+  return made_definite(made(blocks * 3, [=](std::uint64_t row, std::vector<std::uint32_t>& columns) {
+    const std::uint64_t block = row / 3;
+    for (std::uint64_t b = block - std::min(block, half_band); b <= std::min(blocks - 1, block + half_band); ++b) {
+      const std::uint64_t pair = std::min(b, block) * blocks + std::max(b, block);
+      if (b != block && inputs::mix(pair) % 100 >= percent) continue;
+      for (std::uint64_t c = 3 * b; c < 3 * b + 3; ++c) columns.push_back(static_cast<std::uint32_t>(c));
+    }
+  }));
+}
+
+/// A graph of pages that link to each other: most links lead to few pages, near the page or anywhere.
+io::csr_matrix<double> web(std::uint64_t pages, std::uint64_t links_each) {
+  std::vector<std::vector<std::uint32_t>> links(pages);
+  for (std::uint64_t from = 0; from < pages; ++from) {
+    links[from].push_back(static_cast<std::uint32_t>(from));
+    for (std::uint64_t i = 0; i < links_each; ++i) {
+      const std::uint64_t draw = inputs::mix(from * links_each + i);
+      const double share = static_cast<double>(draw >> 11) / 9007199254740992.0;
+      const std::uint64_t near = (from + 1 + draw % 100) % pages;
+      const auto famous = static_cast<std::uint64_t>(share * share * share * static_cast<double>(pages));
+      const std::uint64_t to = i % 2 == 0 ? near : inputs::permute(famous, pages, 3);
+      links[from].push_back(static_cast<std::uint32_t>(to));
+      links[to].push_back(static_cast<std::uint32_t>(from));
+    }
+  }
+  return made_definite(
+      made(pages, [&links](std::uint64_t row, std::vector<std::uint32_t>& columns) { columns = links[row]; }));
+}
+
+}  // namespace
+
+const std::vector<matrix_kind>& stand_ins() {
+  static const std::vector<matrix_kind> kinds{
+      {"like Stanford_Berkeley", [](bool quick) { return web(quick ? 2000 : 683'446, 5); }},
+      {"like pkustk14", [](bool quick) { return elements(quick ? 1500 : 151'926, 48, 33); }},
+      {"like pkustk08", [](bool quick) { return elements(quick ? 1500 : 22'209, 71, 33); }},
+      {"like nd24k", [](bool quick) { return elements(quick ? 1500 : 72'000, 132, 50); }},
+  };
+  return kinds;
+}
+
+const std::vector<matrix_kind>& matrix_kinds() {
+  static const std::vector<matrix_kind> kinds{
+      {"banded, 15 a row", [](bool quick) { return banded(quick ? 2000 : 1'000'000, 7); }},
+      {"7-point grid", [](bool quick) { return grid(quick ? 12 : 100); }},
+      {"27-point grid", [](bool quick) { return grid_27(quick ? 12 : 100); }},
+      {"uniform, 16 a row", [](bool quick) { return at_random(quick ? 2000 : 1'000'000, 16); }},
+      {"uniform, 8 a row, x past the caches", [](bool quick) { return at_random(quick ? 4000 : 8'000'000, 8); }},
+      {"power-law rows", power_law},
+      {"R-MAT, 16 a row", [](bool quick) { return r_mat(quick ? 11 : 20, 16); }},
+      {"one dense row", one_dense_row},
+      {"NAS CG, class A",
+       [](bool quick) { return jobs::nas_matrix(jobs::nas_class_named(quick ? "S" : "A"), context::cpu().threads()); }},
+  };
+  return kinds;
+}
+
+const std::vector<matrix_kind>& large_matrix_kinds() {
+  static const std::vector<matrix_kind> kinds{
+      {"banded, 31 a row, 2^22 rows", [](bool quick) { return banded(quick ? 4000 : 1 << 22, 15); }},
+      {"7-point grid of 256^3", [](bool quick) { return grid(quick ? 16 : 256); }},
+      {"27-point grid of 160^3", [](bool quick) { return grid_27(quick ? 16 : 160); }},
+      {"uniform, 32 a row, 2^22 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 22, 32); }},
+      {"uniform, 16 a row, 2^24 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 24, 16); }},
+      {"uniform, 4 a row, 2^26 rows", [](bool quick) { return at_random(quick ? 4000 : 1 << 26, 4); }},
+      {"R-MAT, 16 a row, 2^24 rows", [](bool quick) { return r_mat(quick ? 12 : 24, 16); }},
+  };
+  return kinds;
+}
+
+}  // namespace sheaf::bench

@@ -1,0 +1,107 @@
+#include "lab/peers/edges.hpp"
+
+#include "lab/description/edges/graph.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/peers/cub/calls.cuh"
+
+namespace sheaf::bench::peers::device {
+namespace {
+
+constexpr unsigned threads = 256;
+
+template <class Value>
+struct edge_arrays {
+  const void* first;
+  const Value* values;
+  const Value* weights;
+  Value* result;
+  std::uint64_t count;
+  bool is_packed;
+  bool is_force;
+};
+
+template <class Value, class Index, int Components>
+__global__ void add_edges(const __grid_constant__ edge_arrays<Value> a) {
+  const std::uint64_t e = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
+  if (e >= a.count) return;
+  const Index* const ends = static_cast<const Index*>(a.first);
+  const std::uint64_t i = a.is_packed ? ends[2 * e] : ends[e];
+  const std::uint64_t j = a.is_packed ? ends[2 * e + 1] : ends[a.count + e];
+  Value step[Components];
+  Value square = 0;
+#pragma unroll
+  for (int k = 0; k < Components; ++k) {
+    step[k] = a.values[j * Components + k] - a.values[i * Components + k];
+    square += step[k] * step[k];
+  }
+  Value factor = a.weights == nullptr ? Value{1} : a.weights[e];
+  if (a.is_force) factor = square == 0 ? Value{0} : factor / (square * sqrt(square));
+#pragma unroll
+  for (int k = 0; k < Components; ++k) {
+    atomicAdd(a.result + i * Components + k, factor * step[k]);
+    atomicAdd(a.result + j * Components + k, -factor * step[k]);
+  }
+}
+
+template <class Value>
+using kernel = void (*)(edge_arrays<Value>);
+
+template <class Value, class Index>
+kernel<Value> kernel_of(std::uint32_t components) {
+  switch (components) {
+    case 1: return add_edges<Value, Index, 1>;
+    case 2: return add_edges<Value, Index, 2>;
+    case 3: return add_edges<Value, Index, 3>;
+    case 4: return add_edges<Value, Index, 4>;
+    case 5: return add_edges<Value, Index, 5>;
+    case 6: return add_edges<Value, Index, 6>;
+    case 7: return add_edges<Value, Index, 7>;
+    case 8: return add_edges<Value, Index, 8>;
+    default: return nullptr;
+  }
+}
+
+template <class Value>
+std::function<void(const jobs::array_set&)> queue_of(const context& ctx, const problem& p) {
+  const std::uint32_t components = primitives::components_of_node(p);
+  const kernel<Value> add =
+      bytes(p.index) == 4 ? kernel_of<Value, std::uint32_t>(components) : kernel_of<Value, std::uint64_t>(components);
+  if (add == nullptr) return {};
+  return [ctx, p, add](const jobs::array_set& all) {
+    edge_arrays<Value> a{};
+    a.first = all[jobs::places::index].data;
+    a.values = reinterpret_cast<const Value*>(all[jobs::places::source].data);
+    if (p.has_weights) a.weights = reinterpret_cast<const Value*>(all[jobs::edge_places::weights].data);
+    a.result = reinterpret_cast<Value*>(all[jobs::places::target].data);
+    a.count = p.count;
+    a.is_packed = p.is_packed;
+    a.is_force = p.of_edges == edge_function::inverse_square;
+    require(cudaMemsetAsync(a.result, 0, primitives::nodes_of_graph(p) * p.record_bytes, ctx.stream()), "atomics");
+    if (p.count == 0) return;
+    add<<<static_cast<unsigned>((p.count + threads - 1) / threads), threads, 0, ctx.stream()>>>(a);
+    require(cudaGetLastError(), "atomics");
+  };
+}
+
+std::function<void(const jobs::array_set&)> queue_of_type(const context& ctx, const problem& p) {
+  return p.value == value_type::f64 ? queue_of<double>(ctx, p) : queue_of<float>(ctx, p);
+}
+
+}  // namespace
+
+std::vector<contender> edge_atomics(const context& ctx, const problem& p, const workspace& arrays) {
+  const auto queue = queue_of_type(ctx, p);
+  if (!queue) return {};
+  return {{.who = "atomics",
+           .queue = [queue, &arrays](std::uint64_t copy) { queue(arrays.all(copy)); },
+           .wait = [ctx] { wait(ctx); }}};
+}
+
+std::function<void()> atomic_edge_kernel(const context& ctx, const problem& p, const jobs::array_set& arrays) {
+  const auto queue = queue_of_type(ctx, p);
+  if (!queue) return {};
+  return [queue, arrays] { queue(arrays); };
+}
+
+}  // namespace sheaf::bench::peers::device

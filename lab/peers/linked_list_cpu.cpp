@@ -1,0 +1,81 @@
+#include <array>
+#include <functional>
+#include <memory>
+
+#include <sheaf/memory.hpp>
+
+#include "lab/description/job.hpp"
+#include "lab/peers/linked_list.hpp"
+
+namespace sheaf::bench::peers {
+namespace {
+
+// A random list takes a CPU thread some 100 ns for each node, and a row has several runs.
+constexpr std::uint64_t most_slow_nodes = std::uint64_t{1} << 24;
+constexpr std::uint64_t most_slow_nodes_of_host = std::uint64_t{1} << 28;
+
+bool is_too_slow(const problem& p, std::uint64_t most_nodes) {
+  return p.pattern.kind != primitives::pattern_kind::identity && p.count > most_nodes;
+}
+
+bool has_walk(const context& ctx, const problem& p) {
+  const jobs::job& job = jobs::job_of(p);
+  return job.unchecked(p).empty() && job.plain_loop(ctx, p, {});
+}
+
+/// Arrays of a device in host memory.
+class host_copy {
+ public:
+  host_copy(const context& ctx, const problem& p, const jobs::array_set& on_device) : ctx_(ctx), on_device_(on_device) {
+    const context host = context::cpu(1);
+    jobs::array_set arrays;
+    for (std::size_t place = 0; place < jobs::most_arrays; ++place) {
+      const records& from = on_device[place];
+      if (from.count == 0) continue;
+      copies_[place] = buffer(host, from.count * from.record_bytes);
+      copy_bytes(ctx, copies_[place].data(), from.data, copies_[place].size());
+      arrays[place] = {copies_[place].data(), from.count, from.record_bytes};
+    }
+    walk_ = jobs::job_of(p).plain_loop(host, p, arrays);
+  }
+
+  void run() const {
+    walk_();
+    const buffer& answer = copies_[jobs::places::target];
+    if (answer.size() > 0) copy_bytes(ctx_, on_device_[jobs::places::target].data, answer.data(), answer.size());
+  }
+
+ private:
+  context ctx_;
+  jobs::array_set on_device_;
+  std::array<buffer, jobs::most_arrays> copies_;
+  std::function<void()> walk_;
+};
+
+}  // namespace
+
+namespace host {
+
+std::vector<contender> list_walks(const context& ctx, const problem& p, const workspace& arrays) {
+  if (!has_walk(ctx, p) || is_too_slow(p, most_slow_nodes_of_host)) return {};
+  const auto queue = [ctx, p, &arrays](std::uint64_t copy) { jobs::job_of(p).plain_loop(ctx, p, arrays.all(copy))(); };
+  return {{.who = "serial_walk", .queue = queue, .wait = [] {}}};
+}
+
+std::vector<contender> list_walks_for_devices(const context& ctx, const problem& p, const workspace& arrays) {
+  if (!has_walk(context::cpu(1), p) || is_too_slow(p, most_slow_nodes)) return {};
+  const auto copies_on_host = std::make_shared<std::vector<std::unique_ptr<host_copy>>>();
+  return {{.who = "serial_walk",
+           .queue = [copies_on_host](std::uint64_t copy) { (*copies_on_host)[copy]->run(); },
+           .wait = [ctx] { ctx.wait(); },
+           .prepare =
+               [ctx, p, &arrays, copies_on_host](std::uint64_t copies) {
+                 for (std::uint64_t copy = 0; copy < copies; ++copy) {
+                   copies_on_host->push_back(std::make_unique<host_copy>(ctx, p, arrays.all(copy)));
+                 }
+               },
+           .release = [copies_on_host] { copies_on_host->clear(); }}};
+}
+
+}  // namespace host
+}  // namespace sheaf::bench::peers

@@ -1,0 +1,48 @@
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "lab/description/sparse/matrix.hpp"
+#include "lab/description/sparse/views.hpp"
+#include "lab/peers/movement.hpp"
+#include "lab/peers/sparse/cusparse.hpp"
+#include "lab/peers/sparse/rows.hpp"
+
+namespace sheaf::bench::peers::device {
+namespace {
+
+contender by_algorithm(const context& ctx, const problem& p, const workspace& arrays,
+                       const cusparse_algorithm& algorithm) {
+  const auto products = std::make_shared<std::vector<std::function<void()>>>();
+  const auto prepare = [ctx, p, &arrays, products, algorithm](std::uint64_t copies) {
+    const cusparse_handle handle = make_cusparse_handle(ctx);
+    for (std::uint64_t copy = 0; copy < copies; ++copy) {
+      const jobs::product_views v = jobs::views_of_product(p, arrays.all(copy));
+      products->push_back(cusparse_product(ctx, handle, v.a, v.x, v.y, p.is_transposed, algorithm));
+    }
+  };
+  // An allowance: what it asks for is known once it has the matrix.
+  const std::uint64_t kept_bytes = 16 * primitives::rows_of_matrix(p) + p.count;
+  return {.who = std::string(algorithm.row_name),
+          .kept_bytes_of_copy = kept_bytes,
+          .queue = [products](std::uint64_t copy) { (*products)[copy](); },
+          .wait = [ctx] { wait(ctx); },
+          .prepare = prepare,
+          .release = [products] { products->clear(); }};
+}
+
+}  // namespace
+
+std::vector<contender> cusparse_rows(const context& ctx, const problem& p, const workspace& arrays) {
+  std::vector<contender> all;
+  if (p.sums == spmv_sums::f64) return all;
+  const csr_view shape = jobs::views_of_product(p, {}).a;
+  for (const cusparse_algorithm& algorithm : cusparse_algorithms()) {
+    if (has_cusparse_product(ctx, shape, p.is_transposed, algorithm)) {
+      all.push_back(by_algorithm(ctx, p, arrays, algorithm));
+    }
+  }
+  return all;
+}
+
+}  // namespace sheaf::bench::peers::device

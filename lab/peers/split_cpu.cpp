@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <type_traits>
+
+#include "lab/peers/movement.hpp"
+#include "lab/peers/split.hpp"
+
+namespace sheaf::bench::peers {
+namespace {
+
+// Beyond 2^16 counters nobody would write a counting sort; std::stable_sort is the peer.
+constexpr std::uint32_t most_loop_bits = 16;
+
+contender peer(const char* who, std::function<void(std::uint64_t)> queue, std::uint64_t scratch_bytes = 0) {
+  return {.who = who, .scratch_bytes = scratch_bytes, .queue = std::move(queue), .wait = [] {}};
+}
+
+template <class Key>
+struct key_reader {
+  const std::byte* first;
+  std::uint64_t stride;
+  Key mask;
+  Key operator()(std::uint64_t i) const { return *reinterpret_cast<const Key*>(first + i * stride) & mask; }
+};
+
+/// Counting sort: histogram, exclusive prefix sum, then put(i, place) with the output place of every record.
+template <class Key, class Put>
+void counting_split(key_reader<Key> category_of, std::uint64_t count, std::uint64_t* next, std::uint64_t categories,
+                    Put put) {
+  std::fill(next, next + categories, 0);
+  for (std::uint64_t i = 0; i < count; ++i) ++next[category_of(i)];
+  for (std::uint64_t c = 0, sum = 0; c < categories; ++c) {
+    const std::uint64_t category_count = next[c];
+    next[c] = sum;
+    sum += category_count;
+  }
+  for (std::uint64_t i = 0; i < count; ++i) put(i, next[category_of(i)]++);
+}
+
+template <class Key, class Index>
+void split_index(const problem& p, key_reader<Key> category_of, Index* out, std::uint64_t* next) {
+  const std::uint64_t categories = std::uint64_t{1} << p.bits;
+  if (p.primitive == "split_gather_index") {
+    counting_split(category_of, p.count, next, categories,
+                   [&](std::uint64_t i, std::uint64_t place) { out[place] = static_cast<Index>(i); });
+  } else {
+    counting_split(category_of, p.count, next, categories,
+                   [&](std::uint64_t i, std::uint64_t place) { out[i] = static_cast<Index>(place); });
+  }
+}
+
+template <class Key>
+void split_loop(const problem& p, const workspace& arrays, std::uint64_t copy) {
+  auto* const next = reinterpret_cast<std::uint64_t*>(arrays.scratch(std::uint64_t{8} << p.bits));
+  const const_records keys = p.key_bytes == 0 ? const_records(arrays.source(copy)) : arrays.keys(copy);
+  const Key mask = static_cast<Key>((std::uint64_t{1} << p.bits) - 1);
+  const key_reader<Key> category_of{keys.data, keys.stride_bytes, mask};
+  std::byte* const target = arrays.target(copy).data;
+  if (entry_of(p).writes_index) {
+    if (bytes(p.index) == 4) return split_index(p, category_of, reinterpret_cast<std::uint32_t*>(target), next);
+    return split_index(p, category_of, reinterpret_cast<std::uint64_t*>(target), next);
+  }
+  const std::byte* const source = arrays.source(copy).data;
+  with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) -> move_records {
+    const auto* const in = reinterpret_cast<const Record*>(source);
+    auto* const out = reinterpret_cast<Record*>(target);
+    counting_split(category_of, p.count, next, std::uint64_t{1} << p.bits,
+                   [&](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
+    return nullptr;
+  });
+}
+
+template <class Word>
+void partition_by_copy(const problem& p, const workspace& arrays, std::uint64_t copy) {
+  const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
+  auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
+  const auto is_first = [](Word word) { return (word & 1) == 0; };
+  const auto first = std::count_if(in, in + p.count, is_first);
+  std::partition_copy(in, in + p.count, out, out + first, is_first);
+}
+
+template <class Word>
+void partition_in_place(const problem& p, const workspace& arrays, std::uint64_t copy) {
+  const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
+  auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
+  std::copy(in, in + p.count, out);
+  std::stable_partition(out, out + p.count, [](Word word) { return (word & 1) == 0; });
+}
+
+template <class Word>
+void add_partitions(const problem& p, const workspace& arrays, std::vector<contender>& all) {
+  all.push_back(peer("partition_copy", [p, &arrays](std::uint64_t copy) { partition_by_copy<Word>(p, arrays, copy); }));
+  all.push_back(peer(
+      "stable_partition", [p, &arrays](std::uint64_t copy) { partition_in_place<Word>(p, arrays, copy); },
+      p.count * p.record_bytes));
+}
+
+template <class Word>
+void sort_by_bits(const problem& p, const workspace& arrays, std::uint64_t copy) {
+  const auto* const in = reinterpret_cast<const Word*>(arrays.source(copy).data);
+  auto* const out = reinterpret_cast<Word*>(arrays.target(copy).data);
+  const Word mask = static_cast<Word>(~Word{0} >> (8 * sizeof(Word) - p.bits));
+  std::copy(in, in + p.count, out);
+  std::stable_sort(out, out + p.count, [mask](Word a, Word b) { return (a & mask) < (b & mask); });
+}
+
+template <class Word>
+contender sort_peer(const problem& p, const workspace& arrays) {
+  return peer(
+      "stable_sort", [p, &arrays](std::uint64_t copy) { sort_by_bits<Word>(p, arrays, copy); },
+      p.count * p.record_bytes);
+}
+
+template <class Value, class Index>
+void add_loop(const workspace& arrays, std::uint64_t copy) {
+  const records in = arrays.source(copy);
+  const auto* const from = reinterpret_cast<const Value*>(in.data);
+  const auto* const index = static_cast<const Index*>(arrays.index(copy).data);
+  auto* const slots = reinterpret_cast<Value*>(arrays.target(copy).data);
+  for (std::uint64_t i = 0; i < in.count; ++i) slots[index[i]] += from[i];
+}
+
+template <class Value>
+contender add_peer(const problem& p, const workspace& arrays) {
+  const auto loop = bytes(p.index) == 4 ? &add_loop<Value, std::uint32_t> : &add_loop<Value, std::uint64_t>;
+  return peer("plain_loop", [&arrays, loop](std::uint64_t copy) { loop(arrays, copy); });
+}
+
+}  // namespace
+
+namespace host {
+
+std::vector<contender> split_peers(const context&, const problem& p, const workspace& arrays) {
+  std::vector<contender> all;
+  if (p.bits == 1 && p.key_bytes == 0 && p.record_bytes == 4) add_partitions<std::uint32_t>(p, arrays, all);
+  if (p.bits == 1 && p.key_bytes == 0 && p.record_bytes == 8) add_partitions<std::uint64_t>(p, arrays, all);
+  const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
+  const bool has_type = std::has_single_bit(p.record_bytes) ? p.record_bytes >= 4 && p.record_bytes <= 256
+                                                            : p.record_bytes == 12 || p.record_bytes == 100;
+  if (p.bits > most_loop_bits) {
+    if (p.key_bytes == 0 && p.record_bytes == 4) all.push_back(sort_peer<std::uint32_t>(p, arrays));
+    if (p.key_bytes == 0 && p.record_bytes == 8) all.push_back(sort_peer<std::uint64_t>(p, arrays));
+    return all;
+  }
+  if (held_bytes < 4 || !has_type) return all;
+  const auto loop = held_bytes < 8 || held_bytes % 8 != 0 ? &split_loop<std::uint32_t> : &split_loop<std::uint64_t>;
+  all.push_back(peer(
+      "plain_loop", [p, &arrays, loop](std::uint64_t copy) { loop(p, arrays, copy); }, std::uint64_t{8} << p.bits));
+  return all;
+}
+
+std::vector<contender> reduce_peers(const context&, const problem& p, const workspace& arrays) {
+  switch (p.value) {
+    case value_type::f32: return {add_peer<float>(p, arrays)};
+    case value_type::f64: return {add_peer<double>(p, arrays)};
+    case value_type::i32:
+    case value_type::u32: return {add_peer<std::uint32_t>(p, arrays)};
+    case value_type::i64:
+    case value_type::u64: return {add_peer<std::uint64_t>(p, arrays)};
+  }
+  return {};
+}
+
+}  // namespace host
+}  // namespace sheaf::bench::peers

@@ -1,0 +1,105 @@
+#include "lab/sweeps/sweep.hpp"
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+// Splits by every number of bits and every distribution of keys.
+namespace sheaf::bench {
+namespace {
+
+using primitives::entry;
+using primitives::key_distribution;
+
+constexpr std::string_view family = "split";
+
+sweep all_splits() {
+  sweep s{primitives::entries_of(family), {}, {4, 8}, {index_type::u32}, powers_of_two(16, 28, 4)};
+  s.keys = {key_distribution::uniform, key_distribution::zipf, key_distribution::equal};
+  s.key_bytes = {0, 4};
+  s.bits = {1, 8, 11, 16};
+  return s;
+}
+
+// Keys that do not hold so many bits are left out.
+void add_keys(const sweep& s, problem p, std::vector<problem>& problems) {
+  for (const std::uint32_t bits : s.bits) {
+    for (const key_distribution keys : s.keys) {
+      if (keys == key_distribution::unit) continue;
+      p.bits = bits;
+      p.keys = keys;
+      const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
+      if (bits <= 8 * held_bytes) problems.push_back(p);
+    }
+  }
+}
+
+void add_records(const sweep& s, const std::vector<const entry*>& entries, std::vector<problem>& problems) {
+  for (const std::uint64_t record_bytes : s.record_bytes) {
+    for (const std::uint64_t count : s.counts_of(record_bytes)) {
+      for (const std::uint64_t key_bytes : s.key_bytes) {
+        for (const entry* const e : entries) {
+          add_keys(s, {.primitive = e->name, .record_bytes = record_bytes, .count = count, .key_bytes = key_bytes},
+                   problems);
+        }
+      }
+    }
+  }
+}
+
+void add_indices(const sweep& s, std::uint64_t count, const std::vector<const entry*>& entries,
+                 std::vector<problem>& problems) {
+  for (const index_type index : s.indices) {
+    for (const std::uint64_t key_bytes : s.key_bytes) {
+      // An index split reads keys alone. Where a sweep has only keys in the record, it gets keys of 4 bytes in an
+      // array.
+      if (key_bytes == 0 && s.key_bytes.size() > 1) continue;
+      for (const entry* const e : entries) {
+        add_keys(s,
+                 {.primitive = e->name,
+                  .record_bytes = bytes(index),
+                  .index = index,
+                  .count = count,
+                  .key_bytes = key_bytes == 0 ? 4 : key_bytes},
+                 problems);
+      }
+    }
+  }
+}
+
+void add(const sweep& s, std::span<const entry* const> entries, std::vector<problem>& problems) {
+  std::vector<const entry*> of_records;
+  std::vector<const entry*> of_indices;
+  for (const entry* const e : entries) {
+    // A split of records in several categories has rows by name alone.
+    if (e->takes(primitives::fields::key_bytes)) (e->writes_index ? of_indices : of_records).push_back(e);
+  }
+  add_records(s, of_records, problems);
+  for (const std::uint64_t count : s.counts) add_indices(s, count, of_indices, problems);
+}
+
+/// Bytes of a key: 0 for "own", 4 for "k32".
+std::uint64_t parse_key_type(std::string_view text) {
+  if (text == "own") return 0;
+  for (const std::uint64_t key_bytes : {4, 8}) {
+    if (text == fmt::format("k{}", 8 * key_bytes)) return key_bytes;
+  }
+  throw error(error_code::bad_argument, fmt::format("'{}' is not a kind of key: own, k32, k64", text));
+}
+
+constexpr named_sweep sets[] = {{"split", all_splits}};
+
+constexpr list_option lists[] = {
+    {"--key-types", "of splits: own (in the record), k32, k64 (separate)",
+     [](sweep& s, std::span<const std::string> texts) { s.key_bytes = parsed_list(texts, parse_key_type); }},
+    {"--bits", "of splits: bits of the key",
+     [](sweep& s, std::span<const std::string> texts) {
+       const std::vector<std::uint64_t> numbers = numbers_in("--bits", texts, 1, 32);
+       s.bits.assign(numbers.begin(), numbers.end());
+     }},
+};
+
+}  // namespace
+
+extern const family_sweeps split_sweeps{family, sets, lists, add};
+
+}  // namespace sheaf::bench

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "papers/run.hpp"
+
+// Sections 1, 3.5 and 4.1 to 4.3 of He, Govindaraju, Luo, Smith: Efficient Gather and Scatter Operations on Graphics
+// Processors (SC 2007), measured on a G80 with 392 KB of cache and a bandwidth of 69.2 GB/s.
+namespace sheaf::bench::papers::he2007 {
+
+constexpr std::uint64_t tuple_bytes = 8;  ///< the paper's default
+
+/// The array size of a figure that does not vary the size.
+struct fixed_size {
+  std::uint64_t count = 0;
+  std::string note;  ///< how the size compares with the paper's
+};
+
+/// Multi-pass scatter by number of passes, which figure 9 prints and figure 10 starts from.
+struct pass_sweep {
+  std::vector<std::uint64_t> passes;
+  std::vector<result> rows;  ///< a result for each number of passes; empty where memory does not suffice
+  result one_pass;           ///< result of the one-pass scatter, which has no regions
+  std::uint64_t best_passes = 1;
+};
+
+/// State that the figures of a run share.
+struct paper_run {
+  papers::sessions& sessions;
+  const papers::request& request;
+  std::vector<result> results = {};
+  std::vector<input_result> input_results = {};  ///< of matrices, in figures 19 and 20
+  spread paper_accuracy = {};                    ///< accuracy of the 2007 model in figures 6 to 9
+  spread our_accuracy = {};                      ///< accuracy of our plans in figures 6 to 9
+  std::map<std::pair<const session*, std::uint64_t>, pass_sweep> sweeps = {};
+
+  /// Calls papers::measured and appends to results.
+  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
+  /// The paper's 128 MB of tuples. Where the last cache is larger than a G80's, also the size that is as many times the
+  /// cache as 128 MB were on the G80, but at most 4 GB (1 GB on the CPU).
+  std::vector<fixed_size> fixed_sizes(const session& s) const;
+  const pass_sweep& sweep_passes(session& s, std::uint64_t count);
+};
+
+problem sequential(std::string_view what, std::uint64_t count);
+problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes = tuple_bytes);
+/// A scatter to p partitions, each of them filled in order, as a radix sort does. Tuples visit the partitions in random
+/// order, all once before any comes again; the paper draws a partition for every tuple.
+problem to_partitions(std::uint64_t partitions, std::uint64_t count);
+
+/// A one-pass call: the cheapest variant that does not inspect the list, told the pattern. It runs on all threads of
+/// the session unless a number of CPU threads is given.
+contender single_pass(const session& s, const problem& p, int threads = 0);
+/// The paper's multi-pass variant, made to run this many passes over every segment.
+contender multi_pass(const session& s, const problem& p, std::uint64_t passes, std::uint64_t segments = 1);
+/// The planner's choice for a caller who tells the pattern.
+contender chosen(const session& s, const problem& p);
+/// The number of passes that the paper's model asks for, and the number that our multi-pass variant plans.
+std::uint64_t modelled_passes(const session& s, const problem& p);
+std::uint64_t planned_passes(const session& s, const problem& p);
+
+/// Section 3.2: bytes of the tuples on one side (the sequential and the random side have as many) over the time.
+double effective_bandwidth(const result& r);
+/// Bytes of the tuples on both sides and of the index list over the time.
+double total_bandwidth(const result& r);
+
+/// first, first * factor, ... to last.
+std::vector<std::uint64_t> powers(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
+
+/// Measured and predicted, by the data size, the number of partitions and the number of passes.
+void figure_1(paper_run& run);
+void figure_6(paper_run& run);
+void figure_7(paper_run& run);
+void figure_8(paper_run& run);
+void figure_9(paper_run& run);
+/// The speedup by multi-pass scatters.
+void figure_10(paper_run& run);
+void figure_11(paper_run& run);
+void figure_12(paper_run& run);
+void figure_13(paper_run& run);
+/// Radix sort by scatters.
+void figure_15(paper_run& run);
+void figure_16(paper_run& run);
+/// Hash search.
+void figure_18(paper_run& run);
+/// Sparse matrix-vector products in conjugate gradient.
+void figure_19(paper_run& run);
+void figure_20(paper_run& run);
+
+}  // namespace sheaf::bench::papers::he2007

@@ -1,0 +1,267 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/conjugate_gradient.hpp>
+#include <sheaf/error.hpp>
+#include <sheaf/spmv.hpp>
+
+#include "apps/sheaf/checks/solution.hpp"
+#include "apps/sheaf/checks/spmv.hpp"
+#include "apps/sheaf/nas/matrix.hpp"
+#include "lab/harness/sparse/matrices.hpp"
+#include "lab/harness/sparse/placed_matrix.hpp"
+#include "papers/he2007/figures.hpp"
+#include "primitives/sparse/spmv.hpp"
+
+// Section 4.3, figures 19 and 20: sparse matrix-vector products in two steps, a gather and sums of rows, within the
+// conjugate gradient benchmark of NAS, whose systems are solved by 25 iterations each. The paper's GPU has f32 and its
+// CPU f64, so both are measured.
+namespace sheaf::bench::papers::he2007 {
+namespace {
+
+constexpr std::uint64_t iterations_of_a_system = 25;
+
+/// The rounds' times of a call; a round has as many calls as last a millisecond.
+timing time_of_call(const context& ctx, bool is_quick, const std::function<void()>& call) {
+  using clock = std::chrono::steady_clock;
+  const auto timed = [&](std::uint64_t calls) {
+    const auto begin = clock::now();
+    for (std::uint64_t i = 0; i < calls; ++i) call();
+    ctx.wait();
+    return std::chrono::duration<double>(clock::now() - begin).count() / static_cast<double>(calls);
+  };
+  timed(1);
+  const double first = timed(1);
+  if (is_quick) return {first, first, first, 1};
+  constexpr int rounds = 9;
+  constexpr double least_seconds = 1e-3;
+  const auto calls = static_cast<std::uint64_t>(1 + least_seconds / std::max(first, 1e-7));
+  std::vector<double> all;
+  all.reserve(rounds);
+  for (int i = 0; i < rounds; ++i) all.push_back(timed(calls));
+  std::sort(all.begin(), all.end());
+  return {all[rounds / 2], all.front(), all.back(), calls * rounds};
+}
+
+/// Two operations for each nonzero.
+std::string rate(double seconds, std::uint64_t nonzeros) {
+  return fmt::format("{:.2f}", 2 * static_cast<double>(nonzeros) / seconds * 1e-9);
+}
+
+template <class Value>
+io::csr_matrix<Value> with_values(const io::csr_matrix<double>& m) {
+  io::csr_matrix<Value> narrow;
+  narrow.rows = m.rows;
+  narrow.columns = m.columns;
+  narrow.row_offsets = m.row_offsets;
+  narrow.column_indices = m.column_indices;
+  narrow.values.assign(m.values.begin(), m.values.end());
+  return narrow;
+}
+
+/// A context of the same backend whose gathers are by this variant alone: "cpu.multipass". What forces variants is read
+/// when a context is made.
+context with_gather(const context& ctx, const std::string& variant) {
+  constexpr const char* forces = "SHEAF_VARIANT";
+  const char* const set = std::getenv(forces);
+  const std::string before = set == nullptr ? "" : set;
+  setenv(forces, ("gather:" + variant).c_str(), 1);
+  const auto restore = [&] { set == nullptr ? unsetenv(forces) : setenv(forces, before.c_str(), 1); };
+  try {
+    context made = ctx.backend() == backend_kind::cuda ? context::cuda(ctx.device()) : context::cpu(ctx.threads());
+    restore();
+    return made;
+  } catch (...) {
+    restore();
+    throw;
+  }
+}
+
+/// Products with a matrix and solutions of its systems, in a session's memory.
+template <class Value>
+class measured_matrix {
+ public:
+  measured_matrix(paper_run& run, const session& s, int figure, const std::string& matrix,
+                  const io::csr_matrix<double>& wide)
+      : run_(run),
+        s_(s),
+        figure_(figure),
+        matrix_(matrix),
+        m_(with_values<Value>(wide)),
+        in_host_(m_.rows, m_.columns, m_.row_offsets, m_.columns_of_entries(), m_.values),
+        placed_(s.ctx, m_),
+        ones_(m_.rows, 1),
+        zeros_(m_.rows, 0),
+        result_(zeros_),
+        b_(s.ctx, ones_.data(), m_.rows),
+        x_(s.ctx, result_.data(), m_.rows),
+        from_(b_.data(), m_.rows, type),
+        to_(const_cast<Value*>(x_.data()), m_.rows, type),
+        two_step_(fmt::format("{}.two_step", name(s.ctx.backend()))) {}
+
+  std::vector<std::string> cells() {
+    const explanation why = explain_spmv(s_.ctx, placed_.view, from_, to_);
+    const answer chosen = product_in(s_.ctx, "sheaf", {});
+    std::vector<std::string> all{
+        matrix_,
+        type == value_type::f64 ? "f64" : "f32",
+        count_text(m_.entries()),
+        fmt::format("{:.0f}", static_cast<double>(m_.entries()) / static_cast<double>(m_.rows)),
+        can_do_two_steps(s_.ctx) ? rate_of(product_in(s_.ctx, two_step_, two_step_)) : "-",
+        two_step_by("direct"),
+        two_step_by("multipass"),
+        rate_of(chosen),
+        std::string(why.choice() == nullptr ? "" : why.choice()->variant)};
+    try {
+      const answer solved = solution();
+      const double products = chosen.seconds * static_cast<double>(iterations_of_a_system + 1);
+      all.push_back(fmt::format("{:.3f} ms{}", solved.seconds * 1e3, solved.is_right ? "" : " WRONG"));
+      all.push_back(percent_text(products / solved.seconds));
+    } catch (const error& e) {
+      if (e.code() != error_code::no_variant) throw;
+      all.insert(all.end(), {"-", "-"});
+    }
+    return all;
+  }
+
+ private:
+  static constexpr value_type type = value_type_of<Value>();
+
+  struct answer {
+    double seconds;
+    bool is_right;
+  };
+
+  bool is_apart() const { return to_.data != result_.data(); }
+
+  bool can_do_two_steps(const context& ctx) const {
+    const auto estimates = explain_spmv(ctx, placed_.view, from_, to_).variants;
+    return std::any_of(estimates.begin(), estimates.end(),
+                       [&](const variant_estimate& v) { return v.variant == two_step_ && v.applicable; });
+  }
+
+  std::string rate_of(const answer& a) const { return rate(a.seconds, m_.entries()) + (a.is_right ? "" : " WRONG"); }
+
+  answer note(const std::string& who, const timing& time, const std::optional<std::string>& mistake) {
+    if (mistake) fmt::print("  # {}, {} by {}: {}\n", matrix_, type == value_type::f64 ? "f64" : "f32", who, *mistake);
+    run_.input_results.push_back({.figure = fmt::format("he2007/{}", figure_),
+                                  .input = fmt::format("{}, {}", matrix_, type == value_type::f64 ? "f64" : "f32"),
+                                  .machine = s_.hardware.machine,
+                                  .where = std::string(name(s_.ctx.backend())),
+                                  .backend = s_.ctx.backend(),
+                                  .who = who,
+                                  .time = time,
+                                  .verified = !mistake});
+    return {time.median_seconds, !mistake};
+  }
+
+  answer product_in(const context& where, const std::string& who, std::string_view variant) {
+    std::fill(result_.begin(), result_.end(), std::numeric_limits<Value>::quiet_NaN());
+    if (is_apart()) copy_bytes(s_.ctx, to_.data, result_.data(), m_.rows * sizeof(Value));
+    const timing time =
+        time_of_call(where, run_.request.quick, [&] { spmv(where, placed_.view, from_, to_, {.variant = variant}); });
+    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    return note("product by " + who, time, jobs::product_mistake(in_host_, ones_, result_, {}));
+  }
+
+  std::string two_step_by(const std::string& gather) {
+    if (!can_do_two_steps(s_.ctx)) return "-";
+    const context where = with_gather(s_.ctx, fmt::format("{}.{}", name(s_.ctx.backend()), gather));
+    if (!can_do_two_steps(where)) return "-";
+    return rate_of(product_in(where, fmt::format("{}, {}", two_step_, gather), two_step_));
+  }
+
+  /// 25 iterations from 0.
+  answer solution() {
+    conjugate_gradient_result solved;
+    const timing time = time_of_call(s_.ctx, run_.request.quick, [&] {
+      copy_bytes(s_.ctx, to_.data, zeros_.data(), m_.rows * sizeof(Value));
+      solved = conjugate_gradient(s_.ctx, placed_.view, from_, to_,
+                                  {.tolerance = 0, .iteration_limit = iterations_of_a_system});
+    });
+    if (is_apart()) copy_bytes(s_.ctx, result_.data(), to_.data, m_.rows * sizeof(Value));
+    std::optional<std::string> mistake = jobs::solution_mistake(in_host_, ones_, result_, solved.residual);
+    if (solved.iterations != iterations_of_a_system) {
+      mistake =
+          fmt::format("{} after {} iterations, not {}", name(solved.reason), solved.iterations, iterations_of_a_system);
+    } else if (!mistake && !(solved.residual <= solved.b_norm)) {  // which is that of the start
+      mistake = fmt::format("|b - A x| is {}, and |b| is {}", solved.residual, solved.b_norm);
+    }
+    return note("conjugate gradient by " + solved.variant, time, mistake);
+  }
+
+  paper_run& run_;
+  const session& s_;
+  int figure_;
+  const std::string& matrix_;
+  io::csr_matrix<Value> m_;
+  csr_view in_host_;
+  placed_matrix<Value> placed_;
+  std::vector<Value> ones_;
+  std::vector<Value> zeros_;
+  std::vector<Value> result_;  ///< on the CPU what x is
+  placed_array<Value> b_;
+  placed_array<Value> x_;
+  const_values from_;
+  values to_;
+  std::string two_step_;
+};
+
+/// A matrix and its name.
+using named_matrix = std::pair<std::string, std::function<io::csr_matrix<double>(int threads)>>;
+
+void measure_matrices(paper_run& run, int figure, const std::vector<named_matrix>& matrices) {
+  for (session& s : run.sessions) {
+    if (primitives::spmv_variants().empty()) continue;
+    print_place(
+        s,
+        "GFLOP/s of products, by two_step with the gather that the planner takes, a single-pass and a multi-pass "
+        "one;\n  25 iterations of conjugate gradient, and the share that 26 products are of them");
+    const table rows({"matrix", "values", "nonzeros", "a row", "two_step", "by direct", "by multipass", "choice",
+                      "variant", "25 iterations", "products in it"});
+    for (const auto& [matrix, make] : matrices) {
+      const io::csr_matrix<double> m = make(s.ctx.threads());
+      rows.row(measured_matrix<float>(run, s, figure, matrix, m).cells());
+      rows.row(measured_matrix<double>(run, s, figure, matrix, m).cells());
+    }
+  }
+}
+
+}  // namespace
+
+void figure_19(paper_run& run) {
+  print_caption("Figure 19. Conjugate gradient benchmark of NAS on the GPU and the CPU",
+                "the vector fits the cache, so passes gain nothing; over six times as fast on the GPU, in f32, as on "
+                "the CPU\n  in f64. Products are over 90 % of the time.");
+  std::vector<named_matrix> matrices;
+  for (const std::string_view name :
+       run.request.quick ? std::vector<std::string_view>{"S"} : std::vector<std::string_view>{"A", "B"}) {
+    matrices.emplace_back(fmt::format("NAS, class {}", name),
+                          [name](int threads) { return jobs::nas_matrix(jobs::nas_class_named(name), threads); });
+  }
+  measure_matrices(run, 19, matrices);
+}
+
+void figure_20(paper_run& run) {
+  print_caption(
+      "Figure 20. Conjugate gradient with real matrices on the GPU and the CPU",
+      "multi-pass is moderately faster than single-pass, over six times as fast as the CPU. The matrices "
+      "here are\n  made: of the rows of pkustk08, pkustk14, Stanford_Berkeley and nd24k, and of about as many "
+      "nonzeros a row.");
+  std::vector<named_matrix> matrices;
+  for (const matrix_kind& kind : stand_ins()) {
+    matrices.emplace_back(kind.name, [&kind, quick = run.request.quick](int) { return kind.make(quick); });
+  }
+  measure_matrices(run, 20, matrices);
+}
+
+}  // namespace sheaf::bench::papers::he2007

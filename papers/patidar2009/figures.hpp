@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "papers/run.hpp"
+
+// Sections 3 to 5 of Patidar, Narayanan: Scalable Split and Gather Primitives for the GPU (2009), measured on one GPU
+// of a Tesla S1070 with 4 GB of memory. Its figures are drawn without numbers; the numbers of its text are printed.
+namespace sheaf::bench::papers::patidar2009 {
+
+/// State that the figures of a run share.
+struct paper_run {
+  papers::sessions& sessions;
+  const papers::request& request;
+  std::vector<result> results = {};
+
+  /// Calls papers::measured and appends to results.
+  std::vector<result> measure(session& s, int figure, const problem& p, std::vector<contender> who);
+  /// Measures the planner's choice and its peers.
+  std::vector<result> measure_choice(session& s, int figure, const problem& p);
+  /// Record counts from a list of millions. A CPU gets at most 16 million, a quick run two small counts.
+  std::vector<std::uint64_t> counts(const session& s, const std::vector<std::uint64_t>& millions) const;
+};
+
+/// Sorts: of numbers of this many bits, of pairs with keys and values of 32 bits, of records by their first bytes.
+problem number_sort(std::uint64_t count, std::uint32_t bits);
+problem pair_sort(std::uint64_t count);
+problem record_sort(std::uint64_t count, std::uint64_t record_bytes, std::uint64_t key_bytes);
+/// A split of records by this many low bits of the record.
+problem record_split(std::uint64_t count, std::uint64_t record_bytes, std::uint32_t bits,
+                     std::string_view what = "split");
+/// A split of record numbers by an array of 32-bit keys.
+problem index_split(std::uint64_t count, std::uint32_t bits, std::string_view what);
+
+void figure_2(paper_run& run);
+void figure_4(paper_run& run);
+void figure_5(paper_run& run);
+void figure_6(paper_run& run);
+void figure_8(paper_run& run);
+void figure_9(paper_run& run);
+void figure_10(paper_run& run);
+void figure_11(paper_run& run);
+void figure_12(paper_run& run);
+void figure_13(paper_run& run);
+void figure_14(paper_run& run);
+void figure_15(paper_run& run);
+void table_1(paper_run& run);
+
+}  // namespace sheaf::bench::papers::patidar2009

@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "papers/he2007/figures.hpp"
+#include "papers/patidar2009/figures.hpp"
+
+// Figures 2, 5, 6, 11 and 12: scatters by the range of destinations, ways to make a scatter index, and wide records
+// that lanes move together.
+namespace sheaf::bench::papers::patidar2009 {
+namespace {
+
+constexpr std::uint64_t element_bytes = 4;
+
+problem movement(std::string_view what, primitives::input_pattern pattern, std::uint64_t count,
+                 std::uint64_t record_bytes) {
+  return {.primitive = what, .pattern = pattern, .record_bytes = record_bytes, .count = count};
+}
+
+problem scatter_within(std::uint64_t range, std::uint64_t count) {
+  const primitives::input_pattern within{primitives::pattern_kind::clustered, range};
+  return movement("scatter", within, count, element_bytes);
+}
+
+problem at_random(std::string_view what, std::uint64_t count, std::uint64_t record_bytes) {
+  return movement(what, {primitives::pattern_kind::permutation}, count, record_bytes);
+}
+
+// Adds the variant of this name if it can run, even if the planner would not choose it.
+void add_named(std::vector<contender>& who, const session& s, const problem& p, const std::string& variant) {
+  if (auto c = contender_by_name(s.ctx, p, s.arrays, variant)) who.push_back(std::move(*c));
+}
+
+// The paper's card held 4 GB, input and output together.
+constexpr std::uint64_t paper_bytes = std::uint64_t{2} << 30;
+constexpr std::uint64_t most_cpu_bytes = std::uint64_t{1} << 29;
+
+std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
+  if (count == 16 * million && record_bytes == 128) return "290 ms";
+  return count == 8 * million && record_bytes == 256 ? "under 150 ms" : "-";
+}
+
+void by_width(paper_run& run, session& s, int figure, std::string_view what) {
+  print_place(s, fmt::format("{} of records at random places", std::string(what)));
+  const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_cpu_bytes;
+  const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
+                    "variant", "peer", "peer / choice"});
+  for (const std::uint64_t record_bytes : {32, 64, 128, 256}) {
+    for (const std::uint64_t count : run.counts(s, {4, 8, 16, 32, 64})) {
+      if (count * record_bytes > most_bytes) continue;
+      const problem p = at_random(what, count, record_bytes);
+      std::vector<contender> who = contenders_of(s.ctx, p, {.hint = true}, s.arrays);
+      for (const char* variant : {"cuda.collective", "cuda.thread_per_record"}) add_named(who, s, p, variant);
+      const auto found = run.measure(s, figure, p, std::move(who));
+      const result* const together = find(found, "cuda.collective");
+      const result* const each = find(found, "cuda.thread_per_record");
+      const result* const ours = find(found, "sheaf");
+      rows.row({fmt::format("{} B", record_bytes), count_text(count),
+                what == "scatter" ? paper_scatter(count, record_bytes) : "-", time_of(together), time_of(each),
+                ratio_of(each, together), time_of(ours), ours ? bandwidth_text(ours->bytes_per_second()) : "-",
+                ours ? ours->variant : "-", time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+    }
+  }
+}
+
+}  // namespace
+
+void figure_2(paper_run& run) {
+  print_caption("Figure 2. Scatter by the range of the destinations",
+                "the wider the range that neighbours go to, the slower.");
+  for (session& s : run.sessions) {
+    const std::uint64_t count = run.counts(s, {16}).back();
+    print_place(s, fmt::format("{} elements of {} bytes, each list a permutation inside windows of the range",
+                               count_text(count), element_bytes));
+    const table rows({"range", "direct", "to the least", "choice", "bandwidth", "variant"});
+    double least = 0;
+    for (const std::uint64_t range : he2007::powers(32, count, run.request.quick ? 32 : 4)) {
+      const problem p = scatter_within(range, count);
+      const auto found = run.measure(s, 2, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      if (found.empty()) continue;
+      const double direct = found[0].time.median_seconds;
+      if (least == 0) least = direct;
+      rows.row({fmt::to_string(range), time_text(direct), ratio_text(direct / least), time_of(&found[1]),
+                bandwidth_text(found[1].bytes_per_second()), found[1].variant});
+    }
+  }
+}
+
+void figure_5(paper_run& run) {
+  print_caption("Figure 5. A scatter index by scattering numbers, or by sorting them with the gather index as key",
+                "above 8 M numbers the scatter takes longer than the sort.");
+  for (session& s : run.sessions) {
+    print_place(s, "numbers of 32 bits; the key has as many bits as the list's length");
+    const table rows({"list", "scatter", "its choice", "variant", "sort", "variant", "sort / choice"});
+    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
+      const problem p = at_random("scatter", count, element_bytes);
+      const auto moved = run.measure(s, 5, p, {he2007::single_pass(s, p), he2007::chosen(s, p)});
+      const problem by_key{.primitive = "split",
+                           .record_bytes = element_bytes,
+                           .count = count,
+                           .bits = static_cast<std::uint32_t>(std::bit_width(count - 1)),
+                           .key_bytes = 4};
+      const auto sorted = run.measure_choice(s, 5, by_key);
+      const result* const ours = find(sorted, "sheaf");
+      if (moved.empty()) continue;
+      rows.row({count_text(count), time_of(&moved[0]), time_of(&moved[1]), moved[1].variant, time_of(ours),
+                ours ? ours->variant : "-", ratio_of(ours, &moved[1])});
+    }
+  }
+}
+
+void figure_6(paper_run& run) {
+  print_caption("Figure 6. Gather index and scatter index by the length of the list",
+                "split gives a gather index; a scatter index takes a second sort.");
+  for (session& s : run.sessions) {
+    print_place(s, "keys of 32 bits");
+    const table rows({"list", "gather index", "variant", "peer", "peer / ours", "scatter index", "variant", "peer",
+                      "peer / ours", "scatter / gather"});
+    for (const std::uint64_t count : run.counts(s, {1, 2, 4, 8, 16, 32, 64})) {
+      const auto gathers = run.measure_choice(s, 6, index_split(count, 32, "split_gather_index"));
+      const auto scatters = run.measure_choice(s, 6, index_split(count, 32, "split_scatter_index"));
+      const result* const to_gather = find(gathers, "sheaf");
+      const result* const to_scatter = find(scatters, "sheaf");
+      rows.row({count_text(count), time_of(to_gather), to_gather ? to_gather->variant : "-",
+                time_of(fastest_peer(gathers)), ratio_of(fastest_peer(gathers), to_gather), time_of(to_scatter),
+                to_scatter ? to_scatter->variant : "-", time_of(fastest_peer(scatters)),
+                ratio_of(fastest_peer(scatters), to_scatter), ratio_of(to_scatter, to_gather)});
+    }
+  }
+}
+
+void figure_11(paper_run& run) {
+  print_caption("Figure 11. Gather of large records by lanes that cooperate, against a thread for each record",
+                "up to 64 bytes a lane for every 4, up to 256 bytes 16 lanes, above that a lane for every 16.");
+  for (session& s : run.sessions) by_width(run, s, 11, "gather");
+}
+
+void figure_12(paper_run& run) {
+  print_caption("Figure 12. Scatter of large records by lanes that cooperate",
+                "16 M records of 128 bytes in 290 ms, 8 M of 256 bytes in under 150 ms; linear in the number of "
+                "records, far less than linear in their width.");
+  for (session& s : run.sessions) by_width(run, s, 12, "scatter");
+}
+
+}  // namespace sheaf::bench::papers::patidar2009

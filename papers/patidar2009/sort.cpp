@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "papers/patidar2009/figures.hpp"
+
+// Figures 13 to 15 and table 1: SplitSort of numbers, pairs and large records.
+namespace sheaf::bench::papers::patidar2009 {
+namespace {
+
+constexpr const char* split_sort = "cuda.lsd";  // the paper's SplitSort: an LSD radix sort with a split for each byte
+
+/// The choice, the paper's sort and the peers.
+std::vector<result> measure_sorts(paper_run& run, session& s, int figure, const problem& p) {
+  std::vector<contender> who = contenders_of(s.ctx, p, {}, s.arrays);
+  if (auto c = contender_by_name(s.ctx, p, s.arrays, split_sort)) who.push_back(std::move(*c));
+  return run.measure(s, figure, p, std::move(who));
+}
+
+std::string keys_per_second(const result* r) {
+  if (r == nullptr) return "-";
+  return fmt::format("{:.3f} G/s", static_cast<double>(r->problem.count) / r->time.median_seconds * 1e-9);
+}
+
+const std::vector<std::uint64_t> up_to_128_million{1, 2, 4, 8, 16, 32, 64, 128};
+
+struct paper_row {
+  std::uint64_t key_bytes;
+  std::uint64_t record_bytes;
+  std::array<int, 5> milliseconds;  // for 8, 16, 32, 48 and 64 M records; 0 where they did not fit
+};
+
+constexpr std::array<paper_row, 12> paper_table{{
+    {4, 32, {270, 352, 733, 1102, 1488}},
+    {4, 64, {182, 367, 752, 0, 0}},
+    {4, 128, {194, 373, 0, 0, 0}},
+    {4, 256, {196, 0, 0, 0, 0}},
+    {6, 32, {210, 460, 955, 1720, 2650}},
+    {6, 64, {230, 473, 972, 0, 0}},
+    {6, 128, {244, 489, 0, 0, 0}},
+    {6, 256, {248, 0, 0, 0, 0}},
+    {8, 32, {251, 530, 1080, 1980, 3124}},
+    {8, 64, {263, 540, 1190, 0, 0}},
+    {8, 128, {278, 555, 0, 0, 0}},
+    {8, 256, {281, 0, 0, 0, 0}},
+}};
+
+constexpr std::array<std::uint64_t, 5> paper_millions{8, 16, 32, 48, 64};
+
+// The paper's time for this number of records; 0 for a number that is not in its table, as in a quick run.
+int paper_milliseconds(const paper_row& row, std::uint64_t count) {
+  const auto place = std::find(paper_millions.begin(), paper_millions.end(), count / million);
+  if (place == paper_millions.end()) return 0;
+  return row.milliseconds[static_cast<std::size_t>(place - paper_millions.begin())];
+}
+
+constexpr std::uint64_t most_cpu_bytes = std::uint64_t{1} << 29;
+
+void sort_large_records(paper_run& run, session& s, const paper_row& kind, const table& rows) {
+  for (const std::uint64_t count : run.counts(s, {8, 16, 32, 48, 64})) {
+    const int paper = paper_milliseconds(kind, count);
+    if (!run.request.quick && paper == 0) continue;
+    if (s.ctx.backend() == backend_kind::cpu && count * kind.record_bytes > most_cpu_bytes) continue;
+    const auto found = measure_sorts(run, s, table_number(1), record_sort(count, kind.record_bytes, kind.key_bytes));
+    const result* const ours = find(found, "sheaf");
+    const bool compared = paper != 0 && ours != nullptr;
+    rows.row({fmt::format("{} B", kind.key_bytes), fmt::format("{} B", kind.record_bytes), count_text(count),
+              paper == 0 ? "-" : fmt::format("{} ms", paper), time_of(ours),
+              compared ? ratio_text(paper * 1e-3 / ours->time.median_seconds) : "-", ours ? ours->variant : "-",
+              ours ? bandwidth_text(ours->bytes_per_second()) : "-", time_of(find(found, split_sort)),
+              time_of(fastest_peer(found)), ratio_of(fastest_peer(found), ours)});
+  }
+}
+
+}  // namespace
+
+void figure_13(paper_run& run) {
+  print_caption("Figure 13. Sorts of numbers of 32 to 128 bits",
+                "1 to 128 M; linear in the length of the list and in the width of the key.");
+  for (session& s : run.sessions) {
+    for (const std::uint32_t bits : {32U, 64U, 96U, 128U}) {
+      print_place(s, fmt::format("keys of {} bits", bits));
+      const table rows({"list", "sort", "keys", "variant", "SplitSort", "SplitSort / sort", "peer", "", "peer / sort"});
+      for (const std::uint64_t count : run.counts(s, up_to_128_million)) {
+        const auto found = measure_sorts(run, s, 13, number_sort(count, bits));
+        const result* const ours = find(found, "sheaf");
+        const result* const paper = find(found, split_sort);
+        const result* const peer = fastest_peer(found);
+        rows.row({count_text(count), time_of(ours), keys_per_second(ours), ours ? ours->variant : "-", time_of(paper),
+                  ratio_of(paper, ours), time_of(peer), peer ? peer->who : "-", ratio_of(peer, ours)});
+      }
+    }
+  }
+}
+
+void figure_14(paper_run& run) {
+  print_caption("Figure 14. Sorts of pairs, key and value of 32 bits each",
+                "1 to 128 M; SplitSort is 25 % faster than CUDPP 1.1, in whose place today's CUB stands.");
+  for (session& s : run.sessions) {
+    print_place(s, "values in an array of their own");
+    const table rows({"list", "sort", "pairs", "variant", "SplitSort", "peer", "", "peer / sort", "peer / SplitSort"});
+    for (const std::uint64_t count : run.counts(s, up_to_128_million)) {
+      const auto found = measure_sorts(run, s, 14, pair_sort(count));
+      const result* const ours = find(found, "sheaf");
+      const result* const paper = find(found, split_sort);
+      const result* const peer = fastest_peer(found);
+      rows.row({count_text(count), time_of(ours), keys_per_second(ours), ours ? ours->variant : "-", time_of(paper),
+                time_of(peer), peer ? peer->who : "-", ratio_of(peer, ours), ratio_of(peer, paper)});
+    }
+  }
+}
+
+void figure_15(paper_run& run) {
+  print_caption("Figure 15. Sorts of 32-bit numbers by the number of cores",
+                "GPUs of 32, 128 and 240 cores; about linear in the cores and in the length of the list.");
+  for (session& s : run.sessions) {
+    const auto counts = run.counts(s, {1, 4, 16, 64});
+    if (s.ctx.backend() == backend_kind::cuda) {
+      print_place(s, "a GPU's cores cannot be told to rest: all of them");
+      const table rows({"list", "sort", "keys"});
+      for (const std::uint64_t count : counts) {
+        const problem p = number_sort(count, 32);
+        const auto found = run.measure(s, 15, p, contenders_of(s.ctx, p, {.no_peer = true}, s.arrays));
+        rows.row({count_text(count), time_of(find(found, "sheaf")), keys_per_second(find(found, "sheaf"))});
+      }
+      continue;
+    }
+    for (const std::uint64_t count : counts) {
+      print_place(s, fmt::format("{} numbers", count_text(count)));
+      const table rows({"threads", "sort", "keys", "variant", "over one thread"});
+      const problem p = number_sort(count, 32);
+      std::vector<contender> who;
+      for (int threads = 1;; threads = std::min(2 * threads, s.ctx.threads())) {
+        const context some = context::cpu(threads);
+        who.push_back(contenders_of(some, p, {.no_peer = true}, s.arrays).front());
+        who.back().who += fmt::format(":threads={}", threads);
+        if (threads == s.ctx.threads()) break;
+      }
+      const auto found = run.measure(s, 15, p, std::move(who));
+      for (const result& r : found) {
+        rows.row({r.who.substr(r.who.find('=') + 1), time_of(&r), keys_per_second(&r), r.variant,
+                  ratio_of(&found.front(), &r)});
+      }
+    }
+  }
+}
+
+void table_1(paper_run& run) {
+  print_caption("Table 1. Sorts of large records",
+                "8 to 64 M records of 32 to 256 bytes by keys of 4, 6 and 8 bytes, as far as 4 GB of memory go.");
+  for (session& s : run.sessions) {
+    print_place(s, "the key first in the record");
+    const table rows({"key", "record", "records", "paper", "sort", "paper / sort", "variant", "bandwidth", "SplitSort",
+                      "peer", "peer / sort"});
+    for (const paper_row& kind : paper_table) sort_large_records(run, s, kind, rows);
+  }
+}
+
+}  // namespace sheaf::bench::papers::patidar2009

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sheaf/context.hpp>
+
+#include "lab/harness/platform.hpp"
+#include "lab/harness/report.hpp"
+#include "lab/harness/rows.hpp"
+#include "lab/harness/runner.hpp"
+#include "lab/harness/workspace.hpp"
+
+// Shared by the figures of all papers: measuring a point, and tables whose rows are printed as they are measured.
+namespace sheaf::bench::papers {
+
+/// Tables are numbered with the figures, by negative numbers.
+constexpr int table_number(int number) { return -number; }
+/// "12", "table1"; number_of_figure() refuses what is neither with error(bad_argument).
+std::string figure_text(int number);
+int number_of_figure(const std::string& text);
+
+/// What `sheaf-bench papers` is asked for.
+struct request {
+  bool is_requested = false;
+  bool quick = false;                    ///< small sizes, which show that everything runs; their times mean nothing
+  bool large = false;                    ///< of 2005: inputs past the paper's, too
+  bool paper_sizes = false;              ///< only the paper's sizes, not those scaled to today's caches
+  std::vector<int> figures;              ///< numbers in the papers, table_number() of tables; empty for all
+  std::vector<std::string> papers = {};  ///< "ujaldon2005", "he2007", ...; empty for all
+  std::string data = {};          ///< folder of matrices and meshes; empty: what the environment says, if anything
+  bool is_backend_named = false;  ///< no backends but those of the sessions, and one CPU thread
+
+  bool wants_figure(int number) const;
+};
+
+/// A backend with the arrays and the clock for measuring on it, for all figures of a run. It must not move, because
+/// contenders keep references to it.
+struct session {
+  session(const context& c, const papers::request& request);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  context ctx;
+  platform hardware;
+  timing_limits limits;
+  workspace arrays;
+  std::unique_ptr<queue_clock> clock;
+
+  /// "NVIDIA H200, last cache 60 MB"
+  std::string title() const;
+};
+
+using sessions = std::deque<session>;
+
+/// Times the contenders in turn and checks every answer. Where memory does not suffice, it says so and returns nothing.
+std::vector<result> measured(session& s, const std::string& figure, const problem& p, std::vector<contender> who);
+
+/// 2^20, which papers call a million.
+constexpr std::uint64_t million = std::uint64_t{1} << 20;
+
+/// A table whose rows are printed one by one, because the next may take a minute.
+class table {
+ public:
+  explicit table(const std::vector<std::string>& titles);
+  void row(const std::vector<std::string>& cells) const;
+
+ private:
+  void print(const std::vector<std::string>& cells) const;
+  std::vector<std::size_t> widths_;
+};
+
+/// A figure's caption and what the paper found.
+void print_caption(const std::string& caption, const std::string& found);
+/// Prints which machine the following rows are from, and at what size.
+void print_place(const session& s, const std::string& what);
+
+std::string bandwidth_text(double bytes_per_second);
+std::string percent_text(double share);
+/// "128 MB", "4 GB"
+std::string size_text(std::uint64_t bytes);
+/// "3.1x"
+std::string ratio_text(double ratio);
+
+/// The result of this contender, or null.
+const result* find(const std::vector<result>& rows, std::string_view who);
+/// The result of the fastest peer, or null.
+const result* fastest_peer(const std::vector<result>& rows);
+/// "12.3 ms", or "-" for null.
+std::string time_of(const result* r);
+/// The time of `slow` over the time of `fast`, or "-" if one is null.
+std::string ratio_of(const result* slow, const result* fast);
+/// "16 M", "4 K"
+std::string count_text(std::uint64_t count);
+
+/// Mean, least and most of a value.
+class spread {
+ public:
+  void add(double value);
+  void add(const spread& other);
+  std::uint64_t count() const noexcept { return count_; }
+  double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
+  double least() const noexcept { return least_; }
+  double most() const noexcept { return most_; }
+  /// "87 % (70 to 99)", or "none" of none
+  std::string percent_text() const;
+
+ private:
+  double sum_ = 0;
+  double least_ = 0;
+  double most_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+/// What papers measured: rows of problems, and of inputs that are no problems.
+struct findings {
+  std::vector<result> rows = {};
+  std::vector<input_result> input_rows = {};
+};
+
+/// Ujaldon, Saltz (2005): figure 3, tables 1 and 3 to 6. On a graphics pipeline, too.
+std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request);
+/// He, Govindaraju, Luo, Smith (SC 2007): figures 1, 6 to 13, 15, 16 and 18 to 20.
+findings print_he2007(sessions& all_sessions, const papers::request& request);
+/// Patidar, Narayanan (2009): figures 2, 4 to 6 and 8 to 15, table 1.
+std::vector<result> print_patidar2009(sessions& all_sessions, const papers::request& request);
+/// Wei, JaJa (2010): figures 4, 7, 11 and 12, tables 2 to 4.
+std::vector<result> print_wei2010(sessions& all_sessions, const papers::request& request);
+/// Whether figures of other papers than that of 2005 are measured on a backend. They are of sorts, lists and movements
+/// in several passes, of which graphics pipelines have none: what ran there would be the CPU's.
+bool has_sessions(backend_kind backend);
+/// The papers asked for, one after the other. @param contexts  those of all sessions, and of backends without sessions
+/// @throws error(bad_argument), before any work, for a figure that none of them has, and where none of the backends has
+/// a figure that is asked for
+findings print_papers(std::span<const context> contexts, sessions& all_sessions, const papers::request& request);
+
+/// A figure of a paper: its number, and the function that measures and prints it.
+template <class Study>
+struct figure {
+  int number;
+  void (*print)(Study&);
+};
+
+}  // namespace sheaf::bench::papers

@@ -1,0 +1,128 @@
+#include "papers/ujaldon2005/figures.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+#include <sheaf/machine.hpp>
+
+#include "core/backends.hpp"
+
+namespace sheaf::bench::papers {
+namespace ujaldon2005 {
+namespace {
+
+/// The folder that was asked for, else that of the environment where it is one, else none.
+std::string data_folder(const papers::request& request) {
+  const auto is_folder = [](const std::string& path) {
+    std::error_code failure;
+    return std::filesystem::is_directory(path, failure);
+  };
+  if (!request.data.empty()) {
+    if (is_folder(request.data)) return request.data;
+    throw error(error_code::bad_input, fmt::format("--data {}: no such folder", request.data));
+  }
+  const char* const said = std::getenv("SHEAF_DATA_DIR");
+  return said != nullptr && !request.quick && is_folder(said) ? said : std::string();
+}
+
+std::string name_of(const context& ctx) {
+  if (ctx.backend() != backend_kind::cpu) return std::string(name(ctx.backend()));
+  return fmt::format("cpu, {} thread{}", ctx.threads(), ctx.threads() == 1 ? "" : "s");
+}
+
+machine_place place_of(const context& ctx, const papers::request& request) {
+  return {{name_of(ctx), ctx, request.quick ? 0 : 3}, platform_of(ctx).machine};
+}
+
+/// A context on the first device of OpenGL, which nothing takes by itself.
+std::optional<context> opengl_context() {
+  if (!core::backend_of(backend_kind::opengl).has_device()) return std::nullopt;
+  try {
+    return context::opengl();
+  } catch (const error& e) {
+    if (e.code() != error_code::backend_unavailable) throw;
+  }
+  return std::nullopt;
+}
+
+std::vector<machine_place> places_of(std::span<const context> contexts, const papers::request& request) {
+  std::vector<machine_place> places{place_of(context::cpu(1), request)};
+  bool has_opengl = false;
+  for (const context& ctx : contexts) {
+    has_opengl = has_opengl || ctx.backend() == backend_kind::opengl;
+    if (ctx.backend() != backend_kind::cpu || ctx.threads() > 1) places.push_back(place_of(ctx, request));
+  }
+  if (request.is_backend_named || has_opengl) return places;
+  if (const auto ctx = opengl_context()) places.push_back(place_of(*ctx, request));
+  return places;
+}
+
+}  // namespace
+
+const std::vector<matrix_input>& paper_run::matrices() {
+  if (kept_matrices.empty()) kept_matrices = matrices_in(data_folder(request), request.quick);
+  return kept_matrices;
+}
+
+const std::vector<mesh_input>& paper_run::meshes() {
+  if (kept_meshes.empty()) kept_meshes = meshes_in(one_thread().ctx, data_folder(request), request.quick);
+  return kept_meshes;
+}
+
+timing_limits paper_run::limits() const {
+  if (request.quick) return {.seconds = 0, .least_rounds = 1, .least_slow_rounds = 1};
+  return {.seconds = 1, .least_rounds = 20, .least_slow_rounds = 5};
+}
+
+std::string paper_run::machine_of(const std::string& where) const {
+  for (const machine_place& p : places) {
+    if (p.place.name == where) return p.machine;
+  }
+  return places.front().machine;
+}
+
+void paper_run::measure(int figure, const std::string& input, std::vector<timed_call>& calls) {
+  time_and_check(calls, limits());
+  for (const timed_call& c : calls) {
+    results.push_back({.figure = fmt::format("ujaldon2005/{}", figure_text(figure)),
+                       .input = input,
+                       .machine = machine_of(c.where),
+                       .where = c.where,
+                       .backend = c.backend,
+                       .who = c.who,
+                       .is_prepared = c.is_prepared,
+                       .loading_seconds = c.loading_seconds,
+                       .time = c.time,
+                       .verified = c.is_right});
+  }
+}
+
+std::string gain_text(double gain) { return fmt::format("{:.3g}x", gain); }
+
+namespace {
+
+constexpr figure<paper_run> figures[] = {{table_number(1), table_1}, {table_number(3), table_3},
+                                         {table_number(4), table_4}, {table_number(5), table_5},
+                                         {table_number(6), table_6}, {3, figure_3}};
+
+}  // namespace
+}  // namespace ujaldon2005
+
+std::vector<input_result> print_ujaldon2005(std::span<const context> contexts, const papers::request& request) {
+  ujaldon2005::paper_run run{.request = request, .places = ujaldon2005::places_of(contexts, request)};
+  fmt::print("\nUjaldon, Saltz: Mapping Irregular Computation onto the Graphics Pipeline (2005)\n");
+  for (const auto& [place, machine] : run.places) fmt::print("  {}: {}\n", place.name, machine);
+  if (request.quick) {
+    fmt::print("  --quick: small sizes, run once. It shows that everything runs; the times mean nothing.\n");
+  }
+  for (const auto& f : ujaldon2005::figures) {
+    if (request.wants_figure(f.number)) f.print(run);
+  }
+  return std::move(run.results);
+}
+
+}  // namespace sheaf::bench::papers

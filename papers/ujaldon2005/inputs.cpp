@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "apps/sheaf/files/sparse/matrix_market.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "papers/ujaldon2005/figures.hpp"
+
+// The inputs of tables 3 and 4, and stand-ins for them.
+namespace sheaf::bench::papers::ujaldon2005 {
+
+const std::array<paper_input, 3> paper_matrices{{{"BCSSTK15",
+                                                  "matrices/bcsstk15.mtx",
+                                                  3948,
+                                                  60882,
+                                                  {{{2003, 0.71, 0.67, 1.05, 1480, 16.47, 499},
+                                                    {2004, 0.79, 0.56, 1.41, 1785, 12.32, 53},
+                                                    {2005, 0.92, 0.58, 1.58, 1724, 11.10, 32}}}},
+                                                 {"BCSSTK29",
+                                                  "matrices/bcsstk29.mtx",
+                                                  13992,
+                                                  316740,
+                                                  {{{2003, 4.07, 3.20, 1.27, 314, 68.70, 78},
+                                                    {2004, 4.28, 2.70, 1.58, 370, 59.10, 37},
+                                                    {2005, 3.54, 2.77, 1.27, 361, 43.02, 55}}}},
+                                                 {"BCSSTK30",
+                                                  "matrices/bcsstk30.mtx",
+                                                  28924,
+                                                  1036208,
+                                                  {{{2003, 13.12, 10.38, 1.26, 96, 233.77, 85},
+                                                    {2004, 13.81, 8.78, 1.57, 113, 212.88, 42},
+                                                    {2005, 14.24, 8.90, 1.60, 112, 139.29, 26}}}}}};
+
+const std::array<paper_input, 3> paper_meshes{{{"2k",
+                                                "meshes/aneurysm-2k.su2",
+                                                2800,
+                                                17367,
+                                                {{{2003, 1.99, 0.79, 2.51, 1308, 18.13, 15},
+                                                  {2004, 1.37, 0.62, 2.20, 1612, 17.53, 23},
+                                                  {2005, 1.70, 0.63, 2.69, 1587, 13.10, 12}}}},
+                                               {"10k",
+                                                "meshes/cylinder-11k.su2",
+                                                9428,
+                                                59863,
+                                                {{{2003, 7.11, 2.40, 3.00, 415, 56.96, 12},
+                                                  {2004, 4.76, 2.04, 2.33, 490, 55.54, 20},
+                                                  {2005, 5.76, 2.08, 2.76, 480, 38.28, 10}}}},
+                                               {"50k",
+                                                "meshes/aneurysm-53k.su2",
+                                                53961,
+                                                353476,
+                                                {{{2003, 59.70, 14.14, 4.25, 71, 323.86, 7},
+                                                  {2004, 43.86, 11.96, 3.66, 83, 315.25, 9},
+                                                  {2005, 32.44, 12.12, 2.67, 82, 215.19, 10}}}}}};
+
+namespace {
+
+// The only other matrix of its kind that folders may have.
+constexpr const char* more_file = "matrices/bcsstk16.mtx";
+
+// Of a quick run's inputs.
+constexpr std::uint64_t quick_share = 32;
+
+/// The file, plain or gzip, or an empty path where the folder has neither.
+std::string found_file(const std::string& data, std::string_view file) {
+  if (data.empty()) return {};
+  for (const char* const ending : {"", ".gz"}) {
+    const std::filesystem::path path = std::filesystem::path(data) / (std::string(file) + ending);
+    if (std::filesystem::exists(path)) return path.string();
+  }
+  return {};
+}
+
+/// The entries on the diagonal and below. Columns ascend within a row.
+io::csr_matrix<float> lower_triangle(const io::csr_matrix<float>& m) {
+  io::csr_matrix<float> out;
+  out.rows = m.rows;
+  out.columns = m.columns;
+  std::visit(
+      [&](const auto& columns) {
+        auto kept = columns;
+        kept.clear();
+        for (std::uint64_t row = 0; row < m.rows; ++row) {
+          for (std::uint64_t p = m.row_offsets[row]; p < m.row_offsets[row + 1] && columns[p] <= row; ++p) {
+            kept.push_back(columns[p]);
+            out.values.push_back(m.values[p]);
+          }
+          out.row_offsets.push_back(kept.size());
+        }
+        out.column_indices = std::move(kept);
+      },
+      m.column_indices);
+  return out;
+}
+
+/// Rows with as many entries each as the paper's matrix has in the mean, in runs of three columns, as displacements of
+/// one node have. The runs lie a little at random, and evenly, over an eighth of the matrix around the diagonal.
+io::csr_matrix<float> made_matrix(std::uint64_t rows, std::uint64_t entries) {
+  constexpr std::uint64_t run = 3;
+  io::csr_matrix<float> m;
+  m.rows = m.columns = rows;
+  std::vector<std::uint32_t> columns;
+  columns.reserve(entries);
+  const std::uint64_t most_runs = (entries / rows + 1 + run - 1) / run;
+  const std::uint64_t band = std::min(rows, std::max(rows / 8, 2 * run * most_runs));
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::uint64_t end = (row + 1) * entries / rows;
+    const std::uint64_t runs = (end - columns.size() + run - 1) / run;
+    const std::uint64_t first = std::min(row < band / 2 ? 0 : row - band / 2, rows - band);
+    for (std::uint64_t r = 0; r < runs; ++r) {
+      const std::uint64_t begin = r * band / runs;
+      const std::uint64_t slack = (r + 1) * band / runs - begin - run + 1;
+      const std::uint64_t column = first + begin + inputs::mix(row * most_runs + r) % slack;
+      for (std::uint64_t k = 0; k < run && columns.size() < end; ++k) {
+        columns.push_back(static_cast<std::uint32_t>(column + k));
+      }
+    }
+    m.row_offsets.push_back(columns.size());
+  }
+  m.values.resize(columns.size());
+  for (std::uint64_t i = 0; i < m.values.size(); ++i) {
+    m.values[i] = static_cast<float>(static_cast<double>(inputs::mix(i) >> 40) / (1 << 24) - 0.5);
+  }
+  m.column_indices = std::move(columns);
+  return m;
+}
+
+}  // namespace
+
+std::vector<matrix_input> matrices_in(const std::string& data, bool quick) {
+  const auto read = [](const std::string& file) {
+    return std::make_shared<io::csr_matrix<float>>(lower_triangle(io::read_matrix_market<float>(file)));
+  };
+  std::vector<matrix_input> all;
+  for (const paper_input& p : paper_matrices) {
+    const std::string file = found_file(data, p.file);
+    matrix_input in{.of = &p, .name = p.name, .source = file};
+    if (!file.empty()) {
+      in.matrix = read(file);
+    } else {
+      const std::uint64_t share = quick ? quick_share : 1;
+      in.source = "made by rule";
+      in.name += ", stand-in";
+      in.matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(p.size / share, p.elements / share));
+    }
+    all.push_back(std::move(in));
+    if (&p != paper_matrices.data()) continue;
+    const std::string more = found_file(data, more_file);
+    if (!more.empty()) all.push_back({.of = nullptr, .name = "BCSSTK16", .source = more, .matrix = read(more)});
+  }
+  return all;
+}
+
+std::vector<mesh_input> meshes_in(const context& cpu, const std::string& data, bool quick) {
+  std::vector<mesh_input> all;
+  for (const paper_input& p : paper_meshes) {
+    const std::string file = found_file(data, p.file);
+    mesh_input in{.of = &p, .name = std::string(p.name) + " mesh", .source = file};
+    if (!file.empty()) {
+      in.edges = std::make_shared<edge_input>(read_edges(cpu, file));
+    } else {
+      const std::uint64_t share = quick ? quick_share : 1;
+      in.source = "a box of tetrahedra";
+      in.name += ", stand-in";
+      in.edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(p.size / share)));
+    }
+    all.push_back(std::move(in));
+  }
+  return all;
+}
+
+matrix_input large_matrix(bool quick) {
+  constexpr std::uint64_t rows = 250'000;
+  constexpr std::uint64_t entries = 10'000'000;
+  const std::uint64_t share = quick ? 1000 : 1;
+  return {.of = nullptr,
+          .name = "matrix of 10^7 entries",
+          .source = "made by rule",
+          .matrix = std::make_shared<io::csr_matrix<float>>(made_matrix(rows / share, entries / share))};
+}
+
+mesh_input large_mesh(const context& cpu, bool quick) {
+  constexpr std::uint64_t nodes = 1'460'000;
+  const std::uint64_t share = quick ? 1000 : 1;
+  return {.of = nullptr,
+          .name = "mesh of 10^7 edges",
+          .source = "a box of tetrahedra",
+          .edges = std::make_shared<edge_input>(edges_of_box(cpu, box_of_nodes(nodes / share)))};
+}
+
+}  // namespace sheaf::bench::papers::ujaldon2005

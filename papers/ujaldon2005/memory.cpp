@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/sheaf/checks/edges.hpp"
+#include "apps/sheaf/checks/spmv.hpp"
+#include "lab/harness/edges/calls.hpp"
+#include "lab/harness/sparse/calls.hpp"
+#include "opengl/papers/ujaldon2005_memory.hpp"
+#include "papers/ujaldon2005/figures.hpp"
+
+// Section 5.1, "Type of memory": vertices that are built once and lie in host memory, which is where OpenGL's arrays
+// are.
+namespace sheaf::bench::papers::ujaldon2005 {
+namespace {
+
+using opengl::lookup_scheme;
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+/// Makes an object and says how long that took.
+template <class Object, class... Arguments>
+std::pair<std::shared_ptr<Object>, double> made(const Arguments&... arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto object = std::make_shared<Object>(arguments...);
+  return {std::move(object), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+}
+
+struct sent_product {
+  explicit sent_product(std::shared_ptr<const io::csr_matrix<float>> m)
+      : matrix(std::move(m)), x(vector_for<float>(matrix->columns)), y(matrix->rows) {}
+
+  csr_view a() const {
+    return {matrix->rows, matrix->columns, matrix->row_offsets, matrix->columns_of_entries(), matrix->values};
+  }
+
+  std::shared_ptr<const io::csr_matrix<float>> matrix;
+  std::vector<float> x;
+  std::vector<float> y;
+};
+
+struct sent_edges {
+  sent_edges(std::shared_ptr<const edge_input> in, std::uint32_t count)
+      : input(std::move(in)),
+        components(count),
+        places(input->coordinates.begin(), input->coordinates.end()),
+        sums(places.size()) {}
+
+  edge_view edges() const {
+    return edge_view(index_span{input->edges.data(), 2 * input->edges.size(), index_type::u32});
+  }
+
+  std::shared_ptr<const edge_input> input;
+  std::uint32_t components;
+  std::vector<float> places;
+  std::vector<float> sums;
+};
+
+}  // namespace
+
+void add_sent_products(const call_place& place, const matrix_input& in, std::vector<timed_call>& calls) {
+  for (const auto& [form, scheme] :
+       {std::pair{"opengl.texture", lookup_scheme::texels}, std::pair{"opengl.lookup", lookup_scheme::colors},
+        std::pair{"opengl.vertex", lookup_scheme::vertices}}) {
+    const auto of = std::make_shared<sent_product>(in.matrix);
+    // Where the form itself cannot run, because x is too long for a color table, there is nothing to compare with.
+    const bool is_kept = std::any_of(calls.begin(), calls.end(), [&, name = form](const timed_call& c) {
+      return c.where == place.name && c.is_prepared && c.who == name;
+    });
+    if (!is_kept) continue;
+    const auto [object, seconds] = made<opengl::product_from_host>(place.ctx, of->a(), scheme);
+    const auto run = [of, product = object] { product->run(const_values(of->x), values(of->y)); };
+    calls.push_back({.where = place.name,
+                     .who = std::string(form) + sent_vertices,
+                     .backend = place.ctx.backend(),
+                     .is_prepared = true,
+                     .loading_seconds = seconds,
+                     .run = run,
+                     .wait = [ctx = place.ctx] { ctx.wait(); },
+                     .mistake = [of, run, ctx = place.ctx]() -> std::optional<std::string> {
+                       std::fill(of->y.begin(), of->y.end(), not_a_number);
+                       run();
+                       ctx.wait();
+                       return jobs::product_mistake(of->a(), const_values(of->x), const_values(of->y), {});
+                     }});
+  }
+}
+
+void add_sent_edges(const call_place& place, const mesh_input& in, std::vector<timed_call>& calls) {
+  const edge_terms terms;
+  if (in.edges->dimensions != terms.components) return;  // of a mesh in the plane values are not positions alone
+  const auto of = std::make_shared<sent_edges>(in.edges, terms.components);
+  const auto [object, seconds] =
+      made<opengl::edge_sum_from_host>(place.ctx, of->edges(), in.edges->nodes, terms.components, terms.function);
+  const auto run = [of, sum = object] { sum->run(const_values(of->places), values(of->sums)); };
+  calls.push_back({.where = place.name,
+                   .who = std::string("opengl.points") + sent_vertices,
+                   .backend = place.ctx.backend(),
+                   .is_prepared = true,
+                   .loading_seconds = seconds,
+                   .run = run,
+                   .wait = [ctx = place.ctx] { ctx.wait(); },
+                   .mistake = [of, run, terms, ctx = place.ctx]() -> std::optional<std::string> {
+                     std::fill(of->sums.begin(), of->sums.end(), not_a_number);
+                     run();
+                     ctx.wait();
+                     return jobs::edge_sum_mistake(of->edges(), const_values(of->places),
+                                                   const_values(nullptr, 0, value_type::f32), const_values(of->sums),
+                                                   of->components, terms.function);
+                   }});
+}
+
+}  // namespace sheaf::bench::papers::ujaldon2005

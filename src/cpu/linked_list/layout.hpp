@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+
+#include "plan/variant.hpp"
+#include "primitives/linked_list/contract.hpp"
+
+// What cpu.sublist decides, and where its arrays lie in the scratch.
+namespace sheaf::cpu {
+
+/// Constants of the variant. This folder's README has the figures that decided.
+struct sublist_tuning {
+  std::uint64_t nodes_per_thread = 8192;  ///< below, a second thread costs more than it saves
+  std::uint64_t least_sublist = 32;       ///< nodes of a sublist on average, so that its start costs little
+  std::uint64_t longest_walk = 64;        ///< in average sublists; there a walk waits for the next round
+  std::uint64_t rounds_of_splitters = 2;  ///< after the first one, as many splitters in each as in the first
+  int narrow_bits = 31;                   ///< of a link of 4 bytes, beside the one that says whether it was visited
+  std::uint64_t widest_beside_link = 24;  ///< bytes of a value that lies beside its link, and not in the output
+  double digits_per_node = 0.8;           ///< instructions of a step of a walk, in digits
+};
+constexpr sublist_tuning sublist_defaults;
+/// Walks that a thread interleaves: more than a core of any machine has misses under way, so that no profile has to say
+/// how many. A core of an AMD EPYC (family 25) ranks 2^24 nodes at random in 184, 174 and 196 ms with 64, 128 and 256
+/// of them, and 2^26 in 814, 843 and 852 ms, which differ by less than its runs do.
+constexpr std::uint64_t walks_in_flight = 128;
+
+constexpr std::uint64_t no_node = ~std::uint64_t{0};
+constexpr std::uint64_t no_sublist = ~std::uint64_t{0};
+
+/// One sublist: the nodes from a splitter up to the next one, or to the end of its list.
+struct sublist {
+  std::uint64_t splitter = no_node;   ///< its first node; no_node for one that was cut off another for its ranks
+  std::uint64_t successor = no_node;  ///< of the splitter
+  std::uint64_t next = no_sublist;    ///< the sublist that follows in the list
+  std::uint64_t nodes = 0;            ///< its length
+  std::uint32_t is_reached = 0;       ///< a walk has ended at the splitter
+  std::uint32_t follows_head = 0;     ///< the walk that did had begun at a head
+  std::uint32_t has_base = 0;         ///< there is something before its first node
+  std::uint32_t is_rooted = 0;        ///< it follows from a head, along whole sublists
+};
+
+/// What plan() decides. A visited node's link holds the number of its sublist, and for ranks the nodes before it there,
+/// in the low rank_bits.
+struct sublist_decision {
+  std::uint64_t splitters;  ///< of the first round, of which sublists 0, 1, ... begin
+  std::uint64_t sublists;   ///< most of them; number `splitters` stands for all that begin at heads which are none
+  std::uint64_t later_splitters;  ///< most splitters of all later rounds together
+  std::uint64_t parts;            ///< threads that are worth it
+  std::uint32_t link_bytes;       ///< 4 or 8
+  std::uint32_t rank_bits;
+  std::uint64_t longest_walk;   ///< nodes that a walk visits at most in one round
+  std::uint64_t node_bytes;     ///< from one node's link to the next one's
+  std::uint64_t running_bytes;  ///< of a walk's value
+  bool values_in_output;        ///< values too wide to lie beside links
+  bool is_typed;                ///< by code of its own for a type and an operator, and not through function pointers
+  std::uint64_t link_at;        ///< of the link in a node
+  // Offsets in the scratch.
+  std::uint64_t nodes_at;
+  std::uint64_t led_at;    ///< a bit for each node
+  std::uint64_t twice_at;  ///< another one
+  std::uint64_t sublists_at;
+  std::uint64_t bases_at;      ///< for each sublist what comes before it: ranks of link_bytes, or values
+  std::uint64_t has_base_at;   ///< for each sublist a byte, whether anything comes before it
+  std::uint64_t totals_at;     ///< for each sublist its values put together
+  std::uint64_t running_at;    ///< for each part and walk its running value
+  std::uint64_t unvisited_at;  ///< for each part how many of its nodes no walk has visited
+
+  std::uint64_t most_ranks() const noexcept { return std::uint64_t{1} << rank_bits; }
+};
+
+/// Lays out the scratch; returns its bytes.
+std::uint64_t decide_sublists(const primitives::list_problem& p, std::uint64_t threads, const sublist_tuning& tuning,
+                              sublist_decision& decided);
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,342 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "core/cpu_state.hpp"
+#include "cpu/linked_list/bases.hpp"
+#include "cpu/linked_list/copy.hpp"
+#include "cpu/linked_list/faults.hpp"
+#include "cpu/linked_list/layout.hpp"
+#include "cpu/linked_list/nodes.hpp"
+#include "cpu/linked_list/splitters.hpp"
+#include "cpu/linked_list/starts.hpp"
+#include "cpu/linked_list/variants.hpp"
+#include "cpu/linked_list/walk.hpp"
+#include "cpu/threads/core_speed.hpp"
+#include "cpu/threads/huge_pages.hpp"
+
+namespace sheaf::cpu {
+namespace {
+
+using primitives::list_buffers;
+using primitives::list_problem;
+using primitives::list_step;
+
+// Sublists between splitters (Wei and JaJa 2010). Nodes are streamed to the scratch and from there to the output;
+// between that each is read and written once at a random place. Threads have so many walks in flight that these
+// accesses cost what independent ones cost, and lines are written back while others are read.
+plan::planned plan_sublist(const list_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  constexpr sublist_tuning tuning = sublist_defaults;
+  sublist_decision decided{};
+  plan::planned plan;
+  plan.scratch_bytes = decide_sublists(p, m.parallelism, tuning, decided);
+  plan.decided.set(decided);
+  const auto parts = static_cast<double>(decided.parts);
+  const std::uint64_t copied = p.count * decided.node_bytes;
+  const std::uint64_t read = p.count * (p.is_packed ? 8 : bytes(p.successor) + p.value_bytes);
+  const std::uint64_t written = p.count * p.out_bytes;
+  const bool in_order = p.pattern.shape == access_pattern::kind::sequential;
+  const std::uint64_t node_bytes = std::max<std::uint64_t>(decided.node_bytes, p.value_bytes);
+  plan.add("latency", m.launch_seconds + 3 * m.step_seconds);
+  plan.add("copies", m.streamed(read + 2 * copied + 2 * written, read + copied + written));
+  constexpr double overlap_exponent = 2;
+  plan.add_overlapped(overlap_exponent,
+                      {{"random read", in_order ? m.streamed(2 * copied, copied)
+                                                : m.random_reads(p.count, node_bytes, p.count * node_bytes)},
+                       {"steps", static_cast<double>(p.count) * tuning.digits_per_node * digit_seconds(m) / parts}});
+  plan.add("sublists", static_cast<double>(decided.splitters) * m.access_seconds / parts);
+  if (p.lists == list_count::many) plan.add("heads", m.streamed(copied, copied));
+  return plan;
+}
+
+/// One call on nodes of one kind.
+template <class Nodes>
+class sublist_call {
+ public:
+  using word = typename Nodes::word;
+
+  sublist_call(const list_problem& p, const list_buffers& b, const sublist_decision& decided, const Nodes& nodes,
+               std::byte* scratch)
+      : p_(p),
+        b_(b),
+        decided_(decided),
+        nodes_(nodes),
+        memory_(scratch + decided.nodes_at),
+        led_(scratch + decided.led_at, p.count),
+        twice_(scratch + decided.twice_at, p.count),
+        table_{decided,
+               p.count,
+               reinterpret_cast<sublist*>(scratch + decided.sublists_at),
+               scratch + decided.bases_at,
+               scratch + decided.totals_at,
+               p.value_bytes},
+        has_base_(reinterpret_cast<unsigned char*>(scratch + decided.has_base_at)),
+        unvisited_(reinterpret_cast<std::uint64_t*>(scratch + decided.unvisited_at)),
+        later_splitters_left_(decided.later_splitters),
+        next_added_(table_.first_added()) {}
+
+  /// Writes the output, or says what is wrong with the list.
+  core::index_report run() {
+    const successors_seen seen = copy_nodes(p_, b_, decided_, memory_);
+    b_.done(list_step::head);
+    if (seen.out_of_range != no_node) return out_of_range(p_, b_, seen.out_of_range);
+    if (p_.lists == list_count::one) {
+      head_ = seen.head(p_.count);
+      if (seen.ends != 1 || head_ >= p_.count) return find_fault();
+    }
+    walked found;
+    walk_all(found);
+    b_.done(list_step::walks);
+    if (found.is_no_list) return find_fault();
+    are_lists_followed_ = true;
+    const std::uint64_t on_lists = follow_sublists(p_, b_, table_, found, head_);
+    b_.done(list_step::sublists);
+    // Two walks that go on side by side from where two lists join do not notice, but both come to one end.
+    if (found.ends != seen.ends || found.nodes != p_.count || on_lists != p_.count) return find_fault();
+    write_output(table_.first_added() + found.added);
+    b_.done(list_step::results);
+    return {};
+  }
+
+ private:
+  /// Walks over all nodes that splitters and heads lead to.
+  void walk_all(walked& found) {
+    place_splitters();
+    b_.done(list_step::splitters);
+    walk_supply supply;
+    supply.last = decided_.splitters;
+    if (p_.lists == list_count::one && !is_visited(head_)) supply.head = head_;
+    walk_in_rounds(supply, found);
+    if (p_.lists == list_count::many && !found.is_no_list && found.nodes < p_.count) {
+      find_heads();
+      walk_supply heads;
+      heads.led = &led_;
+      walk_in_rounds(heads, found);
+    }
+  }
+
+  bool is_visited(std::uint64_t node) const { return (load_link(nodes_.link(node)) & visited_bit<word>) != 0; }
+
+  void place_splitters() {
+    constexpr std::uint64_t seed = 0;
+    for (std::uint64_t s = 0; s < decided_.splitters; ++s) {
+      place_splitter(s, splitter_of(s, p_.count, decided_.splitters, seed));
+    }
+    table_.entries[table_.of_heads()] = {};
+    if (p_.ranks()) table_.template rank_base<word>(table_.of_heads()) = 0;
+  }
+
+  /// A splitter that no walk has reached.
+  void place_splitter(std::uint64_t s, std::uint64_t node) {
+    word& link = nodes_.link(node);
+    table_.entries[s] = {.splitter = node, .successor = link};
+    link = visited_bit<word> | static_cast<word>(s << decided_.rank_bits);
+    // Ranks have a base where nothing comes before, so that none has to be asked for it.
+    if (p_.ranks()) table_.template rank_base<word>(s) = 0;
+  }
+
+  /// Walks from all that the supply has. Where walks are cut, lists have long stretches without a splitter, in which
+  /// the next round has some.
+  void walk_in_rounds(walk_supply& supply, walked& found) {
+    walk_from(supply, found);
+    while (found.has_cut_walks.exchange(false) && !found.is_no_list) {
+      place_later_splitters(found);
+      // Sublists that the round before has cut off, and those of the new splitters.
+      walk_supply next;
+      next.first = next_added_;
+      next.last = next_added_ = table_.first_added() + found.added;
+      walk_from(next, found);
+    }
+  }
+
+  void walk_from(walk_supply& supply, walked& found) {
+    const std::uint64_t numbered = table_.first_added() + found.added;
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      walk_starts starts(table_, supply);
+      walker<Nodes>(nodes_, table_, found, part, numbered, starts).run();
+    });
+  }
+
+  /// Splitters among the nodes that no walk has visited, in the mean as far from each other as those of the first round
+  /// were, while there are numbers for them. A list cannot have them in a row, for its hash is their seed.
+  void place_later_splitters(walked& found) {
+    over_words([&](std::uint64_t w) { led_.set_word(w, visited_of(w)); });
+    const std::uint64_t unvisited = count_unvisited(led_, p_.count, decided_.parts, unvisited_);
+    const std::uint64_t wanted = unvisited / (p_.count / (decided_.splitters + 1) + 1);
+    // What is no list may have used up the numbers of others.
+    const std::uint64_t numbers_left = decided_.sublists - table_.first_added() - found.added;
+    const std::uint64_t splitters = std::min({wanted, later_splitters_left_, numbers_left});
+    if (splitters == 0) return;
+    later_splitters_left_ -= splitters;
+    if (!list_hash_) list_hash_ = hash_of_list(p_, b_, decided_.parts);
+    const std::uint64_t first = table_.first_added() + found.added.fetch_add(splitters);
+    draw_unvisited(led_, p_.count, decided_.parts, unvisited_, {splitters, unvisited, *list_hash_ + ++later_rounds_},
+                   [&](std::uint64_t s, std::uint64_t node) { place_splitter(first + s, node); });
+  }
+
+  /// Clears led_, then calls body(w) for each of its words.
+  template <class Body>
+  void over_words(Body body) {
+    led_.clear(decided_.parts);
+    const std::uint64_t words = led_.word_count();
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      const std::uint64_t end = part_begin(words, decided_.parts, part + 1);
+      for (std::uint64_t w = part_begin(words, decided_.parts, part); w < end; ++w) body(w);
+    });
+  }
+
+  /// A bit for each of 64 nodes, or of as many as there are.
+  std::uint64_t visited_of(std::uint64_t w) const {
+    const std::uint64_t begin = w * 64;
+    const std::uint64_t nodes = std::min<std::uint64_t>(64, p_.count - begin);
+    std::uint64_t visited = 0;
+    for (std::uint64_t i = 0; i < nodes; ++i) {
+      const word link = nodes_.link(begin + i);
+      visited |= static_cast<std::uint64_t>(link / visited_bit<word>) << i;
+    }
+    return visited;
+  }
+
+  /// Marks visited nodes and those that unvisited nodes lead to, so that heads are left over. What comes before a
+  /// list's first splitter is unvisited, and on cycles what no splitter leads to.
+  void find_heads() {
+    over_words([&](std::uint64_t w) {
+      const std::uint64_t visited = visited_of(w);
+      led_.set_word(w, visited);
+      for (std::uint64_t left = nodes_of_word(w, p_.count) & ~visited; left != 0; left &= left - 1) {
+        const word link = nodes_.link(w * 64 + static_cast<std::uint64_t>(std::countr_zero(left)));
+        if (link != p_.count) led_.set(link);
+      }
+    });
+  }
+
+  /// The nodes are no lists.
+  core::index_report find_fault() {
+    const core::index_report joined = find_joined_lists(p_, b_, led_, twice_, decided_.parts);
+    if (joined.found()) return joined;
+    // Each node has one predecessor or none, so walks have met nowhere, and nodes that no list has are on cycles. All
+    // are where no walk was begun, for want of an end.
+    std::uint64_t node = 0;
+    while (are_lists_followed_ && node < p_.count && is_on_list(node)) ++node;
+    return on_a_cycle(p_, node);
+  }
+
+  bool is_on_list(std::uint64_t node) const {
+    const word link = nodes_.link(node);
+    if ((link & visited_bit<word>) == 0) return false;
+    const std::uint64_t s = sublist_of(link);
+    return s == table_.of_heads() || table_.entries[s].is_rooted != 0;
+  }
+
+  std::uint64_t sublist_of(word link) const { return (link & ~visited_bit<word>) >> decided_.rank_bits; }
+
+  void write_output(std::uint64_t sublists) {
+    // Side by side, these flags stay in the first cache, which the table of all sublists does not.
+    for (std::uint64_t s = 0; s < sublists; ++s) has_base_[s] = table_.entries[s].has_base != 0 ? 1 : 0;
+    for_each_part(decided_.parts, [&](std::uint64_t part) {
+      const std::uint64_t begin = part_begin(p_.count, decided_.parts, part);
+      const std::uint64_t end = part_begin(p_.count, decided_.parts, part + 1);
+      if (!p_.ranks()) return write_values(begin, end);
+      if (p_.out_bytes == 4) return write_ranks(static_cast<std::uint32_t*>(b_.out), begin, end);
+      write_ranks(static_cast<std::uint64_t*>(b_.out), begin, end);
+    });
+    if (!p_.is_exclusive) return;
+    // The first node of a sublist has before it what the sublist has.
+    for (std::uint64_t s = 0; s < sublists; ++s) {
+      if (table_.entries[s].splitter == no_node) continue;
+      std::memcpy(static_cast<std::byte*>(b_.out) + table_.entries[s].splitter * p_.value_bytes, table_.base(s),
+                  p_.value_bytes);
+    }
+  }
+
+  template <class Out>
+  void write_ranks(Out* out, std::uint64_t begin, std::uint64_t end) const {
+    const word* const bases = &table_.template rank_base<word>(0);
+    const word rank_mask = static_cast<word>(decided_.most_ranks() - 1);
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const word link = nodes_.link(i);
+      const word rank = bases[sublist_of(link)] + (link & rank_mask);
+      out[i] = static_cast<Out>(rank);
+    }
+  }
+
+  void write_values(std::uint64_t begin, std::uint64_t end) const {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const std::uint64_t s = sublist_of(nodes_.link(i));
+      nodes_.write(b_.out, i, has_base_[s] != 0 ? table_.base(s) : nullptr);
+    }
+  }
+
+  const list_problem& p_;
+  const list_buffers& b_;
+  const sublist_decision& decided_;
+  const Nodes& nodes_;
+  std::byte* memory_;
+  node_bits led_;
+  node_bits twice_;
+  sublist_table table_;
+  unsigned char* has_base_;
+  std::uint64_t* unvisited_;
+  std::uint64_t later_splitters_left_;
+  std::uint64_t next_added_;  // the first sublist that waits for the next round
+  std::uint64_t later_rounds_ = 0;
+  std::optional<std::uint64_t> list_hash_;
+  std::uint64_t head_ = no_node;
+  bool are_lists_followed_ = false;
+};
+
+template <class Word>
+opaque_nodes<Word> make_opaque_nodes(const list_problem& p, const list_buffers& b, const sublist_decision& decided,
+                                     std::byte* scratch) {
+  std::byte* const memory = scratch + decided.nodes_at;
+  opaque_nodes<Word> nodes;
+  nodes.op = b.on_host;
+  nodes.links = memory + decided.link_at;
+  nodes.link_stride = decided.node_bytes;
+  nodes.values = decided.values_in_output ? static_cast<std::byte*>(b.out) : memory;
+  nodes.value_stride = decided.values_in_output ? p.value_bytes : decided.node_bytes;
+  nodes.values_in_output = decided.values_in_output;
+  nodes.is_exclusive = p.is_exclusive;
+  nodes.initial = b.initial;
+  nodes.running_values = scratch + decided.running_at;
+  nodes.walks_per_part = walks_in_flight;
+  nodes.running_bytes = decided.running_bytes;
+  return nodes;
+}
+
+void run_sublist(const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,
+                 std::byte* scratch) {
+  core::cpu_state& state = core::cpu(ctx);
+  const auto decided = plan.decided.get<sublist_decision>();
+  const std::uint64_t call = state.begin_call();
+  std::byte* const memory = scratch + decided.nodes_at;
+  ask_for_huge_pages(memory, (p.count + 1) * decided.node_bytes);
+  core::index_report fault;
+  const auto run = [&](const auto& nodes) { fault = sublist_call(p, b, decided, nodes, scratch).run(); };
+  if (p.ranks()) {
+    if (decided.link_bytes == 4) {
+      run(rank_nodes<std::uint32_t>(reinterpret_cast<std::uint32_t*>(memory)));
+    } else {
+      run(rank_nodes<std::uint64_t>(reinterpret_cast<std::uint64_t*>(memory)));
+    }
+  } else if (decided.is_typed) {
+    primitives::with_scan_function(b.type, b.op, [&](auto value, auto op) {
+      run(typed_nodes<decltype(value), decltype(op)>(memory, p.is_exclusive, b.initial));
+    });
+  } else if (decided.link_bytes == 4) {
+    run(make_opaque_nodes<std::uint32_t>(p, b, decided, scratch));
+  } else {
+    run(make_opaque_nodes<std::uint64_t>(p, b, decided, scratch));
+  }
+  if (!fault.found()) return;
+  fault.call = call;
+  state.keep_first(fault);
+}
+
+}  // namespace
+
+constinit const primitives::list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist, run_sublist};
+
+}  // namespace sheaf::cpu

@@ -1,0 +1,156 @@
+#include "cuda/linked_list/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sheaf::cuda {
+
+using primitives::list_problem;
+
+namespace {
+
+constexpr std::uint64_t up_to(std::uint64_t bytes, std::uint64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+struct list_tuning {
+  std::uint32_t log2_block_above = 4;  ///< nodes of a block on the levels above 0, whose lists lie in L2
+  /// Time from one node of a walk to the next, when nothing else keeps the device busy, over the latency of a read.
+  double hop = 1.3;
+  double hop_above = 4;       ///< the same on the levels above 0, whose walks write what they pass
+  double level_barriers = 3;  ///< of a level that is walked, and as many again where pointer jumping begins
+  double jump_barriers = 2;   ///< time of a round of pointer jumping, in barriers
+  double jump_reads = 2.8;    ///< and in reads at random: of a sum and of a pointer, both of which are then written
+};
+constexpr list_tuning tuning;
+
+}  // namespace
+
+std::uint64_t packed_bytes(const list_problem& p) {
+  if (p.value_bytes <= 4) return 8;
+  return up_to(p.value_bytes + 4, 16);
+}
+std::uint64_t sublist_bytes(const list_problem& p) {
+  return p.ranks() ? 8 : p.value_bytes == 4 ? 12 : up_to(8 + p.value_bytes, 16);
+}
+std::uint64_t prefix_bytes(const list_problem& p) { return sublist_bytes(p); }
+std::uint64_t segment_bytes(const list_problem& p) { return packed_bytes(p); }
+
+const char* list_rejection(const list_problem& p) {
+  if (p.count >= list_kernels::most_list_nodes) return "numbers of nodes pass 32 bits";
+  // Walks are numbered with 32 bits: one for each head, and one for each block of at least 8 nodes.
+  constexpr std::uint64_t most_of_forest = std::uint64_t{7} << 29;
+  if (p.lists == list_count::many && p.count > most_of_forest) return "numbers of walks pass 32 bits";
+  return nullptr;
+}
+
+list_layout lay_out(const list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays) {
+  list_layout l;
+  std::uint64_t count = p.count;
+  for (std::uint32_t level = 0;; ++level) {
+    const bool is_last = level > 0 && count <= list_kernels::most_last_level;
+    list_kernels::list_cut& cut = l.cut[level];
+    cut.count = static_cast<std::uint32_t>(count);
+    cut.seed = level * 0x51ed27U;
+    if (is_last) break;
+    cut.log2_block = level == 0 ? log2_block : tuning.log2_block_above;
+    // Few levels must be enough: the last but one is cut as coarse as it takes.
+    if (level + 1 == list_kernels::most_levels) {
+      while ((count >> cut.log2_block) >= list_kernels::most_last_level) ++cut.log2_block;
+    }
+    count = (count + (std::uint64_t{1} << cut.log2_block) - 1) >> cut.log2_block;
+    cut.blocks = static_cast<std::uint32_t>(count);
+    l.levels = level + 1;
+  }
+  l.status = arrays.take(sizeof(list_kernels::list_status));
+  l.resolve = arrays.take(256);
+  for (std::uint32_t level = 0; level < l.levels; ++level) {
+    l.nodes[level] = arrays.take(l.cut[level + 1].count * sublist_bytes(p));
+  }
+  const std::uint64_t last_count = l.cut[l.levels].count;
+  for (int side = 0; side < 2; ++side) {
+    l.hop[side] = arrays.take(last_count * sizeof(std::uint32_t));
+    l.upto[side] = arrays.take(last_count * prefix_bytes(p));
+  }
+  l.prefixes = arrays.bytes();
+  arrays.take(prefixes_of_level(p, l, l.levels));
+  l.previous = arrays.take(last_count * sizeof(std::uint32_t));
+  l.prefixes_end = arrays.bytes();
+  if (p.lists == list_count::many) {
+    l.has_predecessor = arrays.take((p.count + 31) / 32 * 4);
+    l.heads = arrays.take(p.count * 4);
+  }
+  if (packs(p)) l.packed = arrays.take(p.count * packed_bytes(p));
+  l.end = arrays.bytes();
+  return l;
+}
+
+std::uint64_t prefixes_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t below = 0; below < l; ++below) {
+    bytes += 2 * core::scratch_aligned(layout.cut[below + 1].count * prefix_bytes(p));
+  }
+  return bytes;
+}
+std::uint64_t carries_of_level(const list_problem& p, const list_layout& layout, std::uint32_t l) {
+  return prefixes_of_level(p, layout, l) + core::scratch_aligned(layout.cut[l + 1].count * prefix_bytes(p));
+}
+
+namespace {
+
+double latency_at(std::uint64_t footprint, const machine& m) {
+  double seconds = m.access_seconds;
+  for (auto point = m.latencies.rbegin(); point != m.latencies.rend() && point->footprint_bytes >= footprint; ++point) {
+    seconds = point->seconds;
+  }
+  return seconds;
+}
+
+/// Hops of the longest of `walks` sublists.
+double longest_walk(std::uint32_t log2_block, double walks) {
+  return std::exp2(log2_block) * std::log(std::max(2.0, walks));
+}
+
+}  // namespace
+
+double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m) {
+  return longest_walk(log2_block, walks) * tuning.hop * latency_at(footprint, m);
+}
+
+std::uint32_t blocks_of_walkers(const list_problem& p, double walkers, double most) {
+  const double asked = p.walkers != 0 ? p.walkers : std::min(walkers, most);
+  return static_cast<std::uint32_t>(std::max(1.0, std::ceil(asked / list_kernels::list_threads)));
+}
+
+void price_head(const list_problem& p, const machine& m, plan::planned& plan) {
+  const auto count = static_cast<double>(p.count);
+  plan.add("latency", m.launch_seconds + 6 * m.step_seconds);
+  const std::uint64_t input = p.count * (p.is_packed ? 8 : bytes(p.successor));
+  const std::uint64_t moved = packs(p) ? input + p.count * (p.value_bytes + packed_bytes(p)) : input;
+  plan.add(packs(p) ? "packing" : "head", m.streamed(moved, moved));
+  if (p.lists == list_count::many) {
+    plan.add("heads", m.atomic_adds(p.count, 4, p.count / 8) + count / 8 / m.copy_bytes_per_second);
+  }
+}
+
+void price_sublists(const list_problem& p, const list_layout& layout, const machine& m, plan::planned& plan) {
+  double seconds = 0;
+  for (std::uint32_t l = 0; l < layout.levels; ++l) {
+    const list_kernels::list_cut& cut = layout.cut[l + 1];
+    const std::uint64_t footprint = cut.count * (sublist_bytes(p) + prefix_bytes(p));
+    seconds += tuning.level_barriers * m.barrier_seconds + m.random_reads(cut.count, 16, footprint) +
+               m.random_writes(cut.count, 16, footprint) + m.streamed(3 * footprint, footprint);
+    if (l + 1 < layout.levels) {
+      seconds += longest_walk(cut.log2_block, cut.blocks) * tuning.hop_above * latency_at(footprint, m);
+    } else {
+      const double rounds = std::ceil(std::log2(static_cast<double>(cut.count) + 1));
+      seconds += (rounds * tuning.jump_barriers + tuning.level_barriers) * m.barrier_seconds +
+                 rounds * tuning.jump_reads * m.random_reads(cut.count, prefix_bytes(p), 2 * footprint);
+    }
+  }
+  plan.add("sublists", seconds);
+}
+
+std::uint32_t most_steps(std::uint32_t log2_block) { return 1024U + (64U << log2_block); }
+
+}  // namespace sheaf::cuda

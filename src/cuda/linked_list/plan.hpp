@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <sheaf/cuda/detail/list_arguments.hpp>
+
+#include "core/scratch_offsets.hpp"
+#include "plan/choose.hpp"
+#include "primitives/linked_list/contract.hpp"
+
+// How a list is cut into sublists, level after level, and where the arrays of a call lie in its scratch.
+namespace sheaf::cuda {
+
+/// Bytes of structs that hold values, at most, whatever the values' alignment.
+std::uint64_t packed_bytes(const primitives::list_problem& p);
+std::uint64_t sublist_bytes(const primitives::list_problem& p);
+std::uint64_t prefix_bytes(const primitives::list_problem& p);
+std::uint64_t segment_bytes(const primitives::list_problem& p);
+
+/// Whether values and successors must be brought side by side first.
+inline bool packs(const primitives::list_problem& p) { return !p.ranks() && !p.is_packed; }
+
+/// Why no variant of this backend takes the list, or null.
+const char* list_rejection(const primitives::list_problem& p);
+
+/// The cuts of level 0 and of the levels above, and where their arrays begin in scratch, in bytes.
+struct list_layout {
+  std::uint32_t levels = 0;  ///< above level 0
+  list_kernels::list_cut cut[list_kernels::most_levels + 1];
+  std::uint64_t status = 0;
+  std::uint64_t nodes[list_kernels::most_levels] = {};
+  std::uint64_t prefixes =
+      0;  ///< prefixes and carries of all levels, one after the other, which begin with all bits set
+  std::uint64_t prefixes_end = 0;
+  std::uint64_t previous = 0;  ///< of the last level, before prefixes_end
+  std::uint64_t hop[2] = {};
+  std::uint64_t upto[2] = {};
+  std::uint64_t has_predecessor = 0;
+  std::uint64_t heads = 0;
+  std::uint64_t packed = 0;
+  std::uint64_t resolve = 0;  ///< minima and flags of resolve_ranks
+  std::uint64_t end = 0;
+};
+
+/// Takes the arrays that all variants share.
+list_layout lay_out(const primitives::list_problem& p, std::uint32_t log2_block, core::scratch_offsets& arrays);
+
+/// Prefixes and carries of level l, counted from 0 for the first above level 0, in bytes behind layout.prefixes.
+std::uint64_t prefixes_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+std::uint64_t carries_of_level(const primitives::list_problem& p, const list_layout& layout, std::uint32_t l);
+
+/// Seconds until the longest of `walks` sublists of 2^log2_block nodes in the mean is walked, alone, in `footprint`
+/// bytes.
+double longest_walk_seconds(std::uint32_t log2_block, double walks, std::uint64_t footprint, const machine& m);
+
+/// The cheapest of the plans that plan_cut(log2_block) makes, for sublists of 2^least to 2^most nodes in the mean:
+/// short ones mean even loads and short tails, long ones a short list of sublists.
+template <class PlanCut>
+plan::planned cheapest_cut(const primitives::list_problem& p, std::uint32_t least, std::uint32_t most,
+                           PlanCut plan_cut) {
+  if (p.log2_block != 0) return plan_cut(p.log2_block);
+  plan::planned best = plan_cut(least);
+  for (std::uint32_t log2_block = least + 1; log2_block <= most; ++log2_block) {
+    plan::planned plan = plan_cut(log2_block);
+    if (plan.applicable() && (!best.applicable() || plan.seconds < best.seconds)) best = std::move(plan);
+  }
+  return best;
+}
+
+/// Blocks of a walk with this many threads, or with those that the problem asks for.
+std::uint32_t blocks_of_walkers(const primitives::list_problem& p, double walkers, double most);
+
+/// Adds latencies, looking at each successor, and the heads.
+void price_head(const primitives::list_problem& p, const machine& m, plan::planned& plan);
+/// Adds the scan of sublists on the device.
+void price_sublists(const primitives::list_problem& p, const list_layout& layout, const machine& m,
+                    plan::planned& plan);
+
+/// Steps after which a walk of mean length 2^log2_block is given up. A walk at random gets there with probability e^-68
+/// at 2^8 nodes a block, and more rarely with fewer.
+std::uint32_t most_steps(std::uint32_t log2_block);
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,177 @@
+#include "cuda/linked_list/steps.hpp"
+
+#include <algorithm>
+
+#include <sheaf/cuda/detail/list_nodes.cuh>
+
+#include "cuda/device/launch.cuh"
+#include "cuda/linked_list/successors.cuh"
+
+namespace sheaf::cuda {
+namespace {
+
+using list_kernels::list_end;
+using list_kernels::list_status;
+using list_kernels::no_node;
+using primitives::list_problem;
+
+constexpr unsigned blocks_each = 8;  // of a streaming kernel, for each multiprocessor
+
+/// Sets a bit for each node that is a successor. A bit that is set already belongs to a node that two lead to.
+template <class Successor>
+__global__ void __launch_bounds__(block_threads) mark_successors(const successor_view list, std::uint32_t count,
+                                                                 std::uint32_t* has_predecessor, list_status* status) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < count; i += step) {
+    const std::uint32_t next = successor_of<Successor>(list, static_cast<std::uint32_t>(i));
+    if (next == list_kernels::list_end) continue;
+    if (next >= count) {
+      status->is_bad = 1;
+      continue;
+    }
+    const std::uint32_t bit = 1U << (next % 32);
+    if ((atomicOr(has_predecessor + next / 32, bit) & bit) != 0) status->is_bad = 1;
+  }
+}
+
+/// Lists the nodes that are no node's successor.
+__global__ void __launch_bounds__(block_threads)
+    collect_heads(const std::uint32_t* has_predecessor, std::uint32_t count, std::uint32_t* heads,
+                  list_status* status) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
+  const std::uint64_t words = (std::uint64_t{count} + 31) / 32;
+  for (std::uint64_t word = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; word < words; word += step) {
+    const std::uint64_t left = count - word * 32;
+    std::uint32_t bits = ~has_predecessor[word];
+    if (left < 32) bits &= (1U << left) - 1;
+    if (bits == 0) continue;
+    std::uint32_t place = atomicAdd(&status->heads, static_cast<unsigned>(__popc(bits)));
+    for (; bits != 0; bits &= bits - 1) {
+      heads[place++] =
+          static_cast<std::uint32_t>(word * 32) + static_cast<std::uint32_t>(__ffs(static_cast<int>(bits))) - 1;
+    }
+  }
+}
+
+}  // namespace
+
+list_call::list_call(const context& c, const char* name, const list_problem& p, const primitives::list_buffers& b,
+                     const list_layout& l, std::byte* scratch)
+    : ctx(c),
+      operation(name),
+      problem(p),
+      buffers(b),
+      layout(l),
+      scratch_(scratch),
+      builtin_(b.type, b.op),
+      kernels_(p.ranks()                ? rank_operator()
+               : b.on_device != nullptr ? *b.on_device
+                                        : builtin_.kernels()) {
+  // A program's kernels come from headers that may be older than the library.
+  const bool fits =
+      kernels_.sublist_bytes <= sublist_bytes(p) && kernels_.prefix_bytes <= prefix_bytes(p) &&
+      (p.ranks() || (kernels_.packed_bytes <= packed_bytes(p) && kernels_.segment_bytes <= segment_bytes(p)));
+  if (!fits) {
+    throw error(error_code::internal, "list_scan: the program was compiled with headers of another version");
+  }
+}
+
+list_kernels::list_level list_call::level(std::uint32_t l) const {
+  std::byte* const prefixes = scratch_ + layout.prefixes;
+  return {layout.cut[l + 1], scratch_ + layout.nodes[l], prefixes + prefixes_of_level(problem, layout, l),
+          prefixes + carries_of_level(problem, layout, l)};
+}
+
+list_kernels::list_heads list_call::heads() const {
+  if (problem.lists == list_count::one) return {};
+  return {reinterpret_cast<const std::uint32_t*>(scratch_ + layout.heads),
+          reinterpret_cast<const std::uint32_t*>(scratch_ + layout.has_predecessor)};
+}
+
+successor_view list_call::successors() const {
+  const std::uint32_t is_signed = problem.successor == index_type::i32 || problem.successor == index_type::i64;
+  if (problem.is_packed) return {static_cast<const std::uint32_t*>(buffers.nodes) + 1, 4, 2, is_signed};
+  return {buffers.successor.data, static_cast<std::uint32_t>(bytes(problem.successor)), 1, is_signed};
+}
+
+list_kernels::list_input list_call::input() const {
+  const successor_view list = successors();
+  if (packs(problem)) return {scratch_ + layout.packed, 4, 0};
+  if (problem.is_packed) return {buffers.nodes, 4, list.is_signed};
+  return {list.data, list.bytes, list.is_signed};
+}
+
+void list_call::begin() {
+  const auto count = static_cast<std::uint32_t>(problem.count);
+  const auto streaming = static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each;
+  const auto blocks = std::min(streaming, ceil_div(count, block_threads));
+  require(cudaMemsetAsync(status(), 0, sizeof(list_status), ctx.stream()), operation);
+  require(cudaMemsetAsync(scratch_ + layout.prefixes, 0xff, layout.prefixes_end - layout.prefixes, ctx.stream()),
+          operation);
+  const successor_view list = successors();
+  if (packs(problem)) {
+    require(kernels_.pack(ctx.stream(), {status(), list.data, list.bytes, list.is_signed, buffers.in, count,
+                                         scratch_ + layout.packed}),
+            operation);
+  }
+  if (problem.lists == list_count::one) return buffers.done(primitives::list_step::head);
+  auto* const has_predecessor = reinterpret_cast<std::uint32_t*>(scratch_ + layout.has_predecessor);
+  require(cudaMemsetAsync(has_predecessor, 0, (problem.count + 31) / 32 * 4, ctx.stream()), operation);
+  if (list.bytes == 4) {
+    launch(ctx, operation, mark_successors<std::uint32_t>, blocks, list, count, has_predecessor, status());
+  } else {
+    launch(ctx, operation, mark_successors<std::uint64_t>, blocks, list, count, has_predecessor, status());
+  }
+  launch(ctx, operation, collect_heads, std::min(streaming, ceil_div((count + 31) / 32, block_threads)),
+         static_cast<const std::uint32_t*>(has_predecessor), count,
+         reinterpret_cast<std::uint32_t*>(scratch_ + layout.heads), status());
+  buffers.done(primitives::list_step::head);
+}
+
+list_kernels::walk_arguments list_call::walk_arguments() const {
+  list_kernels::walk_arguments a{};
+  a.status = status();
+  a.cut = layout.cut[0];
+  a.heads = heads();
+  a.above = level(0);
+  a.most_steps = most_steps(layout.cut[0].log2_block);
+  a.is_exclusive = problem.is_exclusive;
+  if (problem.lists == list_count::one && !packs(problem)) {
+    const std::uint64_t worth = problem.count / (8 * list_kernels::list_threads) + 1;
+    a.summing_blocks = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(worth, static_cast<std::uint64_t>(state_of(ctx).multiprocessors())));
+  }
+  return a;
+}
+
+void list_call::scan_sublists() {
+  list_kernels::levels_arguments a{};
+  a.status = status();
+  a.levels = layout.levels;
+  for (std::uint32_t l = 0; l < layout.levels; ++l) {
+    a.level[l] = level(l);
+    a.most_steps = std::max(a.most_steps, most_steps(layout.cut[l + 1].log2_block));
+  }
+  a.nodes = static_cast<std::uint32_t>(problem.count);
+  a.last.previous = reinterpret_cast<std::uint32_t*>(scratch_ + layout.previous);
+  for (int side = 0; side < 2; ++side) {
+    a.last.hop[side] = reinterpret_cast<std::uint32_t*>(scratch_ + layout.hop[side]);
+    a.last.upto[side] = scratch_ + layout.upto[side];
+  }
+  a.is_forest = problem.lists == list_count::many;
+  require(kernels_.scan_sublists(ctx.stream(), kernels_.op, a), operation);
+  buffers.done(primitives::list_step::sublists);
+}
+
+list_kernels::finish_arguments list_call::finish_arguments() const {
+  list_kernels::finish_arguments a{};
+  a.status = status();
+  a.cut = layout.cut[0];
+  a.heads = heads();
+  a.prefixes = level(0).prefixes;
+  a.is_exclusive = problem.is_exclusive;
+  a.initial = buffers.initial;
+  return a;
+}
+
+}  // namespace sheaf::cuda

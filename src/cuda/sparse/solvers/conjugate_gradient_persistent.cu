@@ -1,0 +1,451 @@
+#include <cooperative_groups.h>
+
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/sparse/solvers/grid_exchange.cuh"
+#include "cuda/sparse/solvers/system_reads.hpp"
+#include "cuda/sparse/solvers/system_rows.cuh"
+#include "cuda/sparse/variants.hpp"
+
+// The variant cuda.persistent: one cooperative kernel for all iterations. A block has the same rows in all of them, cut
+// so that blocks have equal numbers of entries, and every block adds all tiles for itself and comes to the same
+// decisions, so that blocks exchange nothing but vectors and sums.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+
+constexpr const char* operation = "cuda.persistent";
+constexpr unsigned solver_threads = 1024;
+
+struct persistent_decision {
+  system_scratch at;
+  std::uint64_t slots = 0;
+};
+
+/// Rows of a tile, by the size of the system alone. Blocks wait for the sums of all tiles, so that small systems have
+/// few: 528 are four for each multiprocessor of the largest devices.
+std::uint64_t rows_of_a_tile(std::uint64_t rows) noexcept {
+  constexpr std::uint64_t least = 8;
+  constexpr std::uint64_t small_rows = 1 << 15;
+  constexpr std::uint64_t few_tiles = 528;
+  constexpr std::uint64_t many_tiles = 8 * few_tiles;
+  return std::max(least, ceil_div(rows, rows <= small_rows ? few_tiles : many_tiles));
+}
+
+// An iteration has two exchanges of sums: of p.q, and of r.r and r.z. Where p fits the shared memory of a block, every
+// block has all of it there, and makes the next p from the residual that all wrote before the second exchange. Else
+// blocks make their rows of p, and a barrier follows.
+plan::planned plan_persistent(const conjugate_gradient_problem& p, const plan::scope& scope) {
+  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  persistent_decision d;
+  const std::uint64_t tile_rows = rows_of_a_tile(p.product.rows);
+  d.slots = place.take(exchange_slots::bytes(ceil_div(p.product.rows, tile_rows)));
+  d.at = system_scratch(p, tile_rows, place);
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  plan.decided.set(d);
+  // Of a block, as most devices have at least; how much there is the kernel asks.
+  constexpr std::uint64_t shared_bytes = 160 << 10;
+  const bool keeps_direction = p.vector_bytes() <= shared_bytes;
+  // A block per multiprocessor has fewer reads under way than a grid of many, and work of unequal length.
+  constexpr double spread = 1.5;
+  constexpr double exchange_barriers = 1.2;  // an exchange over a barrier
+  plan.add("barriers", (2 * exchange_barriers + (keeps_direction ? 0 : 1)) * m.barrier_seconds);
+  // Between them the residual, then offsets, columns, and p are read.
+  const double dependent_reads = keeps_direction ? 3 : 5;
+  plan.add("latency", dependent_reads * m.access_seconds);
+  const std::uint64_t streamed = p.product.matrix_bytes() + vector_traffic(p);
+  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
+  if (p.product.entries == 0 || keeps_direction) {
+    return plan.add("streamed", spread * m.streamed(streamed, footprint));
+  }
+  const memory_cost x = gather_cost(gather_of_columns(p.product), m);
+  plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
+                                           {"random read", x.access}});
+  return plan;
+}
+
+/// What one launch of the kernel is to do.
+struct launch_terms {
+  std::uint64_t most_iterations;
+  std::uint64_t shared_bytes;  ///< dynamic ones of a block
+  bool begins;
+  bool stops;  ///< at once, because the caller wants to
+  bool has_row_ends;
+};
+
+/// The rows and tiles of a block.
+struct block_part {
+  std::uint64_t first_tile;
+  std::uint64_t last_tile;
+  std::uint64_t first;
+  std::uint64_t last;
+};
+
+/// The first tile of block `block` if the blocks before it have their share of entries and rows. All searches halve the
+/// same ranges, so that cuts do not descend whatever the offsets are. Rows with ends of their own are cut by their
+/// number.
+template <class Value, class Column>
+__device__ std::uint64_t cut_at(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
+                                bool has_row_ends, std::uint64_t block) {
+  constexpr std::uint64_t entries_of_a_row = 6;  // what the vectors of a row take beside its entries
+  if (block >= gridDim.x) return v.tiles;
+  if (has_row_ends) return v.tiles * block / gridDim.x;
+  const row_offsets& rows = m.a.rows;
+  const std::uint64_t begin = min(rows.begin(0), rows.limit);
+  const auto work_before = [&](std::uint64_t row) {
+    const std::uint64_t at = row == v.rows ? rows.end(row - 1) : rows.begin(row);
+    return max(min(at, rows.limit), begin) - begin + entries_of_a_row * row;
+  };
+  const auto wanted = static_cast<std::uint64_t>(static_cast<double>(work_before(v.rows)) * static_cast<double>(block) /
+                                                 static_cast<double>(gridDim.x));
+  std::uint64_t low = 0;
+  for (std::uint64_t high = v.tiles; low < high;) {
+    const std::uint64_t middle = (low + high) / 2;
+    // A tile is its block's in whose share its middle lies.
+    const std::uint64_t row = min(v.rows, middle * v.tile_rows + v.tile_rows / 2);
+    if (work_before(row) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/// The tiles of this block, at least one: a block that nobody waits for might be an exchange behind the others. `ahead`
+/// is how far the cut of a block at or before this one, or the next, is past that block's number. All threads call it.
+template <class Value, class Column>
+__device__ void find_part(const system_vectors<Value>& v, const system_matrix<Value, Column>& m, bool has_row_ends,
+                          long long (&ahead)[2], block_part& part) {
+  if (threadIdx.x < 2) ahead[threadIdx.x] = 0;
+  __syncthreads();
+  for (std::uint64_t block = threadIdx.x; block <= std::uint64_t{blockIdx.x} + 1; block += blockDim.x) {
+    const auto of_block = static_cast<long long>(cut_at(v, m, has_row_ends, block)) - static_cast<long long>(block);
+    if (block <= blockIdx.x) atomicMax(&ahead[0], of_block);
+    atomicMax(&ahead[1], of_block);
+  }
+  __syncthreads();
+  if (threadIdx.x < 2) {
+    const std::uint64_t block = std::uint64_t{blockIdx.x} + threadIdx.x;
+    const std::uint64_t cut =
+        min(static_cast<std::uint64_t>(ahead[threadIdx.x]) + block, v.tiles - (gridDim.x - block));
+    (threadIdx.x == 0 ? part.first_tile : part.last_tile) = cut;
+    (threadIdx.x == 0 ? part.first : part.last) = min(v.rows, cut * v.tile_rows);
+  }
+  __syncthreads();
+}
+
+/// One block's part of a solver.
+template <class Sum, class Value, class Column>
+class block_solver {
+ public:
+  __device__ block_solver(const system_vectors<Value>& v, const system_matrix<Value, Column>& m,
+                          const exchange_slots& slots, const launch_terms& terms, const block_part& part,
+                          solver_state& s, std::uint32_t& is_faulty, shared_space space)
+      : v_(v), m_(m), slots_(slots), terms_(terms), part_(part), s_(s), is_faulty_(is_faulty), rows_(m.a) {
+    p_ = space.take<Value>(v.rows);
+    keeps_direction_ = p_ != nullptr;
+    if (!keeps_direction_) p_ = v.p;
+    Value* const own_q = space.take<Value>(part.last - part.first);
+    q_ = own_q != nullptr ? own_q - part.first : v.q;
+    rows_.template copy<solver_threads>(part.first, part.last, terms.has_row_ends, space);
+  }
+
+  __device__ void run() {
+    if (terms_.begins) {
+      if (!start()) return;
+    } else {
+      decide([&] { s_ = v_.memory->state; });
+      exchanges_ = s_.exchanges;
+      if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = v_.p[i]; });
+    }
+    if (terms_.stops && !s_.steps.is_done()) decide([&] { s_.steps.end(stop_reason::stopped); });
+    for (std::uint64_t i = 0; i < terms_.most_iterations && !s_.steps.is_done(); ++i) {
+      if (!iterate()) return;
+    }
+    __syncthreads();
+    if (s_.steps.is_done()) {
+      finish();
+    } else if (keeps_direction_) {
+      for_own([&](std::uint64_t i) { v_.p[i] = p_[i]; });
+    }
+    decide([&] { s_.exchanges = exchanges_; });
+    if (blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state = s_;
+  }
+
+ private:
+  /// One thread decides for its block.
+  template <class Decide>
+  __device__ void decide(Decide body) {
+    __syncthreads();
+    if (threadIdx.x == 0) body();
+    __syncthreads();
+  }
+
+  template <class Body>
+  __device__ void for_own(Body body) {
+#pragma unroll 4
+    for (std::uint64_t i = part_.first + threadIdx.x; i < part_.last; i += solver_threads) body(i);
+  }
+
+  template <class Body>
+  __device__ void for_all(Body body) {
+#pragma unroll 4
+    for (std::uint64_t i = threadIdx.x; i < v_.rows; i += solver_threads) body(i);
+  }
+
+  /// Exchanges sums of the block's tiles. False if something is wrong with the matrix, which the host finds noted.
+  template <unsigned Count, class OfRow, class Take>
+  __device__ bool exchange(solver_state::phase phase, OfRow of_row, Take take) {
+    const bool found_fault = exchange_sums<solver_threads, Count>(slots_, v_, ++exchanges_, is_faulty_ != 0,
+                                                                  part_.first_tile, part_.last_tile, of_row, take);
+    if (found_fault && blockIdx.x == 0 && threadIdx.x == 0) v_.memory->state.is_faulty[phase] = 1;
+    return !found_fault;
+  }
+
+  /// False if the matrix is faulty.
+  __device__ bool start() {
+    if (v_.inverse != nullptr) {
+      read_inverse<solver_threads, Value>(rows_, m_, v_, is_faulty_, part_.first, part_.last);
+      __syncthreads();
+    }
+    if (!exchange<3>(
+            solver_state::diagonal, [&](std::uint64_t i) { return sums_of_start(v_, i); },
+            [&](const row_sums<3>& sums) {
+              take_start_sums(v_, s_, sums);
+              s_.residual = 0;
+              s_.has_step = 0;
+              s_.ended_blocks = 0;
+              s_.has_bad_diagonal = *static_cast<volatile std::uint32_t*>(&v_.memory->state.has_bad_diagonal);
+              for (std::uint32_t& word : s_.is_faulty) word = 0;
+            })) {
+      return false;
+    }
+    if (s_.b_is_zero != 0) {
+      for_own([&](std::uint64_t i) { v_.x[0][i] = Value{0}; });
+      decide([&] { take_start_residual(s_, {}); });
+      return note_residual();
+    }
+    const bool x_is_zero = s_.x_is_zero != 0;
+    if (!x_is_zero) {
+      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, v_.x[0], v_.r, part_.first, part_.last);
+      __syncthreads();
+    }
+    const auto of_row = [&](std::uint64_t i) {
+      const Value r = x_is_zero ? v_.b[i] : v_.r[i];
+      v_.r[i] = r;
+      if (!keeps_direction_) p_[i] = static_cast<Value>(z_at<Sum>(v_, i));
+      return sums_of_residual<Sum>(v_, r, i);
+    };
+    if (!exchange<2>(solver_state::start, of_row, [&](const row_sums<2>& sums) { take_start_residual(s_, sums); })) {
+      return false;
+    }
+    if (keeps_direction_) for_all([&](std::uint64_t i) { p_[i] = static_cast<Value>(z_at<Sum>(v_, i)); });
+    return note_residual();
+  }
+
+  __device__ bool note_residual() {
+    if (blockIdx.x == 0 && threadIdx.x == 0) keep_history(v_, s_);
+    return true;
+  }
+
+  /// False if the matrix is faulty.
+  __device__ bool iterate() {
+    __syncthreads();
+    for_row_sums<solver_threads, Sum>(
+        rows_, m_, is_faulty_, part_.first, part_.last,
+        [&](std::uint64_t, Column column, Sum value) { return value * static_cast<Sum>(p_[column]); },
+        [&](std::uint64_t row, Sum sum) { q_[row] = static_cast<Value>(sum); });
+    __syncthreads();
+    if (!exchange<1>(
+            solver_state::iterations,
+            [&](std::uint64_t i) { return row_sums<1>{{static_cast<double>(p_[i]) * static_cast<double>(q_[i])}}; },
+            [&](const row_sums<1>& sums) { s_.steps.take_curvature(sums.sum[0]); })) {
+      return false;
+    }
+    if (s_.steps.is_done()) return true;
+    const double alpha = s_.steps.alpha();
+    const auto step_row = [&](std::uint64_t i) { return step_residual_at<Sum>(v_, alpha, q_[i], i); };
+    if (v_.inverse == nullptr) {
+      exchange<1>(
+          solver_state::iterations, [&](std::uint64_t i) { return row_sums<1>{{step_row(i).sum[0]}}; },
+          [&](const row_sums<1>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[0]); });
+    } else {
+      exchange<2>(solver_state::iterations, step_row,
+                  [&](const row_sums<2>& sums) { s_.steps.take_residual(sums.sum[0], sums.sum[1]); });
+    }
+    if (s_.steps.is_done()) return true;
+    note_residual();
+    const double beta = s_.steps.beta();
+    const Value* const from = v_.x[s_.steps.current()];
+    Value* const to = v_.x[s_.steps.next()];
+    if (s_.steps.wants_confirmation()) {
+      confirm(alpha, from, to);
+    } else {
+      step(alpha, beta, from, to);
+    }
+    decide([&] { s_.steps.end_step(); });
+    return true;
+  }
+
+  /// x += alpha p and p = z + beta p.
+  __device__ void step(double alpha, double beta, const Value* from, Value* to) {
+    const auto step_row = [&](std::uint64_t i) {
+      const Value now = p_[i];
+      if (i >= part_.first && i < part_.last) to[i] = added<Sum>(alpha, now, static_cast<Sum>(from[i]));
+      const Sum z = z_at<Sum>(v_, i);
+      p_[i] = beta == 0 ? static_cast<Value>(z) : added<Sum>(beta, now, z);
+    };
+    step_direction(step_row);
+  }
+
+  /// Makes the direction of all rows that the block has it of.
+  template <class OfRow>
+  __device__ void step_direction(OfRow of_row) {
+    if (keeps_direction_) {
+      for_all(of_row);
+    } else {
+      for_own(of_row);
+      cooperative_groups::this_grid().sync();
+    }
+  }
+
+  /// x += alpha p, r = b - A x, and p of what follows.
+  __device__ void confirm(double alpha, const Value* from, Value* to) {
+    for_own([&](std::uint64_t i) { to[i] = added<Sum>(alpha, p_[i], static_cast<Sum>(from[i])); });
+    cooperative_groups::this_grid().sync();
+    make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, to, v_.r, part_.first, part_.last);
+    __syncthreads();
+    exchange<2>(
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, v_.r[i], i); },
+        [&](const row_sums<2>& sums) { s_.steps.confirm(sums.sum[0], sums.sum[1]); });
+    if (s_.steps.is_done()) return;
+    const double beta = s_.steps.beta();
+    step_direction([&](std::uint64_t i) { p_[i] = next_direction<Sum>(v_, p_, beta, i); });
+  }
+
+  /// Makes the best x the caller's, and its residual, unless that is known. Blocks that come here wrote their last x
+  /// before a barrier or an exchange, or write it here.
+  __device__ void finish() {
+    if (s_.b_is_zero != 0) return;
+    const Value* const x = v_.x[s_.steps.result()];
+    const bool is_known = s_.steps.is_confirmed();
+    if (!is_known) {
+      cooperative_groups::this_grid().sync();
+      make_residual<solver_threads, Sum>(rows_, m_, v_, is_faulty_, x, q_, part_.first, part_.last);
+      __syncthreads();
+    }
+    if (s_.steps.result() != 0) for_own([&](std::uint64_t i) { v_.x[0][i] = x[i]; });
+    if (is_known) return decide([&] { s_.residual = s_.steps.norm(); });
+    exchange<2>(
+        solver_state::iterations, [&](std::uint64_t i) { return sums_of_residual<Sum>(v_, q_[i], i); },
+        [&](const row_sums<2>& sums) { s_.residual = sqrt(sums.sum[0]); });
+  }
+
+  const system_vectors<Value>& v_;
+  const system_matrix<Value, Column>& m_;
+  const exchange_slots& slots_;
+  const launch_terms& terms_;
+  const block_part& part_;
+  solver_state& s_;
+  std::uint32_t& is_faulty_;  ///< whether the block found a fault
+  matrix_rows<Value, Column> rows_;
+  Value* p_;  ///< of all rows: the block's own, in shared memory, or that of all blocks
+  Value* q_;  ///< q_[row] is there for the block's rows
+  bool keeps_direction_;
+  std::uint64_t exchanges_ = 0;
+};
+
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(solver_threads)
+    solve_system(const __grid_constant__ system_vectors<Value> v,
+                 const __grid_constant__ system_matrix<Value, Column> m, const __grid_constant__ exchange_slots slots,
+                 const __grid_constant__ launch_terms terms) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ block_part part;
+  __shared__ std::uint32_t is_faulty;
+  alignas(solver_state) __shared__ unsigned char state[sizeof(solver_state)];
+  __shared__ long long ahead[2];
+  if (threadIdx.x == 0) is_faulty = 0;
+  find_part(v, m, terms.has_row_ends, ahead, part);
+  block_solver<Sum, Value, Column> solver(v, m, slots, terms, part, *reinterpret_cast<solver_state*>(state), is_faulty,
+                                          shared_space(shared_bytes, terms.shared_bytes));
+  solver.run();
+}
+
+template <class Sum, class Value, class Column>
+class persistent_solver {
+ public:
+  persistent_solver(const context& ctx, const conjugate_gradient_problem& p, const persistent_decision& d,
+                    const conjugate_gradient_buffers& b, std::byte* scratch)
+      : ctx_(ctx),
+        b_(b),
+        v_(vectors_of<Value>(p, d.at, b, scratch)),
+        slots_{reinterpret_cast<tile_slot*>(scratch + d.slots), d.at.tiles},
+        has_row_ends_(p.product.has_row_ends) {
+    const csr_guard guard = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+    m_ = matrix_of<Value, Column>(p, b, guard);
+  }
+
+  /// All iterations in one launch, unless somebody wants to hear of them.
+  void run() {
+    primitives::conjugate_gradient_watch& watch = *b_.watch;
+    system_reads reads(ctx_, operation, v_.memory, watch);
+    const std::uint64_t every = watch.reports_every();
+    const bool waits = every != ~std::uint64_t{0};
+    const std::uint64_t most = watch.wants_reports() ? history_entries - 1 : ~std::uint64_t{0};
+    queue(waits ? 0 : most, true, false);
+    const solver_state* s = &reads.read_and_take();
+    while (!s->steps.is_done() && !system_reads::is_faulty(*s)) {
+      const std::uint64_t batch = waits ? std::min(most, every - s->steps.iterations() % every) : most;
+      queue(batch, false, watch.asks_to_stop());
+      s = &reads.read_and_take();
+    }
+    *b_.result = s->steps.summary(s->residual);
+  }
+
+  void capture() { queue(~std::uint64_t{0}, true, false); }
+
+ private:
+  void queue(std::uint64_t iterations, bool begins, bool stops) const {
+    if (begins) {
+      // The scalars lie behind the slots.
+      auto* const begin = reinterpret_cast<std::byte*>(slots_.slots);
+      auto* const end = reinterpret_cast<std::byte*>(v_.memory + 1);
+      require(cudaMemsetAsync(begin, 0, static_cast<std::size_t>(end - begin), ctx_.stream()), operation);
+    }
+    constexpr auto kernel = solve_system<Sum, Value, Column>;
+    const std::uint64_t shared_bytes = state_of(ctx_).allow_shared(reinterpret_cast<const void*>(kernel));
+    const launch_terms terms{iterations, shared_bytes, begins, stops, has_row_ends_};
+    launch_cooperative(ctx_, operation, kernel, v_.tiles, solver_threads, shared_bytes, v_, m_, slots_, terms);
+  }
+
+  const context& ctx_;
+  const conjugate_gradient_buffers& b_;
+  system_vectors<Value> v_;
+  system_matrix<Value, Column> m_;
+  exchange_slots slots_;
+  bool has_row_ends_;
+};
+
+void run_persistent(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                    const conjugate_gradient_buffers& b, std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const auto d = plan.decided.get<persistent_decision>();
+  with_product_types(p.product, [&]<class Types>(Types) {
+    persistent_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    if (p.is_captured) return solver.capture();
+    solver.run();
+  });
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
+    "cuda.persistent", backend_kind::cuda, plan_persistent, run_persistent};
+
+}  // namespace sheaf::cuda

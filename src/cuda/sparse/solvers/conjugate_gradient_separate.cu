@@ -1,0 +1,307 @@
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/sparse/solvers/system_kernels.cuh"
+#include "cuda/sparse/solvers/system_reads.hpp"
+#include "cuda/sparse/solvers/system_rows.cuh"
+#include "cuda/sparse/variants.hpp"
+
+// The variant cuda.separate: the product is a call of its own, of the caller's operator or of cuda.rows with its pieces
+// of long rows. The host reads the scalars in every iteration, because it must know whether to call the operator again.
+// Into a graph it calls the operator as often as there may be iterations, and kernels behind the end return at once.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+using primitives::conjugate_gradient_steps;
+
+constexpr const char* operation = "cuda.separate";
+
+struct separate_decision {
+  system_scratch at;
+  rows_decision rows;
+  std::uint64_t product_at = 0;  ///< scratch of the product
+};
+
+// Beside the product there are three kernels: p.q, the new residual, and the new x and p. p and q are read once more
+// than in cuda.streamed, and the host waits once.
+plan::planned plan_separate(const conjugate_gradient_problem& p, const plan::scope& scope) {
+  if (p.is_captured && !p.is_operator) {
+    return plan::rejected("waits for the host in each iteration, and the stream is being captured");
+  }
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  separate_decision d;
+  constexpr std::uint64_t rows_of_a_warp = 256;
+  constexpr std::uint64_t most_tiles = 1 << 15;
+  d.at = system_scratch(p, tile_rows_of(p.product.rows, rows_of_a_warp, most_tiles), place);
+  d.product_at = place.bytes();
+  plan::planned plan;
+  if (!p.is_operator) {
+    constexpr double spread = 1.1;  // rows of uneven length
+    core::scratch_offsets of_product;
+    d.rows = decide_rows(p.product, of_product);
+    place.take(of_product.bytes());
+    price_rows(p.product, m, false, spread, plan);
+  }
+  plan.scratch_bytes = place.bytes();
+  plan.decided.set(d);
+  constexpr double kernels = 3;
+  plan.add("round trip", m.launch_seconds + kernels * m.step_seconds);
+  plan.add("vectors", m.streamed(vector_traffic(p) + 2 * p.vector_bytes(), 5 * p.vector_bytes()));
+  return plan;
+}
+
+enum class residual_use : std::uint32_t { start, confirmation, result };
+
+/// Sums of a residual that was made by others, and what follows from them. At the start p = z.
+template <class Sum, class Value>
+__global__ void __launch_bounds__(block_threads)
+    sum_residual(const __grid_constant__ system_vectors<Value> v, const Value* residual, residual_use use) {
+  if (use == residual_use::confirmation && (!v.state().steps.wants_confirmation() || block_ends(v, false))) return;
+  sum_all_tiles<2>(v, 0, [&](std::uint64_t i) {
+    if (use == residual_use::start) v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
+    return sums_of_residual<Sum>(v, residual[i], i);
+  });
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
+    solver_state& s = v.state();
+    if (use == residual_use::result) {
+      s.residual = sqrt(sums.sum[0]);
+    } else if (use == residual_use::confirmation) {
+      take_confirmation(s, sums);
+    } else {
+      take_start_residual(s, sums);
+      keep_history(v, s);
+    }
+  });
+}
+
+/// The inverse of a diagonal that the caller gives.
+template <class Value>
+__global__ void __launch_bounds__(block_threads)
+    invert_diagonal(const __grid_constant__ system_vectors<Value> v, const Value* diagonal) {
+  for_rows(v, [&](std::uint64_t i) {
+    v.inverse[i] = Value{1} / diagonal[i];
+    if (!(diagonal[i] > 0)) v.state().has_bad_diagonal = 1;
+  });
+}
+
+/// to = b - to
+template <class Value>
+__global__ void __launch_bounds__(block_threads)
+    subtract_from_b(const __grid_constant__ system_vectors<Value> v, Value* to) {
+  for_rows(v, [&](std::uint64_t i) { to[i] = v.b[i] - to[i]; });
+}
+
+/// q = the x that is to be confirmed, else the best one, of which nobody needs the product.
+template <class Value>
+__global__ void __launch_bounds__(block_threads) copy_x_to_confirm(const __grid_constant__ system_vectors<Value> v) {
+  const solver_state& s = v.state();
+  const Value* const x = v.x[s.steps.wants_confirmation() ? s.steps.next() : s.steps.result()];
+  for_rows(v, [&](std::uint64_t i) { v.q[i] = x[i]; });
+}
+
+/// Makes the best x the caller's; where b is 0, x is.
+template <class Value>
+__global__ void __launch_bounds__(block_threads) take_best_x(const __grid_constant__ system_vectors<Value> v) {
+  const solver_state& s = v.state();
+  if (s.b_is_zero != 0) {
+    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = Value{0}; });
+  } else if (s.steps.result() != 0) {
+    for_rows(v, [&](std::uint64_t i) { v.x[0][i] = v.x[1][i]; });
+  }
+}
+
+template <class Sum, class Value, class Column>
+class separate_solver {
+ public:
+  separate_solver(const context& ctx, const conjugate_gradient_problem& p, const separate_decision& d,
+                  const conjugate_gradient_buffers& b, std::byte* scratch)
+      : ctx_(ctx),
+        p_(p),
+        d_(d),
+        b_(b),
+        product_scratch_(scratch + d.product_at),
+        v_(vectors_of<Value>(p, d.at, b, scratch)),
+        reads_(ctx, operation, v_.memory, *b.watch) {
+    if (!p.is_operator) guard_ = guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient);
+  }
+
+  void run() {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
+    queue(begin_system<Value>);
+    invert();
+    solver_state s = reads_.peek();
+    if (system_reads::is_faulty(s)) return;
+    if (s.b_is_zero != 0) {
+      require(cudaMemsetAsync(v_.x[0], 0, p_.vector_bytes(), ctx_.stream()), operation);
+      b_.watch->report(0, 0, s.steps.target());
+      *b_.result = s.steps.summary(0);
+      return;
+    }
+    try {
+      iterate(s);
+    } catch (...) {
+      take_best(s.steps);
+      throw;
+    }
+  }
+
+  /// An operator's iterations in a graph: as many as may be done, and their end.
+  void capture() {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation);
+    queue(begin_system<Value>);
+    invert();
+    make_residual_of(v_.x[0], v_.r);
+    queue_sums(v_.r, residual_use::start);
+    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) {
+      multiply(v_.p, v_.q, 1, false);
+      queue(sum_curvature<Value>);
+      queue(step_residual<Sum, Value>);
+      queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
+    }
+    queue_over_rows(ctx_, operation, copy_x_to_confirm<Value>, v_);
+    make_residual_of(v_.q, v_.r);
+    queue_sums(v_.r, residual_use::confirmation);
+    queue_over_rows(ctx_, operation, restart_direction<Sum, Value>, v_);
+    queue_over_rows(ctx_, operation, take_best_x<Value>, v_);
+  }
+
+ private:
+  void iterate(solver_state& s) {
+    if (s.x_is_zero != 0) {
+      copy(v_.b, v_.r);
+    } else {
+      make_residual_of(v_.x[0], v_.r);
+    }
+    queue_sums(v_.r, residual_use::start);
+    if (!read(s)) return;
+    while (!s.steps.is_done()) {
+      if (b_.watch->asks_to_stop()) {
+        s.steps.end(stop_reason::stopped);
+      } else if (!step(s)) {
+        return take_best(s.steps);
+      }
+    }
+    take_best(s.steps);
+    s.residual = s.steps.norm();
+    if (!s.steps.is_confirmed()) {
+      make_residual_of(v_.x[0], v_.q);
+      queue_sums(v_.q, residual_use::result);
+      s.residual = reads_.peek().residual;
+    }
+    *b_.result = s.steps.summary(s.residual);
+  }
+
+  /// False if the product reported a fault.
+  bool step(solver_state& s) {
+    multiply(v_.p, v_.q, 1, false);
+    queue(sum_curvature<Value>);
+    queue(step_residual<Sum, Value>);
+    const conjugate_gradient_steps before = s.steps;
+    if (!read(s)) {
+      s.steps = before;  // for which x there is
+      s.steps.end(stop_reason::breakdown);
+      return false;
+    }
+    if (s.has_step == 0) return true;
+    queue_over_rows(ctx_, operation, step_vectors<Sum, Value>, v_);
+    if (s.steps.wants_confirmation()) {
+      make_residual_of(v_.x[s.steps.next()], v_.r);
+      queue_sums(v_.r, residual_use::confirmation);
+      queue_over_rows(ctx_, operation, restart_direction<Sum, Value>, v_);
+      if (!read(s)) return false;
+      if (!s.steps.is_done() && b_.watch->asks_to_stop()) s.steps.end(stop_reason::stopped);
+    } else {
+      if (b_.watch->asks_to_stop()) s.steps.end(stop_reason::stopped);
+      s.steps.end_step();  // as the device does
+    }
+    return true;
+  }
+
+  /// Waits for the device. False if something was reported.
+  bool read(solver_state& s) {
+    s = reads_.read_and_take();
+    return ctx_.state().status() != work_status::failed;
+  }
+
+  void queue(void (*kernel)(system_vectors<Value>)) const {
+    constexpr std::uint64_t warps = block_threads / 32;
+    launch(ctx_, operation, kernel, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+  }
+
+  void queue_sums(const Value* residual, residual_use use) const {
+    constexpr std::uint64_t warps = block_threads / 32;
+    launch(ctx_, operation, sum_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_, residual,
+           use);
+  }
+
+  void copy(const Value* from, Value* to) const {
+    require(cudaMemcpyAsync(to, from, p_.vector_bytes(), cudaMemcpyDeviceToDevice, ctx_.stream()), operation);
+  }
+
+  void take_best(const conjugate_gradient_steps& s) const {
+    if (s.result() != 0) copy(v_.x[1], v_.x[0]);
+  }
+
+  void invert() const {
+    if (v_.inverse == nullptr) return;
+    if (p_.is_operator) {
+      launch(ctx_, operation, invert_diagonal<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_,
+             static_cast<const Value*>(b_.diagonal));
+    } else {
+      launch(ctx_, operation, check_diagonal<Value, Column>, blocks_of_system(ctx_, v_.tiles), v_,
+             matrix_of<Value, Column>(p_, b_, guard_));
+    }
+  }
+
+  /// y = alpha A x, or y + alpha A x of a matrix.
+  void multiply(const Value* x, Value* y, double alpha, bool reads_y) const {
+    if (p_.is_operator) {
+      (*b_.apply)(ctx_, const_values(x, v_.rows, p_.product.value), values(y, v_.rows, p_.product.value));
+      return;
+    }
+    primitives::spmv_problem product = p_.product;
+    product.reads_y = reads_y;
+    multiply_rows(ctx_, operation, product, d_.rows, {b_.a, x, y, alpha, 1}, guard_, {}, product_scratch_);
+  }
+
+  /// to = b - A x
+  void make_residual_of(const Value* x, Value* to) const {
+    if (!p_.is_operator) {
+      copy(v_.b, to);
+      return multiply(x, to, -1, true);
+    }
+    multiply(x, to, 1, false);
+    launch(ctx_, operation, subtract_from_b<Value>, blocks_of_system(ctx_, ceil_div(v_.rows, block_threads)), v_, to);
+  }
+
+  const context& ctx_;
+  const conjugate_gradient_problem& p_;
+  const separate_decision& d_;
+  const conjugate_gradient_buffers& b_;
+  std::byte* product_scratch_;
+  system_vectors<Value> v_;
+  system_reads reads_;
+  csr_guard guard_;
+};
+
+void run_separate(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const auto d = plan.decided.get<separate_decision>();
+  with_product_types(p.product, [&]<class Types>(Types) {
+    separate_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    if (p.is_captured) {
+      const graph_memory_scope memory(ctx, scratch, plan.scratch_bytes);
+      return solver.capture();
+    }
+    solver.run();
+  });
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{"cuda.separate", backend_kind::cuda,
+                                                                                   plan_separate, run_separate};
+
+}  // namespace sheaf::cuda

@@ -1,0 +1,374 @@
+#include "cuda/movement/memory_cost.hpp"
+#include "cuda/sparse/sliced_build.cuh"
+#include "cuda/sparse/solvers/sliced_product.cuh"
+#include "cuda/sparse/solvers/system_kernels.cuh"
+#include "cuda/sparse/solvers/system_reads.hpp"
+#include "cuda/sparse/solvers/system_rows.cuh"
+#include "cuda/sparse/sums/row_facts.cuh"
+#include "cuda/sparse/variants.hpp"
+
+// The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
+// device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration
+// at its end return at once. And cuda.sliced, the same with products by a sliced copy of the matrix.
+namespace sheaf::cuda {
+namespace {
+
+using primitives::conjugate_gradient_buffers;
+using primitives::conjugate_gradient_problem;
+
+constexpr const char* by_rows = "cuda.streamed";
+constexpr const char* by_slices = "cuda.sliced";
+
+struct streamed_decision {
+  const char* operation = by_rows;
+  system_scratch at;
+  rows_decision rows;
+  std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
+  std::uint64_t multiprocessors = 0;  ///< among which its rows are dealt
+  std::uint64_t facts_at = 0;         ///< in scratch: row_facts
+  std::uint64_t product_at = 0;       ///< scratch of the product
+  std::uint64_t batch = 1;            ///< iterations that are queued before the host looks at scalars again
+};
+
+//   multiply_rows and sum_curvature, or multiply_sliced_rows: q = A p and p.q; the last block makes alpha.
+//   step_residual: r -= alpha q, r.r and r.z, where z is not stored; the last block makes beta, and says where to stop.
+//   step_vectors: x += alpha p and p = z + beta p, which reads p once for both.
+// Vectors are read and written 12 times an iteration. Sums of p.q in the product of cuda.streamed would save two of
+// them, but not the time: that product is faster where its warps do nothing else.
+plan::planned plan_iterations(const conjugate_gradient_problem& p, const plan::scope& scope, const char* operation) {
+  if (p.is_operator) return plan::rejected("takes a matrix, and the system has an operator");
+  const bool is_sliced = operation == by_slices;
+  if (is_sliced && p.is_captured) return plan::rejected("looks at the matrix first, and a capture cannot wait");
+  if (is_sliced) {
+    if (const char* reason = unfit_for_slices(p.product)) return plan::rejected(reason);
+  }
+  const machine& m = scope.machine;
+  core::scratch_offsets place;
+  streamed_decision d;
+  d.operation = operation;
+  // One block adds all tiles: of 2^11 it reads 8 with each thread. A sliced matrix is dealt to blocks by tiles, which
+  // are small for that.
+  const std::uint64_t most_tiles = is_sliced ? 1 << 13 : 1 << 11;
+  d.at = system_scratch(p, tile_rows_of(p.product.rows, least_tile_rows, most_tiles), place);
+  const auto row_step = static_cast<std::uint32_t>(d.at.tile_rows);
+  d.facts_at = place.take(sizeof(row_facts));
+  sliced_shape shape;
+  if (is_sliced) {
+    d.multiprocessors = static_cast<std::uint64_t>(m.parallelism);
+    shape = shape_of_slices(p.product, p.product.entries, d.multiprocessors, row_step);
+    core::scratch_offsets of_matrix;
+    const sliced_layout layout(p.product, shape, of_matrix);
+    d.sliced_at = place.take(of_matrix.bytes());
+  }
+  d.product_at = place.bytes();
+  core::scratch_offsets of_product;
+  d.rows = decide_rows(p.product, of_product);
+  place.take(of_product.bytes());
+  plan::planned plan;
+  plan.scratch_bytes = place.bytes();
+  constexpr double kernels = 5;
+  constexpr double spread = 1.1;  // rows of uneven length
+  plan.add("latency", kernels * m.step_seconds);
+  const std::uint64_t vectors = vector_traffic(p) + 2 * p.vector_bytes();
+  const std::uint64_t streamed = p.product.matrix_bytes() + vectors;
+  const std::uint64_t footprint = p.product.matrix_bytes() + 5 * p.vector_bytes();
+  if (is_sliced) {
+    constexpr double iterations_of_slicing = 25;  // that are worth it: as many as the NAS benchmark does
+    plan.add("streamed", m.streamed(vectors, footprint));
+    plan.add("product", sliced_product_seconds(p.product, shape, m));
+    plan.add("slicing", slicing_seconds(p.product, m) / iterations_of_slicing);
+  } else if (p.product.entries == 0) {
+    plan.add("streamed", m.streamed(streamed, footprint));
+  } else {
+    const memory_cost x = gather_cost(gather_of_columns(p.product), m);
+    plan.add_overlapped(x.overlap_exponent, {{"streamed", spread * m.streamed(streamed, footprint) + x.indexed_bus},
+                                             {"random read", x.access}});
+  }
+  // Work for longer than the host takes to queue the next batch; of what is queued behind the end every kernel costs a
+  // launch.
+  constexpr double batch_seconds = 100e-6;
+  constexpr double most_batch = 32;
+  d.batch = static_cast<std::uint64_t>(std::clamp(batch_seconds / plan.seconds, 1.0, most_batch));
+  plan.decided.set(d);
+  return plan;
+}
+
+/// r = b - A x, p = z, and the sums of r. Where b is 0, x is.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads) start_system(const __grid_constant__ system_vectors<Value> v,
+                                                              const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (s.is_faulty[solver_state::diagonal] != 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) note_products(s);  // p has no values
+    return;
+  }
+  const bool b_is_zero = s.b_is_zero != 0;
+  const bool x_is_zero = s.x_is_zero != 0;
+  const matrix_rows<Value, Column> rows(m.a);
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+    if (b_is_zero) {
+      for (std::uint64_t i = first + threadIdx.x; i < last; i += block_threads) v.x[0][i] = Value{0};
+      continue;
+    }
+    if (!x_is_zero) {
+      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::start], v.x[0], v.r, first, last);
+      __syncthreads();
+    }
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1, [&](std::uint64_t i) {
+      const Value r = x_is_zero ? v.b[i] : v.r[i];
+      v.r[i] = r;
+      v.p[i] = static_cast<Value>(z_at<Sum>(v, i));
+      return sums_of_residual<Sum>(v, r, i);
+    });
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) {
+    take_start_residual(s, sums);
+    note_products(s);
+    keep_history(v, s);
+  });
+}
+
+/// r = b - A x of the x that the last step made, where it is to be confirmed.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads)
+    confirm_residual(const __grid_constant__ system_vectors<Value> v,
+                     const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (!s.steps.wants_confirmation() || block_ends(v, false)) return;
+  const Value* const x = v.x[s.steps.next()];
+  const matrix_rows<Value, Column> rows(m.a);
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles; tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.r, first,
+                                      min(v.rows, first + v.tile_rows));
+    __syncthreads();
+    sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
+                                   [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.r[i], i); });
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { take_confirmation(s, sums); });
+}
+
+/// Makes the best x the caller's, and its residual, unless that is known.
+template <class Sum, class Value, class Column>
+__global__ void __launch_bounds__(block_threads) finish_system(const __grid_constant__ system_vectors<Value> v,
+                                                               const __grid_constant__ system_matrix<Value, Column> m) {
+  solver_state& s = v.state();
+  if (is_faulty(s) || s.b_is_zero != 0) return;
+  const bool copies = s.steps.result() != 0;
+  const bool is_known = s.steps.is_confirmed();
+  const Value* const x = v.x[s.steps.result()];
+  const matrix_rows<Value, Column> rows(m.a);
+  for (std::uint64_t tile = blockIdx.x; tile < v.tiles && (copies || !is_known); tile += gridDim.x) {
+    const std::uint64_t first = tile * v.tile_rows;
+    const std::uint64_t last = min(v.rows, first + v.tile_rows);
+    if (!is_known) {
+      make_residual<block_threads, Sum>(rows, m, v, s.is_faulty[solver_state::iterations], x, v.q, first, last);
+      __syncthreads();
+      sum_tiles_of<block_threads, 2>(v, 0, tile, tile + 1,
+                                     [&](std::uint64_t i) { return sums_of_residual<Sum>(v, v.q[i], i); });
+    }
+    for (std::uint64_t i = first + threadIdx.x; copies && i < last; i += block_threads) v.x[0][i] = x[i];
+  }
+  finish_sums<2>(v, 0, [&](const row_sums<2>& sums) { s.residual = is_known ? s.steps.norm() : sqrt(sums.sum[0]); });
+}
+
+template <class Sum, class Value, class Column>
+class streamed_solver {
+ public:
+  streamed_solver(const context& ctx, const conjugate_gradient_problem& p, const streamed_decision& d,
+                  const conjugate_gradient_buffers& b, std::byte* scratch)
+      : ctx_(ctx),
+        operation_(d.operation),
+        b_(b),
+        product_(p.product),
+        rows_(d.rows),
+        slices_at_(scratch + d.sliced_at),
+        multiprocessors_(d.multiprocessors),
+        batch_(d.batch),
+        facts_(reinterpret_cast<row_facts*>(scratch + d.facts_at)),
+        product_scratch_(scratch + d.product_at),
+        v_(vectors_of<Value>(p, d.at, b, scratch)),
+        guard_(guard_of(ctx, p.product, primitives::csr_call::conjugate_gradient)),
+        m_(matrix_of<Value, Column>(p, b, guard_)) {
+    product_.reads_y = false;
+    guard_.is_faulty = &v_.memory->state.is_faulty[solver_state::iterations];
+  }
+
+  void run() {
+    if (!look_at_rows()) return;
+    start();
+    primitives::conjugate_gradient_watch& watch = *b_.watch;
+    system_reads reads(ctx_, operation_, v_.memory, watch, read_memory::pinned);
+    const bool waits = watch.reports_every() != ~std::uint64_t{0};
+    constexpr std::uint64_t most_waited_for = 32;
+    if (waits && !goes_on(reads.read_and_take())) return finish(reads);
+    std::uint64_t queued = 0;
+    std::uint64_t number = 0;  // of the next batch
+    bool has_untaken = false;  // the copy after the batch before is under way
+    while (true) {
+      std::uint64_t batch = batch_;
+      if (waits) batch = std::min(most_waited_for, watch.reports_every() - queued % watch.reports_every());
+      batch = std::min(batch, b_.goals.limit - queued);
+      for (std::uint64_t i = 0; i < batch; ++i) queue_iteration();
+      queued += batch;
+      reads.read(number);
+      const bool takes_own = waits || queued >= b_.goals.limit;
+      if (has_untaken || takes_own) {
+        const solver_state* s = has_untaken ? &reads.take(number - 1) : nullptr;
+        if (takes_own && (s == nullptr || needs_nothing(*s))) s = &reads.take(number);
+        if (!goes_on(*s)) break;
+        if (s->steps.wants_confirmation()) {
+          // All that was queued behind the step that wants it did nothing.
+          queue_confirmation();
+          queued = s->steps.iterations();
+          reads.read(number);
+          if (!goes_on(reads.take(number))) break;
+          has_untaken = false;
+          ++number;
+          continue;
+        }
+      }
+      has_untaken = !takes_own;
+      ++number;
+    }
+    finish(reads);
+  }
+
+  /// A graph has as many iterations as may be done, and their end.
+  void capture() {
+    start();
+    for (std::uint64_t i = 0; i < b_.goals.limit; ++i) queue_iteration();
+    queue_confirmation();
+    launch_rows(finish_system<Sum, Value, Column>);
+  }
+
+ private:
+  /// Where no row is long, products need no second kernel, which costs an iteration more than a look at all rows does,
+  /// and the matrix may be sliced. False if a row is wrong, which was reported.
+  bool look_at_rows() {
+    constexpr std::uint64_t worth = 8;
+    const bool may_slice = operation_ == by_slices;
+    if (!(may_slice || rows_.has_long_rows) || b_.goals.limit < worth) return true;
+    csr_guard guard = guard_;
+    guard.is_faulty = nullptr;
+    const row_facts facts = inspect_rows(ctx_, operation_, product_, b_.a, guard, facts_);
+    if (facts.has_faults != 0) return false;
+    core::scratch_offsets place;
+    rows_ = decide_rows(product_, place, facts.longest);
+    is_sliced_ = may_slice && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx_);
+    if (is_sliced_) {
+      shape_ = shape_of_slices(product_, facts.entries, multiprocessors_, static_cast<std::uint32_t>(v_.tile_rows));
+    }
+    return true;
+  }
+
+  sliced_arrays<Value> slices() const {
+    core::scratch_offsets place;
+    return arrays_of_slices<Value>(sliced_layout(product_, shape_, place), slices_at_);
+  }
+
+  static bool needs_nothing(const solver_state& s) {
+    return !s.steps.is_done() && !system_reads::is_faulty(s) && !s.steps.wants_confirmation();
+  }
+
+  /// Ends the iteration where the caller wants to.
+  bool goes_on(const solver_state& s) const {
+    if (s.steps.is_done() || system_reads::is_faulty(s)) return false;
+    if (s.steps.wants_confirmation() || !b_.watch->asks_to_stop()) return true;
+    launch_blocks(ctx_, operation_, end_system, 1, 1, v_.memory, stop_reason::stopped);
+    return false;
+  }
+
+  template <class Kernel>
+  void launch_rows(Kernel kernel) const {
+    launch(ctx_, operation_, kernel, blocks_of_system(ctx_, v_.tiles), v_, m_);
+  }
+
+  void start() const {
+    require(cudaMemsetAsync(v_.memory, 0, sizeof(solver_memory), ctx_.stream()), operation_);
+    constexpr std::uint64_t warps = block_threads / 32;
+    launch(ctx_, operation_, begin_system<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    if (v_.inverse != nullptr) launch_rows(check_diagonal<Value, Column>);
+    if (is_sliced_) {
+      // Checks all columns, so it comes before the kernel that may write x.
+      csr_guard guard = guard_;
+      guard.is_faulty = &v_.memory->state.is_faulty[solver_state::diagonal];
+      slice_matrix<Value, Column>(ctx_, operation_, product_, b_.a, guard, shape_, slices(), guard.is_faulty);
+    }
+    launch_rows(start_system<Sum, Value, Column>);
+  }
+
+  /// q = A p and p.q.
+  void multiply() const {
+    if (is_sliced_) {
+      launch_shared(ctx_, operation_, multiply_sliced_rows<Sum, Value>, shape_.blocks, sliced_threads,
+                    sliced_block_bytes, v_, slices(), shape_);
+      return;
+    }
+    constexpr std::uint64_t warps = block_threads / 32;
+    multiply_rows(ctx_, operation_, product_, rows_, {b_.a, v_.p, v_.q, 1, 0}, guard_, {}, product_scratch_,
+                  &v_.memory->state.skips_products);
+    launch(ctx_, operation_, sum_curvature<Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+  }
+
+  void queue_iteration() const {
+    constexpr std::uint64_t warps = block_threads / 32;
+    multiply();
+    launch(ctx_, operation_, step_residual<Sum, Value>, blocks_of_system(ctx_, ceil_div(v_.tiles, warps)), v_);
+    queue_over_rows(ctx_, operation_, step_vectors<Sum, Value>, v_);
+  }
+
+  void queue_confirmation() const {
+    launch_rows(confirm_residual<Sum, Value, Column>);
+    queue_over_rows(ctx_, operation_, restart_direction<Sum, Value>, v_);
+  }
+
+  void finish(system_reads& reads) const {
+    launch_rows(finish_system<Sum, Value, Column>);
+    const solver_state& s = reads.read_and_take();
+    *b_.result = s.steps.summary(s.residual);
+  }
+
+  const context& ctx_;
+  const char* operation_;
+  const conjugate_gradient_buffers& b_;
+  primitives::spmv_problem product_;
+  rows_decision rows_;
+  std::byte* slices_at_;
+  std::uint64_t multiprocessors_;
+  sliced_shape shape_;
+  bool is_sliced_ = false;
+  std::uint64_t batch_;
+  row_facts* facts_;
+  std::byte* product_scratch_;
+  system_vectors<Value> v_;
+  csr_guard guard_;
+  system_matrix<Value, Column> m_;
+};
+
+void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const plan::planned& plan,
+                  const conjugate_gradient_buffers& b, std::byte* scratch) {
+  const device_scope scope(ctx.device());
+  const auto d = plan.decided.get<streamed_decision>();
+  with_product_types(p.product, [&]<class Types>(Types) {
+    streamed_solver<typename Types::sum, typename Types::value, typename Types::column> solver(ctx, p, d, b, scratch);
+    if (p.is_captured) return solver.capture();
+    solver.run();
+  });
+}
+
+}  // namespace
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
+    by_rows, backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_rows); },
+    run_streamed};
+
+constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
+    by_slices, backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_slices); },
+    run_streamed};
+
+}  // namespace sheaf::cuda

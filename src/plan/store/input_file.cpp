@@ -1,0 +1,65 @@
+#include "plan/store/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sheaf/error.hpp>
+
+#include "plan/store/whole_transfer.hpp"
+
+namespace sheaf::io {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what, int reason) {
+  throw error(error_code::bad_input, fmt::format("{}: {}: {}", path, what, std::strerror(reason)));
+}
+
+}  // namespace
+
+input_file::input_file(const std::string& path) : path_(path) {
+  // Without O_NONBLOCK a named pipe would wait for its writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) fail(path, "cannot be opened", errno);
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) {
+    const int reason = errno;
+    close(descriptor);
+    fail(path, "cannot be looked at", reason);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    close(descriptor);
+    throw error(error_code::bad_input, fmt::format("{}: not a regular file", path));
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  descriptor_ = descriptor;
+}
+
+input_file::input_file(input_file&& other) noexcept
+    : path_(std::move(other.path_)),
+      size_(std::exchange(other.size_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      mapping_(std::move(other.mapping_)) {}
+
+input_file::~input_file() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+const std::byte* input_file::data() const {
+  if (size_ == 0) return nullptr;
+  if (mapping_ == nullptr) mapping_ = std::make_unique<file_mapping>(path_, descriptor_, size_);
+  return mapping_->data();
+}
+
+void input_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {
+  if (read_whole(descriptor_, offset, to, bytes)) return;
+  if (errno != 0) fail(path_, "cannot be read", errno);
+  throw error(error_code::bad_input, fmt::format("{}: was cut short while it was read", path_));
+}
+
+}  // namespace sheaf::io

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/cpu_state.hpp"
+#include "primitives/hash/search.hpp"
+#include "primitives/reference_variants.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::hash_build_buffers;
+using primitives::hash_build_problem;
+using primitives::hash_output;
+using primitives::hash_search_buffers;
+using primitives::hash_search_problem;
+
+struct keyed_record {
+  std::uint64_t key;
+  std::uint64_t id;
+  bool operator<(const keyed_record& other) const { return key != other.key ? key < other.key : id < other.id; }
+};
+
+struct by_key {
+  bool operator()(const keyed_record& r, std::uint64_t key) const { return r.key < key; }
+  bool operator()(std::uint64_t key, const keyed_record& r) const { return key < r.key; }
+};
+
+/// No hash table, but an array in the order of the keys.
+class sorted_records final : public primitives::hash_table {
+ public:
+  sorted_records(buffer memory, std::uint64_t count) : memory_(std::move(memory)), count_(count) {}
+
+  std::uint64_t bytes() const noexcept override { return memory_.size(); }
+  keyed_record* begin() const { return memory_.as<keyed_record>(); }
+  keyed_record* end() const { return begin() + count_; }
+  std::pair<keyed_record*, keyed_record*> with_key(std::uint64_t key) const {
+    return std::equal_range(begin(), end(), key, by_key());
+  }
+
+ private:
+  buffer memory_;
+  std::uint64_t count_;
+};
+
+std::uint64_t key_at(const_records keys, std::uint64_t i) {
+  std::uint64_t key = 0;
+  std::memcpy(&key, keys.data + i * keys.stride_bytes, keys.record_bytes);
+  return key;
+}
+
+// Sorts pairs of key and record number.
+plan::planned plan_build(const hash_build_problem& p, const plan::scope& scope) {
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.count) * scope.machine.access_seconds);
+  return plan;
+}
+
+void run_build(const context& ctx, const hash_build_problem& p, const plan::planned&, const hash_build_buffers& b,
+               std::byte*) {
+  buffer memory = primitives::hash_memory(ctx, primitives::hash_build_call, std::to_string(p.count) + " sorted keys",
+                                          p.count * sizeof(keyed_record));
+  auto made = std::make_unique<sorted_records>(std::move(memory), p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) made->begin()[i] = {key_at(b.keys, i), i};
+  std::sort(made->begin(), made->end());
+  std::uint64_t chain = 0;
+  for (const keyed_record* r = made->begin(); r != made->end(); ++r) {
+    const bool is_new = r == made->begin() || r->key != r[-1].key;
+    chain = is_new ? 1 : chain + 1;
+    if (is_new) ++made->facts.distinct;
+    made->facts.longest_chain = std::max(made->facts.longest_chain, chain);
+  }
+  *b.made = std::move(made);
+}
+
+void store(void* out, std::uint64_t entry_bytes, std::uint64_t i, std::uint64_t value) {
+  if (entry_bytes == 1) {
+    static_cast<unsigned char*>(out)[i] = static_cast<unsigned char>(value);
+  } else if (entry_bytes == 4) {
+    static_cast<std::uint32_t*>(out)[i] = static_cast<std::uint32_t>(value);
+  } else {
+    static_cast<std::uint64_t*>(out)[i] = value;
+  }
+}
+
+// A binary search for each probe, and a second one where ids are written. The index is the reference's own, so nothing
+// else can search it.
+plan::planned plan_search(const hash_search_problem& p, const plan::scope& scope) {
+  if (!p.index.built_by.empty() && p.index.built_by != hash_build_serial.name) {
+    return plan::rejected("searches what reference.serial has built: force build_hash_index:reference.serial, too");
+  }
+  plan::planned plan;
+  plan.add("latency", 20 * static_cast<double>(p.probes) * scope.machine.access_seconds);
+  return plan;
+}
+
+void run_search(const context&, const hash_search_problem& p, const plan::planned&, const hash_search_buffers& b,
+                std::byte*) {
+  const auto& table = static_cast<const sorted_records&>(*b.table);
+  std::uint64_t total = 0;
+  for (std::uint64_t i = 0; i < p.probes; ++i) {
+    const auto [first, last] = table.with_key(key_at(b.probes, i));
+    const auto count = static_cast<std::uint64_t>(last - first);
+    std::uint64_t value = 0;
+    switch (p.output) {
+      case hash_output::matches: value = total; break;
+      case hash_output::counts: value = count; break;
+      case hash_output::contains: value = count > 0 ? 1 : 0; break;
+      case hash_output::first: value = count > 0 ? first->id : ~std::uint64_t{0}; break;
+    }
+    store(b.out, p.out_bytes, i, value);
+    total += count;
+  }
+  if (p.output != hash_output::matches) return;
+  store(b.out, p.out_bytes, p.probes, total);
+  const primitives::hash_match_room room = (*b.make_room)(total);
+  std::uint64_t written = 0;
+  for (std::uint64_t i = 0; i < p.probes && written < room.capacity; ++i) {
+    const auto [first, last] = table.with_key(key_at(b.probes, i));
+    for (const keyed_record* r = first; r != last && written < room.capacity; ++r) {
+      store(room.ids, bytes(p.index.id), written++, r->id);
+    }
+  }
+}
+
+}  // namespace
+
+constinit const primitives::hash_build_variant hash_build_serial{"reference.serial", backend_kind::cpu, plan_build,
+                                                                 run_build};
+constinit const primitives::hash_search_variant hash_search_serial{"reference.serial", backend_kind::cpu, plan_search,
+                                                                   run_search};
+
+}  // namespace sheaf::reference

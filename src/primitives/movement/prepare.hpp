@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <sheaf/prepared.hpp>
+#include <sheaf/records.hpp>
+
+#include "plan/list_order.hpp"
+#include "plan/variant.hpp"
+#include "primitives/movement/problem.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// The executor that a preparation makes: a gather from the indexed side, or a scatter to it, by the inspected list.
+class prepared_movement {
+ public:
+  virtual ~prepared_movement() = default;
+  /// @throws error(out_of_memory) if a run takes scratch that is not to be had
+  virtual void run(const context& ctx, const_records from, records to) = 0;
+  virtual std::uint64_t kept_bytes() const = 0;
+};
+
+enum class prepared_direction : std::uint8_t { gather, scatter };
+
+/// What plans know of a preparation. Records lie side by side on both sides, and are aligned words if their width is 1,
+/// 2, 4, 8 or 16 bytes.
+struct prepare_problem : movement {
+  prepared_direction direction = prepared_direction::gather;
+  sheaf::duplicates duplicates = sheaf::duplicates::any;
+  std::uint64_t expected_runs = 1;
+
+  friend bool operator==(const prepare_problem&, const prepare_problem&) = default;
+};
+
+struct prepare_buffers {
+  index_span index;
+  std::shared_ptr<prepared_movement>* made;  ///< where run puts the executor
+};
+
+/// What every preparation decides.
+struct prepare_decision {
+  double run_seconds = 0;        ///< predicted time of one run
+  std::uint64_t kept_bytes = 0;  ///< memory that the executor keeps
+};
+
+/// The seconds of a plan are those of the preparation and of all expected runs.
+using prepare_variant = plan::variant<prepare_problem, prepare_buffers>;
+
+/// All variants of this build. "kept" copies the list, and each run is a gather or scatter by the copy.
+std::span<const prepare_variant> prepare_variants();
+
+/// What a prepared_gather or prepared_scatter holds: an executor, behind the comparison of each run's views with what
+/// was prepared.
+class checked_movement final : public prepared_movement {
+ public:
+  checked_movement(std::shared_ptr<prepared_movement> work, const prepare_problem& p) : work_(std::move(work)), p_(p) {}
+  void run(const context& ctx, const_records from, records to) override;
+  std::uint64_t kept_bytes() const override { return work_->kept_bytes(); }
+
+  const prepare_problem& problem() const noexcept { return p_; }
+  prepared_movement& executor() const noexcept { return *work_; }
+
+ private:
+  std::shared_ptr<prepared_movement> work_;
+  prepare_problem p_;
+};
+
+constexpr std::string_view prepared_gather_call = "prepared_gather";
+constexpr std::string_view prepared_scatter_call = "prepared_scatter";
+
+/// What a prepared object holds. @throws error(bad_argument), naming `call`, if that was moved from
+checked_movement& checked(std::string_view call, const std::shared_ptr<prepared_movement>& work);
+
+/// The order of a list that names `records` records, found from runs of it on the host. Waits for ctx.
+access_pattern order_of_list(const context& ctx, index_span index, std::uint64_t records,
+                             plan::order_sample size = plan::order_sample::large);
+
+}  // namespace primitives
+}  // namespace sheaf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+
+#include <sheaf/records.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "core/index_report.hpp"
+#include "plan/variant.hpp"
+#include "primitives/movement/problem.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// The input is the sequential side, the output the indexed side.
+struct scatter_problem : movement {
+  sheaf::duplicates duplicates = sheaf::duplicates::any;
+
+  friend bool operator==(const scatter_problem&, const scatter_problem&) = default;
+};
+
+inline plan::measured_place place_of(const scatter_problem& p) noexcept { return place_of_movement("scatter", p); }
+
+/// How a bad index of this primitive is reported.
+inline constexpr core::index_words scatter_words{"scatter", "index", "the output's", "records"};
+
+struct scatter_buffers {
+  const_records in;
+  index_span index;
+  records out;
+};
+
+using scatter_variant = plan::variant<scatter_problem, scatter_buffers>;
+
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+std::span<const scatter_variant> scatter_variants();
+
+}  // namespace primitives
+}  // namespace sheaf

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+
+#include <sheaf/records.hpp>
+#include <sheaf/scatter_reduce.hpp>
+
+#include "core/index_report.hpp"
+#include "plan/variant.hpp"
+#include "primitives/movement/problem.hpp"
+
+namespace sheaf {
+
+namespace primitives {
+
+/// The input is the sequential side, the output the indexed side.
+struct scatter_reduce_problem : movement {
+  value_type type = value_type::f32;
+  reduction op = reduction::add;
+  reduction_order order = reduction_order::deterministic;
+
+  /// Whether values are added or subtracted.
+  bool sums() const noexcept { return op == reduction::add || op == reduction::subtract; }
+  /// Whether the result depends on the order in which values are combined: true for sums and differences of floats.
+  bool order_matters() const noexcept { return sums() && (type == value_type::f32 || type == value_type::f64); }
+  friend bool operator==(const scatter_reduce_problem&, const scatter_reduce_problem&) = default;
+};
+
+inline plan::measured_place place_of(const scatter_reduce_problem& p) noexcept {
+  return place_of_movement("scatter_reduce", p);
+}
+
+/// How a bad index of this primitive is reported.
+inline constexpr core::index_words scatter_reduce_words{"scatter_reduce", "index", "the output's", "slots"};
+
+struct scatter_reduce_buffers {
+  const_values in;
+  index_span index;
+  values out;
+};
+
+using scatter_reduce_variant = plan::variant<scatter_reduce_problem, scatter_reduce_buffers>;
+
+/// All variants of this build, in the order of backends.cpp and of each backend's variants.cpp.
+std::span<const scatter_reduce_variant> scatter_reduce_variants();
+
+}  // namespace primitives
+}  // namespace sheaf

@@ -1,0 +1,49 @@
+#include "primitives/reduce/contract.hpp"
+
+#include "core/cpu_state.hpp"
+#include "primitives/index_reader.hpp"
+#include "primitives/operators/reduce_value.hpp"
+#include "primitives/operators/with_value.hpp"
+#include "primitives/reference_variants.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::scatter_reduce_buffers;
+using primitives::scatter_reduce_problem;
+
+// One value after another, in index order.
+plan::planned plan_serial(const scatter_reduce_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.count) * m.access_seconds);
+  return plan;
+}
+
+void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan::planned&,
+                const scatter_reduce_buffers& b, std::byte*) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const index_reader index(b.index, p.indexed_count);
+  primitives::with_value_and_op(p.type, p.op, [&](auto value, auto op) {
+    using T = decltype(value);
+    const T* const in = static_cast<const T*>(b.in.data);
+    T* const out = static_cast<T*>(b.out.data);
+    for (std::uint64_t i = 0; i < p.count; ++i) {
+      if (index.in_range(i)) {
+        T& slot = out[index.bits(i)];
+        slot = primitives::reduced<op()>(slot, in[i]);
+      } else {
+        state.keep_first(index.report(call, i, primitives::scatter_reduce_words));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", backend_kind::cpu,
+                                                                         plan_serial, run_serial};
+
+}  // namespace sheaf::reference

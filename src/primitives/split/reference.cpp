@@ -1,0 +1,91 @@
+#include "primitives/split/contract.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/cpu_state.hpp"
+#include "primitives/reference_variants.hpp"
+
+namespace sheaf::reference {
+namespace {
+
+using primitives::row_of_entry_buffers;
+using primitives::row_of_entry_problem;
+using primitives::split_buffers;
+using primitives::split_problem;
+using primitives::split_product;
+
+// A stable comparison sort of the numbers of good records by category. It has no table of categories, of which there
+// may be 2^32.
+plan::planned plan_serial(const split_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", 2 * static_cast<double>(p.count) * m.access_seconds);
+  return plan;
+}
+
+void write_index(const split_problem& p, const split_buffers& b, std::uint64_t entry, std::uint64_t value) {
+  std::memcpy(static_cast<std::byte*>(b.index.data) + entry * p.record_bytes, &value, p.record_bytes);
+}
+
+void move_record(const split_problem& p, const split_buffers& b, std::uint64_t from, std::uint64_t to) {
+  switch (p.product) {
+    case split_product::gather_index: return write_index(p, b, to, from);
+    case split_product::scatter_index: return write_index(p, b, from, to);
+    default: std::memcpy(b.out.data + to * p.out_stride_bytes, b.in.data + from * p.in_stride_bytes, p.record_bytes);
+  }
+}
+
+void run_serial(const context& ctx, const split_problem& p, const plan::planned&, const split_buffers& b, std::byte*) {
+  core::cpu_state& state = core::cpu(ctx);
+  const std::uint64_t call = state.begin_call();
+  const auto category_of = [&](std::uint64_t i) -> std::uint64_t {
+    return primitives::field_of(b.keys.data + i * p.key_stride_bytes, p.bits);
+  };
+  std::vector<std::uint64_t> order;
+  order.reserve(p.count);
+  for (std::uint64_t i = 0; i < p.count; ++i) {
+    if (category_of(i) < p.categories) {
+      order.push_back(i);
+    } else {
+      state.keep_first({call, i, category_of(i), p.categories, &primitives::category_words, 0});
+    }
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint64_t i, std::uint64_t j) { return category_of(i) < category_of(j); });
+  for (std::uint64_t to = 0; to < order.size(); ++to) move_record(p, b, order[to], to);
+  if (b.offsets == nullptr) return;
+  std::uint64_t to = 0;
+  for (std::uint64_t category = 0; category <= p.categories; ++category) {
+    while (to < order.size() && category_of(order[to]) < category) ++to;
+    b.offsets[category] = to;
+  }
+}
+
+plan::planned plan_row_of_entry(const row_of_entry_problem& p, const plan::scope& scope) {
+  const machine& m = scope.machine;
+  plan::planned plan;
+  plan.by_name_only = true;
+  plan.add("latency", static_cast<double>(p.rows + p.entries) * m.access_seconds);
+  return plan;
+}
+
+void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan::planned&,
+                      const row_of_entry_buffers& b, std::byte*) {
+  const std::uint64_t width = bytes(p.index);
+  for (std::uint64_t row = 0; row < p.rows; ++row) {
+    for (std::uint64_t e = b.first[row]; e < b.first[row + 1] && e < p.entries; ++e) {
+      std::memcpy(static_cast<std::byte*>(b.row_of_entry) + e * width, &row, width);
+    }
+  }
+}
+
+}  // namespace
+
+constinit const primitives::split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
+                                                                     plan_row_of_entry, run_row_of_entry};
+
+}  // namespace sheaf::reference

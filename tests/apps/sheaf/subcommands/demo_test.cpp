@@ -1,0 +1,87 @@
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sheaf/machine.hpp>
+#include <sheaf/version.hpp>
+
+#include "core/backends.hpp"
+#include "core/host.hpp"
+#include "lab/description/entry.hpp"
+#include "support/cli_test.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+class CliDemo : public cli_test {
+ protected:
+  void fill_folder() override {}
+};
+
+TEST_F(CliDemo, EndsWithASummaryByFamilyAndWritesAPage) {
+  const program_result result = run_sheaf(folder, "demo --size small --threads 2 --report report.html");
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const core::backend& b : core::backends()) {
+    const bool is_shown = result.out.find(fmt::format("\n{}: ", b.name)) != std::string::npos ||
+                          result.out.starts_with(fmt::format("{}: ", b.name));
+    EXPECT_EQ(is_shown, b.has_device()) << b.name;
+  }
+  EXPECT_NE(result.out.find("\npredictions: the shipped profile of "), std::string::npos) << result.out;
+  // The CPU comes first and has every family.
+  const std::string summary = result.out.substr(result.out.find("family "));
+  for (const std::string_view family : primitives::families()) {
+    EXPECT_NE(summary.find("\n" + std::string(family) + " "), std::string::npos) << summary;
+  }
+  EXPECT_TRUE(result.out.ends_with("problems, every answer is right\n\n")) << summary;
+  EXPECT_NE(folder.read("report.html").find("problems, every answer is right"), std::string::npos);
+}
+
+TEST_F(CliDemo, PrintsADocumentWithRowsAndFamilies) {
+  const program_result result = run_sheaf(folder, "demo --size small --backend reference --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto demo = nlohmann::json::parse(result.out)["backends"][0];
+  EXPECT_EQ(demo["backend"], "reference");
+  EXPECT_EQ(demo["families"].size(), primitives::families().size());
+  std::size_t problems = 0;
+  for (const auto& family : demo["families"]) {
+    problems += family["problems"].get<std::size_t>();
+    EXPECT_EQ(family["wrong"], 0) << family;
+  }
+  EXPECT_EQ(problems, demo["rows"].size());
+  for (const auto& row : demo["rows"]) {
+    EXPECT_GT(row["limit_bytes_per_second"], 0) << row;
+    EXPECT_GT(row["factor_over_plain_loop"], 0) << row;
+  }
+  EXPECT_GE(demo["copy_limits"].size(), 1U);
+  EXPECT_GE(problems, primitives::entries().size());
+}
+
+TEST_F(CliDemo, QuietPrintsNothing) {
+  for (const char* options : {"", " --json"}) {
+    const program_result result =
+        run_sheaf(folder, fmt::format("demo --size small --backend reference --quiet{}", options));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "") << options;
+  }
+}
+
+// The folder has a profile of this machine, so that nothing is measured.
+TEST_F(CliDemo, PredictsFromTheRatesKeptInAFolder) {
+  const context ctx = context::cpu(2);
+  machine m = ctx.profile();
+  m.name = core::host_name();
+  m.parallelism = 2;
+  m.versions["sheaf"] = SHEAF_VERSION;
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "kept"));
+  save_machine(m, folder / "kept/cpu-2-threads.json");
+  const std::string before = folder.read("kept/cpu-2-threads.json");
+  const program_result result = run_sheaf(folder, "demo --size small --backend cpu --threads 2 --profiles kept --json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["backends"][0]["rates"], "rates kept as kept/cpu-2-threads.json");
+  EXPECT_EQ(folder.read("kept/cpu-2-threads.json"), before);
+}
+
+}  // namespace
+}  // namespace sheaf::tests

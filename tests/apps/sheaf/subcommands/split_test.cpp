@@ -1,0 +1,302 @@
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "apps/sheaf/checks/split.hpp"
+#include "support/cli_test.hpp"
+#include "support/npy_file.hpp"
+#include "support/plan_options.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+/// A folder that holds five raw records of two letters, five rows of two 16-bit numbers, and their categories.
+class CliSplit : public cli_test {
+ protected:
+  void fill_folder() override {
+    folder.write("in.bin", "a2b1c2d0e1");
+    folder.write("in.npy", npy_file("'<u2'", "(5, 2)", bytes_of<std::uint16_t>(rows)));
+    folder.write("of.npy", npy_file("'|u1'", "(5,)", bytes_of<std::uint8_t>({2, 1, 2, 0, 1})));
+    folder.write("keys.npy", npy_file("'<i4'", "(5,)", bytes_of<std::int32_t>({0x2ff, 0x1ff, 0x2ff, 0xff, 0x1ff})));
+  }
+
+  // The rows in the order d b e a c.
+  std::string sorted_file() const {
+    return npy_file("'<u2'", "(5, 2)",
+                    bytes_of<std::uint16_t>({13, 0x000, 11, 0x100, 14, 0x101, 10, 0x200, 12, 0x202}));
+  }
+
+  const std::vector<std::uint16_t> rows{10, 0x200, 11, 0x100, 12, 0x202, 13, 0x000, 14, 0x101};
+};
+
+TEST_F(CliSplit, SortsByBitsOfTheRecord) {
+  for (const char* backend : {"auto", "cpu", "reference"}) {
+    expect_success("split in.bin --record-bytes 2 --key 8:8 -o out.bin --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2") << backend;
+    // The high byte of the second number, in both numberings.
+    expect_success("split in.npy --key 24:8 -o out.npy --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
+    expect_success("split in.npy --key 30:2 --from-left -o out.npy --verify --backend " + std::string(backend));
+    EXPECT_EQ(folder.read("out.npy"), sorted_file()) << backend;
+  }
+}
+
+TEST_F(CliSplit, SortsByKeysAndCategoriesApart) {
+  expect_success("split in.npy --keys keys.npy --key 8:2 -o out.npy --verify --offsets offsets.npy");
+  EXPECT_EQ(folder.read("out.npy"), sorted_file());
+  EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(5,)", bytes_of<std::uint64_t>({0, 1, 3, 5, 5})));
+  expect_success("split in.npy --categories of.npy --count 3 -o out.npy --verify --offsets offsets.npy");
+  EXPECT_EQ(folder.read("out.npy"), sorted_file());
+  EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(4,)", bytes_of<std::uint64_t>({0, 1, 3, 5})));
+  folder.write("of.bin", std::string("\2\1\2\0\1", 5));
+  expect_success("split in.bin --record-bytes 2 --categories of.bin --key-bytes 1 --count 3 -o out.bin --verify");
+  EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
+}
+
+TEST_F(CliSplit, UnstableSplitsHaveTheSameCategories) {
+  expect_success("split in.bin --record-bytes 2 --key 8:8 --unstable -o out.bin --verify");
+  const std::string out = folder.read("out.bin");
+  ASSERT_EQ(out.size(), 10U);
+  EXPECT_EQ(out.substr(0, 2), "d0");
+  EXPECT_TRUE(out.substr(2, 4) == "b1e1" || out.substr(2, 4) == "e1b1") << out;
+  EXPECT_TRUE(out.substr(6, 4) == "a2c2" || out.substr(6, 4) == "c2a2") << out;
+}
+
+TEST_F(CliSplit, WritesIndexesInstead) {
+  for (const char* from : {"in.npy --key 24:2", "in.npy --keys keys.npy --key 8:8", "--keys keys.npy --key 8:2",
+                           "--categories of.npy --count 3", "in.npy --categories of.npy --count 99"}) {
+    expect_success("split " + std::string(from) + " --index gather -o index.npy --verify");
+    EXPECT_EQ(folder.read("index.npy"), npy_file("'<u4'", "(5,)", bytes_of<std::uint32_t>({3, 1, 4, 0, 2}))) << from;
+    expect_success("split " + std::string(from) + " --index scatter --index-type i64 -o index.npy --verify");
+    EXPECT_EQ(folder.read("index.npy"), npy_file("'<i8'", "(5,)", bytes_of<std::int64_t>({3, 1, 4, 0, 2}))) << from;
+  }
+  // A gather by what --index gather says, and a scatter by the other, are the split.
+  expect_success("split in.bin --record-bytes 2 --key 8:8 --index gather -o from.bin --offsets offsets.npy");
+  expect_success("gather in.bin from.bin --record-bytes 2 --index-type u32 -o out.bin");
+  EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
+  expect_success("split in.bin --record-bytes 2 --key 8:8 --index scatter -o to.bin");
+  expect_success("scatter in.bin to.bin --record-bytes 2 --index-type u32 --count 5 -o out.bin");
+  EXPECT_EQ(folder.read("out.bin"), "d0b1e1a2c2");
+}
+
+TEST_F(CliSplit, OfNothingIsNothing) {
+  folder.write("none.npy", npy_file("'<f4'", "(0, 3)", ""));
+  expect_success("split none.npy --key 0:1 -o out.npy --offsets offsets.npy --verify");
+  EXPECT_EQ(folder.read("out.npy"), folder.read("none.npy"));
+  EXPECT_EQ(folder.read("offsets.npy"), npy_file("'<u8'", "(3,)", bytes_of<std::uint64_t>({0, 0, 0})));
+}
+
+TEST_F(CliSplit, ReportsAreOneDocument) {
+  const program_result result = run_sheaf(folder, "split in.npy --key 24:8 -o out.npy --json --verify --backend cpu");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["command"], "split");
+  EXPECT_EQ(report["records"], 5);
+  EXPECT_EQ(report["record_bytes"], 4);
+  EXPECT_EQ(report["verified"], true);
+  EXPECT_EQ(report["output"], "out.npy");
+  const program_result index = run_sheaf(folder, "split --categories of.npy --count 3 --index gather -o i.npy --json");
+  EXPECT_EQ(nlohmann::json::parse(index.out)["command"], "split_gather_index");
+  const program_result quiet = run_sheaf(folder, "split in.npy --key 24:8 -o out.npy --quiet");
+  EXPECT_EQ(quiet.out + quiet.err, "");
+}
+
+TEST_F(CliSplit, BadCategoriesNameFilePositionAndValueAndLeaveTheOldOutput) {
+  folder.write("out.npy", "old");
+  folder.write("offsets.npy", "old too");
+  for (const char* how : {"", " --unstable", " --index gather", " --index scatter", " --backend reference --verify"}) {
+    expect_failure("split in.npy --categories of.npy --count 2 -o out.npy --offsets offsets.npy" + std::string(how), 3,
+                   "sheaf split: of.npy: category[0] is 2, past the 2 categories");
+  }
+  EXPECT_EQ(folder.read("out.npy"), "old");
+  EXPECT_EQ(folder.read("offsets.npy"), "old too");
+}
+
+TEST_F(CliSplit, BadInputsAreNamed) {
+  folder.write("wide.npy", npy_file("'<i8'", "(5,)", std::string(40, '\0')));
+  folder.write("twice.npy", npy_file("'|u1'", "(5, 2)", std::string(10, '\0')));
+  folder.write("four.npy", npy_file("'|u1'", "(4,)", std::string(4, '\0')));
+  expect_failure("split in.npy --categories wide.npy --count 2 -o out.npy", 3,
+                 "sheaf split: wide.npy: descr is '<i8'; categories are '|u1', '<u2' or '<u4'");
+  expect_failure("split in.npy --categories twice.npy --count 2 -o out.npy", 3,
+                 "sheaf split: twice.npy: shape is (5, 2); categories are one number a record");
+  expect_failure("split in.npy --categories four.npy --count 2 -o out.npy", 3,
+                 "sheaf split: four.npy: 4 keys, but in.npy has 5 records");
+  expect_failure("split in.bin --key 0:8 -o out", 3,
+                 "sheaf split: in.bin: not an .npy file; raw files need --record-bytes");
+  expect_failure("split in.npy --keys in.bin --key 0:8 -o out", 3,
+                 "sheaf split: in.bin: not an .npy file; raw files need --key-bytes");
+  expect_failure("split in.bin --record-bytes 3 --key 0:8 -o out", 3,
+                 "sheaf split: in.bin: 10 bytes are no whole number of 3 bytes each: 1 are left over");
+  expect_failure("split none.npy --key 0:8 -o out", 3,
+                 "sheaf split: none.npy: cannot be opened: No such file or directory");
+}
+
+TEST_F(CliSplit, UsageErrorsAreNamed) {
+  expect_failure("split in.npy -o out", 2, "sheaf split: give --key OFFSET:BITS, or --categories FILE and --count N");
+  expect_failure("split in.npy --categories of.npy -o out", 2, "sheaf split: --categories needs --count N, how many");
+  expect_failure("split --key 0:8 -o out", 2,
+                 "sheaf split: IN may be left out for an --index by --keys or --categories alone");
+  expect_failure("split --categories of.npy --count 3 -o out", 2,
+                 "sheaf split: IN may be left out for an --index by --keys or --categories alone");
+  expect_failure("split in.npy --key 0:8 --index-type u32 -o out", 2, "sheaf split: --index-type is for --index");
+  expect_failure("split in.npy --key 0:8 --key-bytes 4 -o out", 2,
+                 "sheaf split: --key-bytes is for --keys or --categories");
+  expect_failure("split --keys keys.npy --key 0:8 --index gather --record-bytes 4 -o out", 2,
+                 "sheaf split: --record-bytes is for IN");
+  expect_failure("split in.npy --categories of.npy --count 3 --from-left -o out", 2,
+                 "sheaf split: --from-left is for --key");
+  expect_failure("split in.npy --key 0:8 --index gather --unstable -o out", 2,
+                 "sheaf split: --unstable is for records, not for an index");
+  for (const char* key : {"8", "a:1", "1:", ":1", "-1:8", "1:2:3", "0x1:2"}) {
+    expect_failure("split in.npy -o out --key " + std::string(key), 2,
+                   "sheaf split: --key: '" + std::string(key) +
+                       "' is not OFFSET:BITS, two whole numbers\nTry: sheaf split --help");
+  }
+  expect_failure("split in.npy --key 0:33 -o out", 2, "sheaf split: a key of 33 bits, not 1 to 32");
+  expect_failure("split in.npy --key 30:3 -o out", 2,
+                 "sheaf split: 3 bits from bit 30 on reach past a record of 32 bits");
+  expect_failure("split in.npy --keys keys.npy -o out", 2,
+                 "sheaf split: --keys requires --key\nTry: sheaf split --help");
+  expect_failure("split in.npy --categories of.npy --count 0 -o out", 2,
+                 "sheaf split: --count: '0' is not a whole number from 1 to 4294967296\nTry: sheaf split --help");
+}
+
+TEST_F(CliSplit, InputsAreNeverWritten) {
+  ASSERT_EQ(symlink("of.npy", (folder / "alias.npy").c_str()), 0);
+  expect_failure("split in.npy --key 0:8 -o ./in.npy", 2,
+                 "sheaf split: -o ./in.npy is the input in.npy; inputs are never written");
+  expect_failure("split in.npy --categories of.npy --count 3 -o alias.npy", 2,
+                 "sheaf split: -o alias.npy is the input of.npy; inputs are never written");
+  expect_failure("split in.npy --categories of.npy --count 3 -o out.npy --offsets alias.npy", 2,
+                 "sheaf split: --offsets alias.npy is the input of.npy; inputs are never written");
+  expect_failure("split in.npy --key 0:8 -o out.npy --offsets ./out.npy", 2,
+                 "sheaf split: -o and --offsets are both ./out.npy");
+  ASSERT_EQ(symlink("out.npy", (folder / "link.npy").c_str()), 0);
+  expect_failure("split in.npy --key 0:8 -o link.npy --offsets out.npy", 2,
+                 "sheaf split: -o and --offsets are both out.npy");
+}
+
+struct cut_result {
+  bool was_cut = false;
+  int code = -1;
+};
+
+// Runs `sheaf WORDS` up to where it has mapped the file, empties the file, and lets it go on. Stopping at system calls
+// makes this the same every time. Nothing is cut where processes may not be traced.
+cut_result cut_once_mapped(const temporary_folder& folder, const char* file, std::vector<const char*> words) {
+  const std::string path = folder / file;
+  const pid_t child = fork();
+  if (child == 0) {
+    words.insert(words.begin(), "sheaf");
+    words.push_back(nullptr);
+    const int err = open((folder / "err").c_str(), O_CREAT | O_WRONLY, 0600);
+    const bool ready = dup2(err, STDERR_FILENO) >= 0 && chdir(folder.path().c_str()) == 0;
+    if (ready && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0) {
+      execv(sheaf_program().c_str(), const_cast<char* const*>(words.data()));
+    }
+    _exit(99);
+  }
+  cut_result result;
+  int status = 0;
+  while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+    std::ifstream maps("/proc/" + std::to_string(child) + "/maps");
+    const std::string all{std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>()};
+    result.was_cut = all.find(path) != all.npos;
+    if (result.was_cut) std::filesystem::resize_file(path, 0);
+    ptrace(result.was_cut ? PTRACE_DETACH : PTRACE_SYSCALL, child, nullptr, nullptr);
+  }
+  if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
+  return result;
+}
+
+TEST_F(CliSplit, InputsThatAreCutShortMeanwhileAreNamed) {
+  for (const char* file : {"in.npy", "of.npy"}) {
+    fill_folder();
+    const cut_result result = cut_once_mapped(
+        folder, file, {"split", "in.npy", "--categories", "of.npy", "--count", "3", "-o", "out.npy", "--quiet"});
+    if (!result.was_cut) GTEST_SKIP() << "programs may not be traced here";
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(folder.read("err"), "sheaf: " + std::string(file) + ": was cut short while it was read\n");
+    EXPECT_FALSE(folder.has("out.npy"));
+    std::filesystem::remove(folder / "err");
+  }
+}
+
+TEST_F(CliSplit, OutputsThatCannotBeWrittenAreNamed) {
+  expect_failure("split in.npy --key 0:8 -o none/out.npy", 5,
+                 "sheaf split: none/out.npy: cannot be created: No such file or directory");
+  expect_failure("split in.npy --key 0:8 -o out.npy --offsets none/offsets.npy", 5,
+                 "sheaf split: none/offsets.npy: cannot be created: No such file or directory");
+}
+
+TEST_F(CliSplit, PlansExplainSplitsAndReductions) {
+  for (const std::string arguments :
+       {"split --bytes 16 --key 5:11", "split_unstable --bytes 4 --categories 1000 --key-bytes 2",
+        "split_gather_index --key-bytes 4 --key 0:16 --from-left", "split_scatter_index --index-type u64",
+        "scatter_reduce --table 1000 --type f64 --op max --order unordered --pattern random"}) {
+    const program_result result = run_sheaf(folder, "plan " + arguments + " --count 100000 --json --backend cpu");
+    ASSERT_EQ(result.code, 0) << arguments << result.err;
+    const auto plan = nlohmann::json::parse(result.out);
+    EXPECT_EQ(plan["primitive"], arguments.substr(0, arguments.find(' ')));
+    EXPECT_EQ(plan["count"], 100000);
+    EXPECT_FALSE(plan["choice"].is_null()) << arguments;
+    EXPECT_GE(plan["variants"].size(), 2U) << arguments;
+  }
+  const program_result text = run_sheaf(folder, "plan split --count 1000 --bytes 12 --key 3:9 --backend cpu");
+  EXPECT_TRUE(text.out.starts_with("split: 1000 records of 12 bytes, 512 categories by 9 bits from bit 3\n"))
+      << text.out;
+  expect_failure("plan split --count 1", 2, "sheaf plan: --bytes is required\nTry: sheaf plan --help");
+  expect_failure("plan gather --count 1 --bytes 4", 2, "sheaf plan: --table is required\nTry: sheaf plan --help");
+  expect_failure("plan gather --count 1 --bytes 4 --table 1 --key 0:8", 2, option_is_for_others("--key"));
+  expect_failure("plan gather --count 1 --bytes 4 --table 1 --from-left", 2, option_is_for_others("--from-left"));
+  expect_failure("plan gather --count 1 --bytes 4 --table 1 --bytes 8", 2,
+                 "sheaf plan: 2 times --bytes: gather has one\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --bytes 4 --op max", 2, option_is_for_others("--op"));
+  expect_failure("plan split --count 1 --bytes 4 --key 0:8 --categories 4", 2,
+                 "sheaf plan: give --key or --categories, not both\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --bytes 4 --key 25:8", 2,
+                 "sheaf plan: split: 8 bits from bit 25 on reach past a record of 32 bits");
+  expect_failure("plan split --count 1 --bytes 4 --key 0:8:u", 2,
+                 "sheaf plan: --key: '0:8:u' is not OFFSET:BITS, two whole numbers\nTry: sheaf plan --help");
+  expect_failure("plan split --count 1 --bytes 4 --key 0:8 --key 8:8", 2,
+                 "sheaf plan: 2 times --key: split has one\nTry: sheaf plan --help");
+  expect_failure("plan split_scatter_index --count 5000000000 --index-type u32", 2,
+                 "sheaf plan: split_scatter_index: the index has 4-byte entries, too narrow for 5000000000 records");
+}
+
+// The check behind --verify finds out wrong answers, which the calls above never give.
+TEST(SplitCheck, SaysWhatIsWrong) {
+  const std::vector<std::uint16_t> in{0x201, 0x102, 0x203, 0x004, 0x105};
+  const split_key key = split_key::of_record({8, 8});
+  const std::vector<std::uint16_t> right{0x004, 0x102, 0x105, 0x201, 0x203};
+  const std::vector<std::uint16_t> swapped{0x004, 0x105, 0x102, 0x201, 0x203};
+  const std::vector<std::uint16_t> twice{0x004, 0x102, 0x102, 0x201, 0x203};
+  std::vector<std::uint64_t> offsets(257, 5);
+  std::copy_n(std::begin({0, 1, 3}), 3, offsets.begin());
+  EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), std::nullopt);
+  EXPECT_EQ(jobs::split_mistake(in, key, false, swapped, offsets), std::nullopt);
+  EXPECT_EQ(jobs::split_mistake(in, key, true, swapped, {}), "record 1 of the result is not that of the reference");
+  EXPECT_EQ(jobs::split_mistake(in, key, false, twice, {}), "category 1 has other records than the reference's");
+  offsets[2] = 2;
+  EXPECT_EQ(jobs::split_mistake(in, key, true, right, offsets), "offset 2 is 2, the reference's is 3");
+  const split_key apart = split_key::of(in, {8, 8});
+  const std::vector<std::uint32_t> from{3, 1, 4, 0, 2};
+  EXPECT_EQ(jobs::split_index_mistake(apart, true, from, {}), std::nullopt);
+  EXPECT_EQ(jobs::split_index_mistake(apart, false, std::vector<std::uint32_t>{3, 1, 4, 2, 0}, {}),
+            "the index is wrong: record 3 of the result is not that of the reference");
+}
+
+}  // namespace
+}  // namespace sheaf::tests

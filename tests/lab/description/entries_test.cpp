@@ -1,0 +1,285 @@
+#include "lab/description/entry.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/description/arrays.hpp"
+#include "lab/description/hash/keyed_table.hpp"
+#include "lab/description/job.hpp"
+#include "plan/he2007.hpp"
+#include "support/contexts.hpp"
+#include "support/expect_error.hpp"
+
+namespace sheaf::tests {
+namespace {
+
+using primitives::entries;
+using primitives::entry;
+using primitives::given_option;
+using primitives::problem_of_options;
+using primitives::problem_spec;
+
+template <class Call>
+void expect_refused(const std::string& message, Call call) {
+  EXPECT_THAT(message_of(error_code::bad_argument, call), testing::HasSubstr(message));
+}
+
+TEST(Entries, HaveNamesOfTheirOwnAndAJobEach) {
+  std::set<std::string_view> names;
+  for (const entry* const e : entries()) {
+    EXPECT_TRUE(names.insert(e->name).second) << e->name << " stands twice";
+    EXPECT_EQ(&primitives::entry_named(e->name), e);
+    EXPECT_EQ(jobs::job_of({.primitive = e->name}).primitive, e->name);
+  }
+  EXPECT_EQ(jobs::jobs().size(), entries().size());
+  expect_refused("'gathers' is not a primitive; there are gather, scatter, ",
+                 [] { primitives::entry_named("gathers"); });
+}
+
+TEST(Entries, OfAFamilyStandTogether) {
+  std::size_t count = 0;
+  std::string_view before;
+  std::set<std::string_view> seen;
+  for (const entry* const e : entries()) {
+    if (e->family == before) continue;
+    EXPECT_TRUE(seen.insert(e->family).second) << e->family << " stands apart";
+    before = e->family;
+  }
+  for (const std::string_view family : primitives::families()) count += primitives::entries_of(family).size();
+  EXPECT_EQ(count, entries().size());
+}
+
+// The call that a problem's name stands for is planned from the same problem: every variant has the same price.
+TEST(Entries, PredictWhatTheirCallsExplain) {
+  for (const named_context& named : every_context()) {
+    for (const jobs::job* const job : jobs::jobs()) {
+      if (!job->entry().runs_on(named.ctx.backend())) continue;
+      for (const jobs::sample& sample : job->samples) {
+        const problem_spec p = jobs::problem_of(sample, 1 << 20);
+        const explanation why = job->entry().explain(named.ctx, p, {});
+        const auto estimates = job->entry().estimates(p, named.ctx.backend(), named.ctx.profile());
+        ASSERT_EQ(why.variants.size(), estimates.size()) << name(p);
+        for (std::size_t v = 0; v < estimates.size(); ++v) {
+          EXPECT_EQ(estimates[v].variant, why.variants[v].variant) << name(p);
+          EXPECT_EQ(estimates[v].applicable, why.variants[v].applicable) << name(p) << ": " << estimates[v].variant;
+          EXPECT_EQ(estimates[v].seconds, why.variants[v].seconds) << name(p) << ": " << estimates[v].variant;
+          EXPECT_EQ(estimates[v].scratch_bytes, why.variants[v].scratch_bytes)
+              << name(p) << ": " << estimates[v].variant;
+        }
+        ASSERT_NE(primitives::cheapest(estimates), nullptr) << name(p);
+        EXPECT_EQ(primitives::cheapest(estimates)->variant, why.choice()->variant) << name(p);
+      }
+    }
+  }
+}
+
+TEST(Entries, PriceAllStepsOfASplitInSeveralCategories) {
+  const context ctx = context::cpu(2);
+  const problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s65536/r100/k32/n=1048576");
+  const problem_spec numbers = primitives::parse_problem("split/uniform:b8/r4/k32/n=1048576");
+  const variant_estimate all = *entry_of(p).explain(ctx, p, {}).choice();
+  EXPECT_GT(all.seconds, entry_of(numbers).explain(ctx, numbers, {}).choice()->seconds);
+  double sum = 0;
+  for (const cost_term& term : all.terms) sum += term.seconds;
+  EXPECT_NEAR(sum, all.seconds, 1e-12);
+  EXPECT_EQ(all.terms.back().what, std::string("gather"));
+}
+
+TEST(Entries, SayWhereTheirProblemsLieAmongThoseThatCalibrationRuns) {
+  const auto place = [](const char* name) {
+    const problem_spec p = primitives::parse_problem(name);
+    return entry_of(p).place(p, backend_kind::cpu);
+  };
+  const plan::measured_place stable = place("split/uniform:b8/r12/k32/n=5000");
+  EXPECT_EQ(stable.primitive, "split");
+  EXPECT_EQ(stable.record_bytes, 12U);
+  EXPECT_EQ(stable.count, 5000U);
+  EXPECT_EQ(stable.range, 256U);
+  EXPECT_EQ(place("split_unstable/uniform:b8/r12/k32/n=5000").primitive, "split_unstable");
+  EXPECT_EQ(place("split/uniform:b96/r12/own/n=5000").range, std::uint64_t{1} << 32) << "the first call's";
+  for (const char* index : {"split_gather_index/zipf:b11/r8/k32/n=9", "split_scatter_index/zipf:b11/r8/k32/n=9"}) {
+    EXPECT_EQ(place(index).primitive, "split_index");
+    EXPECT_EQ(place(index).record_bytes, 8U);
+    EXPECT_EQ(place(index).range, 2048U);
+  }
+  EXPECT_EQ(primitives::entry_named("multi_split").place, nullptr) << "it is several calls";
+}
+
+// The model of the paper prices movements, whose index list is read at the rate of a stream.
+TEST(Entries, HaveThePapersPriceOfMovementsAlone) {
+  machine m = context::cpu(1).profile();
+  for (const entry* const e : entries()) {
+    EXPECT_EQ(e->he2007_seconds != nullptr, e->name == "gather" || e->name == "scatter") << e->name;
+    if (e->he2007_seconds == nullptr) continue;
+    const auto seconds = [&](const std::string& pattern, const char* index) {
+      problem_spec p = primitives::parse_problem(std::string(e->name) + "/" + pattern + "/r8/" + index + "/n=1048576");
+      p.access = hint(p.pattern);
+      return e->he2007_seconds(p, m);
+    };
+    const double bytes_per_second = plan::he2007::parameters_of(m).sequential_bytes_per_second;
+    EXPECT_NEAR(seconds("identity", "u64") - seconds("identity", "u32"), 4 * 1048576 / bytes_per_second, 1e-9);
+    EXPECT_GT(seconds("permutation", "u32"), seconds("identity", "u32"));
+  }
+}
+
+// A plan that is explained under a limit keeps to it, and so does the call.
+TEST(Entries, ExplainASplitInSeveralCategoriesUnderAnyLimitOfScratch) {
+  const problem_spec p = primitives::parse_problem("multi_split/uniform:b8:s20000/r16/k32/n=40000");
+  const jobs::job& job = jobs::job_of(p);
+  context ctx = context::cpu(2);
+  jobs::problem_arrays arrays(ctx);
+  arrays.fill(p, 1);
+  std::set<bool> can_run;
+  for (std::uint64_t limit = 1; limit < std::uint64_t{1} << 24; limit *= 2) {
+    SCOPED_TRACE(limit);
+    ctx.limit_scratch(limit);
+    const explanation why = job.entry().explain(ctx, p, {});
+    for (const variant_estimate& v : why.variants) {
+      EXPECT_NE(v.chosen, !v.reason.empty()) << v.variant;
+      EXPECT_TRUE(!v.applicable || v.scratch_bytes <= limit) << v.variant;
+    }
+    can_run.insert(why.choice() != nullptr);
+    if (why.choice() == nullptr) continue;
+    arrays.reset_outputs();
+    job.run(ctx, p, arrays.of_copy(0), {});
+    ctx.wait();
+    EXPECT_EQ(arrays.count_mistakes(false), 0U);
+  }
+  EXPECT_EQ(can_run.size(), 2U) << "limits below and above what is needed";
+}
+
+TEST(Entries, PriceEveryCallOfASplitByManyBits) {
+  const context ctx = context::cpu(2);
+  const problem_spec once = primitives::parse_problem("split/uniform:b32/r12/own/n=1048576");
+  const problem_spec thrice = primitives::parse_problem("split/uniform:b96/r12/own/n=1048576");
+  const entry& split = entry_of(once);
+  EXPECT_GT(split.explain(ctx, thrice, {}).choice()->seconds, 2.5 * split.explain(ctx, once, {}).choice()->seconds);
+}
+
+TEST(Entries, TakeRequiredOptionsAndRefuseOthers) {
+  for (const entry* const e : entries()) {
+    expect_refused("--count is required", [&] { problem_of_options(*e, {}); });
+    expect_refused("2 times --count: " + std::string(e->name) + " has one", [&] {
+      problem_of_options(*e, std::vector<given_option>{{"--count", {"1", "2"}}});
+    });
+    expect_refused("--count: '-1' is not a whole number", [&] {
+      problem_of_options(*e, std::vector<given_option>{{"--count", {"-1"}}});
+    });
+  }
+}
+
+TEST(Entries, SayWhichPrimitivesAnOptionIsFor) {
+  expect_refused("--duplicates is for scatter", [] {
+    problem_of_options(primitives::entry_named("gather"), std::vector<given_option>{{"--duplicates", {"any"}}});
+  });
+}
+
+TEST(Entries, RefuseWordsOfListsThatThereAreNot) {
+  const auto problem = [](const char* primitive, const char* option, const char* text) {
+    return [=] {
+      problem_of_options(primitives::entry_named(primitive),
+                         std::vector<given_option>{{"--count", {"9"}}, {option, {text}}});
+    };
+  };
+  expect_refused("'two' is not a number of lists: one, many", problem("list_rank", "--lists", "two"));
+  expect_refused("'f32' is not an index type: u32, u64, i32, i64", problem("list_rank", "--type", "f32"));
+  expect_refused("'u8' is not a value type: i32, u32, i64, u64, f32, f64", problem("list_scan", "--type", "u8"));
+  expect_refused("'sub' is not an operator: add, min, max, mul, and, or, xor", problem("list_scan", "--op", "sub"));
+  expect_refused("--packed is for list_scan", problem("list_rank", "--packed", ""));
+}
+
+TEST(Entries, RefuseTablesThatNoSearchHas) {
+  const auto problem = [](const char* primitive, const char* option, const char* text) {
+    return [=] {
+      problem_of_options(primitives::entry_named(primitive),
+                         std::vector<given_option>{{"--count", {"9"}}, {option, {text}}});
+    };
+  };
+  expect_refused("--key-bytes: '16' is not 4 or 8", problem("hash_find", "--key-bytes", "16"));
+  expect_refused("--load: '100' is not a whole number from 5 to 99", problem("build_hash_index", "--load", "100"));
+  expect_refused("'0' is not a number of records that share a key, from 1, or zipf",
+                 problem("hash_count", "--repeats", "0"));
+  expect_refused("--table is for gather, ", problem("build_hash_index", "--table", "9"));
+}
+
+// Plans know tables by what an index of them would count.
+TEST(Entries, CountTheKeysOfGeneratedTables) {
+  for (const std::uint64_t repeats :
+       {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{7}, std::uint64_t{1000}, primitives::power_law_repeats}) {
+    for (const std::uint64_t records : {1, 2, 3, 4, 5, 11, 12, 13, 31, 32, 33, 1000, 5003}) {
+      const primitives::keyed_table table = primitives::keyed_table_of(records, repeats);
+      std::map<std::uint64_t, std::vector<std::uint64_t>> records_of;
+      for (std::uint64_t r = 0; r < records; ++r) records_of[table.key_of_record(r)].push_back(r);
+      SCOPED_TRACE(std::to_string(records) + " records, repeats " + std::to_string(repeats));
+      ASSERT_EQ(records_of.size(), table.distinct);
+      EXPECT_EQ(records_of.rbegin()->first, table.distinct - 1) << "keys are numbered from 0";
+      std::uint64_t longest = 0;
+      for (const auto& [key, of_key] : records_of) {
+        longest = std::max<std::uint64_t>(longest, of_key.size());
+        ASSERT_EQ(table.records_of_key(key), of_key.size());
+        for (std::uint64_t k = 0; k < of_key.size(); ++k) ASSERT_EQ(table.record_of_key(key, k), of_key[k]);
+      }
+      EXPECT_EQ(table.longest_chain(), longest);
+      EXPECT_TRUE(repeats == primitives::power_law_repeats || longest <= repeats);
+    }
+  }
+  const primitives::keyed_table uneven = primitives::keyed_table_of(1 << 20, primitives::power_law_repeats);
+  EXPECT_EQ(uneven.longest_chain(), 32768U);
+  EXPECT_GT(uneven.distinct, std::uint64_t{1} << 19);
+}
+
+TEST(Entries, FillInWhatOptionsLeaveOut) {
+  const auto problem = [](const char* primitive, const std::vector<given_option>& given) {
+    return problem_of_options(primitives::entry_named(primitive), given);
+  };
+  const problem_spec index = problem("split_gather_index", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(index.index, index_type::u64) << "there are too many records for u32";
+  EXPECT_EQ(index.record_bytes, 8U);
+  EXPECT_EQ(index.key_bytes, 4U);
+  const problem_spec sums = problem("scatter_reduce", {{"--count", {"9"}}, {"--table", {"5"}}, {"--type", {"f64"}}});
+  EXPECT_EQ(sums.record_bytes, 8U);
+  EXPECT_EQ(sums.indexed_count(), 5U);
+  const problem_spec pairs = problem("sort_pairs", {{"--count", {"9"}}, {"--bytes", {"4", "16"}}});
+  EXPECT_EQ(pairs.key_bytes, 4U);
+  EXPECT_EQ(pairs.record_bytes, 4U);
+  EXPECT_EQ(pairs.more_value_bytes, std::vector<std::uint64_t>{16});
+  const problem_spec ranks = problem("list_rank", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(ranks.index, index_type::u64);
+  EXPECT_EQ(ranks.record_bytes, 8U);
+  const problem_spec scan = problem("list_scan", {{"--count", {"9"}}, {"--type", {"f64"}}, {"--op", {"mul"}}});
+  EXPECT_EQ(scan.index, index_type::u32);
+  EXPECT_EQ(scan.record_bytes, 8U);
+  EXPECT_EQ(scan.scan_op, scan_operator::mul);
+  EXPECT_FALSE(scan.is_exclusive || scan.is_packed);
+  const problem_spec packed =
+      problem("list_scan", {{"--count", {"9"}}, {"--exclusive", {""}}, {"--packed", {""}}, {"--lists", {"many"}}});
+  EXPECT_TRUE(packed.is_exclusive && packed.is_packed);
+  EXPECT_EQ(packed.lists, list_count::many);
+  const problem_spec build = problem("build_hash_index", {{"--count", {"5000000000"}}});
+  EXPECT_EQ(build.key_bytes, 8U);
+  EXPECT_EQ(build.record_bytes, 8U);
+  EXPECT_EQ(build.load_percent, 0U);
+  const problem_spec among_itself = problem("hash_find", {{"--count", {"9"}}});
+  EXPECT_EQ(among_itself.indexed_count(), 9U);
+  EXPECT_EQ(among_itself.record_bytes, 4U);
+  const problem_spec find = problem("hash_search", {{"--count", {"9"}},
+                                                    {"--table", {"5000000000"}},
+                                                    {"--key-bytes", {"4"}},
+                                                    {"--repeats", {"zipf"}},
+                                                    {"--load", {"99"}}});
+  EXPECT_EQ(find.record_bytes, 8U);
+  EXPECT_EQ(find.key_bytes, 4U);
+  EXPECT_EQ(find.repeats, primitives::power_law_repeats);
+  EXPECT_EQ(find.load_percent, 99U);
+  EXPECT_EQ(problem("hash_contains", {{"--count", {"9"}}, {"--table", {"5"}}}).record_bytes, 1U);
+  EXPECT_EQ(problem("gather", {{"--count", {"9"}}, {"--table", {"0"}}, {"--bytes", {"4"}}}).indexed_count(), 0U);
+}
+
+}  // namespace
+}  // namespace sheaf::tests
