@@ -9,7 +9,7 @@
 #include "plan/probe.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_backends_test {
 namespace {
 
 TEST(Backends, HaveNamesThatAreReadBack) {
@@ -65,4 +65,4 @@ TEST(Backends, MakeAContextByKindOrSayThatTheBuildHasNone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_backends_test

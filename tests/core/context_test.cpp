@@ -23,7 +23,7 @@
 #include "support/expect_error.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_context_test {
 namespace {
 
 TEST(Context, DescribesItself) {
@@ -276,4 +276,4 @@ TEST(Context, ReadsTheEnvironmentOnlyWhenItIsMade) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_context_test

@@ -21,7 +21,7 @@
 #include "support/contexts.hpp"
 #include "support/in_a_child.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_forks_test {
 namespace {
 
 /// A gather that is worth several threads.
@@ -132,4 +132,4 @@ TEST_F(Forks, AChildHasThreadsIfItsParentHadNone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_forks_test

@@ -8,7 +8,7 @@
 
 #include "core/host.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_host_pool_test {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
@@ -86,4 +86,4 @@ TEST(HostPool, TakesEverySize) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_host_pool_test

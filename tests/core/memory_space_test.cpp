@@ -13,7 +13,7 @@
 
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_memory_space_test {
 namespace {
 
 using core::memory_space;
@@ -65,4 +65,4 @@ TEST(MemorySpace, IsAskedOfADriverOnceOneIsLoaded) {
 #endif
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_memory_space_test

@@ -12,7 +12,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_memory_test {
 namespace {
 
 // A memory resource that counts, on top of another one, and can run dry.
@@ -170,4 +170,4 @@ TEST(CopyBytes, GoesThereAndBack) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_memory_test

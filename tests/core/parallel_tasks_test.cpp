@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_parallel_tasks_test {
 namespace {
 
 TEST(ParallelTasks, EachRunsOnceOnNoMoreThreadsThanAsked) {
@@ -56,4 +56,4 @@ TEST(ParallelTasks, OneExceptionReachesTheCallerAfterAllTasks) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_parallel_tasks_test

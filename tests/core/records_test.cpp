@@ -11,7 +11,7 @@
 
 #include "primitives/movement/problem.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_records_test {
 namespace {
 
 struct particle {
@@ -120,4 +120,4 @@ TEST(Error, IsARuntimeErrorWithItsMessage) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_records_test

@@ -20,7 +20,7 @@
 #include "support/run_program.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::core_startable_test {
 namespace {
 
 using testing::HasSubstr;
@@ -113,4 +113,4 @@ TEST_F(StartableWithinALimit, EndsACommandWithCodeSix) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::core_startable_test

@@ -14,7 +14,7 @@
 
 // A bucketed movement begins where a list is scattered over many pages, more than the small tables of the other tests
 // have. A profile with a small second-level cache makes many buckets of them.
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_bucketed_test {
 namespace {
 
 constexpr std::uint64_t indexed_count = std::uint64_t{1} << 18;
@@ -190,4 +190,4 @@ INSTANTIATE_TEST_SUITE_P(Threads, CpuBucketed, testing::Values(1, 2, 5),
                          [](const testing::TestParamInfo<int>& threads) { return std::to_string(threads.param); });
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_bucketed_test

@@ -13,7 +13,7 @@
 
 // Page order begins with whole tiles of accesses that are scattered over many pages, more than the small outputs of the
 // other tests have.
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_by_page_test {
 namespace {
 
 constexpr std::uint64_t out_count = cpu::tile_entries * 2 + 4321;
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Threads, CpuByPage, testing::Values(1, 2, 5),
                          [](const testing::TestParamInfo<int>& threads) { return std::to_string(threads.param); });
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_by_page_test

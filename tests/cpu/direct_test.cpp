@@ -14,7 +14,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_direct_test {
 namespace {
 
 // Records that are parts of a line, whole lines, and neither.
@@ -102,4 +102,4 @@ INSTANTIATE_TEST_SUITE_P(Threads, CpuDirect, testing::Values(1, 2, 5),
                          [](const testing::TestParamInfo<int>& threads) { return std::to_string(threads.param); });
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_direct_test

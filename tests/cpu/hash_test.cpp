@@ -14,7 +14,7 @@
 #include "support/hash_keys.hpp"
 #include "support/trials/hash.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_hash_test {
 namespace {
 
 TEST(HashFunction, IsABijectionWhoseBucketsAscend) {
@@ -223,4 +223,4 @@ TEST(CpuHashIndex, DoesNotDependOnThreads) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_hash_test

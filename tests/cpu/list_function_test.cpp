@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/list_scan.hpp>
 
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_list_function_test {
 namespace {
 
 /// A list in the order of its nodes.
@@ -95,4 +95,4 @@ TEST(ListFunction, SeesValuesAtTheirAlignment) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_list_function_test

@@ -17,7 +17,7 @@
 #include "support/trials/sort.hpp"
 
 // What threads, passes and rounds could get wrong, and how much memory a sort takes.
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_sort_test {
 namespace {
 
 constexpr std::uint64_t seed = 19990907;
@@ -337,4 +337,4 @@ TEST(CpuSort, CountsRowsOfOneAndTwoBytesAtAnyStride) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_sort_test

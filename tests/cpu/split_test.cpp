@@ -13,7 +13,7 @@
 // What write-combining buffers, several threads and several passes could get wrong: records that do not fill a line,
 // parts that meet inside a line, widths that divide no line. Every answer is compared with the reference's, byte for
 // byte, with what lies around and between the records of the output.
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_split_test {
 namespace {
 
 constexpr std::uint64_t seed = 20090301;
@@ -247,4 +247,4 @@ TEST(CpuSplit, RowsThatDoNotAscendWriteNothingElsewhere) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_split_test

@@ -17,7 +17,7 @@
 #include "cpu/linked_list/variants.hpp"
 #include "support/trials/list.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cpu_sublist_test {
 namespace {
 
 primitives::list_problem rank_problem(std::uint64_t count, list_count lists) {
@@ -396,4 +396,4 @@ TEST_P(CpuSublist, ReportsEachStepOnceAndInOrder) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cpu_sublist_test

@@ -12,7 +12,7 @@
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_adaptive_test {
 namespace {
 
 constexpr std::uint64_t count = (std::uint64_t{1} << 21) + 12345;
@@ -143,4 +143,4 @@ TEST(CudaAdaptive, WorksInAGraphWhoseListChanges) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_adaptive_test

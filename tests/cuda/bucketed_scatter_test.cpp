@@ -15,7 +15,7 @@
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_bucketed_scatter_test {
 namespace {
 
 /// A list in device memory, with records of `width` bytes that hold their positions.
@@ -156,4 +156,4 @@ TEST_F(BucketedScatter, ABadIndexIsReportedWhereItStands) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_bucketed_scatter_test

@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/scatter_reduce.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_bucketed_sums_test {
 namespace {
 
 constexpr const char* variant = "cuda.bucketed";
@@ -104,4 +104,4 @@ TEST_F(BucketedSums, OfAGraphSampleTheListInEveryRun) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_bucketed_sums_test

@@ -20,7 +20,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_conjugate_gradient_test {
 namespace {
 
 double zero(std::uint64_t) { return 0; }
@@ -429,4 +429,4 @@ TEST(SystemPlansOfADevice, KeepSmallSystemsInOneKernel) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_conjugate_gradient_test

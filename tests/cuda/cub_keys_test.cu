@@ -11,7 +11,7 @@
 #include "lab/inputs/pattern_function.hpp"
 #include "primitives/sort/key.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_cub_keys_test {
 namespace {
 
 using cuda::cub_key_encoding;
@@ -91,4 +91,4 @@ TEST(CubKeys, HaveDigits) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_cub_keys_test

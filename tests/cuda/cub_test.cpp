@@ -18,7 +18,7 @@
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_cub_test {
 namespace {
 
 using cuda::cub_sort_shape;
@@ -122,4 +122,4 @@ TEST_F(CudaCub, IsNotFailedByAnErrorFromBefore) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_cub_test

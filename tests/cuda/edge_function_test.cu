@@ -10,7 +10,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_edge_function_test {
 namespace {
 
 std::optional<context> device_context() {
@@ -228,4 +228,4 @@ TEST(EdgeFunctionOfADevice, IsRefusedOnOtherContextsAndTypes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_edge_function_test

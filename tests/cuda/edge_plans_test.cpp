@@ -7,7 +7,7 @@
 
 #include "primitives/edges/prepare.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_edge_plans_test {
 namespace {
 
 using primitives::edge_sum_problem;
@@ -116,4 +116,4 @@ TEST(EdgeSumPlansOfCuda, SayWhyListsCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_edge_plans_test

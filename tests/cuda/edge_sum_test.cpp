@@ -12,7 +12,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_edge_sum_test {
 namespace {
 
 constexpr const char* preparations[] = {"kept", "cuda.by_node", "cuda.tiles"};
@@ -305,4 +305,4 @@ TEST_F(EdgeSumOnCuda, CanBeCapturedIntoAGraph) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_edge_sum_test

@@ -17,7 +17,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/hash.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_hash_search_test {
 namespace {
 
 class HashSearchOnCuda : public testing::Test {
@@ -193,4 +193,4 @@ TEST_F(HashSearchOnCuda, IndicesWithRowsOfEightBytesAnswerLikeOthers) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_hash_search_test

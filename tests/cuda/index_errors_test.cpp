@@ -12,6 +12,7 @@
 
 #include "support/captured_graph.hpp"
 
+namespace sheaf::tests::cuda_index_errors_test {
 namespace {
 
 using sheaf::error_code;
@@ -201,3 +202,4 @@ TEST_F(CudaGraphs, BadIndicesOfAReplaySurfaceAtTheWait) {
 }
 
 }  // namespace
+}  // namespace sheaf::tests::cuda_index_errors_test

@@ -11,7 +11,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_list_function_test {
 namespace {
 
 constexpr std::uint32_t list_nodes = 700;  // of each of many lists
@@ -259,4 +259,4 @@ TEST(ListFunctionOfADevice, WhoseKernelsComeFromOtherHeadersIsAnError) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_list_function_test

@@ -17,7 +17,7 @@
 #include "primitives/linked_list/contract.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_list_test {
 namespace {
 
 constexpr std::uint32_t count = 300'000;
@@ -207,4 +207,4 @@ TEST(ListJump, StepsOnAListAddUp) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_list_test

@@ -8,6 +8,7 @@
 #include <sheaf/interop/cuda.hpp>
 #include <sheaf/sheaf.hpp>
 
+namespace sheaf::tests::cuda_memory_test {
 namespace {
 
 using sheaf::error_code;
@@ -211,3 +212,4 @@ TEST_F(CudaMemory, MoreThanTheDeviceHasIsOutOfMemory) {
 }
 
 }  // namespace
+}  // namespace sheaf::tests::cuda_memory_test

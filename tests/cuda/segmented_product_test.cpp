@@ -17,7 +17,7 @@
 #include "support/prepared_runs.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_segmented_product_test {
 namespace {
 
 /// `count` columns of a row, near its own number or anywhere.
@@ -207,4 +207,4 @@ TEST(SegmentedProduct, RunsInAGraphAsItDoesBesideIt) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_segmented_product_test

@@ -20,7 +20,7 @@
 #include "support/trials/csr.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_sliced_product_test {
 namespace {
 
 constexpr std::uint64_t three_slices = 70'000;  ///< columns, of f64
@@ -322,4 +322,4 @@ TEST(SlicedProduct, LeavesXAloneWhereAColumnIsBadAndTheAnswerIsZero) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_sliced_product_test

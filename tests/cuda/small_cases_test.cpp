@@ -26,7 +26,7 @@
 #include "support/trials/sort.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_small_cases_test {
 namespace {
 
 class CudaSmallCases : public testing::Test {
@@ -393,4 +393,4 @@ TEST_F(CudaSmallCases, EdgeSums) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_small_cases_test

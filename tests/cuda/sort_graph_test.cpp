@@ -17,7 +17,7 @@
 #include "support/captured_graph.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_sort_graph_test {
 namespace {
 
 struct key_contents {
@@ -266,4 +266,4 @@ TEST(CudaSort, KeysThatAreFrequentAmongTheHighestDigitsTakeFewPasses) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_sort_graph_test

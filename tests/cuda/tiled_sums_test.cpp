@@ -12,7 +12,7 @@
 #include "support/contexts.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::cuda_tiled_sums_test {
 namespace {
 
 constexpr std::uint64_t tile = 2048;
@@ -130,4 +130,4 @@ TEST_F(TiledSums, FloatsBelowTheNormalOnesAreNotTakenForZero) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::cuda_tiled_sums_test

@@ -8,7 +8,7 @@
 
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_compare_test {
 namespace {
 
 using bench::change;
@@ -311,4 +311,4 @@ TEST(ResultsFile, EveryRecordedFileIsRead) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_compare_test

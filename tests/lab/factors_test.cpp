@@ -8,7 +8,7 @@
 
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_factors_test {
 namespace {
 
 using bench::factor_row;
@@ -105,4 +105,4 @@ TEST(Factors, OfARowThatIsNoProblemAreRefused) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_factors_test

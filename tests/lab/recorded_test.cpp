@@ -14,7 +14,7 @@
 #include "lab/description/entry.hpp"
 #include "sheaf/machine.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_recorded_test {
 namespace {
 
 struct recorded_problem {
@@ -204,4 +204,4 @@ TEST(Recorded, ChoicesOnTwoThreadsOfAXeon) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_recorded_test

@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_spatter_file_test {
 namespace {
 
 using bench::spatter_config;
@@ -322,4 +322,4 @@ TEST(SpatterFile, RealFilesAreRead) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_spatter_file_test

@@ -14,7 +14,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_spatter_run_test {
 namespace {
 
 using bench::spatter_config;
@@ -300,4 +300,4 @@ TEST(SpatterVerify, ChecksWindowsApart) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_spatter_run_test

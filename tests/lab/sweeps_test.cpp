@@ -18,7 +18,7 @@
 #include "lab/description/seeds.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_sweeps_test {
 namespace {
 
 using bench::problem;
@@ -107,4 +107,4 @@ TEST(ListSweep, RefusesOrdersThatAreNoList) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_sweeps_test

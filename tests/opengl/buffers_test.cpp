@@ -19,7 +19,7 @@
 #include "support/trials/csr.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_buffers_test {
 namespace {
 
 constexpr csr_layout narrow{value_type::f32, index_type::u32, index_type::u32, false};
@@ -576,4 +576,4 @@ TEST_F(OpenglBuffers, OfALostContextAreNotTouched) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_buffers_test

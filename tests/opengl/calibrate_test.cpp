@@ -14,7 +14,7 @@
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_calibrate_test {
 namespace {
 
 constexpr std::uint64_t footprint = 1 << 16;
@@ -106,4 +106,4 @@ TEST_F(OpenglProbe, DoesAtLeastWhatItIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_calibrate_test

@@ -26,7 +26,7 @@
 #include "support/in_a_child.hpp"
 #include "support/opengl_test.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_context_test {
 namespace {
 
 using testing::HasSubstr;
@@ -387,4 +387,4 @@ TEST_F(OpenglContext, StaysWithTheParentInAFork) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_context_test

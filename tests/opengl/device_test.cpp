@@ -15,7 +15,7 @@
 #include "support/opengl_test.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_device_test {
 namespace {
 
 class OpenglDevice : public opengl_test {};
@@ -135,4 +135,4 @@ TEST_F(OpenglDevice, ThatIsOutOfMemorySaysSo) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_device_test

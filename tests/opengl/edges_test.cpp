@@ -13,7 +13,7 @@
 #include "support/opengl_test.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_edges_test {
 namespace {
 
 constexpr const char* forms[] = {"opengl.points", "opengl.fragments"};
@@ -297,4 +297,4 @@ TEST_F(OpenglEdges, KeepsToALimitOfScratch) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_edges_test

@@ -14,7 +14,7 @@
 #include "support/trials/csr.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_host_memory_test {
 namespace {
 
 using opengl::edge_sum_from_host;
@@ -158,4 +158,4 @@ TEST_F(OpenglHostMemory, SaysWhatItCannotTake) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_host_memory_test

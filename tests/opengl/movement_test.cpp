@@ -21,7 +21,7 @@
 #include "support/placed.hpp"
 #include "support/trials/scatter_reduce.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_movement_test {
 namespace {
 
 // Small textures and buffers, so that each array takes many tiles and each list many draws.
@@ -346,4 +346,4 @@ TEST_F(OpenglMovement, PreparesMovementsThatItCanRun) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_movement_test

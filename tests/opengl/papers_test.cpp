@@ -14,7 +14,7 @@
 #include "support/opengl_test.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_papers_test {
 namespace {
 
 using opengl::lookup_scheme;
@@ -325,4 +325,4 @@ TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_papers_test

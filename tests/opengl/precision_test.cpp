@@ -13,7 +13,7 @@
 #include "support/trials/csr.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_precision_test {
 namespace {
 
 using opengl::channel_bits;
@@ -197,4 +197,4 @@ TEST_F(OpenglPrecision, SaysWhatItCannotTake) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_precision_test

@@ -16,7 +16,7 @@
 #include "support/opengl_test.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_sparse_test {
 namespace {
 
 constexpr csr_layout narrow{value_type::f32, index_type::u32, index_type::u32, false};
@@ -403,4 +403,4 @@ TEST_F(OpenglSparse, KeepsToALimitOfScratch) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_sparse_test

@@ -18,7 +18,7 @@
 #include "support/opengl_test.hpp"
 #include "support/trials/scatter_reduce.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::opengl_unclamped_test {
 namespace {
 
 class OpenglUnclamped : public opengl_test {};
@@ -160,4 +160,4 @@ TEST_F(OpenglUnclamped, AFrameBufferOfFixedPointNumbersWouldClamp) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::opengl_unclamped_test

@@ -17,7 +17,7 @@
 #include "support/expect_error.hpp"
 #include "support/fake_probe.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_calibrate_test {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -363,4 +363,4 @@ TEST(Calibrate, MeasuresThisGpu) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_calibrate_test

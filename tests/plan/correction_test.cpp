@@ -8,7 +8,7 @@
 
 #include "primitives/movement/gather.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_correction_test {
 namespace {
 
 using kind = access_pattern::kind;
@@ -107,4 +107,4 @@ TEST(Correction, DecidesWhatCallsTakeAndExplain) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_correction_test

@@ -11,7 +11,7 @@
 #include "plan/choose.hpp"
 #include "primitives/hash/search.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_hash_choice_test {
 namespace {
 
 struct search_choice {
@@ -87,4 +87,4 @@ TEST(HashChoice, ChoosesByTableProbesAndRepeatsOnCuda) {
 #endif
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_hash_choice_test

@@ -6,7 +6,7 @@
 #include "plan/he2007.hpp"
 
 // The number of passes that the model of He et al. 2007 finds best.
-namespace sheaf::tests {
+namespace sheaf::tests::plan_he2007_passes_test {
 namespace {
 
 namespace he2007 = plan::he2007;
@@ -94,4 +94,4 @@ TEST(He2007, FindsPassesThatAreNearlyTheBest) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_he2007_passes_test

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sheaf/machine.hpp>
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_he2007_test {
 namespace {
 
 namespace he2007 = plan::he2007;
@@ -219,4 +219,4 @@ TEST(He2007, IsFiniteForEverySize) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_he2007_test

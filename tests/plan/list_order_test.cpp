@@ -7,7 +7,7 @@
 
 #include "lab/inputs/pattern_function.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_list_order_test {
 namespace {
 
 using kind = access_pattern::kind;
@@ -122,4 +122,4 @@ TEST(ListOrder, RunsLieInsideTheListAndReachItsEnd) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_list_order_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_machine_test {
 namespace {
 
 // Round numbers, so that every expected value can be worked out on paper.
@@ -150,4 +150,4 @@ TEST(ShippedMachines, SurviveWritingAndReading) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_machine_test

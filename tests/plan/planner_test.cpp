@@ -20,7 +20,7 @@
 #include "support/expect_error.hpp"
 #include "support/variant_lists.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_planner_test {
 namespace {
 
 // A primitive that does nothing, with three variants, whose seconds are part of the problem, and an oracle.
@@ -384,4 +384,4 @@ TEST(Explain, CoversEveryScatterVariantAndAgreesWithTheChoice) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_planner_test

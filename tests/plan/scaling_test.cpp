@@ -21,7 +21,7 @@
 #include "primitives/split/contract.hpp"
 #include "primitives/views.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_scaling_test {
 namespace {
 
 machine twice_as_slow(machine m) {
@@ -254,4 +254,4 @@ TEST_F(Scaling, OfHashSearches) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_scaling_test

@@ -14,7 +14,7 @@
 #include "support/expect_error.hpp"
 #include "support/variant_lists.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_arguments_test {
 namespace {
 
 // Arrays that fit together, on any backend; each test breaks one thing.
@@ -224,4 +224,4 @@ TEST(CallArguments, ThatAreRefusedLeaveTheOutputAlone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_arguments_test

@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_bad_index_test {
 namespace {
 
 struct bad_value {
@@ -283,4 +283,4 @@ TEST(BadIndexOfOneContext, IsSeenThroughEveryHandleOnce) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_bad_index_test

@@ -13,7 +13,7 @@
 #include "support/large.hpp"
 
 // Past 2^31 and 2^32 records and past 4 GiB. Minutes and tens of gigabytes, so only where SHEAF_LARGE=1.
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_large_test {
 namespace {
 
 constexpr std::uint64_t two_31 = std::uint64_t{1} << 31;
@@ -123,4 +123,4 @@ TEST_P(Large, EveryVariantIsRight) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_large_test

@@ -24,7 +24,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_scratch_limit_test {
 namespace {
 
 constexpr std::uint64_t count = 50'000;
@@ -511,4 +511,4 @@ TEST_F(ScratchLimit, APreparationMayFail) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_scratch_limit_test

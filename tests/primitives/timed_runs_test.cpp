@@ -15,7 +15,7 @@
 #include "primitives/sparse/prepare_spmv.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_timed_runs_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ TEST(TimedRuns, AnExecutorThatIsFastStays) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_timed_runs_test

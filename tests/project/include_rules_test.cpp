@@ -4,7 +4,7 @@
 
 #include "project/planted_tree.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::project_include_rules_test {
 namespace {
 
 using list = std::vector<std::string>;
@@ -229,4 +229,4 @@ TEST_F(PlantedIncludes, OfFmtThatDeviceCodeReachesAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::project_include_rules_test

@@ -4,7 +4,7 @@
 
 #include "project/planted_tree.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::project_layout_rules_test {
 namespace {
 
 using list = std::vector<std::string>;
@@ -108,4 +108,4 @@ TEST_F(PlantedLayout, WithFoldersOfMoreThanThirtyFilesIsNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::project_layout_rules_test

@@ -4,7 +4,7 @@
 
 #include "project/planted_tree.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::project_path_rules_test {
 namespace {
 
 using list = std::vector<std::string>;
@@ -47,4 +47,4 @@ TEST_F(PlantedPaths, ThatAreNotThereAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::project_path_rules_test

@@ -25,7 +25,7 @@ struct demo_options : common_options {
   std::string profiles;
 };
 
-constexpr const char* footer =
+constexpr const char* demo_footer =
     R"(Every answer is checked. The limit is a streamed copy between arrays of as many bytes.
 The plain loop is what one would write by hand, or the standard library's sort, and is timed in host memory only.
 Example:
@@ -174,7 +174,7 @@ void add_demo(CLI::App& app) {
   options->add_memory_to(*command);
   options->add_json_to(*command);
   options->add_quiet_to(*command);
-  command->footer(footer);
+  command->footer(demo_footer);
   command->callback([options] { run(*options); });
 }
 

@@ -22,7 +22,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* edges_footer =
     "MESH is an SU2 mesh (.su2), gzip or not, whose edges are those of its elements, in ascending order of their\n"
     "nodes; or an array of E x 2 node numbers, one row for each edge: .npy or .npz (file.npz:NAME) of whole numbers.\n"
     "VALUES is an array of f4 or f8 with a row of 1 to 8 components for each node; without it, values are the\n"
@@ -211,7 +211,7 @@ void add_edges(CLI::App& app) {
   o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(edges_footer);
   subcommand->callback([o] {
     o->files.has_dual = !o->dual.empty();
     o->narrow ? run_typed<float>(*o) : run_typed<double>(*o);

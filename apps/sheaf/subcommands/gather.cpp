@@ -10,7 +10,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* gather_footer =
     "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of\n"
     "--record-bytes. The result has INDEX's shape followed by that of a row, as numpy.take(TABLE, INDEX, axis=0) of\n"
     "indices that are not negative. Records keep their order of bytes. file.npz:NAME names an array of several in an\n"
@@ -60,7 +60,7 @@ void add_gather(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("gather", "Take the records of TABLE that INDEX names: out[i] = table[index[i]]");
   options->add_to(*subcommand, "TABLE", "Records: .npy, .npz, or raw with --record-bytes");
-  subcommand->footer(footer);
+  subcommand->footer(gather_footer);
   subcommand->callback([options] { run(*options); });
 }
 

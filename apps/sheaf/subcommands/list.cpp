@@ -69,14 +69,12 @@ struct scan_command : list_command {
   std::optional<std::string> exclusive_from;
 };
 
-[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
-
 /// The type of the ranks. @throws error(bad_argument) for a type that cannot number so many nodes
 index_type rank_type_for(std::optional<index_type> asked, std::uint64_t nodes) {
   const index_type type = asked.value_or(nodes >> 32 == 0 ? index_type::u32 : index_type::u64);
   const unsigned bits = type == index_type::u32 ? 32 : type == index_type::i32 ? 31 : 63;
   if (nodes >> bits == 0) return type;
-  refuse(error_code::bad_argument, fmt::format("--type {} cannot number {} nodes", name(type), nodes));
+  throw error(error_code::bad_argument, fmt::format("--type {} cannot number {} nodes", name(type), nodes));
 }
 
 /// Calls timed(). The error of two heads where one list is expected says which option takes them.
@@ -125,10 +123,11 @@ void list_command::add_rest_to(CLI::App& subcommand) {
 // The result is .npy where its inputs are.
 void require_raw_name(const std::string& output, const std::string& input, bool is_npy) {
   if (is_npy || !output.ends_with(".npy")) return;
-  refuse(error_code::bad_argument,
-         fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end in "
-                     ".bin, or make {} an .npy file",
-                     output, input, input));
+  throw error(
+      error_code::bad_argument,
+      fmt::format("-o {}: {} is raw, and so is the result, without the header of an .npy file; let its name end in "
+                  ".bin, or make {} an .npy file",
+                  output, input, input));
 }
 
 void run(const rank_command& o) {
@@ -175,10 +174,11 @@ std::optional<value_type> known_value_type(const io::npy_type& type) {
 
 value_type require_value_type(const io::record_file& file) {
   if (const auto type = known_value_type(file.type())) return *type;
-  refuse(error_code::bad_input,
-         fmt::format("{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
-                     "makes of other numbers",
-                     file.path(), core::printable(file.type().descr)));
+  throw error(
+      error_code::bad_input,
+      fmt::format("{}: descr is {}; values are '<i4', '<u4', '<i8', '<u8', '<f4' or '<f8', which numpy's astype "
+                  "makes of other numbers",
+                  file.path(), core::printable(file.type().descr)));
 }
 
 /// The values of a file, as numbers of this machine.
@@ -211,14 +211,14 @@ scalar parse_scalar(const std::string& text, value_type type) {
     is_out_of_range = problem == std::errc::result_out_of_range;
   });
   if (found) return *found;
-  refuse(error_code::bad_argument, fmt::format("--exclusive-from: '{}' is {} of type {}", core::printable(text),
-                                               is_out_of_range ? "out of the range" : "not a number", name(type)));
+  throw error(error_code::bad_argument, fmt::format("--exclusive-from: '{}' is {} of type {}", core::printable(text),
+                                                    is_out_of_range ? "out of the range" : "not a number", name(type)));
 }
 
 void require_operator(scan_operator op, value_type type, const std::string& path) {
   if (primitives::takes(op, type)) return;
-  refuse(error_code::bad_argument, fmt::format("--op {} takes integers, but {} has values of type {}",
-                                               text_of(op, primitives::scan_operators), path, name(type)));
+  throw error(error_code::bad_argument, fmt::format("--op {} takes integers, but {} has values of type {}",
+                                                    text_of(op, primitives::scan_operators), path, name(type)));
 }
 
 void run(const scan_command& o) {
@@ -231,8 +231,8 @@ void run(const scan_command& o) {
   const const_values in = values_in.all();
   const std::uint64_t value_bytes = bytes(in.type);
   if (in.count != successors.count) {
-    refuse(error_code::bad_input,
-           fmt::format("{}: {} values, but {} has {} nodes", o.values, in.count, o.list, successors.count));
+    throw error(error_code::bad_input,
+                fmt::format("{}: {} values, but {} has {} nodes", o.values, in.count, o.list, successors.count));
   }
   require_operator(o.op, in.type, o.values);
   list_scan_options options{.lists = o.lists, .pattern = o.pattern, .variant = o.common.variant()};

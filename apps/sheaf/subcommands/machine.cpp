@@ -17,7 +17,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* machine_footer =
     "Predictions are made from these numbers. --calibrate measures them, in a minute or two for each device, and "
     "stores "
     "them\nunder $XDG_CACHE_HOME/sheaf or ~/.cache/sheaf, where every later call finds them. SHEAF_PROFILE=FILE takes "
@@ -214,7 +214,7 @@ void add_machine(CLI::App& app) {
   options->add_context_to(*subcommand);
   options->add_json_to(*subcommand);
   options->add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(machine_footer);
   subcommand->callback([options] { run(*options); });
 }
 

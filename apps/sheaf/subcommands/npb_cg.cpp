@@ -16,7 +16,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* npb_cg_footer =
     "The matrix is made by the benchmark's own recurrence of random numbers, which is not timed. One iteration is "
     "done\n"
     "before the timed ones. Mop/s counts operations as the benchmark does. Exit code 4 if zeta is not the official "
@@ -110,7 +110,7 @@ void add_npb_cg(CLI::App& app) {
   o->common.add_memory_to(*subcommand);
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(npb_cg_footer);
   subcommand->callback([o] { run(*o); });
 }
 

@@ -235,7 +235,7 @@ void add_fields(CLI::App& subcommand, plan_command& o) {
 }
 
 // One example for each entry.
-std::string footer() {
+std::string plan_footer() {
   std::string text =
       "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
       "machine).\n\nExamples:\n";
@@ -262,7 +262,7 @@ void add_plan(CLI::App& app) {
   options->common.add_context_to(*subcommand);
   options->common.add_memory_to(*subcommand);
   options->common.add_json_to(*subcommand);
-  subcommand->footer(footer());
+  subcommand->footer(plan_footer());
   subcommand->callback([options] { run(*options); });
 }
 

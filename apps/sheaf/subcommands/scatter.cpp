@@ -13,7 +13,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* scatter_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows are the records, or raw records of --record-bytes. If "
     "its\n"
     "shape starts with INDEX's, as that of a gather's result does, a row is what follows; else its rows lie along the\n"
@@ -125,7 +125,7 @@ void add_scatter(CLI::App& app) {
           "Which writer wins where INDEX repeats a record: the last, or any, which is faster")
       ->check(CLI::IsMember({"any", "last"}))
       ->default_str("last");
-  subcommand->footer(footer);
+  subcommand->footer(scatter_footer);
   subcommand->callback([options] { run(*options); });
 }
 

@@ -16,7 +16,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* search_footer =
     "KEYS has numbers or dates of 4 or 8 bytes: .npy or .npz (file.npz:NAME) of any shape, or raw with --key-bytes.\n"
     "TABLE is an .npy or .npz array, whose rows along the first axis are the records, or raw records of "
     "--table-bytes.\n"
@@ -37,18 +37,17 @@ constexpr const char* footer =
     "  sheaf search keys.bin table.bin --key-bytes 4 --table-bytes 16 --table-key 8:4 \\\n"
     "    --records table.bin --record-bytes 16 -o found";
 
-[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
-
 void require_options(const search_command& o) {
   if (!o.records.empty() && o.output() != wanted::matches) {
-    refuse(error_code::bad_argument, "--records is for all matches, not for --first or --count");
+    throw error(error_code::bad_argument, "--records is for all matches, not for --first or --count");
   }
   const bool is_place = o.table_bytes != 0 || jobs::is_key_place(o.table_key);
   if (!o.table_key.empty() && is_place) static_cast<void>(parse_key_place(o.table_key));
-  if (o.records.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for --records");
+  if (o.records.empty() && o.record_bytes != 0)
+    throw error(error_code::bad_argument, "--record-bytes is for --records");
   if (o.common.is_reference() && !o.variant().starts_with("reference.")) {
-    refuse(error_code::bad_argument,
-           fmt::format("--variant {} is not of --backend reference", core::printable(o.search_variant)));
+    throw error(error_code::bad_argument,
+                fmt::format("--variant {} is not of --backend reference", core::printable(o.search_variant)));
   }
 }
 
@@ -88,7 +87,8 @@ std::optional<io::record_file> records_of(const search_command& o, std::uint64_t
   file.emplace(o.records, o.record_bytes);
   const std::uint64_t found = file->unmapped_rows(primitives::most_record_bytes).count;
   if (found == count) return file;
-  refuse(error_code::bad_input, fmt::format("{}: {} records, but {} has {} rows", o.records, found, o.table, count));
+  throw error(error_code::bad_input,
+              fmt::format("{}: {} records, but {} has {} rows", o.records, found, o.table, count));
 }
 
 void run(const search_command& o) {
@@ -176,7 +176,7 @@ void add_search(CLI::App& app) {
   o->common.add_verify_to(*subcommand, "Check the answer by a binary search in a sorted array");
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(search_footer);
   subcommand->callback([o] { run(*o); });
 }
 

@@ -22,7 +22,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* solve_footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not, of a symmetric positive definite matrix: symmetric, with\n"
     "entries on either side of the diagonal, or general. B is an .npy or .npz array of f4 or f8, or a MatrixMarket\n"
     "file of one column or one row, with one number for each row; without it, all are 1. X has f8, or with --f32\n"
@@ -231,7 +231,7 @@ void add_solve(CLI::App& app) {
   o->common.add_verify_to(*subcommand, "Check the residual by long sums, against what rounding may make of them");
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(solve_footer);
   subcommand->callback([o] {
     if (o->narrow) {
       run_typed<float>(*o);

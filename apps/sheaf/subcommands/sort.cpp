@@ -24,7 +24,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* sort_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
     "--record-bytes. Records of equal keys keep their order. Without --key, arrays of one dimension are sorted by "
     "their\n"
@@ -207,7 +207,7 @@ void add_sort(CLI::App& app) {
   }
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(sort_footer);
   subcommand->callback([o] { run(*o); });
 }
 

@@ -15,7 +15,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* split_footer =
     "IN is an .npy or .npz array (file.npz:NAME), whose rows along the first axis are the records, or raw records of\n"
     "--record-bytes. A record's category is a number that lies in the record (--key) or in a row of KEYS (--keys and\n"
     "--key), or that CATEGORIES says. --key OFFSET:BITS takes bits as they lie; --key NAME takes a field of a\n"
@@ -51,26 +51,26 @@ struct split_command {
   const std::string& key_path() const { return categories.empty() ? keys : categories; }
 };
 
-[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
-
 void require_options(const split_command& o) {
   const bool has_separate_keys = !o.key_path().empty();
-  if (!o.categories.empty() && !o.count) refuse(error_code::bad_argument, "--categories needs --count N, how many");
+  if (!o.categories.empty() && !o.count)
+    throw error(error_code::bad_argument, "--categories needs --count N, how many");
   if (o.categories.empty() && o.key.empty()) {
-    refuse(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
+    throw error(error_code::bad_argument, "give --key OFFSET:BITS, or --categories FILE and --count N");
   }
   if (o.in.empty() && !(has_separate_keys && !o.index.empty())) {
-    refuse(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
+    throw error(error_code::bad_argument, "IN may be left out for an --index by --keys or --categories alone");
   }
-  if (o.in.empty() && o.record_bytes != 0) refuse(error_code::bad_argument, "--record-bytes is for IN");
+  if (o.in.empty() && o.record_bytes != 0) throw error(error_code::bad_argument, "--record-bytes is for IN");
   if (!has_separate_keys && o.key_bytes != 0) {
-    refuse(error_code::bad_argument, "--key-bytes is for --keys or --categories");
+    throw error(error_code::bad_argument, "--key-bytes is for --keys or --categories");
   }
   if (!o.categories.empty() && o.order == bit_order::from_left) {
-    refuse(error_code::bad_argument, "--from-left is for --key");
+    throw error(error_code::bad_argument, "--from-left is for --key");
   }
-  if (o.index.empty() && o.index_kind) refuse(error_code::bad_argument, "--index-type is for --index");
-  if (!o.index.empty() && o.unstable) refuse(error_code::bad_argument, "--unstable is for records, not for an index");
+  if (o.index.empty() && o.index_kind) throw error(error_code::bad_argument, "--index-type is for --index");
+  if (!o.index.empty() && o.unstable)
+    throw error(error_code::bad_argument, "--unstable is for records, not for an index");
 }
 
 void require_distinct_outputs(const split_command& o) {
@@ -78,7 +78,7 @@ void require_distinct_outputs(const split_command& o) {
   if (o.offsets.empty()) return;
   require_output(o.offsets, {o.in, o.key_path()}, "--offsets");
   if (io::name_one_file(o.output, o.offsets)) {
-    refuse(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
+    throw error(error_code::bad_argument, fmt::format("-o and --offsets are both {}", o.offsets));
   }
 }
 
@@ -87,12 +87,12 @@ void require_category_type(const io::record_file& file) {
   const io::npy_type& type = file.type();
   const bool known = !file.is_npy() || (type.kind == 'u' && type.item_bytes <= 4);
   if (!known) {
-    refuse(error_code::bad_input,
-           fmt::format("{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(), type.descr));
+    throw error(error_code::bad_input,
+                fmt::format("{}: descr is {}; categories are '|u1', '<u2' or '<u4'", file.path(), type.descr));
   }
   if (file.shape().size() != 1) {
-    refuse(error_code::bad_input, fmt::format("{}: shape is {}; categories are one number a record", file.path(),
-                                              io::shape_text(file.shape())));
+    throw error(error_code::bad_input, fmt::format("{}: shape is {}; categories are one number a record", file.path(),
+                                                   io::shape_text(file.shape())));
   }
 }
 
@@ -117,8 +117,8 @@ split_views views_of(const split_command& o, const_records in, const_records key
 
 void require_as_many(const split_command& o, const_records in, const_records keys) {
   if (o.in.empty() || o.key_path().empty() || in.count == keys.count) return;
-  refuse(error_code::bad_input,
-         fmt::format("{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in, in.count));
+  throw error(error_code::bad_input,
+              fmt::format("{}: {} keys, but {} has {} records", o.key_path(), keys.count, o.in, in.count));
 }
 
 void run(split_command o) {
@@ -232,7 +232,7 @@ void add_split(CLI::App& app) {
   o->common.add_verify_to(*subcommand);
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(split_footer);
   subcommand->callback([o] { run(*o); });
 }
 

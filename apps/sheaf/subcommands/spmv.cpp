@@ -21,7 +21,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* spmv_footer =
     "MATRIX is a MatrixMarket file (.mtx), gzip or not: coordinate or array; real, integer or pattern, whose\n"
     "values are 1; general, symmetric or skew-symmetric, with entries on either side of the diagonal. Entries of\n"
     "one place are added, and zeros of arrays are dropped. X is an .npy or .npz array of f4 or f8, or a\n"
@@ -47,8 +47,6 @@ struct spmv_command {
   bool narrow = false;
   std::uint64_t runs = 0;  ///< 0: one product, unprepared
 };
-
-[[noreturn]] void refuse(error_code code, const std::string& what) { throw error(code, what); }
 
 /// What a matrix looks like.
 struct matrix_facts {
@@ -264,7 +262,7 @@ void run_typed(const spmv_command& o) {
 
 void run(const spmv_command& o) {
   if (o.beta != 0 && o.y.empty()) {
-    refuse(error_code::bad_argument, fmt::format("--beta {} multiplies a vector, which --y names", o.beta));
+    throw error(error_code::bad_argument, fmt::format("--beta {} multiplies a vector, which --y names", o.beta));
   }
   if (o.narrow) {
     run_typed<float>(o);
@@ -297,7 +295,7 @@ void add_spmv(CLI::App& app) {
   o->common.add_verify_to(*subcommand, "Check the answer by long sums, against what rounding may make of them");
   o->common.add_json_to(*subcommand);
   o->common.add_quiet_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(spmv_footer);
   subcommand->callback([o] { run(*o); });
 }
 

@@ -12,7 +12,7 @@
 namespace sheaf::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* version_footer =
     "Example: the version alone, for a script\n"
     "  sheaf version --json | python3 -c \"import json, sys; print(json.load(sys.stdin)['version'])\"";
 
@@ -57,7 +57,7 @@ void add_version(CLI::App& app) {
   CLI::App* subcommand =
       app.add_subcommand("version", "The version, the backends that are built in, and the compilers");
   options->add_json_to(*subcommand);
-  subcommand->footer(footer);
+  subcommand->footer(version_footer);
   subcommand->callback([options] { run(*options); });
 }
 

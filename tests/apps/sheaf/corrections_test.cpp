@@ -10,7 +10,7 @@
 
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_corrections_test {
 namespace {
 
 TEST(Corrections, AreMeasuredOfEveryVariantThatCompetesAndComeBackFromAFile) {
@@ -56,4 +56,4 @@ TEST(Corrections, EndWithTheTimeTheyAreGiven) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_corrections_test

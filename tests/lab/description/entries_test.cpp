@@ -16,7 +16,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_entries_test {
 namespace {
 
 using primitives::entries;
@@ -282,4 +282,4 @@ TEST(Entries, FillInWhatOptionsLeaveOut) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_entries_test

@@ -12,7 +12,7 @@
 #include "support/large.hpp"
 
 // Problems that only a GPU's memory holds, generated and checked there. Only where SHEAF_LARGE=1.
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_generated_large_test {
 namespace {
 
 class GeneratedJobLarge : public testing::TestWithParam<const char*> {};
@@ -107,4 +107,4 @@ TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_generated_large_test

@@ -14,7 +14,7 @@
 #include "support/contexts.hpp"
 
 // The job of spmv: the matrices that it makes, and its check of every product by them.
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_generated_sparse_test {
 namespace {
 
 using jobs::array_set;
@@ -236,4 +236,4 @@ TEST(GeneratedProduct, HasOtherValuesInOtherCopies) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_generated_sparse_test

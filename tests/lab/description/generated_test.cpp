@@ -12,7 +12,7 @@
 #include "primitives/words.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_generated_test {
 namespace {
 
 using jobs::array_role;
@@ -515,4 +515,4 @@ TEST(GeneratedJob, CountsTheBytesThatItsCallMoves) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_generated_test

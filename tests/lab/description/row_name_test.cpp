@@ -14,7 +14,7 @@
 #include "primitives/words.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_row_name_test {
 namespace {
 
 using primitives::parse_problem;
@@ -292,4 +292,4 @@ TEST(RowName, OfHostileTextsIsReadOrRefusedInPrintableWords) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_row_name_test

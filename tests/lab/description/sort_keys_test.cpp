@@ -16,7 +16,7 @@
 #include "support/contexts.hpp"
 
 // The generated keys of sorts: what their distributions promise, and that ranks are the order of the types' values.
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_sort_keys_test {
 namespace {
 
 using jobs::sort_source;
@@ -143,4 +143,4 @@ TEST(SortKeys, AreTheSameOnEveryBackend) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_sort_keys_test

@@ -8,7 +8,7 @@
 #include "lab/description/sort/source.hpp"
 #include "lab/description/split/source.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_description_source_test {
 namespace {
 
 using jobs::key_word128;
@@ -128,4 +128,4 @@ TEST(SplitSource, KeysAreSpreadAsTheDistributionSays) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_description_source_test

@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_inputs_pattern_test {
 namespace {
 
 using inputs::pattern;
@@ -204,4 +204,4 @@ TEST(CountMismatches, FindsOneFlippedByteOfAScatter) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_inputs_pattern_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::lab_inputs_variate_test {
 namespace {
 
 using inputs::variate_source;
@@ -160,4 +160,4 @@ TEST(Variate, HasTheSameBitsOnEveryMachine) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::lab_inputs_variate_test

@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_input_file_test {
 namespace {
 
 TEST(InputFile, ReadsAtAnyPlaceAndSaysWhenItBecameShorter) {
@@ -126,4 +126,4 @@ TEST(InputFile, ANamedPipeIsRefusedWithoutWaiting) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_input_file_test

@@ -12,7 +12,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_json_test {
 namespace {
 
 using io::json_format;
@@ -130,4 +130,4 @@ TEST(Json, ValuesAreShownInAFewPrintableBytes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_json_test

@@ -10,7 +10,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_machine_json_test {
 namespace {
 
 const std::string good = format_machine(shipped_machines().front());
@@ -268,4 +268,4 @@ TEST(MachineJson, PredictionsOfAnyAcceptedProfileAreFinite) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_machine_json_test

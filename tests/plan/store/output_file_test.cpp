@@ -23,7 +23,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_output_file_test {
 namespace {
 
 using io::output_file;
@@ -395,4 +395,4 @@ TEST(DirectMemory, SaysHowMuchIsNotToBeHad) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_output_file_test

@@ -11,7 +11,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_profile_files_test {
 namespace {
 
 /// Profiles are stored in a folder of the test's own, and none comes from elsewhere.
@@ -133,4 +133,4 @@ TEST_F(MachineStore, FoldersThatCannotBeMadeAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_profile_files_test

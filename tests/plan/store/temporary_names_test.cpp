@@ -16,7 +16,7 @@
 #include "plan/store/output_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::plan_store_temporary_names_test {
 namespace {
 
 using io::output_file;
@@ -166,4 +166,4 @@ TEST(TemporaryNames, BelongToTheProcessThatHasMadeTheFiles) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::plan_store_temporary_names_test

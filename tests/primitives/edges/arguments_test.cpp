@@ -11,7 +11,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_edges_arguments_test {
 namespace {
 
 class EdgeSumArguments : public testing::Test {
@@ -176,4 +176,4 @@ TEST_F(EdgeSumArguments, ExplanationsTouchNoData) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_edges_arguments_test

@@ -13,7 +13,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_edges_edge_sum_test {
 namespace {
 
 std::vector<std::string> variant_names() {
@@ -249,4 +249,4 @@ TEST_P(EveryEdgeSumVariant, NamesAnEndWhereThereAreNoNodes) {
 INSTANTIATE_TEST_SUITE_P(EdgeSum, EveryEdgeSumVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_edges_edge_sum_test

@@ -11,7 +11,7 @@
 
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_edges_function_test {
 namespace {
 
 /// A flux of two components between nodes of three, by two weights of the edge.
@@ -127,4 +127,4 @@ TEST(EdgeFunctions, ThrowWhatTheyThrowOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_edges_function_test

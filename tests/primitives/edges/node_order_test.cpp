@@ -11,7 +11,7 @@
 
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_edges_node_order_test {
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -124,4 +124,4 @@ TEST(NodeOrder, PassesOverEdgesThatHaveBadEnds) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_edges_node_order_test

@@ -17,7 +17,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_edges_prepare_test {
 namespace {
 
 constexpr std::uint64_t never = failing_memory::never;
@@ -411,4 +411,4 @@ TEST(EdgeSumMemory, AnyAllocationMayFail) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_edges_prepare_test

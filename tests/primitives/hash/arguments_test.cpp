@@ -13,7 +13,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_hash_arguments_test {
 namespace {
 
 // Arrays that fit together: 8 keys of 8 bytes, searched for in themselves. Each test breaks one thing.
@@ -168,4 +168,4 @@ TEST_F(HashArguments, VariantsMustExist) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_hash_arguments_test

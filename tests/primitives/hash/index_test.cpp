@@ -12,7 +12,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/hash.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_hash_index_test {
 namespace {
 
 std::vector<std::string> build_variant_names() {
@@ -226,4 +226,4 @@ TEST(HashIndex, SaysWhatWouldSearchIt) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_hash_index_test

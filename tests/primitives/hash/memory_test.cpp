@@ -10,7 +10,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/hash.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_hash_memory_test {
 namespace {
 
 constexpr std::uint64_t never = ~std::uint64_t{0};
@@ -213,4 +213,4 @@ TEST(HashMemory, TooManyMatchesAreNamedWithTheirBytes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_hash_memory_test

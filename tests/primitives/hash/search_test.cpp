@@ -10,7 +10,7 @@
 #include "support/large.hpp"
 #include "support/trials/hash.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_hash_search_test {
 namespace {
 
 std::vector<std::string> search_variant_names() {
@@ -186,4 +186,4 @@ TEST(HashSearch, TakesTypedRangesAndFieldsOfRecords) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_hash_search_test

@@ -13,7 +13,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_linked_list_arguments_test {
 namespace {
 
 constexpr std::uint64_t most_i32 = std::uint64_t{1} << 31;
@@ -231,4 +231,4 @@ TEST(ListArgumentsOfTheHost, FunctionsOfTheCallerAreChecked) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_linked_list_arguments_test

@@ -8,7 +8,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/list.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_linked_list_fault_test {
 namespace {
 
 constexpr std::uint64_t end_of_list = ~std::uint64_t{0};
@@ -336,4 +336,4 @@ TEST_P(EveryFaultyListVariant, GivesACallersFunctionWholeValuesOnly) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_linked_list_fault_test

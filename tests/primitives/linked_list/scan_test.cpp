@@ -11,7 +11,7 @@
 
 #include "support/trials/list.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_linked_list_scan_test {
 namespace {
 
 // Around every size of a warp, a block of threads, a tile and a sublist.
@@ -426,4 +426,4 @@ TEST(ListScan, DoesNothingForNoNodes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_linked_list_scan_test

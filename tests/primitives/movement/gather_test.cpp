@@ -12,7 +12,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_gather_test {
 namespace {
 
 // Input and output of a gather before the call, and the output that the reference makes.
@@ -156,4 +156,4 @@ TEST(Gather, DoesNothingForNoIndices) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_gather_test

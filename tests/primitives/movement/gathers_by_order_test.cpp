@@ -12,7 +12,7 @@
 #include "support/placed.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_gathers_by_order_test {
 namespace {
 
 using primitives::gathers_by_order;
@@ -104,4 +104,4 @@ TEST(GathersByOrder, SayWhereNoGatherFitsIntoWhatTheSortLeaves) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_gathers_by_order_test

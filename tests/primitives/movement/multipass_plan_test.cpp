@@ -5,7 +5,7 @@
 #include "support/contexts.hpp"
 #include "support/trials/multipass.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_multipass_plan_test {
 namespace {
 
 TEST(EqualParts, CoverEverythingOnce) {
@@ -82,4 +82,4 @@ TEST(MultipassPlan, TakesPassesFromTheModel) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_multipass_plan_test

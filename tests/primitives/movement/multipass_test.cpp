@@ -10,7 +10,7 @@
 
 // The multi-pass variants with passes and segments set by hand: the planner seldom asks for more than one pass, and
 // never on arrays as small as these.
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_multipass_test {
 namespace {
 
 // Both directions: gather (0) and scatter (1).
@@ -136,4 +136,4 @@ TEST_P(Multipass, SkipsBadIndicesAmongTheRecordsOfEveryRegion) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_multipass_test

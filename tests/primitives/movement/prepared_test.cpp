@@ -22,7 +22,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_prepared_test {
 namespace {
 
 struct trial {
@@ -413,4 +413,4 @@ TEST(PreparedArguments, ObjectsThatWereMovedFromSaySo) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_prepared_test

@@ -14,7 +14,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_movement_scatter_test {
 namespace {
 
 // Input and output of a scatter before the call, and the output that the reference makes.
@@ -258,4 +258,4 @@ TEST(Scatter, DoesNothingForNoIndices) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_movement_scatter_test

@@ -13,7 +13,7 @@
 
 #include "support/trials/list.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_operators_scan_nan_test {
 namespace {
 
 class EveryListVariantWithNaN : public testing::TestWithParam<std::string> {
@@ -105,4 +105,4 @@ TEST_P(EveryListVariantWithNaN, HasItOfListsOfOneNode) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_operators_scan_nan_test

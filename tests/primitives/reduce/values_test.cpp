@@ -17,7 +17,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/scatter_reduce.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_reduce_values_test {
 namespace {
 
 // Every type with every operation and pattern; sizes around the edges of warps, blocks, tiles and thread shares.
@@ -413,4 +413,4 @@ TEST(ScatterReduce, DoesNothingForNoIndices) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_reduce_values_test

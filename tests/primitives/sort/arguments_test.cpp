@@ -9,7 +9,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sort_arguments_test {
 namespace {
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -227,4 +227,4 @@ TEST_P(SortArguments, VariantsHaveNames) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sort_arguments_test

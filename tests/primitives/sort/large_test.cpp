@@ -10,7 +10,7 @@
 #include "support/large.hpp"
 
 // Past 2^32 rows. Only where SHEAF_LARGE=1, as in large_test.cpp.
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sort_large_test {
 namespace {
 
 constexpr std::uint64_t row_count = (std::uint64_t{1} << 32) + 5;
@@ -124,4 +124,4 @@ TEST_P(SortLarge, GatherIndexNamesRowsPastTwoTo32) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sort_large_test

@@ -11,7 +11,7 @@
 
 #include "lab/description/entry.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sort_scratch_test {
 namespace {
 
 using primitives::problem_spec;
@@ -83,4 +83,4 @@ TEST(SortScratch, IsAsPromisedOnCuda) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sort_scratch_test

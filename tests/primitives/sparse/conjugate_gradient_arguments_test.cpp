@@ -16,7 +16,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_conjugate_gradient_arguments_test {
 namespace {
 
 class SystemArguments : public testing::Test {
@@ -271,4 +271,4 @@ TEST(SystemMemory, IsTakenAtOnceAndFailsWithNothingWritten) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_conjugate_gradient_arguments_test

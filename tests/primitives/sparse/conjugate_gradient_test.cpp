@@ -19,7 +19,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_conjugate_gradient_test {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -544,4 +544,4 @@ INSTANTIATE_TEST_SUITE_P(ConjugateGradient, EveryConjugateGradientVariant, testi
                          test_name_of);
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_conjugate_gradient_test

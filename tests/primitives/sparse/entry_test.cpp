@@ -11,7 +11,7 @@
 #include "lab/description/sparse/matrix.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_entry_test {
 namespace {
 
 using primitives::columns_of_matrix;
@@ -220,4 +220,4 @@ TEST(RowLengths, FollowAPowerLawWhereTheyAreUneven) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_entry_test

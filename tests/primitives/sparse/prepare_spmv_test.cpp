@@ -19,7 +19,7 @@
 #include "support/failing_memory.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_prepare_spmv_test {
 namespace {
 
 constexpr std::uint64_t never = failing_memory::never;
@@ -528,4 +528,4 @@ TEST(SpmvMemory, AnyAllocationMayFail) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_prepare_spmv_test

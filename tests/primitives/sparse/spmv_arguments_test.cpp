@@ -11,7 +11,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_spmv_arguments_test {
 namespace {
 
 class SpmvArguments : public testing::Test {
@@ -103,4 +103,4 @@ TEST_F(SpmvArguments, PlansTouchNoData) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_spmv_arguments_test

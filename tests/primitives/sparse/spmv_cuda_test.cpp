@@ -14,7 +14,7 @@
 #include "support/expect_error.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_spmv_cuda_test {
 namespace {
 
 class SpmvOfADevice : public testing::TestWithParam<std::string> {
@@ -281,4 +281,4 @@ INSTANTIATE_TEST_SUITE_P(SpmvCuda, SpmvOfADevice, testing::ValuesIn(cuda_variant
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SpmvOfADevice);
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_spmv_cuda_test

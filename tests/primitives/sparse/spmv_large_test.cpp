@@ -10,7 +10,7 @@
 
 #include "support/large.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_spmv_large_test {
 namespace {
 
 /// An array of zeros; what is written takes memory by the page.
@@ -102,4 +102,4 @@ TEST_F(SpmvLarge, HasPlacesPastThirtyTwoBits) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_spmv_large_test

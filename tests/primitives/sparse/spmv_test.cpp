@@ -17,7 +17,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/trials/csr.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_sparse_spmv_test {
 namespace {
 
 std::vector<std::string> variant_names() {
@@ -495,4 +495,4 @@ TEST_P(EverySpmvVariant, CountsWhatIsWrongAsAbsent) {
 INSTANTIATE_TEST_SUITE_P(Spmv, EverySpmvVariant, testing::ValuesIn(variant_names()), test_name_of);
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_sparse_spmv_test

@@ -13,7 +13,7 @@
 #include "support/expect_error.hpp"
 #include "support/variant_lists.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_split_arguments_test {
 namespace {
 
 constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -323,4 +323,4 @@ TEST(SplitCalls, AnEmptySpanOfOffsetsAsksForNone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_split_arguments_test

@@ -10,7 +10,7 @@
 #include "support/expect_error.hpp"
 #include "support/split_runs.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_split_bad_category_test {
 namespace {
 
 // Cases with bad categories at the given record numbers.
@@ -180,4 +180,4 @@ TEST_P(BadCategory, OfTheFirstCallWinsAndTheContextGoesOnWorking) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_split_bad_category_test

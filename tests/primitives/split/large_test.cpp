@@ -12,7 +12,7 @@
 #include "support/large.hpp"
 
 // Past 2^32 records. Only where SHEAF_LARGE=1, as in large_test.cpp.
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_split_large_test {
 namespace {
 
 constexpr std::uint64_t record_count = (std::uint64_t{1} << 32) + 5;
@@ -104,4 +104,4 @@ TEST_P(SplitLarge, GatherIndexNamesRecordsPastTwoTo32) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_split_large_test

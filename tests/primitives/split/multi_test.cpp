@@ -15,7 +15,7 @@
 #include "support/expect_error.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_split_multi_test {
 namespace {
 
 // How memberships are spread over the records.
@@ -291,4 +291,4 @@ TEST(RowOfEntry, EveryVariantNamesTheRecordOfEachEntry) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_split_multi_test

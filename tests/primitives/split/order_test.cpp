@@ -8,7 +8,7 @@
 #include "support/contexts.hpp"
 #include "support/split_runs.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::primitives_split_order_test {
 namespace {
 
 const std::vector<split_trial>& trials() {
@@ -162,4 +162,4 @@ TEST(Split, OfNothingHasEmptyCategories) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::primitives_split_order_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_checks_all_test {
 namespace {
 
 using jobs::repeated_records;
@@ -109,4 +109,4 @@ TEST(Verify, OnlyAlignedWordsAreWhole) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_checks_all_test

@@ -12,7 +12,7 @@
 
 #include "apps/sheaf/checks/occurrences.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_checks_sort_test {
 namespace {
 
 using record = std::array<std::uint16_t, 2>;  // a key, and a number that differs between records of one key
@@ -129,4 +129,4 @@ TEST(Occurrences, CountsTheKeysThatItWasTold) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_checks_sort_test

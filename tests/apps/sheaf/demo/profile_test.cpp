@@ -13,7 +13,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_demo_profile_test {
 namespace {
 
 using testing::StartsWith;
@@ -166,4 +166,4 @@ TEST_F(DemoProfile, ThatCannotBeKeptIsUsedAllTheSame) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_demo_profile_test

@@ -19,7 +19,7 @@
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_demo_run_test {
 namespace {
 
 using testing::HasSubstr;
@@ -386,4 +386,4 @@ TEST(DemoReport, IsWrittenWholeOrNotAtAll) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_demo_run_test

@@ -13,7 +13,7 @@
 #include "support/matrix_market.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_entries_test {
 namespace {
 
 using offsets = std::vector<std::uint64_t>;
@@ -384,4 +384,4 @@ TEST(MatrixMarket, RealFilesAreRead) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_entries_test

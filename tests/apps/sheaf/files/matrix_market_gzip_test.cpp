@@ -6,7 +6,7 @@
 #include "support/matrix_market.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_gzip_test {
 namespace {
 
 std::string text_of(std::uint64_t entries) {
@@ -96,4 +96,4 @@ TEST(MatrixMarketGzip, WhatIsNoMatrixIsRefusedByItsFirstBytes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_gzip_test

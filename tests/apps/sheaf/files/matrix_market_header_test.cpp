@@ -6,7 +6,7 @@
 
 #include "support/matrix_market.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_header_test {
 namespace {
 
 const std::string general = "%%MatrixMarket matrix coordinate real general\n";
@@ -212,4 +212,4 @@ TEST(MatrixMarketHeader, VectorsThatMemoryDoesNotHoldAreRefusedBeforeEntriesAreR
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_header_test

@@ -8,7 +8,7 @@
 
 #include "support/matrix_market.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_lines_test {
 namespace {
 
 std::string file_of(const char* format, const char* field, const std::string& rest) {
@@ -108,4 +108,4 @@ TEST(MatrixMarketLines, OfUnsignedIntegersHoldNoneBelowZero) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_lines_test

@@ -6,7 +6,7 @@
 
 #include "support/matrix_market.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_other_formats_test {
 namespace {
 
 using namespace std::string_literals;
@@ -84,4 +84,4 @@ TEST(MatrixMarketOtherFormats, ThatAreNotKnownAreShown) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_other_formats_test

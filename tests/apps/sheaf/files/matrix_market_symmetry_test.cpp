@@ -8,7 +8,7 @@
 
 #include "support/matrix_market.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_symmetry_test {
 namespace {
 
 std::string coordinate(const char* field, const char* symmetry, const std::string& rest) {
@@ -107,4 +107,4 @@ TEST(MatrixMarketSymmetry, LargeFilesAreReadWhateverTheSides) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_symmetry_test

@@ -10,7 +10,7 @@
 #include "support/matrix_market.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_vector_test {
 namespace {
 
 std::string file_of(const char* banner, const std::string& rest) {
@@ -132,4 +132,4 @@ TEST(MatrixMarketVector, IsNamedByItsPath) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_vector_test

@@ -10,7 +10,7 @@
 #include "support/matrix_market.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_matrix_market_write_test {
 namespace {
 
 using io::matrix_market_field;
@@ -149,4 +149,4 @@ TEST(MatrixMarketWrite, WhatFailsLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_matrix_market_write_test

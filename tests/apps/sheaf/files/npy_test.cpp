@@ -13,7 +13,7 @@
 #include "support/npy_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_npy_test {
 namespace {
 
 using io::npy_array;
@@ -477,4 +477,4 @@ TEST(IndexFile, OtherTypesAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_npy_test

@@ -12,7 +12,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_output_check_test {
 namespace {
 
 class OutputCheck : public testing::Test {
@@ -113,4 +113,4 @@ TEST_F(OutputCheck, RefusesInputs) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_output_check_test

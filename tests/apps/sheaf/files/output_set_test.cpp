@@ -9,7 +9,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_output_set_test {
 namespace {
 
 std::string content(const std::string& path) {
@@ -77,4 +77,4 @@ TEST_F(OutputSet, SpaceIsReservedWhenBytesAreKnown) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_output_set_test

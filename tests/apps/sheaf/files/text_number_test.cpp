@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_text_number_test {
 namespace {
 
 using io::number_status;
@@ -246,4 +246,4 @@ TEST(TextNumber, DigitsThatPassSixtyFourBitsBecomeTheLargestNumber) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_text_number_test

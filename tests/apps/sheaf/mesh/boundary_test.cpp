@@ -9,7 +9,7 @@
 #include "apps/sheaf/mesh/samples.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_mesh_boundary_test {
 namespace {
 
 using mesh::dual_mesh;
@@ -117,4 +117,4 @@ TEST(Boundary, ElementsOfMarkersThatAreNoFacesAreRefused) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_mesh_boundary_test

@@ -13,7 +13,7 @@
 #include "core/host.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_mesh_box_test {
 namespace {
 
 using mesh::box;
@@ -207,4 +207,4 @@ TEST(Edges, AreTheSameForEveryNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_mesh_box_test

@@ -12,7 +12,7 @@
 #include "apps/sheaf/mesh/samples.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_mesh_dual_test {
 namespace {
 
 using mesh::dual_mesh;
@@ -375,4 +375,4 @@ TEST(MedianDual, CellsOfRealMeshesClose) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_mesh_dual_test

@@ -11,7 +11,7 @@
 #include "apps/sheaf/mesh/samples.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_mesh_repeated_test {
 namespace {
 
 using mesh::find_repeated_element;
@@ -98,4 +98,4 @@ TEST(RepeatedElement, HasAsManyNodes) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_mesh_repeated_test

@@ -11,7 +11,7 @@
 #include "support/large.hpp"
 #include "support/trials/system.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_nas_run_test {
 namespace {
 
 void expect_official_answer(std::string_view name, const std::vector<int>& threads) {
@@ -106,4 +106,4 @@ TEST(Nas, OtherClassesAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_nas_run_test

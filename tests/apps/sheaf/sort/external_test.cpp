@@ -19,7 +19,7 @@
 #include "support/expect_error.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_sort_external_test {
 namespace {
 
 using jobs::merge_key;
@@ -332,4 +332,4 @@ TEST(ByteSize, MoreThanCanBeCountedIsNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_sort_external_test

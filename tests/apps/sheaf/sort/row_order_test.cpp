@@ -12,7 +12,7 @@
 #include "apps/sheaf/sort/record_source.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_sort_row_order_test {
 namespace {
 
 using jobs::column_type;
@@ -156,4 +156,4 @@ TEST(RowOrder, WhatNoKeyHoldsIsRefused) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_sort_row_order_test

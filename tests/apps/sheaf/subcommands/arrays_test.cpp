@@ -13,7 +13,7 @@
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_arrays_test {
 namespace {
 
 /// The bytes of numbers from the highest on.
@@ -428,4 +428,4 @@ TEST_F(CliArrays, FieldsAreSearched) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_arrays_test

@@ -21,7 +21,7 @@
 #include "support/scoped_environment.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_command_test {
 namespace {
 
 /// A folder that holds a table of ten rows of three floats and an index of three entries.
@@ -546,4 +546,4 @@ TEST_F(Cli, EveryHelpEndsWithAnExample) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_command_test

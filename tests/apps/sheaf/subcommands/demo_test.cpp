@@ -12,7 +12,7 @@
 #include "lab/description/entry.hpp"
 #include "support/cli_test.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_demo_test {
 namespace {
 
 class CliDemo : public cli_test {
@@ -84,4 +84,4 @@ TEST_F(CliDemo, PredictsFromTheRatesKeptInAFolder) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_demo_test

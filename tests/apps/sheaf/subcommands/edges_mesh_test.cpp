@@ -9,7 +9,7 @@
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_edges_mesh_test {
 namespace {
 
 using texts = std::vector<std::string>;
@@ -131,4 +131,4 @@ TEST_F(CliEdgesOfMeshes, NamesBothOfTwoElementsThatAreOne) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_edges_mesh_test

@@ -16,7 +16,7 @@
 #include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_edges_test {
 namespace {
 
 // Two triangles along the edge from 0 to 2.
@@ -318,4 +318,4 @@ TEST_F(CliEdges, VerifiesWhatOverflowsOnItsWay) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_edges_test

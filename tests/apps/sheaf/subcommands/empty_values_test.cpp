@@ -13,7 +13,7 @@
 #include "support/contexts.hpp"
 
 // An empty value is what a shell makes of a variable that is not set. No option takes it for one that was left out.
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_empty_values_test {
 namespace {
 
 using testing::HasSubstr;
@@ -139,4 +139,4 @@ TEST_F(CliEmptyValues, ArePassedAsTextBehindTwoDashesAndInsideOfOtherValues) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_empty_values_test

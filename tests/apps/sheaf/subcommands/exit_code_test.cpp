@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_exit_code_test {
 namespace {
 
 TEST(ExitCode, SaysWhatKindOfThingWentWrong) {
@@ -19,4 +19,4 @@ TEST(ExitCode, SaysWhatKindOfThingWentWrong) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_exit_code_test

@@ -18,7 +18,7 @@
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_list_test {
 namespace {
 
 /// A folder that holds the list 2, 0, 3, 1, 4, its successors in several types, two lists, and values.
@@ -409,4 +409,4 @@ TEST(ListCheck, TakesWhatIsNotFiniteAsItIs) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_list_test

@@ -12,7 +12,7 @@
 #include "support/contexts.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_opengl_test {
 namespace {
 
 using testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST_F(CliWithoutOpengl, EndsWithTheCodeOfAMissingBackend) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_opengl_test

@@ -13,7 +13,7 @@
 #include "support/scoped_environment.hpp"
 
 // An output that cannot be made is found before the work that it is of, and before its inputs are read.
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_output_places_test {
 namespace {
 
 class CliOutputPlaces : public cli_test {
@@ -102,4 +102,4 @@ TEST_F(CliOutputPlaces, OfProfilesAreLookedAtBeforeAnythingIsMeasured) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_output_places_test

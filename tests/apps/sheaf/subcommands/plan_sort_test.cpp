@@ -6,7 +6,7 @@
 #include "support/cli_test.hpp"
 #include "support/plan_options.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_plan_sort_test {
 namespace {
 
 class CliPlanSort : public cli_test {
@@ -92,4 +92,4 @@ TEST_F(CliPlanSort, RefusesWhatIsNoSort) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_plan_sort_test

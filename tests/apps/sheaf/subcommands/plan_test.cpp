@@ -12,7 +12,7 @@
 #include "support/cli_test.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_plan_test {
 namespace {
 
 class CliPlan : public cli_test {
@@ -274,4 +274,4 @@ TEST_F(CliPlan, RefusesNumbersAndWordsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_plan_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_progress_line_test {
 namespace {
 
 /// A terminal in the place of standard error until the end of the scope.
@@ -96,4 +96,4 @@ TEST(ProgressLine, IsForTerminalsAlone) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_progress_line_test

@@ -17,7 +17,7 @@
 #include "support/npy_file.hpp"
 #include "support/scoped_environment.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_search_test {
 namespace {
 
 using u32s = std::vector<std::uint32_t>;
@@ -371,4 +371,4 @@ TEST(SearchCheck, SaysWhichAnswerIsWrong) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_search_test

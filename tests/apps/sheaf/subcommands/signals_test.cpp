@@ -25,7 +25,7 @@
 #include "support/cli_test.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_signals_test {
 namespace {
 
 /// From now on, for this process and what it becomes, opening a file without a name fails as on file systems that have
@@ -144,4 +144,4 @@ TEST_F(CliSignals, LeaveNothingOfASolutionOrItsHistoryToo) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_signals_test

@@ -16,7 +16,7 @@
 #include "support/matrix_market.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_solve_test {
 namespace {
 
 constexpr const char* springs =
@@ -355,4 +355,4 @@ TEST_F(SolutionCheck, FindsEntriesWhoseMirrorImageIsAnother) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_solve_test

@@ -20,7 +20,7 @@
 #include "support/cli_test.hpp"
 #include "support/contexts.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_sort_memory_test {
 namespace {
 
 class CliSortMemory : public cli_test {
@@ -106,4 +106,4 @@ TEST_F(CliSortMemory, HoldsInMergesOfSeveralLevels) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_sort_memory_test

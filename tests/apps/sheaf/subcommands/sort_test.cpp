@@ -26,7 +26,7 @@
 #include "support/contexts.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_sort_test {
 namespace {
 
 /// Bytes at random, of few kinds so that keys repeat.
@@ -496,4 +496,4 @@ TEST_F(CliSort, KilledAtAnyMomentItLeavesTheOldOutputOrTheNewOne) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_sort_test

@@ -18,7 +18,7 @@
 #include "support/npy_file.hpp"
 #include "support/plan_options.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_split_test {
 namespace {
 
 /// A folder that holds five raw records of two letters, five rows of two 16-bit numbers, and their categories.
@@ -299,4 +299,4 @@ TEST(SplitCheck, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_split_test

@@ -18,7 +18,7 @@
 #include "support/matrix_market.hpp"
 #include "support/npy_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_subcommands_spmv_test {
 namespace {
 
 constexpr const char* two_by_three = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 2\n2 2 -1\n";
@@ -407,4 +407,4 @@ TEST_F(ProductCheck, DoesNotJudgeSumsThatOverflowBeforeAlpha) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_subcommands_spmv_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_arrays_column_major_test {
 namespace {
 
 using shape_list = std::vector<std::uint64_t>;
@@ -72,4 +72,4 @@ TEST(ColumnMajor, BlocksMeetWithoutGaps) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_arrays_column_major_test

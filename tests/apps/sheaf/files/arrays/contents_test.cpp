@@ -11,7 +11,7 @@
 #include "support/npy_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_arrays_contents_test {
 namespace {
 
 std::string numbers(const std::vector<std::int32_t>& list) {
@@ -141,4 +141,4 @@ TEST_F(ArrayContents, NamesSayWhatIsAnArray) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_arrays_contents_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_arrays_fields_test {
 namespace {
 
 io::npy_type type_of(const std::string& descr) { return io::parse_npy_type(descr, "x"); }
@@ -49,4 +49,4 @@ TEST(Fields, OfManyTheFirstAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_arrays_fields_test

@@ -8,7 +8,7 @@
 #include "apps/sheaf/files/mesh/su2_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_mesh_su2_read_test {
 namespace {
 
 using io::element_type;
@@ -332,4 +332,4 @@ TEST(Su2, FilesAreReadByTheirPath) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_mesh_su2_read_test

@@ -14,7 +14,7 @@
 #include "apps/sheaf/mesh/box.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_mesh_su2_write_test {
 namespace {
 
 using io::element_type;
@@ -126,4 +126,4 @@ TEST(Su2Write, RealMeshesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_mesh_su2_write_test

@@ -6,7 +6,7 @@
 
 #include "apps/sheaf/files/mesh/su2_file.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_mesh_su2_writers_test {
 namespace {
 
 using io::element_type;
@@ -129,4 +129,4 @@ TEST(Su2Writers, SpacingIsFree) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_mesh_su2_writers_test

@@ -9,7 +9,7 @@
 #include "apps/sheaf/files/mesh/su2_file.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_mesh_su2_zones_test {
 namespace {
 
 using io::element_type;
@@ -141,4 +141,4 @@ TEST(Su2Zones, ElementsAreFoundByTheirLines) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_mesh_su2_zones_test

@@ -8,7 +8,7 @@
 #include "apps/sheaf/files/zip/member.hpp"
 #include "support/expect_error.hpp"
 
-namespace sheaf::tests {
+namespace sheaf::tests::apps_sheaf_files_zip_directory_test {
 namespace {
 
 io::zip_bytes bytes_of_archive(const std::string& file) {
@@ -182,4 +182,4 @@ TEST(Zip, MembersThatAreCutShortAreNamed) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests
+}  // namespace sheaf::tests::apps_sheaf_files_zip_directory_test
