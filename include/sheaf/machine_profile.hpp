@@ -46,7 +46,7 @@ struct variant_correction {
 /// The measured rates and latencies of a machine, from which plans predict time. On OpenGL random reads are texture
 /// lookups, random writes are points, and atomic additions are points that blend.
 struct SHEAF_API machine {
-  static constexpr int schema_version = 2;
+  static constexpr int schema_version = 3;
 
   std::string name;  ///< name of the device: "NVIDIA H200"
   backend_kind backend = backend_kind::cpu;

@@ -99,7 +99,7 @@ struct sort_options {
 /// the CPU. Scratch: at most 1.1 times the bytes that are sorted plus 64 MiB for numbers of 4, 8 or 16 bytes side by
 /// side, alone or with one array of values of 4 or 8 bytes, compared by all of their bits and written in order; at most
 /// 45 bytes a row plus 64 MiB for everything else, where words of key bits and row numbers may be sorted first.
-/// explain_sort says how much.
+/// explain_sort_records says how much.
 /// @throws error(bad_argument) if counts or widths disagree, a field lies outside the row or is of no width its type
 /// can have, views overlap or are not in ctx's memory.
 SHEAF_API void sort_records(const context& ctx, const_records in, const sort_key& key, records out,
@@ -140,8 +140,8 @@ void sort_pairs(const context& ctx, const Keys& keys, SortedKeys&& keys_out, con
 }
 
 /// What sort_records would do with views of these shapes; their data is not touched and may be null.
-SHEAF_API explanation explain_sort(const context& ctx, const_records in, const sort_key& key,
-                                   const sort_options& options = {});
+SHEAF_API explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,
+                                           const sort_options& options = {});
 /// What sort_pairs would do, with or without keys_out.
 SHEAF_API explanation explain_sort_pairs(const context& ctx, const_records keys, const sort_key& key, bool writes_keys,
                                          std::span<const sort_column> values, const sort_options& options = {});

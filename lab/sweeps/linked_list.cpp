@@ -13,7 +13,7 @@
 namespace sheaf::bench {
 namespace {
 
-constexpr std::string_view family = "list";
+constexpr std::string_view family = "linked_list";
 
 sweep linked_lists() {
   sweep s{primitives::entries_of(family),

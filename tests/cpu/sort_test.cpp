@@ -188,7 +188,7 @@ TEST(CpuSort, TakesNoMoreMemoryThanItSays) {
       sort_pairs(ctx, in, out, values, values_out, false, {variant});
       EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
       EXPECT_LE(memory.most, count * 8 / 10 * 11 + least) << variant;
-      const explanation why = explain_sort(ctx, in, sort_key::of<std::uint32_t>(), {variant});
+      const explanation why = explain_sort_records(ctx, in, sort_key::of<std::uint32_t>(), {variant});
       EXPECT_LE(why.choice()->scratch_bytes, count * 4 / 10 * 11 + least);
     }
   }
@@ -206,7 +206,7 @@ TEST(CpuSort, SaysWhatItTakes) {
       const sort_key key{{4, 32, key_type::bytes}};
       memory.most = 0;
       sort_records(ctx, rows.view(), key, out.view(), {variant});
-      EXPECT_EQ(memory.most, explain_sort(ctx, rows.view(), key, {variant}).choice()->scratch_bytes) << variant;
+      EXPECT_EQ(memory.most, explain_sort_records(ctx, rows.view(), key, {variant}).choice()->scratch_bytes) << variant;
     }
   }
 }

@@ -210,7 +210,7 @@ void add_sorts(std::vector<call>& all) {
                      sort_records(ctx, in[0].view(), key, out[0].view(), {variant});
                    },
                    [key](const context& ctx, const auto& in, const auto&, std::string_view variant) {
-                     return explain_sort(ctx, in[0].view(), key, {variant});
+                     return explain_sort_records(ctx, in[0].view(), key, {variant});
                    }});
     all.push_back({"sort_pairs",
                    false,
@@ -450,7 +450,7 @@ TEST_F(ScratchLimit, ExplanationsNameTheLimit) {
   ctx.limit_scratch(10);
   const image in = numbers(4, 1);
   const sort_key key{{0, 2, key_type::unsigned_integer}};  // whole rows may be sorted where they are put
-  const explanation why = explain_sort(ctx, in.view(), key);
+  const explanation why = explain_sort_records(ctx, in.view(), key);
   EXPECT_EQ(why.choice(), nullptr);
   bool is_named = false;
   for (const variant_estimate& v : why.variants) {

@@ -206,7 +206,7 @@ list_problem scan_problem(const problem_spec& p, backend_kind backend) {
 }  // namespace
 
 extern const entry list_rank_entry{.name = "list_rank",
-                                   .family = "list",
+                                   .family = "linked_list",
                                    .fields = taken_by_rank,
                                    .example = "--count 100000000 --pattern random",
                                    .write = write_rank,
@@ -217,7 +217,7 @@ extern const entry list_rank_entry{.name = "list_rank",
                                    .estimates = estimates_by<rank_problem, list_variants>};
 
 extern const entry list_scan_entry{.name = "list_scan",
-                                   .family = "list",
+                                   .family = "linked_list",
                                    .fields = taken_by_scan,
                                    .example = "--count 100000000 --type u32 --op max --packed --pattern random",
                                    .write = write_scan,

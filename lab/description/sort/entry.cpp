@@ -173,7 +173,7 @@ std::vector<fact> facts_of_index(const problem_spec& p) {
 }
 
 explanation explain_records(const context& ctx, const problem_spec& p, std::string_view variant) {
-  return explain_sort(ctx, {nullptr, p.count, p.record_bytes}, key_of(p), {variant});
+  return explain_sort_records(ctx, {nullptr, p.count, p.record_bytes}, key_of(p), {variant});
 }
 explanation explain_pairs(const context& ctx, const problem_spec& p, std::string_view variant) {
   std::vector<sort_column> columns;

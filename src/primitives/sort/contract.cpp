@@ -198,7 +198,8 @@ void sort_gather_index(const context& ctx, const_records in, const sort_key& key
   run(index_call, ctx, p, {.in = in, .index = gather_index}, options);
 }
 
-explanation explain_sort(const context& ctx, const_records in, const sort_key& key, const sort_options& options) {
+explanation explain_sort_records(const context& ctx, const_records in, const sort_key& key,
+                                 const sort_options& options) {
   using namespace primitives;
   const records out(nullptr, in.count, in.record_bytes);
   const sort_problem p = describe(records_call, ctx, in, "in", key, out);

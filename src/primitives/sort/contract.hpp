@@ -43,11 +43,16 @@ struct sort_problem {
   friend bool operator==(const sort_problem&, const sort_problem&) = default;
 };
 
+/// The call of this problem.
+inline std::string_view name_of(const sort_problem& p) noexcept {
+  if (p.product == sort_product::gather_index) return "sort_gather_index";
+  return p.column_count > 0 ? "sort_pairs" : "sort_records";
+}
+
 inline plan::measured_place place_of(const sort_problem& p) noexcept {
   std::uint64_t row_bytes = p.rows.record_bytes;
   for (std::uint32_t c = 0; c < p.column_count; ++c) row_bytes += p.columns[c].record_bytes;
-  return {p.product == sort_product::records ? "sort" : "sort_gather_index", access_pattern::kind::unknown, row_bytes,
-          p.count, p.key.bits};
+  return {name_of(p), access_pattern::kind::unknown, row_bytes, p.count, p.key.bits};
 }
 
 struct sort_buffers {

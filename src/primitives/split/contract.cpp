@@ -45,14 +45,6 @@ void require_offsets(std::string_view call, const context& ctx, std::uint64_t ca
 
 namespace {
 
-constexpr std::string_view name_of(split_product product, bool stable) {
-  switch (product) {
-    case split_product::gather_index: return "split_gather_index";
-    case split_product::scatter_index: return "split_scatter_index";
-    default: return stable ? "split" : "split_unstable";
-  }
-}
-
 // The number of categories by the kind of a checked key. A key that was put together by hand may hold another number.
 std::uint64_t categories_of(const split_key& key) {
   return key.from == split_key::kind::category ? key.categories : std::uint64_t{1} << key.bits.count;

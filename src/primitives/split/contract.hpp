@@ -46,10 +46,17 @@ struct split_problem {
   friend bool operator==(const split_problem&, const split_problem&) = default;
 };
 
+/// The call of such a product.
+constexpr std::string_view name_of(split_product product, bool stable) noexcept {
+  switch (product) {
+    case split_product::gather_index: return "split_gather_index";
+    case split_product::scatter_index: return "split_scatter_index";
+    default: return stable ? "split" : "split_unstable";
+  }
+}
+
 inline plan::measured_place place_of(const split_problem& p) noexcept {
-  const bool moves_records = p.product == split_product::records;
-  return {moves_records ? (p.stable ? "split" : "split_unstable") : "split_index", access_pattern::kind::unknown,
-          p.record_bytes, p.count, p.categories};
+  return {name_of(p.product, p.stable), access_pattern::kind::unknown, p.record_bytes, p.count, p.categories};
 }
 
 /// How a bad index of this primitive is reported.

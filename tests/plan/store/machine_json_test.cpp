@@ -51,7 +51,7 @@ TEST(MachineJson, SavedProfilesAreLoaded) {
 
 TEST(MachineJson, MissingFieldsAreNamed) {
   expect_refused("{}", "m.json: schema_version is missing");
-  expect_refused("{\"schema_version\": 2}", "m.json: name is missing");
+  expect_refused("{\"schema_version\": 3}", "m.json: name is missing");
   expect_refused("[]", "m.json: is not an object");
 }
 
@@ -86,10 +86,10 @@ TEST(MachineJson, WrongValuesAreNamed) {
 }
 
 TEST(MachineJson, ProfilesOfAnotherSchemaAreRefusedWithAWayOut) {
-  for (const char* version : {"1", "3"}) {
+  for (const char* version : {"1", "2", "4"}) {
     expect_refused(with("schema_version", version),
                    "m.json: has schema " + std::string(version) +
-                       ", this sheaf reads 2; sheaf machine --calibrate measures a new "
+                       ", this sheaf reads 3; sheaf machine --calibrate measures a new "
                        "profile");
   }
 }

@@ -115,6 +115,19 @@ TEST_F(MachineStore, DamagedFilesBreakNoProgram) {
   EXPECT_EQ(load_stored_machine(backend_kind::cpu, mine.name).ignored, "");
 }
 
+TEST_F(MachineStore, ProfilesOfAnOlderSchemaAreLeftAsideWithAWord) {
+  const machine mine = profile_of_this_processor();
+  store_machine(mine);
+  std::string text = format_machine(mine);
+  const std::string schema = "\"schema_version\": ";
+  text[text.find(schema) + schema.size()] = '2';
+  folder.write(path().substr(folder.path().size() + 1), text);
+  const context ctx = context::cpu(1);
+  EXPECT_EQ(ctx.profile().source, "shipped");
+  EXPECT_EQ(ctx.ignored_profile(),
+            path() + ": has schema 2, this sheaf reads 3; sheaf machine --calibrate measures a new profile");
+}
+
 TEST_F(MachineStore, ProfilesOfOtherDevicesAreLeftAside) {
   store_machine(profile_of_this_processor());
   machine other = nearest_machine(backend_kind::cuda, "");

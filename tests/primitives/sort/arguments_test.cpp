@@ -61,7 +61,7 @@ class SortArguments : public testing::TestWithParam<backend_kind> {
     expect_records(message, in(8, width), by, out(8, width));
     expect_pairs(message, in(8, width), by, out(8, width), {values()});
     expect_index(message, in(8, width), by, index());
-    refuses(fmt::format("sort_records: {}", message), [&] { explain_sort(ctx, in(8, width), by); });
+    refuses(fmt::format("sort_records: {}", message), [&] { explain_sort_records(ctx, in(8, width), by); });
   }
 
   context ctx = context::cpu(1);

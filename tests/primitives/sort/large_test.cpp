@@ -31,7 +31,7 @@ TEST_P(SortLarge, BytesPastTwoTo32AreInOrder) {
   std::vector<std::uint64_t> counts(256, 0);
   for (std::uint64_t i = 0; i < row_count; ++i) ++counts[inputs::record_byte(seed, i, 0)];
   const sort_key key = sort_key::of<std::int8_t>();
-  for_each_variant(explain_sort(*ctx, in, key), [&](const std::string& variant) {
+  for_each_variant(explain_sort_records(*ctx, in, key), [&](const std::string& variant) {
     sort_records(*ctx, in, key, out, {variant});
     ctx->wait();
     std::vector<std::uint64_t> found(256, 0);
@@ -69,7 +69,7 @@ TEST_P(SortLarge, NumbersPastTwoTo32AreInOrder) {
     }
   });
   const sort_key key = sort_key::of<std::uint32_t>();
-  for_each_variant(explain_sort(*ctx, in, key), [&](const std::string& variant) {
+  for_each_variant(explain_sort_records(*ctx, in, key), [&](const std::string& variant) {
     sort_records(*ctx, in, key, out, {variant});
     ctx->wait();
     std::uint64_t found_sum = 0;

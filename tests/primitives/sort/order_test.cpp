@@ -302,7 +302,7 @@ TEST(Sort, ExplainsWhatItWouldDo) {
   const context ctx = context::cpu(2);
   const const_records rows(nullptr, 100000, 12);
   const sort_column column{const_records(nullptr, 100000, 4), records(nullptr, 100000, 4)};
-  for (const explanation& why : {explain_sort(ctx, rows, sort_key::of<double>()),
+  for (const explanation& why : {explain_sort_records(ctx, rows, sort_key::of<double>()),
                                  explain_sort_pairs(ctx, rows, sort_key::of<float>(), false, std::span(&column, 1)),
                                  explain_sort_gather_index(ctx, rows, sort_key::of<double>(), index_type::i32)}) {
     ASSERT_NE(why.choice(), nullptr);

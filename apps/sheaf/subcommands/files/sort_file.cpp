@@ -38,7 +38,7 @@ void require_right(const sort_job& job, const jobs::record_source& in, const job
 
 explanation explain(const context& ctx, const sort_job& job, const_records rows, const sort_options& options) {
   return job.index ? explain_sort_gather_index(ctx, rows, job.order.key, *job.index, options)
-                   : explain_sort(ctx, rows, job.order.key, options);
+                   : explain_sort_records(ctx, rows, job.order.key, options);
 }
 
 std::uint64_t scratch_of(const explanation& plan) {
@@ -188,7 +188,7 @@ sort_report sort_in_runs(const sort_job& job) {
     // The context ends with this block, so that its scratch is freed before the merge takes memory.
     const context ctx = job.common.make_context();
     const auto plan_of = [&](std::uint64_t count) {
-      return explain_sort(ctx, {nullptr, count, width}, rows.key, options);
+      return explain_sort_records(ctx, {nullptr, count, width}, rows.key, options);
     };
     const bool on_host = ctx.backend() == backend_kind::cpu;
     const std::uint64_t run_rows = jobs::rows_per_run(

@@ -479,7 +479,7 @@ TEST_F(Cli, MachineKeepsWhatItMeasures) {
   const program_result stale = run_sheaf(folder, "machine --backend cpu");
   EXPECT_EQ(stale.code, 0) << stale.err;
   EXPECT_NE(stale.out.find("shipped with sheaf"), std::string::npos) << stale.out;
-  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, this sheaf reads 2"), std::string::npos)
+  EXPECT_NE(stale.out.find("not used          " + file + ": has schema 1, this sheaf reads 3"), std::string::npos)
       << stale.out;
   EXPECT_TRUE(
       nlohmann::json::parse(run_sheaf(folder, "machine --backend cpu --json").out)["machines"][0].contains("ignored"));
