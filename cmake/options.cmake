@@ -14,6 +14,14 @@ set(SHEAF_HIGHWAY AUTO CACHE STRING
   "Highway's vectorized sort in CPU sorts: AUTO takes it where it is found, ON insists, OFF leaves it out")
 set_property(CACHE SHEAF_HIGHWAY PROPERTY STRINGS AUTO ON OFF)
 option(SHEAF_CUDA_LINE_INFO "Put line tables into device code, for profilers and compute-sanitizer" OFF)
+option(SHEAF_UNITY_BUILD "Compile several sources of a target at a time" OFF)
+# The environment is read when a build folder is configured first.
+if(DEFINED ENV{SHEAF_UNITY_CUDA})
+  set(unity_cuda $ENV{SHEAF_UNITY_CUDA})
+else()
+  set(unity_cuda OFF)
+endif()
+option(SHEAF_UNITY_CUDA "Compile several .cu files at a time, where device code is compiled and not timed" ${unity_cuda})
 set(SHEAF_SANITIZE "" CACHE STRING "Sanitizers to build with: address, undefined, thread, or a comma-separated list")
 
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

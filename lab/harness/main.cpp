@@ -17,7 +17,9 @@
 #include "lab/harness/record.hpp"
 #include "lab/harness/report.hpp"
 #include "papers/run.hpp"
+#include "papers/variants.hpp"
 #include "plan/store/temporary_names.hpp"
+#include "primitives/backends.hpp"
 
 namespace sheaf::bench {
 namespace {
@@ -247,6 +249,7 @@ int exit_code_of(error_code code) {
 // NOLINTNEXTLINE(bugprone-exception-escape): saying what went wrong may go wrong
 int main(int argc, char** argv) {
   using namespace sheaf;
+  primitives::add_variants(papers::variants);
   io::remove_temporaries_on_signals();
   try {
     bench::options options;

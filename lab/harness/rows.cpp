@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 
 #include "lab/description/job.hpp"
+#include "lab/harness/now.hpp"
 #include "lab/peers/list.hpp"
 
 namespace sheaf::bench {
 namespace {
 
-/// The number of runs that a preparation is told: so many that the inspector's cost does not count.
-constexpr std::uint64_t expected_runs = 1000;
 /// Upper bound on the memory of a prepared list: bytes kept and scratch bytes, for an entry of the list.
 constexpr std::uint64_t prepared_bytes = 48;
 

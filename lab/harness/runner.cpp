@@ -1,14 +1,12 @@
 #include "lab/harness/runner.hpp"
+#include "lab/harness/now.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace sheaf::bench {
 namespace {
 
 constexpr double host_timed_below_seconds = 1e-3;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double time_by_host(const contender& c, std::uint64_t copy) {
   const double begin = now();

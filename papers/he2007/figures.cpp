@@ -58,9 +58,11 @@ contender planned_contender(const context& ctx, const Variant& variant, const Pr
           .wait = [ctx] { ctx.wait(); }};
 }
 
-// Variants of one pass that do not inspect the index list first.
-bool only_moves(std::string_view variant) {
-  return variant.ends_with(".direct") || variant.ends_with(".collective") || variant.ends_with(".thread_per_record");
+// Variants of one pass that do not inspect the index list first: the library's, and the paper's own, which runs by name
+// only.
+bool only_moves(std::string_view variant, bool by_name_only) {
+  return variant.ends_with(".thread_per_record") ||
+         (!by_name_only && (variant.ends_with(".direct") || variant.ends_with(".collective")));
 }
 
 template <class Variant>
@@ -132,9 +134,10 @@ contender single_pass(const session& s, const problem& p, int threads) {
     auto best = variants.begin();
     plan::planned least = plan::rejected("not planned yet");
     for (auto v = variants.begin(); v != variants.end(); ++v) {
-      if (!v->works_on(ctx.backend()) || !only_moves(v->name)) continue;
+      if (!v->works_on(ctx.backend())) continue;
       const plan::planned plan = v->plan(problem, ctx.profile());
-      if (!plan.applicable() || plan.by_name_only || (least.applicable() && plan.seconds >= least.seconds)) continue;
+      if (!plan.applicable() || !only_moves(v->name, plan.by_name_only)) continue;
+      if (least.applicable() && plan.seconds >= least.seconds) continue;
       best = v;
       least = plan;
     }

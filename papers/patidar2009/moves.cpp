@@ -34,7 +34,7 @@ void add_named(std::vector<contender>& who, const session& s, const problem& p, 
 
 // The paper's card held 4 GB, input and output together.
 constexpr std::uint64_t paper_bytes = std::uint64_t{2} << 30;
-constexpr std::uint64_t most_cpu_bytes = std::uint64_t{1} << 29;
+constexpr std::uint64_t most_moved_cpu_bytes = std::uint64_t{1} << 29;
 
 std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
   if (count == 16 * million && record_bytes == 128) return "290 ms";
@@ -43,7 +43,7 @@ std::string paper_scatter(std::uint64_t count, std::uint64_t record_bytes) {
 
 void by_width(paper_run& run, session& s, int figure, std::string_view what) {
   print_place(s, fmt::format("{} of records at random places", std::string(what)));
-  const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_cpu_bytes;
+  const std::uint64_t most_bytes = s.ctx.backend() == backend_kind::cuda ? paper_bytes : most_moved_cpu_bytes;
   const table rows({"record", "records", "paper", "collective", "a thread each", "each / coll.", "choice", "bandwidth",
                     "variant", "peer", "peer / choice"});
   for (const std::uint64_t record_bytes : {32, 64, 128, 256}) {

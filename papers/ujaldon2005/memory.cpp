@@ -11,8 +11,8 @@
 #include "apps/sheaf/checks/spmv.hpp"
 #include "lab/harness/edges/calls.hpp"
 #include "lab/harness/sparse/calls.hpp"
-#include "opengl/papers/ujaldon2005_memory.hpp"
 #include "papers/ujaldon2005/figures.hpp"
+#include "papers/ujaldon2005/opengl/memory.hpp"
 
 // Section 5.1, "Type of memory": vertices that are built once and lie in host memory, which is where OpenGL's arrays
 // are.

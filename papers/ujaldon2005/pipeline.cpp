@@ -12,8 +12,8 @@
 #include <sheaf/scatter_reduce.hpp>
 
 #include "lab/inputs/pattern_function.hpp"
-#include "opengl/papers/ujaldon2005.hpp"
 #include "papers/ujaldon2005/figures.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
 
 // Table 1 and section 5.1, "Indirection schemes": parts of the pipeline as parts of a program, each beside the loop of
 // one CPU thread. The pipeline's calls check and upload their arrays and read the answer back, every time. The paper's

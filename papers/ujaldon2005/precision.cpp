@@ -12,7 +12,7 @@
 #include "papers/ujaldon2005/figures.hpp"
 
 #if SHEAF_HAS_OPENGL
-#include "opengl/papers/ujaldon2005_precision.hpp"
+#include "papers/ujaldon2005/opengl/precision.hpp"
 #endif
 
 // Figure 3 and section 6.2: time and error by the precision of values. Sums of the library are of f32 and f64; textures

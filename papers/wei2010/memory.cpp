@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <vector>
 
@@ -7,6 +6,7 @@
 #include <sheaf/memory.hpp>
 
 #include "core/startable.hpp"
+#include "lab/harness/now.hpp"
 #include "lab/inputs/pattern.hpp"
 #include "papers/wei2010/positions.hpp"
 
@@ -68,8 +68,6 @@ std::vector<memory_test> points_of(const session& s, bool quick) {
 #endif
   return points_of_cpu(static_cast<std::uint64_t>(s.ctx.threads()));
 }
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::uint64_t expected_sum(const memory_test& test, std::uint64_t words) {
   std::uint64_t sum = 0;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "lab/harness/now.hpp"
 #include "papers/wei2010/figures.hpp"
 #include "papers/wei2010/loads.hpp"
 #include "plan/choose.hpp"
@@ -46,8 +46,6 @@ struct scan_steps {
   std::array<double, step_count> steps = {};
   double total = 0;
 };
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Adds up the time of each step of one call: by events in the queue where there is one, else by the host's clock.
 class step_clock {

@@ -14,17 +14,6 @@ namespace plan {
 class probe;
 }
 
-// How backends measure themselves; defined by them.
-namespace cpu {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
-}
-namespace cuda {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
-}
-namespace opengl {
-std::unique_ptr<plan::probe> make_probe(const context& ctx);
-}
-
 namespace core {
 
 /// What a backend's processors are like, where profiles and models depend on it.

@@ -1,13 +1,16 @@
 #include <sheaf/context.hpp>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
 #include "core/backends.hpp"
+#include "core/composition.hpp"
 #include "core/context_state.hpp"
 
 namespace sheaf {
@@ -18,19 +21,19 @@ context::context(std::shared_ptr<core::context_state> state) : state_(std::move(
 
 context context::cpu(int threads) { return context(core::make_cpu_state(threads)); }
 
-#if SHEAF_HAS_CUDA
-context context::cuda(int device) { return context(core::make_cuda_state(device, nullptr, true)); }
-context context::cuda(int device, CUstream_st* stream) { return context(core::make_cuda_state(device, stream, false)); }
-#else
-context context::cuda(int) { return on(backend_kind::cuda); }
-context context::cuda(int, CUstream_st*) { return on(backend_kind::cuda); }
-#endif
+context context::cuda(int device) {
+  const auto make = core::composed().make_cuda_state;
+  return make == nullptr ? on(backend_kind::cuda) : context(make(device, nullptr, true));
+}
+context context::cuda(int device, CUstream_st* stream) {
+  const auto make = core::composed().make_cuda_state;
+  return make == nullptr ? on(backend_kind::cuda) : context(make(device, stream, false));
+}
 
-#if SHEAF_HAS_OPENGL
-context context::opengl(int device) { return context(core::make_opengl_state(device)); }
-#else
-context context::opengl(int) { return on(backend_kind::opengl); }
-#endif
+context context::opengl(int device) {
+  const auto make = core::composed().make_opengl_state;
+  return make == nullptr ? on(backend_kind::opengl) : context(make(device));
+}
 
 context context::on(backend_kind backend, int threads) {
   const core::backend& b = core::backend_of(backend);
@@ -100,11 +103,11 @@ std::vector<std::pair<std::string, std::string>> parse_forced(std::string_view t
 
 context_state::context_state(backend_kind kind, std::string device, memory_resource resource)
     : backend(kind), device_name(std::move(device)), memory(resource) {
-  chosen_profile chosen = profile_for(kind, device_name);
+  chosen_profile chosen = composed().profile_for(kind, device_name);
   profile = std::move(chosen.profile);
   ignored_profile_ = std::move(chosen.ignored);
   if (const char* text = std::getenv("SHEAF_VARIANT")) forced_ = parse_forced(text);
-  for (const auto& [primitive, variant] : forced_) require_known_variant(primitive, variant);
+  for (const auto& [primitive, variant] : forced_) composed().require_known_variant(primitive, variant);
 }
 
 void context_state::use(const machine& new_profile) {

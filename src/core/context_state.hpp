@@ -54,6 +54,8 @@ class context_state {
 
   virtual int device() const noexcept { return -1; }
   virtual CUstream_st* stream() const noexcept { return nullptr; }
+  /// Whether what is queued goes into a graph and does not run.
+  virtual bool is_captured() const { return false; }
 
   /// Numbers the calls of this context; index errors are ordered by it.
   std::uint64_t begin_call() noexcept { return ++calls_; }
@@ -119,22 +121,7 @@ struct chosen_profile {
   std::string ignored;  ///< what context::ignored_profile() says
 };
 
-/// The profile that a new context of this device takes: the one that SHEAF_PROFILE names if it is of this backend, else
-/// the one that was stored for the device, else the shipped one nearest to it. Defined in
-/// src/plan/store/profile_files.cpp, because it reads files. @throws error(bad_input) if the file that SHEAF_PROFILE
-/// names is no profile.
-chosen_profile profile_for(backend_kind backend, const std::string& device_name);
-
-/// Checks what SHEAF_VARIANT forces. Defined in src/primitives/forced_variants.cpp, because it knows the names.
-/// @throws error(bad_argument) listing the names that there are, for a primitive or a variant that is none of them
-void require_known_variant(std::string_view primitive, std::string_view variant);
-
-/// States of new contexts. src/core defines the CPU's, src/cuda and src/opengl define theirs, which only builds with
-/// these backends link.
+/// The state of a new context on the CPU.
 std::shared_ptr<context_state> make_cpu_state(int threads);
-std::shared_ptr<context_state> make_cuda_state(int device, CUstream_st* stream, bool own_stream);
-int cuda_device_count() noexcept;
-std::shared_ptr<context_state> make_opengl_state(int device);
-int opengl_device_count() noexcept;
 
 }  // namespace sheaf::core

@@ -2,7 +2,6 @@
 #include "cuda/hash/variants.hpp"
 #include "cuda/linked_list/variants.hpp"
 #include "cuda/movement/variants.hpp"
-#include "cuda/papers/variants.hpp"
 #include "cuda/reduce/variants.hpp"
 #include "cuda/sort/variants.hpp"
 #include "cuda/sparse/variants.hpp"
@@ -14,22 +13,21 @@ namespace {
 
 using namespace primitives;
 
-constexpr const gather_variant* gather_list[] = {
-    &cuda::gather_direct,    &cuda::gather_collective, &cuda::gather_thread_per_record,
-    &cuda::gather_multipass, &cuda::gather_adaptive,   &cuda::gather_bucketed};
+constexpr const gather_variant* gather_list[] = {&cuda::gather_direct, &cuda::gather_collective,
+                                                 &cuda::gather_multipass, &cuda::gather_adaptive,
+                                                 &cuda::gather_bucketed};
 constexpr const scatter_variant* scatter_list[] = {
-    &cuda::scatter_direct,   &cuda::scatter_collective, &cuda::scatter_thread_per_record, &cuda::scatter_multipass,
-    &cuda::scatter_adaptive, &cuda::scatter_bucketed,   &cuda::scatter_last_writer,       &cuda::scatter_bucketed_last};
+    &cuda::scatter_direct,   &cuda::scatter_collective,  &cuda::scatter_multipass,    &cuda::scatter_adaptive,
+    &cuda::scatter_bucketed, &cuda::scatter_last_writer, &cuda::scatter_bucketed_last};
 constexpr const prepare_variant* prepare_list[] = {&cuda::prepare_scheduled};
 constexpr const scatter_reduce_variant* scatter_reduce_list[] = {
     &cuda::scatter_reduce_atomic, &cuda::scatter_reduce_sorted, &cuda::scatter_reduce_tiled,
     &cuda::scatter_reduce_bucketed};
-constexpr const split_variant* split_list[] = {&cuda::split_stable,   &cuda::split_unordered, &cuda::split_cub,
-                                               &cuda::split_by_index, &cuda::split_one_step,  &cuda::split_two_step};
+constexpr const split_variant* split_list[] = {&cuda::split_stable, &cuda::split_unordered, &cuda::split_cub,
+                                               &cuda::split_by_index};
 constexpr const row_of_entry_variant* row_of_entry_list[] = {&cuda::row_of_entry};
-constexpr const sort_variant* sort_list[] = {&cuda::sort_msd,    &cuda::sort_onesweep, &cuda::sort_cub,
-                                             &cuda::sort_lsd,    &cuda::sort_counting, &cuda::sort_msd_bitonic,
-                                             &cuda::sort_bitonic};
+constexpr const sort_variant* sort_list[] = {&cuda::sort_msd, &cuda::sort_onesweep, &cuda::sort_cub, &cuda::sort_lsd,
+                                             &cuda::sort_counting};
 
 constexpr const hash_build_variant* hash_build_list[] = {&cuda::hash_build_sorted};
 constexpr const hash_search_variant* hash_search_list[] = {&cuda::hash_search_partitioned, &cuda::hash_search_direct,

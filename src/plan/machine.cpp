@@ -77,19 +77,6 @@ double machine::atomic_adds(std::uint64_t count, std::uint64_t bytes, std::uint6
   return static_cast<double>(count) * seconds_at_random(atomic_add, bytes, footprint);
 }
 
-machine machine::with_parallelism(std::uint32_t threads) const {
-  machine scaled = *this;
-  const double share = std::min(1.0, static_cast<double>(threads) / static_cast<double>(std::max(1U, parallelism)));
-  scaled.parallelism = threads;
-  scaled.copy_bytes_per_second *= share;
-  scaled.cached_bytes_per_second *= share;
-  for (stream_rate& rate : scaled.streams) rate.bytes_per_second *= share;
-  for (auto* curve : {&scaled.random_read, &scaled.random_write, &scaled.atomic_add}) {
-    for (access_rate& rate : *curve) rate.records_per_second *= share;
-  }
-  return scaled;
-}
-
 machine nearest_machine(backend_kind backend, const std::string& device_name) {
   const std::vector<machine> shipped = shipped_machines();
   const machine* nearest = nullptr;

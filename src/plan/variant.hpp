@@ -87,7 +87,7 @@ struct planned {
   decision decided;                         ///< passes, bits and the like that plan() hands to run()
   std::shared_ptr<const void> inner_calls;  ///< choices for the calls inside run(), of a type that the variant knows
   const char* rejection = nullptr;          ///< why it cannot run; null if it can
-  bool by_name_only = false;  ///< runs only when forced: the serial reference, or a variant that the pattern rules out
+  bool by_name_only = false;  ///< runs only when forced: the reference, a paper's form, or ruled out by the pattern
 
   /// The choices for the calls inside, as the variant's plan() stored them in inner_calls.
   template <class T>

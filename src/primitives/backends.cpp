@@ -1,19 +1,31 @@
 #include "primitives/backends.hpp"
 
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
 namespace sheaf::primitives {
+namespace {
+
+std::vector<const backend_variants*>& lists() {
+  static std::vector<const backend_variants*> all(variants_of_backends().begin(), variants_of_backends().end());
+  return all;
+}
+
+std::atomic<bool> lists_were_asked_for{false};  // by any thread
+
+}  // namespace
 
 std::span<const backend_variants* const> all_backends() {
-  static constexpr const backend_variants* all[] = {
-    &reference::variants,
-    &cpu::variants,
-#if SHEAF_HAS_CUDA
-    &cuda::variants,
-#endif
-#if SHEAF_HAS_OPENGL
-    &opengl::variants,
-#endif
-  };
-  return all;
+  lists_were_asked_for.store(true, std::memory_order_relaxed);
+  return lists();
+}
+
+void add_variants(const backend_variants& more) {
+  if (lists_were_asked_for.load(std::memory_order_relaxed)) {
+    throw std::logic_error("add_variants: a list of variants has been asked for already");
+  }
+  lists().push_back(&more);
 }
 
 }  // namespace sheaf::primitives

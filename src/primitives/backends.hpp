@@ -17,8 +17,8 @@
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/split/contract.hpp"
 
-// Where backends and primitives meet. A backend exports one list of variants for each primitive; a primitive's list is
-// those of all backends of this build.
+// What a backend brings to the primitives: one list of variants for each. A primitive's list is those of all backends
+// of this build.
 namespace sheaf {
 
 namespace primitives {
@@ -28,25 +28,33 @@ using variant_list = std::span<const Variant* const>;
 
 /// What a backend brings. A primitive that it does not have is an empty list.
 struct backend_variants {
-  variant_list<gather_variant> gather;
-  variant_list<scatter_variant> scatter;
-  variant_list<prepare_variant> prepare;
-  variant_list<scatter_reduce_variant> scatter_reduce;
-  variant_list<split_variant> split;
-  variant_list<row_of_entry_variant> row_of_entry;
-  variant_list<sort_variant> sort;
-  variant_list<list_variant> list;
-  variant_list<hash_build_variant> hash_build;
-  variant_list<hash_search_variant> hash_search;
-  variant_list<spmv_variant> spmv;
-  variant_list<prepare_spmv_variant> prepare_spmv;
+  variant_list<gather_variant> gather = {};
+  variant_list<scatter_variant> scatter = {};
+  variant_list<prepare_variant> prepare = {};
+  variant_list<scatter_reduce_variant> scatter_reduce = {};
+  variant_list<split_variant> split = {};
+  variant_list<row_of_entry_variant> row_of_entry = {};
+  variant_list<sort_variant> sort = {};
+  variant_list<list_variant> list = {};
+  variant_list<hash_build_variant> hash_build = {};
+  variant_list<hash_search_variant> hash_search = {};
+  variant_list<spmv_variant> spmv = {};
+  variant_list<prepare_spmv_variant> prepare_spmv = {};
   variant_list<conjugate_gradient_variant> conjugate_gradient = {};
   variant_list<edge_sum_variant> edge_sum = {};
   variant_list<prepare_edge_sum_variant> prepare_edge_sum = {};
 };
 
-/// The backends of this build, the reference first.
+/// The backends of this build, the reference first. src/composition defines it.
+std::span<const backend_variants* const> variants_of_backends() noexcept;
+
+/// Those, and behind them what add_variants() added.
 std::span<const backend_variants* const> all_backends();
+
+/// Adds variants to the lists of all primitives, for a program that compares them with the library's own. They must
+/// live as long as the program. To be called before there is a context or another thread. @throws std::logic_error once
+/// a list has been asked for, because lists are made once.
+void add_variants(const backend_variants& more);
 
 /// A primitive's variants, backend by backend.
 template <class Variant>

@@ -1,3 +1,5 @@
+#include "primitives/forced_variants.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -8,7 +10,6 @@
 #include <fmt/ranges.h>
 #include <sheaf/error.hpp>
 
-#include "core/context_state.hpp"
 #include "core/printable.hpp"
 #include "primitives/backends.hpp"
 
@@ -66,22 +67,18 @@ std::vector<std::string_view> names_of_calls() {
 }
 
 }  // namespace
-}  // namespace sheaf::primitives
-
-namespace sheaf::core {
 
 void require_known_variant(std::string_view primitive, std::string_view variant) {
-  using namespace primitives;
   const auto call = std::find_if(std::begin(forced_calls), std::end(forced_calls),
                                  [&](const forced_call& c) { return c.name == primitive; });
   if (call == std::end(forced_calls)) {
     throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: '{}' is not a primitive; there are {}",
-                                                      printable(primitive), fmt::join(names_of_calls(), ", ")));
+                                                      core::printable(primitive), fmt::join(names_of_calls(), ", ")));
   }
   const std::vector<std::string_view> names = call->variants();
   if (std::find(names.begin(), names.end(), variant) != names.end()) return;
   throw error(error_code::bad_argument, fmt::format("SHEAF_VARIANT: {}: no variant is named '{}'; there are {}",
-                                                    primitive, printable(variant), fmt::join(names, ", ")));
+                                                    primitive, core::printable(variant), fmt::join(names, ", ")));
 }
 
-}  // namespace sheaf::core
+}  // namespace sheaf::primitives

@@ -14,6 +14,7 @@
 #include <sheaf/sort.hpp>
 
 #include "cpu/sort/vqsort.hpp"
+#include "support/contexts.hpp"
 #include "support/trials/sort.hpp"
 
 // What threads, passes and rounds could get wrong, and how much memory a sort takes.
@@ -290,6 +291,7 @@ TEST(CpuSort, SortsCrowdedKeys) {
   for (const key_type type : {key_type::unsigned_integer, key_type::signed_integer, key_type::floating}) {
     for (const key_spread spread : key_spreads) {
       for (const std::uint64_t count : {8191, 8192, 50000}) {
+        if (under_address_sanitizer && count > 8192) continue;
         for (const sort_call call : {sort_call::pairs, sort_call::pairs_without_keys, sort_call::gather_index}) {
           for (const std::uint32_t key_bytes : {4, 8}) {
             sort_case c;

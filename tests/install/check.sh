@@ -98,7 +98,9 @@ case $1 in
     [ -z "$others" ] || fail "libsheaf.so exports $others"
     ;;
   subdirectory)
-    consume "$1" -DCONSUMER_SUBDIRECTORY="$SOURCE" -DSHEAF_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
+    # Compiled as fast as the compiler can: what is looked at is what gets built and linked.
+    consume "$1" -DCONSUMER_SUBDIRECTORY="$SOURCE" -DSHEAF_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug \
+      -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DSHEAF_UNITY_BUILD=ON
     [ ! -e "$WORK/$1/sheaf/bin/sheaf" ] || fail "the command was built too"
     ;;
   *) fail "check.sh: no stage '$1'" ;;

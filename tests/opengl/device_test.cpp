@@ -26,7 +26,7 @@ TEST_F(OpenglDevice, CompilesEveryShader) {
   for (const opengl::shader_source& source : opengl::shader_sources()) {
     SCOPED_TRACE(source.file);
     EXPECT_TRUE(source.text.starts_with("#version 330 core\n"));
-    glDeleteShader(opengl::compiled_shader(source.file));
+    glDeleteShader(opengl::compiled_shader(source));
   }
 }
 

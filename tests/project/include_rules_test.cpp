@@ -74,7 +74,7 @@ TEST_F(PlantedIncludes, OfFamiliesBelowPass) {
   plant("src/cuda/reduce/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
   plant("src/cuda/hash/a.cu", "#include \"cuda/sort/a.cuh\"\n#include \"cuda/reduce/a.cuh\"\n");
   plant("src/cuda/edges/a.cu", "#include \"cuda/linked_list/a.cuh\"\n#include \"cuda/hash/a.cuh\"\n");
-  plant("src/cuda/papers/a.cu", "#include \"cuda/sparse/a.cuh\"\n#include \"cuda/sort/words/a.cuh\"\n");
+  plant("papers/he2007/cuda/a.cu", "#include \"cuda/sparse/a.cuh\"\n#include \"cuda/sort/words/a.cuh\"\n");
   plant("src/cuda/calibrate/a.cu", "#include \"cuda/edges/a.cuh\"\n#include \"cuda/calibrate/a.cuh\"\n");
   plant("src/cpu/threads/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
   plant("src/cpu/movement/a.cpp", "#include \"cpu/threads/parallel.hpp\"\n");
@@ -85,7 +85,7 @@ TEST_F(PlantedIncludes, OfFamiliesBelowPass) {
 TEST_F(PlantedIncludes, OfFamiliesAboveOrBesideAreNamed) {
   plant("src/cuda/device/a.cu", "#include \"cuda/block/scan.cuh\"\n");
   plant("src/cuda/block/a.cuh", "#include \"cuda/movement/a.cuh\"\n");
-  plant("src/cuda/movement/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"cuda/papers/a.cuh\"\n");
+  plant("src/cuda/movement/a.cu", "#include \"cuda/split/a.cuh\"\n#include \"papers/he2007/cuda/a.cuh\"\n");
   plant("src/cuda/reduce/a.cu", "#include \"cuda/sort/a.cuh\"\n");
   plant("src/cuda/hash/a.cu", "#include \"cuda/linked_list/a.cuh\"\n");
   plant("src/cpu/sparse/a.cpp", "#include \"cpu/edges/a.hpp\"\n");
@@ -103,7 +103,7 @@ TEST_F(PlantedIncludes, OfFamiliesAboveOrBesideAreNamed) {
           "sort, "
           "split",
           "src/cuda/movement/a.cu:1: cuda/split/a.cuh: cuda/movement may include block, device, movement",
-          "src/cuda/movement/a.cu:2: cuda/papers/a.cuh: cuda/movement may include block, device, movement",
+          "src/cuda/movement/a.cu:2: papers/he2007/cuda/a.cuh: cuda may include core, cuda, plan, primitives",
           "src/cuda/reduce/a.cu:1: cuda/sort/a.cuh: cuda/reduce may include block, device, movement, reduce, split",
       }));
 }

@@ -17,6 +17,7 @@ inline const names_by_name& layers_seen_by_layer() {
       {"core", {"core"}},
       {"plan", {"plan", "core"}},
       {"primitives", {"primitives", "plan", "core"}},
+      {"composition", {"primitives", "plan", "core"}},
       {"cpu", {"cpu", "primitives", "plan", "core"}},
       {"cuda", {"cuda", "primitives", "plan", "core"}},
       {"opengl", {"opengl", "primitives", "plan", "core"}},
@@ -95,10 +96,8 @@ inline const names_by_name& families_seen_by_family(const std::string& backend) 
       }
       seen.insert(height.begin(), height.end());
     }
-    for (const char* const family : {"papers", "calibrate"}) {
-      rows[family] = seen;
-      rows[family].insert({"papers", "calibrate"});
-    }
+    rows["calibrate"] = seen;
+    rows["calibrate"].insert("calibrate");
     return rows;
   };
   static const names_by_name cpu = [&] {

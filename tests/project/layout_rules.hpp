@@ -21,14 +21,17 @@ class layout_rules {
   explicit layout_rules(std::filesystem::path root) : tree_(std::move(root)) {}
 
   std::vector<std::string> broken() {
+    for (const char* const folder : {"src/cpu", "src/cuda", "src/opengl", "papers"}) {
+      for (const auto& file : tree_.sources(folder)) check_variants(file);
+    }
     for (const char* const backend : {"src/cpu", "src/cuda", "src/opengl"}) {
-      for (const auto& file : tree_.sources(backend)) check_variants(file);
       for (const auto& family : tree_.folders(backend)) check_readme(family);
     }
     for (const char* const folder : {"src", "lab", "papers", "apps", "tests"}) check_names_and_counts(folder);
     for (const char* const folder : {"src", "lab", "papers", "apps"}) {
       for (const auto& file : tree_.sources(folder)) check_parallel_regions(file);
     }
+    for (const auto& file : tree_.sources("tests")) check_namespace_of_test(file);
     std::sort(broken_.begin(), broken_.end());
     return broken_;
   }
@@ -45,24 +48,15 @@ class layout_rules {
     return name.substr(0, name.find('.'));
   }
 
-  // cuda.bucketed is found in gather_bucketed.cu; what a paper describes, in a file that begins with the paper's key.
+  // cuda.bucketed is found in gather_bucketed.cu.
   void check_variants(const path& file) {
     static const std::regex definition(R"re(\w*variant\s+\w+\s*\{\s*"(cpu|cuda|opengl)\.(\w+)")re");
-    static const std::regex paper_key("^[a-z]+[0-9]{4}_");
-    const std::vector<std::string> folders = tree_.folders_of(file);
-    const bool is_paper = std::find(folders.begin(), folders.end(), "papers") != folders.end();
     const std::string stem = stem_of(file);
     const std::string text = text_of(file);
     for (std::sregex_iterator found(text.begin(), text.end(), definition); found != std::sregex_iterator(); ++found) {
       ++variants_;
-      const std::string name = (*found)[1].str() + "." + (*found)[2].str();
-      if (is_paper) {
-        if (!std::regex_search(stem, paper_key)) {
-          complain(file, fmt::format("defines {}, but its name begins with no paper's key", name));
-        }
-      } else if (stem.find((*found)[2].str()) == std::string::npos) {
-        complain(file, fmt::format("defines {}, but is not named for it", name));
-      }
+      if (stem.find((*found)[2].str()) != std::string::npos) continue;
+      complain(file, fmt::format("defines {}.{}, but is not named for it", (*found)[1].str(), (*found)[2].str()));
     }
   }
 
@@ -75,6 +69,17 @@ class layout_rules {
         complain(file, "has a parallel region whose num_threads is not core::startable");
       }
     }
+  }
+
+  // Several tests are compiled as one, so each has a namespace of its own: that of tests/cpu/sort_test.cpp is
+  // sheaf::tests::cpu_sort_test.
+  void check_namespace_of_test(const path& file) {
+    std::string name = tree_.name_of(file).substr(std::string_view("tests/").size());
+    name = name.substr(0, name.find('.'));
+    if (!name.ends_with("_test") || file.extension() == ".hpp") return;
+    std::replace(name.begin(), name.end(), '/', '_');
+    const std::string expected = fmt::format("namespace sheaf::tests::{} {{", name);
+    if (text_of(file).find(expected) == std::string::npos) complain(file, fmt::format("has no '{}'", expected));
   }
 
   void check_readme(const path& family) {

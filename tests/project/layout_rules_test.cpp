@@ -33,9 +33,7 @@ TEST_F(PlantedLayout, WithVariantsInFilesOfTheirNamePasses) {
   plant("src/cuda/movement/gather_direct.cu", direct);
   plant("src/cuda/movement/scatter_by_page.cu",
         "const scatter_variant scatter_by_page{\n    \"cpu.by_page\", plan};\n");
-  plant("src/cuda/papers/README.md", "");
-  plant("src/cuda/papers/he2007_sort.cu",
-        "const primitives::sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
+  plant("papers/he2007/cuda/bitonic.cu", "const primitives::sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
   plant("src/primitives/movement/gather.hpp", "extern const primitives::gather_variant gather_direct;\n");
   plant("src/primitives/movement/prepare.cpp", "constexpr prepare_variant kept{\"kept\", plan_kept, run_kept};\n");
   EXPECT_EQ(broken(), list{});
@@ -48,13 +46,12 @@ TEST_F(PlantedLayout, WithVariantsElsewhereIsNamed) {
   plant("src/cpu/sort/run.cpp",
         "const sort_variant sort_lsd{\"cpu.lsd\", plan_lsd, run_lsd};\n"
         "const sort_variant sort_msd{\n    \"cpu.msd\", plan_msd, run_msd};\n");
-  plant("src/cuda/papers/README.md", "");
-  plant("src/cuda/papers/bitonic.cu", "const sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
+  plant("papers/he2007/cuda/network.cu", "const sort_variant sort_bitonic{\"cuda.bitonic\", plan, run};\n");
   EXPECT_EQ(broken(), (list{
+                          "papers/he2007/cuda/network.cu: defines cuda.bitonic, but is not named for it",
                           "src/cpu/sort/run.cpp: defines cpu.lsd, but is not named for it",
                           "src/cpu/sort/run.cpp: defines cpu.msd, but is not named for it",
                           "src/cuda/movement/gather.cu: defines cuda.direct, but is not named for it",
-                          "src/cuda/papers/bitonic.cu: defines cuda.bitonic, but its name begins with no paper's key",
                       }));
 }
 
@@ -70,10 +67,8 @@ TEST_F(PlantedLayout, WithNamesThatRepeatTheirFolderIsNamed) {
   plant("src/cuda/split/README.md", "");
   plant("src/cuda/split/split_pass.cuh", "");
   plant("src/cuda/split/splits.cuh", "");
-  plant("src/cuda/papers/README.md", "");
-  plant("src/cuda/papers/patidar2009_split.cu", "");
   plant("lab/harness/harness.hpp", "");
-  plant("tests/plan/store_plan_test.cpp", "");
+  plant("tests/plan/store_plan_test.cpp", "namespace sheaf::tests::plan_store_plan_test {\n");
   plant("src/plan/shipped_plan.cpp.in", "");
   EXPECT_EQ(broken(), (list{
                           "lab/harness/harness.hpp: repeats its folder's name, harness",
@@ -81,6 +76,14 @@ TEST_F(PlantedLayout, WithNamesThatRepeatTheirFolderIsNamed) {
                           "src/plan/shipped_plan.cpp.in: repeats its folder's name, plan",
                           "tests/plan/store_plan_test.cpp: repeats its folder's name, plan",
                       }));
+}
+
+TEST_F(PlantedLayout, WithTestsInNamespacesOfOthersIsNamed) {
+  plant("tests/cpu/sort_test.cpp", "namespace sheaf::tests::cpu_sort_test {\n");
+  plant("tests/cuda/list_function_test.cu", "namespace sheaf::tests {\n");
+  plant("tests/support/contexts.hpp", "namespace sheaf::tests {\n");
+  EXPECT_EQ(broken(),
+            list{"tests/cuda/list_function_test.cu: has no 'namespace sheaf::tests::cuda_list_function_test {'"});
 }
 
 TEST_F(PlantedLayout, WithRegionsOfThreadsThatMayNotStartIsNamed) {

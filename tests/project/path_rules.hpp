@@ -84,12 +84,24 @@ class path_rules {
         if (!is_there(tree_.root() / name) && !is_there(file.parent_path() / name))
           complain(file, number, name, "there is no such file");
       }
+      if (file.extension() == ".md") check_links(file, number, line);
       if (file.extension() != ".md" && tree_.name_of(file).rfind("script/", 0) != 0) continue;
       for (std::sregex_iterator found(line.begin(), line.end(), named_target); found != std::sregex_iterator();
            ++found) {
         ++names_;
         if (!targets_.contains((*found)[1].str())) complain(file, number, (*found)[1].str(), "there is no such target");
       }
+    }
+  }
+
+  // [text](path#part): a path counts from the document's folder.
+  void check_links(const path& file, std::size_t number, const std::string& line) {
+    static const std::regex link(R"(\]\(([^)#\s]+))");
+    for (std::sregex_iterator found(line.begin(), line.end(), link); found != std::sregex_iterator(); ++found) {
+      const std::string name = (*found)[1].str();
+      if (name.find(':') != std::string::npos) continue;  // https://...
+      ++names_;
+      if (!std::filesystem::exists(file.parent_path() / name)) complain(file, number, name, "there is no such file");
     }
   }
 

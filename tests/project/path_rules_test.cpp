@@ -29,17 +29,20 @@ TEST_F(PlantedPaths, ThatAreTherePass) {
   plant("lab/CMakeLists.txt", "add_library(sheaf_lab a.cpp)\nsheaf_layer(core a.cpp)\n");
   plant("script/run", "cmake --build --target sheaf_lab\n");
   plant("README.md", "Build `sheaf_core`.\n");
+  plant("docs/links.md",
+        "[map](map.md) [core](../src/core) [here](#here) [there](https://a.b/c) [part](map.md#part)\n");
   plant("docs/experiments.md", "src/core/gone.cpp lost.\n");
   EXPECT_EQ(broken(), list{});
 }
 
 TEST_F(PlantedPaths, ThatAreNotThereAreNamed) {
   plant("src/core/a.cpp", "// See src/core/b.cpp.\nint a;  // lab/gone\n");
-  plant("docs/map.md", "`src/nowhere/*.hpp`\n\n`sheaf_nothing`\n");
+  plant("docs/map.md", "`src/nowhere/*.hpp`\n\n`sheaf_nothing`\n[core](src/core)\n");
   plant("script/run", "cmake --build build --target sheaf_cli\n");
   EXPECT_EQ(broken(), (list{
                           "docs/map.md:1: src/nowhere/: there is no such file",
                           "docs/map.md:3: sheaf_nothing: there is no such target",
+                          "docs/map.md:4: src/core: there is no such file",
                           "script/run:1: sheaf_cli: there is no such target",
                           "src/core/a.cpp:1: src/core/b.cpp: there is no such file",
                           "src/core/a.cpp:2: lab/gone: there is no such file",

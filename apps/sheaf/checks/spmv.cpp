@@ -14,7 +14,7 @@
 namespace sheaf::jobs {
 namespace {
 
-double number_of(const_values of, std::uint64_t i) {
+double exact_number(const_values of, std::uint64_t i) {
   return of.type == value_type::f32 ? static_cast<double>(static_cast<const float*>(of.data)[i])
                                     : static_cast<const double*>(of.data)[i];
 }
@@ -76,7 +76,7 @@ std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, co
       const std::uint64_t from = terms.transposed ? row : columns.bits(place);
       const std::uint64_t to = terms.transposed ? columns.bits(place) : row;
       if (to < begin || to >= end) continue;
-      sums[to - begin].take(number_of(a.values, place), number_of(x, from));
+      sums[to - begin].take(exact_number(a.values, place), exact_number(x, from));
     }
   }
   for (std::uint64_t i = begin; i < end; ++i) {
@@ -84,8 +84,8 @@ std::optional<std::string> mistake_in(std::uint64_t begin, std::uint64_t end, co
     sum.scale(alpha);
     // A beta that its type rounds to 0 multiplies like any other.
     if (terms.beta != 0) sum.take(beta, terms.y_before[i]);
-    if (sum.explains(number_of(y, i))) continue;
-    return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, number_of(y, i), sum.terms,
+    if (sum.explains(exact_number(y, i))) continue;
+    return fmt::format("y[{}] is {}, the sum of its {} terms is {}", i, exact_number(y, i), sum.terms,
                        static_cast<double>(sum.sum));
   }
   return std::nullopt;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t most_string_bytes = 32;
 constexpr std::uint64_t most_characters = 12;  // of 21 bits, in the 256 of a key
-constexpr std::uint64_t character_bytes = 4;
+constexpr std::uint64_t bytes_of_character = 4;
 constexpr std::size_t most_columns = 64;  // more than any key takes
 
 [[noreturn]] void refuse(const io::record_file& file, const io::npy_type& type, const std::string& why) {
@@ -46,7 +46,7 @@ order_column column_of(const io::record_file& file, const io::npy_type& type, st
       refuse(file, type, fmt::format(", strings of more than 32 bytes; {}", advice(offset, most_string_bytes)));
     case 'U':
       c.type = column_type::text;
-      if (type.item_bytes <= most_characters * character_bytes) return c;
+      if (type.item_bytes <= most_characters * bytes_of_character) return c;
       refuse(file, type, ", strings of more than 12 characters, which no key holds");
     default: break;
   }

@@ -1,7 +1,6 @@
 #include "lab/harness/edges/calls.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include "apps/sheaf/checks/edges.hpp"
 #include "lab/description/job.hpp"
+#include "lab/harness/now.hpp"
 #include "lab/harness/placed_array.hpp"
 #include "lab/harness/problem.hpp"
 #include "lab/inputs/pattern_function.hpp"
@@ -20,10 +20,6 @@
 
 namespace sheaf::bench {
 namespace {
-
-constexpr std::uint64_t expected_runs = 1000;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 template <class Value>
 std::vector<Value> values_of_nodes(const edge_input& in, std::uint32_t components) {

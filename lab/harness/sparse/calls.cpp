@@ -1,7 +1,6 @@
 #include "lab/harness/sparse/calls.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -12,15 +11,12 @@
 #include <sheaf/spmv.hpp>
 
 #include "apps/sheaf/checks/spmv.hpp"
+#include "lab/harness/now.hpp"
 #include "lab/harness/sparse/placed_matrix.hpp"
 #include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::bench {
 namespace {
-
-constexpr std::uint64_t expected_runs = 1000;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 template <class Value>
 csr_view view_of(const io::csr_matrix<Value>& m) {

@@ -1,4 +1,5 @@
 #include "plan/probe.hpp"
+#include "core/composition.hpp"
 #include "core/startable.hpp"
 
 #include <omp.h>
@@ -12,7 +13,6 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
-#include "core/backends.hpp"
 #include "core/context_state.hpp"
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"

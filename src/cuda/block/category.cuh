@@ -99,14 +99,14 @@ __device__ __forceinline__ void load_categories_as(const key_arguments& key, std
 
 /// A field of a key that is read byte by byte: the bytes that hold it, then a shift and a mask. What does not depend on
 /// the key is computed once, so that the code for each key is short.
-struct byte_field {
+struct field_of_bytes {
   std::uint64_t first_byte;
   std::uint32_t bytes_touched;  ///< 1 to 5
   std::uint32_t shift;
   std::uint32_t mask;
   bool is_from_left;
 
-  __device__ __forceinline__ explicit byte_field(const bit_field& f)
+  __device__ __forceinline__ explicit field_of_bytes(const bit_field& f)
       : first_byte(f.first / 8),
         bytes_touched(primitives::bytes_touched(f)),
         mask(f.count >= 32 ? ~0U : (1U << f.count) - 1),
@@ -142,7 +142,7 @@ struct category_loader {
   __device__ __forceinline__ void operator()(std::uint64_t tile, std::uint32_t first, std::uint32_t step,
                                              std::uint32_t records, std::uint32_t (&category)[Items]) const {
     if constexpr (std::is_void_v<Word>) {
-      const byte_field field(key.bits);
+      const field_of_bytes field(key.bits);
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         category[k] = field.value_of(key.data + (tile + min(first + k * step, records - 1)) * key.stride);

@@ -8,7 +8,7 @@
 #include <sheaf/error.hpp>
 #include <sheaf/memory.hpp>
 
-#include "core/backends.hpp"
+#include "core/composition.hpp"
 #include "cuda/calibrate/kernels.cuh"
 #include "cuda/device/launch.cuh"
 #include "cuda/movement/variants.hpp"

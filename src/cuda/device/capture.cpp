@@ -5,19 +5,18 @@
 #include <cuda_runtime.h>
 #include <sheaf/error.hpp>
 
-#include "core/stream_capture.hpp"
 #include "cuda/device/state.hpp"
 
 namespace sheaf::cuda {
 
-bool is_captured(CUstream_st* stream) {
+bool cuda_state::is_captured() const {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require(cudaStreamIsCapturing(stream, &status), "CUDA stream");
+  require(cudaStreamIsCapturing(stream_, &status), "CUDA stream");
   return status != cudaStreamCaptureStatusNone;
 }
 
 void refuse_capture(const context& ctx, const char* operation) {
-  if (is_captured(ctx.stream())) {
+  if (state_of(ctx).is_captured()) {
     throw error(error_code::bad_argument,
                 std::string(operation) + " waits for the device, so it cannot be captured into a graph");
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/composition.hpp"
 #include "core/forks.hpp"
 #include "core/memory_space.hpp"
 #include "cuda/device/state.hpp"

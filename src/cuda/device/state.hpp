@@ -136,6 +136,7 @@ class cuda_state final : public core::context_state {
   void require_reachable(const void* first, std::string_view call, std::string_view what) const override;
   int device() const noexcept override { return device_; }
   CUstream_st* stream() const noexcept override { return stream_; }
+  bool is_captured() const override;
   int multiprocessors() const noexcept { return multiprocessors_; }
   /// Most shared memory of a block, static and dynamic.
   std::uint64_t shared_bytes_of_block() const noexcept { return shared_bytes_of_block_; }

@@ -18,7 +18,7 @@ using primitives::hash_output;
 using primitives::hash_search_buffers;
 using primitives::hash_search_problem;
 
-constexpr int look_ups_each = 2;  ///< that a thread has on their way
+constexpr int look_ups_of_thread = 2;  ///< that a thread has on their way
 
 /// Steps 1 and 2: looks up the probes and writes their answers; of InPart only those whose bucket is in [first_bucket,
 /// first_bucket + region). Nothing where there is a verdict, and it is "scattered".
@@ -31,20 +31,20 @@ __global__ void __launch_bounds__(block_threads, 6)
   using view = slot_view<Types>;
   if (verdict.verdict_slot != nullptr && verdict_is_scattered(verdict)) return;
   const view& index = answers.index;
-  constexpr std::uint32_t tile = block_threads * look_ups_each;
+  constexpr std::uint32_t tile = block_threads * look_ups_of_thread;
   for (std::uint64_t first = std::uint64_t{blockIdx.x} * tile; first < probes;
        first += std::uint64_t{gridDim.x} * tile) {
     const auto left = static_cast<std::uint32_t>(min(probes - first, std::uint64_t{tile}));
-    key hash[look_ups_each];
-    typename Types::bucket_number bucket[look_ups_each];
-    typename Types::word value[look_ups_each];
-    bool is_asked[look_ups_each];
+    key hash[look_ups_of_thread];
+    typename Types::bucket_number bucket[look_ups_of_thread];
+    typename Types::word value[look_ups_of_thread];
+    bool is_asked[look_ups_of_thread];
 #pragma unroll
-    for (int k = 0; k < look_ups_each; ++k) {
+    for (int k = 0; k < look_ups_of_thread; ++k) {
       hash[k] = load_key<key>(keys, first + min(k * block_threads + threadIdx.x, left - 1));
     }
 #pragma unroll
-    for (int k = 0; k < look_ups_each; ++k) {
+    for (int k = 0; k < look_ups_of_thread; ++k) {
       hash[k] = primitives::hash_of(hash[k]);
       bucket[k] = index.bucket(hash[k]);
       is_asked[k] = k * block_threads + threadIdx.x < left;
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(block_threads, 6)
     look_up<InPart>(index, hash, bucket, value);
     Word* const written = out + first;
 #pragma unroll
-    for (int k = 0; k < look_ups_each; ++k) {
+    for (int k = 0; k < look_ups_of_thread; ++k) {
       if (is_asked[k]) {
         __stcs(written + (k * block_threads + threadIdx.x), answers(value[k], static_cast<Word*>(nullptr)));
       }
@@ -70,7 +70,7 @@ void queue_look_ups(const context& ctx, const char* operation, const hash_search
   using number = typename Types::bucket_number;
   constexpr std::uint64_t blocks_each = 32;
   const std::uint64_t blocks = std::min(static_cast<std::uint64_t>(state_of(ctx).multiprocessors()) * blocks_each,
-                                        ceil_div(p.probes, block_threads * look_ups_each));
+                                        ceil_div(p.probes, block_threads * look_ups_of_thread));
   with_answer_word<Types>(answer_bytes(p), [&](auto value) {
     using word = decltype(value);
     auto* const answers = reinterpret_cast<word*>(out);

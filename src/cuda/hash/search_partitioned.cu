@@ -30,7 +30,7 @@ struct partitioned_tuning {
   std::uint32_t most_part_bits = 9;
   std::uint64_t chunk = std::uint64_t{1} << 28;  ///< probes that one schedule takes at most
 };
-constexpr partitioned_tuning tuning;
+constexpr partitioned_tuning tuning_of_partitioned;
 constexpr int look_ups_each = 2;  ///< that a thread has on their way
 constexpr std::uint32_t round_probes = block_threads * look_ups_each;
 
@@ -58,9 +58,10 @@ struct partitioned_decision {
 
 partitioned_decision decide(const hash_search_problem& p, core::scratch_offsets& arrays) {
   partitioned_decision d{};
-  const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning.part_bytes;
-  d.part_bits = std::clamp(bits_for(parts_of_l2), tuning.least_part_bits, tuning.most_part_bits);
-  d.chunk = std::min(p.probes, tuning.chunk);
+  const std::uint64_t parts_of_l2 = expected_slot_bytes(p.index) / tuning_of_partitioned.part_bytes;
+  d.part_bits =
+      std::clamp(bits_for(parts_of_l2), tuning_of_partitioned.least_part_bits, tuning_of_partitioned.most_part_bits);
+  d.chunk = std::min(p.probes, tuning_of_partitioned.chunk);
   const std::uint64_t parts = std::uint64_t{1} << d.part_bits;
   const std::uint64_t tiles = ceil_div(d.chunk, bucketing_tile);
   d.capacity = fixed_capacity(d.chunk, parts, 1);

@@ -26,7 +26,7 @@ struct log_tuning {
   double least_walks_each = 2;  ///< sublists that a thread should have to draw, for even loads
   double logged = 1.15;         ///< seconds of a walk that logs, over those of the random reads alone
 };
-constexpr log_tuning tuning;
+constexpr log_tuning tuning_of_log;
 
 struct log_calls {
   list_layout layout;
@@ -53,11 +53,11 @@ scatter_problem scatter_of(const list_problem& p, std::uint64_t entries) {
 }
 
 double most_walkers(const list_problem& p, const machine& m) {
-  return m.parallelism * (p.ranks() ? tuning.rank_walkers_each : tuning.scan_walkers_each);
+  return m.parallelism * (p.ranks() ? tuning_of_log.rank_walkers_each : tuning_of_log.scan_walkers_each);
 }
 
 std::uint32_t walk_blocks(const list_problem& p, std::uint32_t log2_block, const machine& m) {
-  const double worth = static_cast<double>(p.count >> log2_block) / tuning.least_walks_each;
+  const double worth = static_cast<double>(p.count >> log2_block) / tuning_of_log.least_walks_each;
   return blocks_of_walkers(p, worth, most_walkers(p, m));
 }
 
@@ -65,14 +65,14 @@ double walk_seconds(const list_problem& p, std::uint32_t log2_block, const machi
   const std::uint64_t node = p.ranks() ? bytes(p.successor) : packed_bytes(p);
   const std::uint64_t footprint = p.count * node;
   const double walks = static_cast<double>(p.count) / std::exp2(log2_block);
-  return tuning.logged * m.random_reads(p.count, node, footprint) +
+  return tuning_of_log.logged * m.random_reads(p.count, node, footprint) +
          longest_walk_seconds(log2_block, std::min(walks, most_walkers(p, m)), footprint, m);
 }
 
 plan::planned plan_log(const list_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* reason = list_rejection(p)) return plan::rejected(reason);
-  return cheapest_cut(p, tuning.least_log2_block, tuning.most_log2_block, [&](std::uint32_t log2_block) {
+  return cheapest_cut(p, tuning_of_log.least_log2_block, tuning_of_log.most_log2_block, [&](std::uint32_t log2_block) {
     const auto calls = std::make_shared<log_calls>();
     core::scratch_offsets arrays;
     calls->layout = lay_out(p, log2_block, arrays);

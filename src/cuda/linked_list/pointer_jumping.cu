@@ -19,7 +19,7 @@ struct jumping_tuning {
   double round_reads = 1.8;   ///< time of a round's two reads and a write a node, over that of one read
   double run_latencies = 40;  ///< of the scan: latencies of memory for a height of runs, whose 64 items one thread adds
 };
-constexpr jumping_tuning tuning;
+constexpr jumping_tuning tuning_of_jumping;
 
 struct jumping_calls {
   list_layout layout;
@@ -39,15 +39,15 @@ plan::planned plan_pointer_jumping(const list_problem& p, const plan::scope& sco
   const std::uint64_t footprint = p.count * sizeof(list_kernels::list_jump);
   const double rounds = std::ceil(std::log2(static_cast<double>(p.count) + 1)) + 1;
   plan.add("predecessors", m.random_writes(p.count, sizeof(std::uint32_t), footprint));
-  plan.add("rounds",
-           rounds * (tuning.round_barriers * m.barrier_seconds +
-                     tuning.round_reads * m.random_reads(p.count, sizeof(list_kernels::list_jump), footprint) +
-                     m.streamed(2 * footprint, footprint)));
+  plan.add("rounds", rounds * (tuning_of_jumping.round_barriers * m.barrier_seconds +
+                               tuning_of_jumping.round_reads *
+                                   m.random_reads(p.count, sizeof(list_kernels::list_jump), footprint) +
+                               m.streamed(2 * footprint, footprint)));
   if (!p.ranks()) {
     const std::uint64_t sums = p.count * segment_bytes(p);
     plan.add("order", m.random_writes(p.count, segment_bytes(p), sums) + m.random_writes(p.count, 4, 4 * p.count));
     const double heights = std::ceil(std::log2(static_cast<double>(p.count) + 1) / 6);
-    plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning.run_latencies * m.access_seconds);
+    plan.add("scan", m.streamed(4 * sums, sums) + heights * tuning_of_jumping.run_latencies * m.access_seconds);
     plan.add("results", m.random_writes(p.count, p.out_bytes, p.count * p.out_bytes));
   }
   plan.scratch_bytes = arrays.bytes();

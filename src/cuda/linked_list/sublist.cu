@@ -27,7 +27,7 @@ struct sublist_tuning {
   double host_copy_share = 0.0025;    ///< rate of copies to or from pageable host memory, over those on the device
   double host_sublist_share = 0.045;  ///< a host thread's accesses at random in its cache, over a read of device memory
 };
-constexpr sublist_tuning tuning;
+constexpr sublist_tuning tuning_of_sublist;
 
 struct sublist_calls {
   list_layout layout;
@@ -37,8 +37,8 @@ struct sublist_calls {
 
 double host_scan_seconds(const list_problem& p, double sublists, const machine& m) {
   const auto copied = static_cast<double>(sublist_bytes(p) + 2 * prefix_bytes(p));
-  return 4 * m.launch_seconds + sublists * (copied / (tuning.host_copy_share * m.copy_bytes_per_second) +
-                                            tuning.host_sublist_share * m.access_seconds);
+  return 4 * m.launch_seconds + sublists * (copied / (tuning_of_sublist.host_copy_share * m.copy_bytes_per_second) +
+                                            tuning_of_sublist.host_sublist_share * m.access_seconds);
 }
 
 }  // namespace
@@ -47,14 +47,15 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope, spli
   const machine& m = scope.machine;
   if (const char* reason = list_rejection(p)) return plan::rejected(reason);
   const bool on_host = where == splitter_scan::on_host;
-  const std::uint32_t most_log2_block = on_host ? tuning.most_log2_block_for_host : tuning.most_log2_block;
+  const std::uint32_t most_log2_block =
+      on_host ? tuning_of_sublist.most_log2_block_for_host : tuning_of_sublist.most_log2_block;
   const std::uint64_t node = p.ranks() ? bytes(p.successor) : packed_bytes(p);
-  return cheapest_cut(p, tuning.least_log2_block, most_log2_block, [&](std::uint32_t log2_block) {
+  return cheapest_cut(p, tuning_of_sublist.least_log2_block, most_log2_block, [&](std::uint32_t log2_block) {
     const auto calls = std::make_shared<sublist_calls>();
     core::scratch_offsets arrays;
     calls->layout = lay_out(p, log2_block, arrays);
     const auto walks = static_cast<double>(calls->layout.cut[0].blocks);
-    calls->blocks = blocks_of_walkers(p, walks, m.parallelism * tuning.walkers_each);
+    calls->blocks = blocks_of_walkers(p, walks, m.parallelism * tuning_of_sublist.walkers_each);
     calls->node_prefixes = arrays.take(p.count * prefix_bytes(p));
     plan::planned plan;
     price_head(p, m, plan);
@@ -65,7 +66,7 @@ plan::planned plan_sublist(const list_problem& p, const plan::scope& scope, spli
     }
     const std::uint64_t footprint = p.count * (node + prefix_bytes(p));
     plan.add("walk", m.random_reads(p.count, node, footprint) +
-                         tuning.written * m.random_writes(p.count, prefix_bytes(p), footprint) +
+                         tuning_of_sublist.written * m.random_writes(p.count, prefix_bytes(p), footprint) +
                          longest_walk_seconds(log2_block, walks, p.count * node, m));
     const std::uint64_t finished = p.count * (prefix_bytes(p) + node + p.out_bytes);
     plan.add("results", m.streamed(finished, finished));

@@ -40,7 +40,7 @@ struct bucketed_tuning {
   /// A list in order that takes fewer steps than this would lose some per cent to the order sample.
   double least_in_order_steps = 128;
 };
-constexpr bucketed_tuning tuning;
+constexpr bucketed_tuning tuning_of_bucketed;
 
 plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
@@ -67,23 +67,24 @@ plan::planned plan_bucketed(const scatter_problem& p, const plan::scope& scope) 
                                {{"streamed", bytes / bus / share}, {"ranked", instruction_seconds(count, ranked, m)}});
     plan.add(name, stream_plan.seconds);
   };
-  const double share = p.record_bytes == 16 ? tuning.wide_pass_share : tuning.pass_share;
+  const double share = p.record_bytes == 16 ? tuning_of_bucketed.wide_pass_share : tuning_of_bucketed.pass_share;
   if (c.passes == 2) {
-    stream("coarse buckets", in + count * (width + 4), share, tuning.pass_ranked);
-    stream("fine buckets", count * (2 * width + 4 + 2), share, tuning.pass_ranked);
+    stream("coarse buckets", in + count * (width + 4), share, tuning_of_bucketed.pass_ranked);
+    stream("fine buckets", count * (2 * width + 4 + 2), share, tuning_of_bucketed.pass_ranked);
   } else {
-    stream("fine buckets", in + count * (width + 2), share, tuning.pass_ranked);
+    stream("fine buckets", in + count * (width + 2), share, tuning_of_bucketed.pass_ranked);
   }
   stream("bucket writes", count * (width + 2) + std::min(count, static_cast<double>(p.indexed_count)) * width,
-         busy_share(c, m) * tuning.write_share, busy_share(c, m) * tuning.write_ranked);
-  plan.add("empty buckets", static_cast<double>(c.fine_buckets) * tuning.empty_bucket_steps * m.step_seconds);
+         busy_share(c, m) * tuning_of_bucketed.write_share, busy_share(c, m) * tuning_of_bucketed.write_ranked);
+  plan.add("empty buckets",
+           static_cast<double>(c.fine_buckets) * tuning_of_bucketed.empty_bucket_steps * m.step_seconds);
   if (p.pattern.shape == access_pattern::kind::unknown) {
     // Kernels that end at once cost a list in order some microseconds each.
     plan.add("sampling", 0.03 * plan.seconds);
     primitives::movement in_order = p;
     in_order.pattern = access_pattern::sequential();
     plan.by_name_only =
-        to_plan(scatter_cost(in_order, m), m, true).seconds < tuning.least_in_order_steps * m.step_seconds;
+        to_plan(scatter_cost(in_order, m), m, true).seconds < tuning_of_bucketed.least_in_order_steps * m.step_seconds;
   } else {
     plan.by_name_only = p.pattern.shape != access_pattern::kind::random;
   }

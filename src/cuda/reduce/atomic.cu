@@ -169,7 +169,7 @@ struct atomic_tuning {
   /// Of the time of slots at random. Lists that nothing is said of are often in order or skewed, and then take less.
   double usual_share = 0.75;
 };
-constexpr atomic_tuning tuning;
+constexpr atomic_tuning tuning_of_atomic;
 
 /// Whether blocks add up so few values that the sums of a block, which it adds to the output at its end, are an eighth
 /// of its values or more. Lanes with consecutive slots are better off without: 300,000 f32 into 1000 slots one after
@@ -196,10 +196,10 @@ plan::planned plan_atomic(const scatter_reduce_problem& p, const plan::scope& sc
   memory_cost cost = atomic_add_cost(p, m);
   const hot_slots hot = adds_in_loop(p) ? hot_slots_of(p) : hot_slots::none;
   if (hot != hot_slots::none && p.indexed_count <= few_slots) {
-    cost.access = static_cast<double>(p.count) * tuning.block_sum_bytes / m.copy_bytes_per_second;
+    cost.access = static_cast<double>(p.count) * tuning_of_atomic.block_sum_bytes / m.copy_bytes_per_second;
     cost.access += m.atomic_adds(blocks_of_adds(p, m.parallelism) * p.indexed_count, bytes(p.type), p.indexed_bytes());
   } else if (hot == hot_slots::to_be_sampled) {
-    cost.access *= tuning.usual_share;
+    cost.access *= tuning_of_atomic.usual_share;
   }
   return to_plan(cost, m, true);
 }

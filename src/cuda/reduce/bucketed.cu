@@ -21,7 +21,7 @@ using primitives::scatter_buffers;
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-constexpr const char* operation = "cuda.bucketed";
+constexpr const char* bucketed_operation = "cuda.bucketed";
 
 /// What a plan decides for run. Arrays begin at these bytes of the scratch.
 struct bucketed_decision {
@@ -38,7 +38,7 @@ struct bucketed_tuning {
   double sum_added = 0.022;     ///< values that it adds in the time in which the L2 cache moves a byte
   double slots_swept = 0.077;   ///< slots that it clears and looks at in that time
 };
-constexpr bucketed_tuning tuning;
+constexpr bucketed_tuning tuning_of_bucketed;
 
 plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
@@ -67,14 +67,14 @@ plan::planned plan_bucketed(const scatter_reduce_problem& p, const plan::scope& 
   };
   plan.add("latency", m.launch_seconds + (6 + 2 * c.passes) * m.step_seconds);
   if (c.passes == 2) {
-    stream("coarse buckets", in + count * (width + 4), tuning.pass_share, tuning.pass_ranked);
-    stream("fine buckets", count * (2 * width + 4 + 2), tuning.pass_share, tuning.pass_ranked);
+    stream("coarse buckets", in + count * (width + 4), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
+    stream("fine buckets", count * (2 * width + 4 + 2), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
   } else {
-    stream("fine buckets", in + count * (width + 2), tuning.pass_share, tuning.pass_ranked);
+    stream("fine buckets", in + count * (width + 2), tuning_of_bucketed.pass_share, tuning_of_bucketed.pass_ranked);
   }
   stream("bucket sums", count * (width + 2) + 2 * static_cast<double>(p.indexed_bytes()),
-         busy_share(c, m) * tuning.sum_share, busy_share(c, m) * tuning.sum_added);
-  plan.add("slots swept", instruction_seconds(static_cast<double>(p.indexed_count), tuning.slots_swept, m));
+         busy_share(c, m) * tuning_of_bucketed.sum_share, busy_share(c, m) * tuning_of_bucketed.sum_added);
+  plan.add("slots swept", instruction_seconds(static_cast<double>(p.indexed_count), tuning_of_bucketed.slots_swept, m));
   plan.by_name_only = p.count < sample_window || !is_scattered(p.pattern);
   return plan;
 }
@@ -102,7 +102,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     guard = state_of(ctx).guard(primitives::scatter_reduce_words, p.index, p.indexed_count);
   }
   const scatter_buffers records{{b.in.data, p.count, sizeof(T)}, b.index, {b.out.data, p.indexed_count, sizeof(T)}};
-  bucket_passes<term<T>> passes(ctx, operation, p, records, decided.cut, decided.buckets, scratch);
+  bucket_passes<term<T>> passes(ctx, bucketed_operation, p, records, decided.cut, decided.buckets, scratch);
   passes.clear();
   if (p.pattern.shape == access_pattern::kind::unknown && p.count >= sample_window) {
     move_arguments a = arguments_of(p, nullptr, nullptr, b.index, guard);
@@ -110,8 +110,8 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
     auto* const verdict = reinterpret_cast<unsigned long long*>(scratch + decided.verdict);
     const order_sample sample = order_sample_of(ctx, p, true, {verdict, 1});
     const auto kernel = a.wide_index != 0 ? choose_route<std::uint64_t> : choose_route<std::uint32_t>;
-    launch_blocks(ctx, operation, kernel, 1, sample_threads, a, sample);
-    add_by_route(ctx, operation, p, a, b, verdict);
+    launch_blocks(ctx, bucketed_operation, kernel, 1, sample_threads, a, sample);
+    add_by_route(ctx, bucketed_operation, p, a, b, verdict);
     passes.make_conditional(sample, 0);
   }
   const bool subtracts = p.op == reduction::subtract;
@@ -126,7 +126,7 @@ void sum_by_buckets(const context& ctx, const scatter_reduce_problem& p, const s
                                .subtracts = subtracts,
                                .sample = passes.sample(),
                                .tile_counter = passes.next_tile_counter()};
-  launch_overlapped(ctx, operation, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
+  launch_overlapped(ctx, bucketed_operation, add_buckets<T>, passes.blocks_for(sums.buckets, 4), write_threads,
                     std::max<std::size_t>(sizeof(T) << sums.bucket_bits, 16), sums);
 }
 

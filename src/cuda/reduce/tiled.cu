@@ -17,7 +17,7 @@ namespace {
 using primitives::scatter_reduce_buffers;
 using primitives::scatter_reduce_problem;
 
-constexpr const char* operation = "cuda.tiled";
+constexpr const char* tiled_operation = "cuda.tiled";
 
 /// Most slots of which each tile writes a row of sums: four times as many as a tile has values.
 constexpr std::uint64_t most_slots_in_rows = std::uint64_t{4} * segment_tile;
@@ -76,7 +76,7 @@ struct tiled_tuning {
   double tile_bytes = 64;      ///< a value is sorted and added up in the time in which a copy moves so many bytes
   double bucket_bytes = 250;   ///< a sum is brought to its bucket, and added up there, in the time of so many
 };
-constexpr tiled_tuning tuning;
+constexpr tiled_tuning tuning_of_tiled;
 
 plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
@@ -87,12 +87,14 @@ plan::planned plan_tiled(const scatter_reduce_problem& p, const plan::scope& sco
   if (!decided.sums_in_rows && decided.tiles > most_tiles_in_buckets)
     return plan::rejected("takes up to 2^19 values with more than 8192 slots");
   const auto count = static_cast<double>(p.count);
-  const double barriers = decided.tiles == 1 ? 0 : decided.sums_in_rows ? tuning.row_barriers : tuning.bucket_barriers;
+  const double barriers = decided.tiles == 1     ? 0
+                          : decided.sums_in_rows ? tuning_of_tiled.row_barriers
+                                                 : tuning_of_tiled.bucket_barriers;
   plan::planned plan;
-  plan.add("latency", m.launch_seconds + tuning.tile_steps * m.step_seconds + barriers * m.barrier_seconds);
-  plan.add("tiles", count * tuning.tile_bytes / m.copy_bytes_per_second);
+  plan.add("latency", m.launch_seconds + tuning_of_tiled.tile_steps * m.step_seconds + barriers * m.barrier_seconds);
+  plan.add("tiles", count * tuning_of_tiled.tile_bytes / m.copy_bytes_per_second);
   if (decided.tiles > 1 && !decided.sums_in_rows) {
-    plan.add("buckets", count * tuning.bucket_bytes / m.copy_bytes_per_second);
+    plan.add("buckets", count * tuning_of_tiled.bucket_bytes / m.copy_bytes_per_second);
     plan.add("sums", atomic_add_cost(p, m).access);
   }
   plan.decided.set(decided);
@@ -118,7 +120,7 @@ class tiled_call {
   }
 
   void run() const {
-    if (decided_.tiles == 1) return launch(ctx_, operation, sum_one_tile<T>, 1, a_);
+    if (decided_.tiles == 1) return launch(ctx_, tiled_operation, sum_one_tile<T>, 1, a_);
     if (decided_.sums_in_rows) return launch_in_parts(sum_tiles_in_rows<T>, a_, scratch_.rows);
     bucket_sums_arguments<T> a{a_};
     a.buckets = decided_.buckets;
@@ -134,8 +136,8 @@ class tiled_call {
     const auto at_once = static_cast<std::uint32_t>(
         state_of(ctx_).resident_blocks(reinterpret_cast<const void*>(kernel), block_threads, 0));
     for (a.first_tile = 0; a.first_tile < decided_.tiles; a.first_tile += at_once) {
-      launch_cooperative(ctx_, operation, kernel, std::min(at_once, decided_.tiles - a.first_tile), block_threads, 0, a,
-                         more...);
+      launch_cooperative(ctx_, tiled_operation, kernel, std::min(at_once, decided_.tiles - a.first_tile), block_threads,
+                         0, a, more...);
     }
   }
 

@@ -27,13 +27,13 @@ struct msd_costs {
   double group_limb = 0.925;  ///< that block, for each limb but the first
   double usual_keys = 3;      ///< by how much longer keys of usual distributions take than even ones in short lists
 };
-constexpr msd_costs tuning;
+constexpr msd_costs tuning_of_msd;
 
 /// How much longer the keys that users have take than evenly spread ones. Where these take other sorts less time, by
 /// codes or not, this sort should not be taken, as even keys are rare.
 double usual_keys_slowdown(const sort_problem& p, const word_encoding& encoding) {
   if (encoding.limbs > 2) return 1;
-  if (p.count <= std::uint64_t{1} << 21) return tuning.usual_keys;
+  if (p.count <= std::uint64_t{1} << 21) return tuning_of_msd.usual_keys;
   const bool moves_values = encoding.is_stable() && !encoding.sorts_row_numbers;
   return encoding.limbs == 2 || (p.count >= std::uint64_t{1} << 26 && !moves_values) ? 1 : 1.3;
 }
@@ -43,13 +43,11 @@ void run_msd(const context& ctx, const sort_problem& p, const plan::planned& pla
   sort_by_words(ctx, "cuda.msd", p, plan, b, scratch);
 }
 
-plan::planned plan_msd_radix(const sort_problem& p, const plan::scope& scope) {
-  return plan_msd(p, scope, sort_method::msd, 1);
-}
+plan::planned plan_msd_radix(const sort_problem& p, const plan::scope& scope) { return plan_msd(p, scope, 1); }
 
 }  // namespace
 
-plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, sort_method method, double finish_slowdown) {
+plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double finish_slowdown) {
   const machine& m = scope.machine;
   if (p.count >= most_sorted_words) return plan::rejected("counts in 31 bits");
   const word_encoding encoding = encoding_of(p);
@@ -67,15 +65,16 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, sort_met
   } else {
     const std::uint32_t codes = codes_of_even_keys(static_cast<std::uint32_t>(p.count));
     add_passes(plan, p, encoding, passes_of_codes(codes), m);
-    plan.add("codes", rounds * tuning.codes_steps * m.step_seconds);
+    plan.add("codes", rounds * tuning_of_msd.codes_steps * m.step_seconds);
   }
-  const double group =
-      ((is_stable ? tuning.stable_group : tuning.group) + (encoding.limbs - 1) * tuning.group_limb) * m.step_seconds;
-  const double finish = count * (is_stable ? tuning.stable_finish : tuning.finish).seconds(bytes, m);
+  const double group = ((is_stable ? tuning_of_msd.stable_group : tuning_of_msd.group) +
+                        (encoding.limbs - 1) * tuning_of_msd.group_limb) *
+                       m.step_seconds;
+  const double finish = count * (is_stable ? tuning_of_msd.stable_finish : tuning_of_msd.finish).seconds(bytes, m);
   plan.add("groups finished", rounds * std::max(finish, group) * finish_slowdown);
   const double usual = is_one ? 1 : usual_keys_slowdown(p, encoding);
   if (usual > 1) plan.add("uneven keys", (usual - 1) * plan.seconds);
-  finish_plan(p, encoding, method, scope, plan);
+  finish_plan(p, encoding, sort_method::msd, scope, plan);
   return plan;
 }
 

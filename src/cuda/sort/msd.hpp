@@ -1,13 +1,11 @@
 #pragma once
 
-#include "cuda/sort/words/word_sort.hpp"
 #include "primitives/sort/contract.hpp"
 
 namespace sheaf::cuda {
 
 /// The plan of an MSD radix sort that takes finish_slowdown times as long as cuda.msd to finish the groups in shared
 /// memory.
-plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope, sort_method method,
-                       double finish_slowdown);
+plan::planned plan_msd(const primitives::sort_problem& p, const plan::scope& scope, double finish_slowdown);
 
 }  // namespace sheaf::cuda

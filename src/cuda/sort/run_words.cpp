@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cuda/device/state.hpp"
-#include "cuda/sort/radix/run.hpp"
 #include "cuda/sort/scratch_layout.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
 
@@ -13,7 +12,7 @@ using primitives::sort_buffers;
 using primitives::sort_problem;
 
 void sort_by_words(const context& ctx, const char* operation, const sort_problem& p, const plan::planned& plan,
-                   const sort_buffers& b, std::byte* scratch) {
+                   const sort_buffers& b, std::byte* scratch, group_finisher finisher) {
   const device_scope current_device(ctx.device());
   const auto decided = plan.decided.get<word_sort_decision>();
   const word_encoding& encoding = decided.encoding;
@@ -29,7 +28,7 @@ void sort_by_words(const context& ctx, const char* operation, const sort_problem
     if (s.value_bytes > 0) s.values[1] = scratch + layout.values;
     return s;
   };
-  const auto run = [&](const word_sort& s) { run_radix_sort(ctx, operation, s, scratch + layout.tables); };
+  const auto run = [&](const word_sort& s) { run_radix_sort(ctx, operation, s, scratch + layout.tables, finisher); };
   // Of sorted words, only the lowest limb is stored, in an index whose entries may have 8 bytes.
   const auto store_row_numbers_to = [&](word_target& target, const index_output& index) {
     target.data = static_cast<std::byte*>(index.data);

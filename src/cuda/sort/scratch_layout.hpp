@@ -32,7 +32,7 @@ struct sort_scratch_layout {
   sort_scratch_layout(const primitives::sort_problem& p, const word_encoding& encoding, sort_method method);
 };
 
-/// What the plans of cuda.msd, cuda.msd_bitonic and cuda.onesweep decide for run.
+/// What the plans of cuda.msd and cuda.onesweep decide for run.
 struct word_sort_decision {
   word_encoding encoding;
   sort_scratch_layout layout;

@@ -9,5 +9,6 @@ extern const primitives::sort_variant sort_msd;
 extern const primitives::sort_variant sort_onesweep;
 extern const primitives::sort_variant sort_cub;
 extern const primitives::sort_variant sort_counting;
+extern const primitives::sort_variant sort_lsd;
 
 }  // namespace sheaf::cuda

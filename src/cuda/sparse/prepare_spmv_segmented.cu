@@ -3,7 +3,7 @@
 
 #include <sheaf/memory.hpp>
 
-#include "core/stream_capture.hpp"
+#include "core/context_state.hpp"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/segmented_build.cuh"
@@ -22,7 +22,7 @@ using primitives::prepared_memory;
 using primitives::spmv_buffers;
 using primitives::spmv_problem;
 
-constexpr const char* operation = "cuda.segmented";
+constexpr const char* segmented_operation = "cuda.segmented";
 
 /// Where sums of rows that windows cut lie, behind counts of their parts.
 struct cut_layout {
@@ -57,7 +57,7 @@ class segmented_matrix final : public primitives::prepared_product {
     if (!has_cuts_) return;
     cuts_ = prepared_memory(ctx, "rows of several windows", 2 * windows * sizeof(std::uint32_t));
     cut_sums_ = prepared_memory(ctx, "sums of parts of rows", cut_layout(shape_, p.sum_bytes()).bytes);
-    require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), operation);
+    require(cudaMemsetAsync(cut_sums_.data(), 0, windows * sizeof(unsigned), ctx.stream()), segmented_operation);
   }
 
   void run(const context& ctx, const const_values x, values y, double alpha, double beta) override {
@@ -81,7 +81,7 @@ class segmented_matrix final : public primitives::prepared_product {
     return windows_.size() + lanes_.size() + columns_.size() + bases_.size() + rows_.size() + cuts_.size() +
            cut_sums_.size();
   }
-  std::string_view product() const override { return operation; }
+  std::string_view product() const override { return segmented_operation; }
 
   const segments_shape& shape() const noexcept { return shape_; }
   bool has_cuts() const noexcept { return has_cuts_; }
@@ -125,21 +125,22 @@ class segmented_matrix final : public primitives::prepared_product {
                              .windows_of_cut = from.windows_of_cut};
     const std::uint64_t windows = shape_.windows;
     // Runs come one after another, but for those of graphs, which take sums of their own.
-    const bool is_captured = has_cuts_ && core::is_captured(ctx.state());
+    const bool is_captured = has_cuts_ && ctx.state().is_captured();
     const cut_layout layout(shape_, sizeof(Sum));
     const core::scratch scratch =
-        plan::take_scratch(ctx, primitives::prepared_spmv_call, operation, is_captured ? layout.bytes : 0);
+        plan::take_scratch(ctx, primitives::prepared_spmv_call, segmented_operation, is_captured ? layout.bytes : 0);
     cut_sums<Sum> cuts;
     if (has_cuts_) {
       std::byte* const sums = is_captured ? scratch.data() : cut_sums_.as<std::byte>();
       cuts = {reinterpret_cast<Sum*>(sums + layout.heads), reinterpret_cast<Sum*>(sums + layout.tails),
               reinterpret_cast<unsigned*>(sums)};
     }
-    if (is_captured) require(cudaMemsetAsync(cuts.done, 0, windows * sizeof(unsigned), ctx.stream()), operation);
+    if (is_captured)
+      require(cudaMemsetAsync(cuts.done, 0, windows * sizeof(unsigned), ctx.stream()), segmented_operation);
     constexpr std::uint64_t most_empty_blocks = 1 << 16;
     const std::uint64_t blocks =
         ceil_div(windows, warps_of_a_block) + std::min(ceil_div(empty_count_, block_threads), most_empty_blocks);
-    launch(ctx, operation, sum_windows<Sum, Value, Column>, blocks, a, view, cuts);
+    launch(ctx, segmented_operation, sum_windows<Sum, Value, Column>, blocks, a, view, cuts);
   }
 
   spmv_problem problem_;
@@ -182,7 +183,7 @@ plan::planned plan_segmented(const prepare_spmv_problem& problem, const plan::sc
   const std::uint64_t streamed = p.matrix_bytes() + p.entries * (bytes(p.column) + sizeof(std::uint16_t));
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, segmented_operation});
   plan.add("latency", 5 * m.launch_seconds);
   plan.add("streamed", m.streamed(streamed, streamed));
   plan.add("random write", m.random_writes(p.rows, sizeof(unsigned), p.entries / 8));
@@ -198,7 +199,7 @@ void run_segmented(const context& ctx, const prepare_spmv_problem& problem, cons
   core::scratch_offsets place;
   const segmented_layout layout(p, place);
   const row_facts facts =
-      inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
+      inspect_rows(ctx, segmented_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + layout.facts));
   const bool has_faults = facts.has_faults != 0;
   if (!has_faults && is_segmented(p, facts.entries)) {
     *b.made = make_segmented(ctx, p, b.a, guard, facts, layout, scratch);
@@ -231,26 +232,28 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   auto* const begins = reinterpret_cast<unsigned*>(scratch + layout.begins);
   auto* const rows_before = reinterpret_cast<std::uint32_t*>(scratch + layout.rows_before);
   const std::uint64_t windows = shape.windows;
-  require(cudaMemsetAsync(faults, 0, sizeof *faults, ctx.stream()), operation);
-  require(cudaMemsetAsync(begins, 0, windows * words_of_window * sizeof *begins, ctx.stream()), operation);
-  launch(ctx, operation, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
-  launch(ctx, operation, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins);
-  launch(ctx, operation, describe_lanes, ceil_div(windows, warps_of_a_block), shape, begins, to.lanes, rows_before);
+  require(cudaMemsetAsync(faults, 0, sizeof *faults, ctx.stream()), segmented_operation);
+  require(cudaMemsetAsync(begins, 0, windows * words_of_window * sizeof *begins, ctx.stream()), segmented_operation);
+  launch(ctx, segmented_operation, cut_windows, ceil_div(windows + 1, block_threads), rows, shape, to.windows);
+  launch(ctx, segmented_operation, mark_begins, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins);
+  launch(ctx, segmented_operation, describe_lanes, ceil_div(windows, warps_of_a_block), shape, begins, to.lanes,
+         rows_before);
   if (made->has_cuts()) {
-    launch(ctx, operation, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows, to.begins_of_cut,
-           to.windows_of_cut);
+    launch(ctx, segmented_operation, find_cuts, ceil_div(windows, block_threads), rows, shape, to.windows,
+           to.begins_of_cut, to.windows_of_cut);
   }
   if (made->has_empty_rows()) {
     constexpr unsigned sum_threads = 1024;
-    launch_blocks(ctx, operation, sum_counts, 1, sum_threads, rows_before, windows);
-    launch(ctx, operation, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins, rows_before,
-           to.rows, to.empty_rows);
-    launch(ctx, operation, renumber_windows, ceil_div(windows, block_threads), shape, rows_before, to.windows);
+    launch_blocks(ctx, segmented_operation, sum_counts, 1, sum_threads, rows_before, windows);
+    launch(ctx, segmented_operation, list_rows, ceil_div(p.rows, block_threads), rows, shape, to.windows, begins,
+           rows_before, to.rows, to.empty_rows);
+    launch(ctx, segmented_operation, renumber_windows, ceil_div(windows, block_threads), shape, rows_before,
+           to.windows);
   }
-  clear_places_of_no_row(ctx, operation, to.columns, facts, p.entries);
+  clear_places_of_no_row(ctx, segmented_operation, to.columns, facts, p.entries);
   const std::uint64_t limit = primitives::reachable_records(gather_of_columns(p));
   const auto compress = [&]<class Column>(Column) {
-    launch(ctx, operation, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape,
+    launch(ctx, segmented_operation, compress_windows<Column>, ceil_div(windows, warps_of_a_block), guard, rows, shape,
            to.windows, static_cast<const Column*>(a.column_indices.data), limit, to.columns, to.bases, faults);
   };
   if (bytes(p.column) == 8) {

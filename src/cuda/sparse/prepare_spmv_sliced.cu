@@ -21,7 +21,7 @@ using primitives::prepare_spmv_problem;
 using primitives::prepared_memory;
 using primitives::spmv_problem;
 
-constexpr const char* operation = "cuda.sliced";
+constexpr const char* sliced_operation = "cuda.sliced";
 
 /// A matrix that was sliced, with a copy of its values.
 class sliced_matrix final : public primitives::prepared_product {
@@ -39,13 +39,13 @@ class sliced_matrix final : public primitives::prepared_product {
     p.reads_y = beta != 0;
     const primitives::spmv_buffers b{a_, x.data, y.data, alpha, beta};
     if (p.value == value_type::f64) {
-      multiply_sliced(ctx, operation, p, arrays<double>(), shape_, b);
+      multiply_sliced(ctx, sliced_operation, p, arrays<double>(), shape_, b);
     } else {
-      multiply_sliced(ctx, operation, p, arrays<float>(), shape_, b);
+      multiply_sliced(ctx, sliced_operation, p, arrays<float>(), shape_, b);
     }
   }
   std::uint64_t kept_bytes() const override { return memory_.size(); }
-  std::string_view product() const override { return operation; }
+  std::string_view product() const override { return sliced_operation; }
 
   template <class Value>
   sliced_arrays<Value> arrays() const {
@@ -79,7 +79,7 @@ plan::planned plan_sliced(const prepare_spmv_problem& problem, const plan::scope
   const double run_seconds = sliced_product_seconds(p, shape, m);
   plan::planned plan;
   plan.scratch_bytes = place.bytes();
-  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, operation});
+  plan.decided.set(primitives::prepare_spmv_decision{run_seconds, sliced_operation});
   plan.add("latency", 4 * m.launch_seconds);
   plan.add("slicing", slicing_seconds(p, m));
   plan.add("runs", static_cast<double>(problem.expected_runs) * run_seconds);
@@ -93,7 +93,8 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
   const csr_guard guard = guard_of(ctx, p, primitives::csr_call::prepare_spmv);
   core::scratch_offsets place;
   const layout_of_build at(place);
-  const row_facts facts = inspect_rows(ctx, operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + at.facts));
+  const row_facts facts =
+      inspect_rows(ctx, sliced_operation, p, b.a, guard, reinterpret_cast<row_facts*>(scratch + at.facts));
   const bool is_fit =
       facts.has_faults == 0 && facts.entries > 0 && facts.longest <= longest_sliced_row && holds_x_slices(ctx);
   if (is_fit) {
@@ -101,11 +102,11 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
     const sliced_shape shape = shape_of_slices(p, facts.entries, multiprocessors);
     const auto made = std::make_shared<sliced_matrix>(ctx, p, b.a, shape);
     auto* const has_bad_columns = reinterpret_cast<unsigned*>(scratch + at.has_bad_columns);
-    require(cudaMemsetAsync(has_bad_columns, 0, sizeof(unsigned), ctx.stream()), operation);
+    require(cudaMemsetAsync(has_bad_columns, 0, sizeof(unsigned), ctx.stream()), sliced_operation);
     with_product_types(p, [&]<class Types>(Types) {
       using value = typename Types::value;
-      slice_matrix<value, typename Types::column>(ctx, operation, p, b.a, guard, shape, made->template arrays<value>(),
-                                                  has_bad_columns);
+      slice_matrix<value, typename Types::column>(ctx, sliced_operation, p, b.a, guard, shape,
+                                                  made->template arrays<value>(), has_bad_columns);
     });
     unsigned found = 0;
     ctx.state().copy(&found, has_bad_columns, sizeof found);  // waits
@@ -120,7 +121,7 @@ void run_sliced(const context& ctx, const prepare_spmv_problem& problem, const p
 
 bool holds_x_slices(const context& ctx) {
   int most = 0;
-  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), operation);
+  require(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx.device()), sliced_operation);
   return static_cast<std::uint64_t>(most) >= sliced_block_bytes;
 }
 

@@ -26,7 +26,7 @@ struct transposed_layout {
 };
 
 /// An entry with no such column sorts as one column more.
-pair_passes passes_of(const spmv_problem& p) {
+pair_passes passes_by_column(const spmv_problem& p) {
   pair_passes passes;
   passes.key_bits = std::max(1U, primitives::category_bits(p.columns + 1));
   passes.value_bytes = static_cast<std::uint32_t>(p.sum_bytes());
@@ -42,7 +42,7 @@ plan::planned plan_transposed(const spmv_problem& p, const plan::scope& scope) {
   if (!p.transposed) return plan::rejected("multiplies by the transposed matrix");
   if (p.columns >= ~std::uint32_t{0}) return plan::rejected("columns pass 32 bits");
   const machine& m = scope.machine;
-  const pair_passes passes = passes_of(p);
+  const pair_passes passes = passes_by_column(p);
   core::scratch_offsets place;
   transposed_layout layout;
   const entry_offsets_layout offsets(p.rows, place);
@@ -133,7 +133,7 @@ void run_transposed(const context& ctx, const spmv_problem& p, const plan::plann
     for (std::uint64_t first = 0; first < entries; first += p.entries) {
       launch(ctx, operation, make_products<sum, value, column>, ceil_div(p.entries, entries_of_a_block), a, offsets,
              first, p.entries, no_column, columns, products);
-      pair_passes passes = passes_of(p);
+      pair_passes passes = passes_by_column(p);
       passes.keys.data = reinterpret_cast<const std::byte*>(columns);
       passes.values = scratch + layout.products;
       passes.out = scratch + layout.sorted;

@@ -14,13 +14,13 @@ namespace {
 bool only_last_writes_out(const pair_passes& p) { return p.drops_bad_keys && pass_count(p) > 2; }
 
 /// Where the parts of the scratch begin, in bytes.
-struct scratch_layout {
+struct pair_scratch_layout {
   std::uint64_t keys[2];    ///< passes write to these in turn
   std::uint64_t values[2];  ///< likewise, besides the output
   std::uint64_t pass;       ///< scratch of a pass
   std::uint64_t bytes;      ///< size of the whole scratch
 
-  explicit scratch_layout(const pair_passes& p) {
+  explicit pair_scratch_layout(const pair_passes& p) {
     const std::uint64_t key_bytes = core::scratch_aligned(p.count * sizeof(std::uint32_t));
     const std::uint64_t value_bytes = core::scratch_aligned(p.count * p.value_bytes);
     const std::uint32_t passes_writing_keys = pass_count(p) - (p.writes_keys ? 0 : 1);
@@ -78,11 +78,11 @@ key_arguments counted_keys(const context& ctx, const pair_passes& p, const pair_
 
 std::uint32_t pass_count(const pair_passes& p) { return static_cast<std::uint32_t>(ceil_div(p.key_bits, digit_bits)); }
 
-std::uint64_t pair_scratch_bytes(const pair_passes& p) { return scratch_layout(p).bytes; }
+std::uint64_t pair_scratch_bytes(const pair_passes& p) { return pair_scratch_layout(p).bytes; }
 
 const std::uint32_t* run_pair_passes(const context& ctx, const char* operation, const pair_passes& p,
                                      std::byte* scratch) {
-  const scratch_layout layout(p);
+  const pair_scratch_layout layout(p);
   const std::uint32_t passes = pass_count(p);
   const std::uint32_t tile_records = split_tile_records(p.value_bytes, narrow_bins);
   void* const pass_scratch = scratch + layout.pass;

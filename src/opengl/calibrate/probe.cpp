@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "core/backends.hpp"
+#include "core/composition.hpp"
 #include "core/host.hpp"
 #include "opengl/device/errors.hpp"
 #include "opengl/device/kept_objects.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr program_files fetch_files{"pixels.vert", "", "probe_fetch.frag"};
 constexpr program_files chase_files{"pixels.vert", "", "probe_chase.frag"};
-constexpr program_files point_files{"probe_points.vert", "", "record.frag"};
+constexpr program_files probe_point_files{"probe_points.vert", "", "record.frag"};
 constexpr program_files blend_files{"probe_points.vert", "", "value.frag"};
 
 constexpr std::uint64_t fragments_per_draw = std::uint64_t{1} << 20;   // a draw of seconds may look like a hang
@@ -37,7 +37,7 @@ constexpr GLenum total_memory_in_kibibytes = 0x9048;  // GL_NVX_gpu_memory_info
 using clock = std::chrono::steady_clock;
 
 template <class Work>
-double seconds_of(Work work) {
+double seconds_of_draws(Work work) {
   glFinish();
   const clock::time_point begin = clock::now();
   work();
@@ -112,7 +112,7 @@ class pipeline_probe final : public plan::probe {
     to.bind();
     draw_all_pixels();
     const std::uint64_t rounds = (bytes + footprint - 1) / footprint;
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t round = 0; round < rounds; ++round) draw_all_pixels();
     });
     call.finish();
@@ -126,7 +126,7 @@ class pipeline_probe final : public plan::probe {
     const draw_target to(texels, tiles_of(1, 1).front());
     const program& follow = used(chase_files, *arrays_->cycle);
     to.bind();
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t done = 0; done < count; done += most_steps_per_draw) {
         follow.set("steps", static_cast<std::uint32_t>(std::min(count - done, most_steps_per_draw)));
         // Somewhere else on the cycle: what the draw before has read is in the caches.
@@ -227,7 +227,7 @@ class pipeline_probe final : public plan::probe {
     fetch.set("mask", static_cast<std::uint32_t>(table.where.count - 1));
     to.bind();
     const std::uint64_t rounds = (count + fragments - 1) / fragments;
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t round = 0; round < rounds; ++round) {
         fetch.set("seed", ++runs_ * 0x85ebca6bU);
         draw_all_pixels();
@@ -237,7 +237,7 @@ class pipeline_probe final : public plan::probe {
   }
 
   plan::timing points(const probed_array& to, std::uint64_t count, bool blends) {
-    const program& p = state_of(ctx_).program_of(blends ? blend_files : point_files);
+    const program& p = state_of(ctx_).program_of(blends ? blend_files : probe_point_files);
     p.use();
     p.set("mask", static_cast<std::uint32_t>(to.where.count - 1));
     to.pixels.bind();
@@ -250,7 +250,7 @@ class pipeline_probe final : public plan::probe {
     const vertex_array no_attributes;
     glBindVertexArray(no_attributes.name());
     const std::uint64_t most = std::min(fragments_per_draw, state_of(ctx_).limits().points_per_draw);
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t done = 0; done < count; done += most) {
         p.set("seed", ++runs_ * 0x85ebca6bU);
         glDrawArrays(GL_POINTS, 0, static_cast<GLsizei>(std::min(count - done, most)));
@@ -268,7 +268,7 @@ class pipeline_probe final : public plan::probe {
     const std::array<probed_array, 2> pixels{probed_array{4, {}, one}, probed_array{4, {}, one}};
     used(fetch_files, pixels[1]).set("mask", std::uint32_t{0});
     pixels[0].pixels.bind();
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t i = 0; i < count; ++i) {
         if (targets > 1) {
           bind_texture(0, pixels[(i + 1) % 2].pixels.color());
@@ -289,7 +289,7 @@ class pipeline_probe final : public plan::probe {
     host_.resize(transfer_bytes, std::byte{1});
     const records array(host_.data(), t.count, texels.bytes);
     const std::uint64_t rounds = (bytes + transfer_bytes - 1) / transfer_bytes;
-    const double seconds = seconds_of([&] {
+    const double seconds = seconds_of_draws([&] {
       for (std::uint64_t round = 0; round < rounds; ++round) move(texels, t, array);
     });
     call.finish();

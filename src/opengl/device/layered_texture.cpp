@@ -12,7 +12,7 @@
 namespace sheaf::opengl {
 namespace {
 
-constexpr GLenum transfer_unit = 14;  // no shader reads from it
+constexpr GLenum layered_transfer_unit = 14;  // no shader reads from it
 
 // Of the sides of a layer, which are powers of two.
 std::uint32_t side_bits_of(const size_limits& limits) noexcept {
@@ -40,7 +40,7 @@ layered_texture::layered_texture(const opengl_state& state, std::string_view wha
                                        what, count, layers, state.limits().texture_layers));
   }
   const auto height = std::min<std::uint64_t>(rows, std::uint64_t{1} << side_bits);
-  glActiveTexture(GL_TEXTURE0 + transfer_unit);
+  glActiveTexture(GL_TEXTURE0 + layered_transfer_unit);
   glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
   for (const GLenum filter : {GL_TEXTURE_MIN_FILTER, GL_TEXTURE_MAG_FILTER}) {
     glTexParameteri(GL_TEXTURE_2D_ARRAY, filter, GL_NEAREST);
@@ -53,7 +53,7 @@ layered_texture::layered_texture(const opengl_state& state, std::string_view wha
 
 void layered_texture::upload(const source_array& records) const {
   const unpack_scope from(records);
-  glActiveTexture(GL_TEXTURE0 + transfer_unit);
+  glActiveTexture(GL_TEXTURE0 + layered_transfer_unit);
   glBindTexture(GL_TEXTURE_2D_ARRAY, texture_.name());
   // Whole layers at once, whole rows of the last one, and what its last row has.
   std::uint64_t done = 0;

@@ -19,7 +19,7 @@ namespace sheaf::opengl {
 namespace {
 
 constexpr EGLint most_devices = 32;
-constexpr std::string_view call_name = "context::opengl";
+constexpr std::string_view platform_call = "context::opengl";
 
 bool names_extension(const char* extensions, std::string_view wanted) {
   std::string_view all = extensions == nullptr ? "" : extensions;
@@ -100,7 +100,7 @@ device_list find_devices() {
     }
     try {
       const egl_context context(c.display);
-      const current_scope current(context, call_name);
+      const current_scope current(context, platform_call);
       const auto* const text = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
       std::string renderer = text == nullptr || *text == '\0' ? "OpenGL" : text;
       list.devices.push_back({c.display, std::move(c.extensions), std::move(renderer)});
@@ -137,7 +137,7 @@ std::vector<egl_device> hardware_first(std::vector<egl_device> found) {
 
 std::string why_no_device(std::span<const std::string> problems) {
   if (problems.empty()) return "EGL finds no device";
-  const std::string prefix = fmt::format("{}: ", call_name);
+  const std::string prefix = fmt::format("{}: ", platform_call);
   std::string why;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     std::string_view problem = problems[i];
@@ -158,7 +158,7 @@ EGLContext make_context(EGLDisplay display) {
   const EGLenum previous_api = eglQueryAPI();
   if (eglBindAPI(EGL_OPENGL_API) == EGL_FALSE) {
     throw error(error_code::backend_unavailable,
-                fmt::format("{}: the driver has no OpenGL, only other interfaces", call_name));
+                fmt::format("{}: the driver has no OpenGL, only other interfaces", platform_call));
   }
   // A context of a later version where the driver has one.
   constexpr EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,       3,
@@ -183,7 +183,7 @@ EGLContext make_context(EGLDisplay display) {
   eglBindAPI(previous_api);
   if (context == EGL_NO_CONTEXT) {
     throw error(error_code::backend_unavailable,
-                fmt::format("{}: no core context of OpenGL 3.3: eglCreateContext says {}", call_name,
+                fmt::format("{}: no core context of OpenGL 3.3: eglCreateContext says {}", platform_call,
                             name_of_egl_error(problem)));
   }
   return context;

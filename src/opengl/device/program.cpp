@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
-#include "opengl/shaders/sources.hpp"
-
 namespace sheaf::opengl {
 namespace {
 
@@ -27,6 +25,19 @@ std::string log_of(GLint length, Read read) {
   return log;
 }
 
+const shader_source& source_of(const program_files& files, std::string_view file) {
+  const auto is_file = [&](const shader_source& s) { return s.file == file; };
+  if (files.brought != nullptr) {
+    const auto brought = files.brought();
+    const auto own = std::find_if(brought.begin(), brought.end(), is_file);
+    if (own != brought.end()) return *own;
+  }
+  const auto sources = shader_sources();
+  const auto source = std::find_if(sources.begin(), sources.end(), is_file);
+  if (source == sources.end()) throw std::logic_error(fmt::format("no shader {}", file));
+  return *source;
+}
+
 /// The shaders of a program, deleted once it is linked.
 class shader_list {
  public:
@@ -36,8 +47,8 @@ class shader_list {
   ~shader_list() {
     for (const GLuint shader : shaders_) glDeleteShader(shader);
   }
-  void attach(GLuint program, std::string_view file) {
-    shaders_.push_back(compiled_shader(file));
+  void attach(GLuint program, const shader_source& source) {
+    shaders_.push_back(compiled_shader(source));
     glAttachShader(program, shaders_.back());
   }
 
@@ -47,14 +58,10 @@ class shader_list {
 
 }  // namespace
 
-GLuint compiled_shader(std::string_view file) {
-  const auto sources = shader_sources();
-  const auto source =
-      std::find_if(sources.begin(), sources.end(), [&](const shader_source& s) { return s.file == file; });
-  if (source == sources.end()) throw std::logic_error(fmt::format("no shader {}", file));
-  const GLuint shader = glCreateShader(stage_of(file));
-  const char* const text = source->text.data();
-  const auto length = static_cast<GLint>(source->text.size());
+GLuint compiled_shader(const shader_source& source) {
+  const GLuint shader = glCreateShader(stage_of(source.file));
+  const char* const text = source.text.data();
+  const auto length = static_cast<GLint>(source.text.size());
   glShaderSource(shader, 1, &text, &length);
   glCompileShader(shader);
   GLint is_compiled = GL_FALSE;
@@ -65,15 +72,15 @@ GLuint compiled_shader(std::string_view file) {
   const std::string log = log_of(
       log_length, [&](GLsizei size, GLsizei* written, char* to) { glGetShaderInfoLog(shader, size, written, to); });
   glDeleteShader(shader);
-  throw error(error_code::device_failure, fmt::format("shader {}: the driver's compiler says {}", file, log));
+  throw error(error_code::device_failure, fmt::format("shader {}: the driver's compiler says {}", source.file, log));
 }
 
 program::program(const program_files& files) : name_(glCreateProgram()) {
   try {
     shader_list shaders;
-    shaders.attach(name_, files.vertex);
-    if (!files.geometry.empty()) shaders.attach(name_, files.geometry);
-    shaders.attach(name_, files.fragment);
+    shaders.attach(name_, source_of(files, files.vertex));
+    if (!files.geometry.empty()) shaders.attach(name_, source_of(files, files.geometry));
+    shaders.attach(name_, source_of(files, files.fragment));
     glLinkProgram(name_);
     GLint is_linked = GL_FALSE;
     glGetProgramiv(name_, GL_LINK_STATUS, &is_linked);

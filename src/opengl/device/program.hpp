@@ -1,24 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "opengl/device/api.hpp"
+#include "opengl/shaders/sources.hpp"
 
 namespace sheaf::opengl {
 
-/// The files of src/opengl/shaders that a program is linked of; no geometry stage where its name is empty.
+/// The files of shaders/ that a program is linked of; no geometry stage where its name is empty. Whoever has shaders of
+/// its own brings them along; they are looked through first.
 struct program_files {
   std::string_view vertex;
   std::string_view geometry;
   std::string_view fragment;
+  std::span<const shader_source> (*brought)() noexcept = nullptr;
 
   friend bool operator==(const program_files&, const program_files&) = default;
 };
 
-/// A shader of one file, compiled; the caller deletes it. @throws error(device_failure) with the compiler's log
-GLuint compiled_shader(std::string_view file);
+/// A shader, compiled; the caller deletes it. @throws error(device_failure) with the compiler's log
+GLuint compiled_shader(const shader_source& source);
 
 /// A linked program, by its name. It lives as long as its context, which deletes it.
 class program {

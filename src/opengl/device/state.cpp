@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sheaf/error.hpp>
 
+#include "core/composition.hpp"
 #include "opengl/device/errors.hpp"
 
 namespace sheaf {

@@ -15,7 +15,7 @@ namespace {
 
 using primitives::edge_sum_problem;
 
-constexpr std::string_view call_name = primitives::prepared_edge_sum_call;
+constexpr std::string_view edge_sum_interop_call = primitives::prepared_edge_sum_call;
 
 /// Bytes of the arrays of a run.
 struct array_bytes {
@@ -32,13 +32,13 @@ struct array_bytes {
 edge_arrays require_arrays(opengl_state& state, const edge_sum_problem& p, const opengl_buffer& node_values,
                            const opengl_buffer& weights, const opengl_buffer& result) {
   const array_bytes bytes(p);
-  pipeline_call call(state, call_name);
+  pipeline_call call(state, edge_sum_interop_call);
   edge_arrays arrays;
-  arrays.values = require_buffer(call_name, "node_values", node_values, bytes.values);
-  if (bytes.weights > 0) arrays.weights = require_buffer(call_name, "weights", weights, bytes.weights);
-  arrays.result = require_buffer(call_name, "the result", result, bytes.result);
-  require_apart(call_name, "the result", result, bytes.result, "node_values", node_values, bytes.values);
-  require_apart(call_name, "the result", result, bytes.result, "weights", weights, bytes.weights);
+  arrays.values = require_buffer(edge_sum_interop_call, "node_values", node_values, bytes.values);
+  if (bytes.weights > 0) arrays.weights = require_buffer(edge_sum_interop_call, "weights", weights, bytes.weights);
+  arrays.result = require_buffer(edge_sum_interop_call, "the result", result, bytes.result);
+  require_apart(edge_sum_interop_call, "the result", result, bytes.result, "node_values", node_values, bytes.values);
+  require_apart(edge_sum_interop_call, "the result", result, bytes.result, "weights", weights, bytes.weights);
   call.finish();
   return arrays;
 }
@@ -52,7 +52,7 @@ void run_through_host(const context& ctx, primitives::prepared_edges& work, cons
   const buffer weights(ctx, std::max<std::uint64_t>(1, bytes.weights));
   const buffer result(ctx, std::max<std::uint64_t>(1, bytes.result));
   {
-    pipeline_call call(state, call_name);
+    pipeline_call call(state, edge_sum_interop_call);
     if (bytes.values > 0) read_array(arrays.values, bytes.values, node_values.data());
     if (bytes.weights > 0) read_array(arrays.weights, bytes.weights, weights.data());
     call.finish();
@@ -63,7 +63,7 @@ void run_through_host(const context& ctx, primitives::prepared_edges& work, cons
   b.result = result.data();
   work.run(ctx, p, b);
   if (bytes.result == 0) return;
-  pipeline_call call(state, call_name);
+  pipeline_call call(state, edge_sum_interop_call);
   const buffer_object on_device;
   copy_to_new_buffer(GL_COPY_WRITE_BUFFER, on_device, result.data(), bytes.result);
   copy_to_array({on_device.name(), 0}, bytes.result, arrays.result);
@@ -77,13 +77,13 @@ void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_val
                 const opengl_buffer& result, edge_function function) {
   using namespace opengl;
   const primitives::checked_edges& work = primitives::checked(prepared.work_);
-  opengl_state& state = require_opengl(prepared.ctx_, call_name);
-  primitives::require_enumerator(call_name, "the function", function, edge_function::inverse_square);
+  opengl_state& state = require_opengl(prepared.ctx_, edge_sum_interop_call);
+  primitives::require_enumerator(edge_sum_interop_call, "the function", function, edge_function::inverse_square);
   primitives::edge_sum_problem p = work.problem();
   p.value = value_type::f32;
   p.function = function;
   p.weight_components = weights.name != 0 && p.edges > 0 ? 1 : 0;
-  const current_scope current(state.handle(), call_name);
+  const current_scope current(state.handle(), edge_sum_interop_call);
   const edge_arrays arrays = require_arrays(state, p, node_values, weights, result);
   if (p.nodes == 0 && p.edges == 0) return;
   if (auto* const own = dynamic_cast<array_edges*>(&work.executor())) {
@@ -92,7 +92,7 @@ void opengl_run(const prepared_edge_sum& prepared, const opengl_buffer& node_val
     run_through_host(prepared.ctx_, work.executor(), p, arrays);
   }
   glFinish();  // what another context reads must be complete
-  state.require_not_lost(call_name);
+  state.require_not_lost(edge_sum_interop_call);
 }
 
 }  // namespace sheaf

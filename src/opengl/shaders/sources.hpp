@@ -5,7 +5,8 @@
 
 namespace sheaf::opengl {
 
-/// A file of this folder, with prelude.glsl in front. Its ending says the stage: vert, geom or frag.
+/// A file of this folder, or one that a program brings along, with prelude.glsl in front. Its ending says the stage:
+/// vert, geom or frag.
 struct shader_source {
   std::string_view file;
   std::string_view text;

@@ -15,16 +15,16 @@ namespace {
 
 using primitives::spmv_problem;
 
-constexpr std::string_view call_name = primitives::prepared_spmv_call;
+constexpr std::string_view spmv_interop_call = primitives::prepared_spmv_call;
 
 product_vectors require_vectors(opengl_state& state, const spmv_problem& p, const opengl_buffer& x,
                                 const opengl_buffer& y, double alpha, double beta) {
   const std::uint64_t x_bytes = p.x_count() * sizeof(float);
   const std::uint64_t y_bytes = p.y_count() * sizeof(float);
-  pipeline_call call(state, call_name);
-  const product_vectors v{require_buffer(call_name, "x", x, x_bytes), require_buffer(call_name, "y", y, y_bytes), alpha,
-                          beta};
-  require_apart(call_name, "y", y, y_bytes, "x", x, x_bytes);
+  pipeline_call call(state, spmv_interop_call);
+  const product_vectors v{require_buffer(spmv_interop_call, "x", x, x_bytes),
+                          require_buffer(spmv_interop_call, "y", y, y_bytes), alpha, beta};
+  require_apart(spmv_interop_call, "y", y, y_bytes, "x", x, x_bytes);
   call.finish();
   return v;
 }
@@ -38,13 +38,13 @@ void run_through_host(const context& ctx, primitives::prepared_product& work, co
   const buffer x(ctx, std::max<std::uint64_t>(1, x_bytes));
   const buffer y(ctx, std::max<std::uint64_t>(1, y_bytes));
   {
-    pipeline_call call(state, call_name);
+    pipeline_call call(state, spmv_interop_call);
     if (x_bytes > 0) read_array(v.x, x_bytes, x.data());
     if (v.beta != 0) read_array(v.y, y_bytes, y.data());
     call.finish();
   }
   work.run(ctx, {x.data(), p.x_count(), p.value}, {y.data(), p.y_count(), p.value}, v.alpha, v.beta);
-  pipeline_call call(state, call_name);
+  pipeline_call call(state, spmv_interop_call);
   const buffer_object result;
   copy_to_new_buffer(GL_COPY_WRITE_BUFFER, result, y.data(), y_bytes);
   copy_to_array({result.name(), 0}, y_bytes, v.y);
@@ -58,9 +58,9 @@ void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const ope
                 double beta) {
   using namespace opengl;
   const primitives::checked_product& work = primitives::checked(prepared.work_);
-  opengl_state& state = require_opengl(prepared.ctx_, call_name);
+  opengl_state& state = require_opengl(prepared.ctx_, spmv_interop_call);
   const primitives::spmv_problem& p = work.problem();
-  const current_scope current(state.handle(), call_name);
+  const current_scope current(state.handle(), spmv_interop_call);
   const product_vectors v = require_vectors(state, p, x, y, alpha, beta);
   if (p.y_count() == 0) return;
   if (auto* const own = dynamic_cast<array_product*>(&work.executor())) {
@@ -69,7 +69,7 @@ void opengl_run(const prepared_spmv& prepared, const opengl_buffer& x, const ope
     run_through_host(prepared.ctx_, work.executor(), p, v);
   }
   glFinish();  // what another context reads must be complete
-  state.require_not_lost(call_name);
+  state.require_not_lost(spmv_interop_call);
 }
 
 }  // namespace sheaf

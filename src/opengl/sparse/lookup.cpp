@@ -32,13 +32,13 @@ struct lookup_points {
   }
 };
 
-using variants = point_variants<lookup_points>;
+using lookup_variants = point_variants<lookup_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_lookup{"opengl.lookup", backend_kind::opengl, variants::plan,
-                                                     variants::run};
+constinit const primitives::spmv_variant spmv_lookup{"opengl.lookup", backend_kind::opengl, lookup_variants::plan,
+                                                     lookup_variants::run};
 constinit const primitives::prepare_spmv_variant prepare_spmv_lookup{"opengl.lookup", backend_kind::opengl,
-                                                                     variants::plan_kept, variants::keep};
+                                                                     lookup_variants::plan_kept, lookup_variants::keep};
 
 }  // namespace sheaf::opengl

@@ -29,13 +29,13 @@ struct packed_points {
   }
 };
 
-using variants = point_variants<packed_points>;
+using packed_variants = point_variants<packed_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_packed{"opengl.packed", backend_kind::opengl, variants::plan,
-                                                     variants::run};
+constinit const primitives::spmv_variant spmv_packed{"opengl.packed", backend_kind::opengl, packed_variants::plan,
+                                                     packed_variants::run};
 constinit const primitives::prepare_spmv_variant prepare_spmv_packed{"opengl.packed", backend_kind::opengl,
-                                                                     variants::plan_kept, variants::keep};
+                                                                     packed_variants::plan_kept, packed_variants::keep};
 
 }  // namespace sheaf::opengl

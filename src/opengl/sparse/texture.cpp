@@ -28,13 +28,13 @@ struct texture_points {
   }
 };
 
-using variants = point_variants<texture_points>;
+using texture_variants = point_variants<texture_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_texture{"opengl.texture", backend_kind::opengl, variants::plan,
-                                                      variants::run};
-constinit const primitives::prepare_spmv_variant prepare_spmv_texture{"opengl.texture", backend_kind::opengl,
-                                                                      variants::plan_kept, variants::keep};
+constinit const primitives::spmv_variant spmv_texture{"opengl.texture", backend_kind::opengl, texture_variants::plan,
+                                                      texture_variants::run};
+constinit const primitives::prepare_spmv_variant prepare_spmv_texture{
+    "opengl.texture", backend_kind::opengl, texture_variants::plan_kept, texture_variants::keep};
 
 }  // namespace sheaf::opengl

@@ -28,13 +28,13 @@ struct vertex_points {
   }
 };
 
-using variants = point_variants<vertex_points>;
+using vertex_variants = point_variants<vertex_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_vertex{"opengl.vertex", backend_kind::opengl, variants::plan,
-                                                     variants::run};
+constinit const primitives::spmv_variant spmv_vertex{"opengl.vertex", backend_kind::opengl, vertex_variants::plan,
+                                                     vertex_variants::run};
 constinit const primitives::prepare_spmv_variant prepare_spmv_vertex{"opengl.vertex", backend_kind::opengl,
-                                                                     variants::plan_kept, variants::keep};
+                                                                     vertex_variants::plan_kept, vertex_variants::keep};
 
 }  // namespace sheaf::opengl

@@ -16,7 +16,7 @@
 namespace sheaf::io {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const char* what, int reason) {
+[[noreturn]] void fail_reading(const std::string& path, const char* what, int reason) {
   throw error(error_code::bad_input, fmt::format("{}: {}: {}", path, what, std::strerror(reason)));
 }
 
@@ -25,12 +25,12 @@ namespace {
 input_file::input_file(const std::string& path) : path_(path) {
   // Without O_NONBLOCK a named pipe would wait for its writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) fail(path, "cannot be opened", errno);
+  if (descriptor < 0) fail_reading(path, "cannot be opened", errno);
   struct stat status {};
   if (fstat(descriptor, &status) != 0) {
     const int reason = errno;
     close(descriptor);
-    fail(path, "cannot be looked at", reason);
+    fail_reading(path, "cannot be looked at", reason);
   }
   if (!S_ISREG(status.st_mode)) {
     close(descriptor);
@@ -58,7 +58,7 @@ const std::byte* input_file::data() const {
 
 void input_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) const {
   if (read_whole(descriptor_, offset, to, bytes)) return;
-  if (errno != 0) fail(path_, "cannot be read", errno);
+  if (errno != 0) fail_reading(path_, "cannot be read", errno);
   throw error(error_code::bad_input, fmt::format("{}: was cut short while it was read", path_));
 }
 

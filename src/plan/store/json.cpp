@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::size_t most_value_bytes = 40;
 constexpr std::size_t most_reason_bytes = 200;
 
-[[noreturn]] void fail(const std::string& place, const std::string& what) {
+[[noreturn]] void fail_parsing(const std::string& place, const std::string& what) {
   throw error(error_code::bad_input, fmt::format("{}: {}", place, what));
 }
 
@@ -84,7 +84,7 @@ class position {
 
   void enter(bool is_object) {
     if (open_.size() == format_.deepest_nesting) {
-      fail(origin_, fmt::format("nested deeper than {} is", format_.name));
+      fail_parsing(origin_, fmt::format("nested deeper than {} is", format_.name));
     }
     open_.push_back({.is_object = is_object});
   }
@@ -93,7 +93,7 @@ class position {
     container& object = open_.back();
     object.name.clear();
     if (!object.names.insert(name).second)
-      fail(text(), fmt::format("'{}' is there twice", quoted(name, most_value_bytes)));
+      fail_parsing(text(), fmt::format("'{}' is there twice", quoted(name, most_value_bytes)));
     object.name = name;
   }
 
@@ -108,7 +108,7 @@ class position {
 
 void require_size(std::uint64_t bytes, const std::string& origin, const json_format& format) {
   if (bytes <= format.most_bytes) return;
-  fail(origin, fmt::format("{} bytes, {} has at most {}", bytes, format.name, format.most_bytes));
+  fail_parsing(origin, fmt::format("{} bytes, {} has at most {}", bytes, format.name, format.most_bytes));
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ json parse_json(std::string_view text, const std::string& origin, const json_for
   require_size(text.size(), origin, format);
   // The parser takes a zero byte for the end of the text.
   if (const auto zero = text.find('\0'); zero != std::string_view::npos) {
-    fail(origin, fmt::format("not JSON: byte {} is zero", zero));
+    fail_parsing(origin, fmt::format("not JSON: byte {} is zero", zero));
   }
   position here(origin, format);
   try {
@@ -126,7 +126,7 @@ json parse_json(std::string_view text, const std::string& origin, const json_for
       return true;
     });
   } catch (const json::exception& e) {
-    fail(here.text(), fmt::format("not JSON: {}", reason_of(e)));
+    fail_parsing(here.text(), fmt::format("not JSON: {}", reason_of(e)));
   }
 }
 

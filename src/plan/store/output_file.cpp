@@ -25,11 +25,11 @@ namespace {
 constexpr int most_name_attempts = 100;
 constexpr int most_links = 40;  // as many as Linux follows
 
-[[noreturn]] void fail(const std::string& path, const char* what, const std::string& reason) {
+[[noreturn]] void fail_writing(const std::string& path, const char* what, const std::string& reason) {
   throw error(error_code::io_failure, fmt::format("{}: {}: {}", path, what, reason));
 }
-[[noreturn]] void fail(const std::string& path, const char* what, int reason) {
-  fail(path, what, std::string(std::strerror(reason)));
+[[noreturn]] void fail_writing(const std::string& path, const char* what, int reason) {
+  fail_writing(path, what, std::string(std::strerror(reason)));
 }
 
 std::string folder_of(const std::string& path) {
@@ -55,7 +55,7 @@ std::string behind_links(const std::string& path) {
     std::error_code no_link;
     const std::string next = std::filesystem::read_symlink(target, no_link).string();
     if (no_link) return target;
-    if (links == most_links) fail(path, "cannot be created", ELOOP);
+    if (links == most_links) fail_writing(path, "cannot be created", ELOOP);
     target = next.starts_with('/') ? next : folder_of(target) + '/' + next;
   }
 }
@@ -66,13 +66,14 @@ output_file::output_file(const std::string& path, std::uint64_t bytes, temporary
   struct stat status {};
   const bool exists = stat(target_.c_str(), &status) == 0;
   // A name that is too long, say: found now, and not when the work is done.
-  if (!exists && errno != ENOENT) fail(path, "cannot be created", errno);
+  if (!exists && errno != ENOENT) fail_writing(path, "cannot be created", errno);
   if (exists && !S_ISREG(status.st_mode)) {
     throw error(error_code::io_failure, fmt::format("{}: cannot be replaced: not a regular file", path));
   }
   open_temporary(kind);
   try {
-    if (exists && fchmod(descriptor_, status.st_mode & 0777) != 0) fail(path_, "cannot take its permissions", errno);
+    if (exists && fchmod(descriptor_, status.st_mode & 0777) != 0)
+      fail_writing(path_, "cannot take its permissions", errno);
     reserve(bytes);
   } catch (...) {
     discard();
@@ -112,12 +113,12 @@ void output_file::open_temporary(temporary_kind kind) {
     if (descriptor_ >= 0) note_temporary(temporary_.c_str());
     if (descriptor_ < 0 && reason != EEXIST) break;
   }
-  if (descriptor_ < 0) fail(path_, "cannot be created", reason);
+  if (descriptor_ < 0) fail_writing(path_, "cannot be created", reason);
 }
 
 void output_file::reserve(std::uint64_t bytes) {
   reserved_ = bytes;
-  if (const auto reason = io::reserve(descriptor_, reserved_)) fail(path_, "cannot be written", *reason);
+  if (const auto reason = io::reserve(descriptor_, reserved_)) fail_writing(path_, "cannot be written", *reason);
 }
 
 void output_file::write(const void* from, std::uint64_t bytes) {
@@ -129,11 +130,11 @@ void output_file::write(const void* from, std::uint64_t bytes) {
       written_ += aligned;
       bytes -= aligned;
     } else if (errno != EINVAL) {  // EINVAL: this file system cannot bypass the cache after all
-      fail(path_, "cannot be written", errno);
+      fail_writing(path_, "cannot be written", errno);
     }
     if (bytes > 0) use_cache();
   }
-  if (!write_whole(descriptor_, written_, next, bytes)) fail(path_, "cannot be written", errno);
+  if (!write_whole(descriptor_, written_, next, bytes)) fail_writing(path_, "cannot be written", errno);
   written_ += bytes;
 }
 
@@ -146,7 +147,7 @@ void output_file::use_cache() noexcept {
 
 void output_file::read_at(std::uint64_t offset, void* to, std::uint64_t bytes) {
   use_cache();
-  if (!read_whole(descriptor_, offset, to, bytes)) fail(path_, "cannot be read back", errno);
+  if (!read_whole(descriptor_, offset, to, bytes)) fail_writing(path_, "cannot be read back", errno);
 }
 
 std::string output_file::folder() const { return folder_of(target_); }
@@ -162,14 +163,14 @@ void output_file::name_temporary() {
     }
     if (errno != EEXIST) break;
   }
-  fail(path_, "cannot be created", errno);
+  fail_writing(path_, "cannot be created", errno);
 }
 
 void output_file::finish() {
   if (written_ < reserved_ && ftruncate(descriptor_, static_cast<off_t>(written_)) != 0) {
-    fail(path_, "cannot be cut to length", errno);
+    fail_writing(path_, "cannot be cut to length", errno);
   }
-  if (fsync(descriptor_) != 0) fail(path_, "cannot be synced", errno);
+  if (fsync(descriptor_) != 0) fail_writing(path_, "cannot be synced", errno);
   is_finished_ = true;
 }
 
@@ -207,7 +208,8 @@ void output_file::take_name(bool keeps_old) {
   keeps_old_ = keeps_old && replaces_ &&
                renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0;
   // Where there is no file to keep, or the file system cannot exchange names.
-  if (!keeps_old_ && std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "cannot be replaced", errno);
+  if (!keeps_old_ && std::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail_writing(path_, "cannot be replaced", errno);
 }
 
 void output_file::give_name_back() noexcept {

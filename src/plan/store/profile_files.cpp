@@ -1,3 +1,5 @@
+#include "plan/store/profile_files.hpp"
+
 #include <sheaf/machine.hpp>
 
 #include <cstdlib>
@@ -88,9 +90,9 @@ stored_machine load_stored_machine(backend_kind backend, const std::string& devi
   }
 }
 
-namespace core {
+namespace plan {
 
-chosen_profile profile_for(backend_kind backend, const std::string& device_name) {
+core::chosen_profile profile_for(backend_kind backend, const std::string& device_name) {
   std::string ignored;
   if (const char* path = std::getenv("SHEAF_PROFILE"); path != nullptr && *path != '\0') {
     machine loaded = load_machine(path);
@@ -103,6 +105,6 @@ chosen_profile profile_for(backend_kind backend, const std::string& device_name)
   return {nearest_machine(backend, device_name), ignored + stored.ignored};
 }
 
-}  // namespace core
+}  // namespace plan
 
 }  // namespace sheaf

@@ -17,19 +17,19 @@ std::span<const scatter_reduce_variant> scatter_reduce_variants() {
 
 namespace {
 
-constexpr std::string_view call = "scatter_reduce";
+constexpr std::string_view scatter_reduce_call = "scatter_reduce";
 
 const_records as_records(const_values v) { return {v.data, v.count, bytes(v.type)}; }
 
 void require_values(const_values in, values out, reduction op) {
-  require_enumerator(call, "the type of in", in.type, value_type::f64);
-  require_enumerator(call, "the type of out", out.type, value_type::f64);
-  require_enumerator(call, "the reduction", op, reduction::subtract);
+  require_enumerator(scatter_reduce_call, "the type of in", in.type, value_type::f64);
+  require_enumerator(scatter_reduce_call, "the type of out", out.type, value_type::f64);
+  require_enumerator(scatter_reduce_call, "the reduction", op, reduction::subtract);
   if (in.type != out.type) {
-    refuse("{}: in has values of type {}, out of {}", call, name(in.type), name(out.type));
+    refuse("{}: in has values of type {}, out of {}", scatter_reduce_call, name(in.type), name(out.type));
   }
-  require_aligned(call, in.data, bytes(in.type), "in");
-  require_aligned(call, out.data, bytes(out.type), "out");
+  require_aligned(scatter_reduce_call, in.data, bytes(in.type), "in");
+  require_aligned(scatter_reduce_call, out.data, bytes(out.type), "out");
 }
 
 scatter_reduce_problem describe(const context& ctx, const_values in, index_span index, values out, reduction op,
@@ -45,19 +45,20 @@ void scatter_reduce(const context& ctx, const_values in, index_span index, value
                     const scatter_reduce_options& options) {
   using namespace primitives;
   require_values(in, out, op);
-  require_fit(call, ctx, as_records(in), "in", index, as_records(out), "out", /*writes_sequential=*/false);
+  require_fit(scatter_reduce_call, ctx, as_records(in), "in", index, as_records(out), "out",
+              /*writes_sequential=*/false);
   if (index.count == 0) return;
   const auto problem = describe(ctx, in, index, out, op, options);
-  plan::execute(call, scatter_reduce_variants(), problem, ctx, options.variant, {in, index, out});
+  plan::execute(scatter_reduce_call, scatter_reduce_variants(), problem, ctx, options.variant, {in, index, out});
 }
 
 explanation explain_scatter_reduce(const context& ctx, const_values in, index_span index, values out, reduction op,
                                    const scatter_reduce_options& options) {
   using namespace primitives;
   require_values(in, out, op);
-  require_shapes(call, as_records(in), "in", index, as_records(out), "out");
+  require_shapes(scatter_reduce_call, as_records(in), "in", index, as_records(out), "out");
   const auto problem = describe(ctx, in, index, out, op, options);
-  return plan::explain(call, scatter_reduce_variants(), problem, ctx, options.variant);
+  return plan::explain(scatter_reduce_call, scatter_reduce_variants(), problem, ctx, options.variant);
 }
 
 }  // namespace sheaf

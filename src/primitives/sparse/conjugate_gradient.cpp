@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/stream_capture.hpp"
+#include "core/context_state.hpp"
 #include "plan/choose.hpp"
 #include "primitives/backends.hpp"
 #include "primitives/views.hpp"
@@ -36,48 +36,49 @@ std::span<const conjugate_gradient_variant> conjugate_gradient_variants() {
 
 namespace {
 
-constexpr std::string_view call = conjugate_gradient_call;
-constexpr std::uint64_t most_numbers = std::uint64_t{1} << 59;  // of 8 bytes
+constexpr std::uint64_t most_values_of_vector = std::uint64_t{1} << 59;  // of 8 bytes
 
 void require_options(const conjugate_gradient_options& o) {
-  require_enumerator(call, "sums", o.sums, spmv_sums::f64);
-  require_enumerator(call, "preconditioner", o.preconditioner, preconditioner::jacobi);
-  if (!(o.tolerance >= 0)) refuse("{}: the tolerance is {}, not 0 or more", call, o.tolerance);
+  require_enumerator(conjugate_gradient_call, "sums", o.sums, spmv_sums::f64);
+  require_enumerator(conjugate_gradient_call, "preconditioner", o.preconditioner, preconditioner::jacobi);
+  if (!(o.tolerance >= 0)) refuse("{}: the tolerance is {}, not 0 or more", conjugate_gradient_call, o.tolerance);
   if (!(o.absolute_tolerance >= 0)) {
-    refuse("{}: the absolute tolerance is {}, not 0 or more", call, o.absolute_tolerance);
+    refuse("{}: the absolute tolerance is {}, not 0 or more", conjugate_gradient_call, o.absolute_tolerance);
   }
-  if (o.progress_interval == 0) refuse("{}: the progress interval is 0, not 1 or more", call);
+  if (o.progress_interval == 0) refuse("{}: the progress interval is 0, not 1 or more", conjugate_gradient_call);
 }
 
 void require_vector(std::string_view what, const_values v, std::uint64_t count, value_type type) {
-  require_type(call, what, v.type, value_type::f64);
+  require_type(conjugate_gradient_call, what, v.type, value_type::f64);
   if (v.type != type) {
-    refuse("{}: {} has values of type {}, the system {}", call, what, name(v.type), name(type));
+    refuse("{}: {} has values of type {}, the system {}", conjugate_gradient_call, what, name(v.type), name(type));
   }
-  if (v.count != count) refuse("{}: {} has {} values for {} rows", call, what, v.count, count);
+  if (v.count != count) refuse("{}: {} has {} values for {} rows", conjugate_gradient_call, what, v.count, count);
 }
 
 /// Whether the call is captured into a graph, which wants a number of iterations and has nobody to tell of them.
 bool is_captured(const context& ctx, const conjugate_gradient_options& o) {
-  if (!core::is_captured(ctx.state())) return false;
+  if (!ctx.state().is_captured()) return false;
   constexpr std::uint64_t most_iterations = 1 << 16;
   if (o.iteration_limit > most_iterations) {
-    refuse("{}: the stream is being captured into a graph, which wants an iteration_limit of no more than {}", call,
-           most_iterations);
+    refuse("{}: the stream is being captured into a graph, which wants an iteration_limit of no more than {}",
+           conjugate_gradient_call, most_iterations);
   }
   if (o.history != nullptr || o.progress) {
-    refuse("{}: the stream is being captured into a graph, which has neither history nor progress", call);
+    refuse("{}: the stream is being captured into a graph, which has neither history nor progress",
+           conjugate_gradient_call);
   }
   return true;
 }
 
 conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const conjugate_gradient_options& o) {
   require_options(o);
-  require_csr_shape(call, a);
-  if (a.rows != a.columns) refuse("{}: the matrix has {} rows and {} columns, not as many", call, a.rows, a.columns);
-  if (o.diagonal.count != 0) refuse("{}: a diagonal is given, and the matrix has its own", call);
+  require_csr_shape(conjugate_gradient_call, a);
+  if (a.rows != a.columns)
+    refuse("{}: the matrix has {} rows and {} columns, not as many", conjugate_gradient_call, a.rows, a.columns);
+  if (o.diagonal.count != 0) refuse("{}: a diagonal is given, and the matrix has its own", conjugate_gradient_call);
   conjugate_gradient_problem p;
-  p.product = describe_spmv(call, ctx, a, false, o.sums, o.pattern);
+  p.product = describe_spmv(conjugate_gradient_call, ctx, a, false, o.sums, o.pattern);
   p.has_jacobi = o.preconditioner == preconditioner::jacobi;
   p.keeps_last = o.keeps_last;
   p.is_captured = is_captured(ctx, o);
@@ -86,11 +87,12 @@ conjugate_gradient_problem describe(const context& ctx, const csr_view& a, const
 
 conjugate_gradient_problem describe_operator(const context& ctx, const_values b, const conjugate_gradient_options& o) {
   require_options(o);
-  require_enumerator(call, "the type of b", b.type, value_type::f64);
+  require_enumerator(conjugate_gradient_call, "the type of b", b.type, value_type::f64);
   if (b.type != value_type::f32 && b.type != value_type::f64) {
-    refuse("{}: b has values of an integer type, not f32 or f64", call);
+    refuse("{}: b has values of an integer type, not f32 or f64", conjugate_gradient_call);
   }
-  if (b.count > most_numbers) refuse("{}: b has {} values, more than memory can hold", call, b.count);
+  if (b.count > most_values_of_vector)
+    refuse("{}: b has {} values, more than memory can hold", conjugate_gradient_call, b.count);
   conjugate_gradient_problem p;
   p.is_operator = true;
   p.product.backend = ctx.backend();
@@ -101,10 +103,11 @@ conjugate_gradient_problem describe_operator(const context& ctx, const_values b,
   p.keeps_last = o.keeps_last;
   p.is_captured = is_captured(ctx, o);
   if (p.has_jacobi) {
-    if (o.diagonal.count == 0 && b.count > 0) refuse("{}: preconditioner::jacobi wants the operator's diagonal", call);
+    if (o.diagonal.count == 0 && b.count > 0)
+      refuse("{}: preconditioner::jacobi wants the operator's diagonal", conjugate_gradient_call);
     if (o.diagonal.count != 0 || b.count > 0) require_vector("the diagonal", o.diagonal, b.count, b.type);
   } else if (o.diagonal.count != 0) {
-    refuse("{}: a diagonal is given without preconditioner::jacobi", call);
+    refuse("{}: a diagonal is given without preconditioner::jacobi", conjugate_gradient_call);
   }
   return p;
 }
@@ -112,23 +115,24 @@ conjugate_gradient_problem describe_operator(const context& ctx, const_values b,
 void require_vectors_of(const conjugate_gradient_problem& p, const context& ctx, const_values b, const_values x) {
   const std::uint64_t width = p.product.value_bytes();
   const auto require_there = [&](const_values v, std::string_view what) {
-    require_memory(call, ctx, v.data, v.count * width, what);
-    require_aligned(call, v.data, width, what);
+    require_memory(conjugate_gradient_call, ctx, v.data, v.count * width, what);
+    require_aligned(conjugate_gradient_call, v.data, width, what);
   };
   require_there(b, "b");
   require_there(x, "x");
-  require_no_overlap(call, x.data, p.vector_bytes(), "x", b.data, p.vector_bytes(), "b");
+  require_no_overlap(conjugate_gradient_call, x.data, p.vector_bytes(), "x", b.data, p.vector_bytes(), "b");
 }
 
 void require_apart(const_values x, const csr_view& a) {
   const auto require_list = [&](index_span list, std::string_view what) {
-    require_no_overlap(call, x.data, x.count * bytes(x.type), "x", list.data, list.count * bytes(list.type), what);
+    require_no_overlap(conjugate_gradient_call, x.data, x.count * bytes(x.type), "x", list.data,
+                       list.count * bytes(list.type), what);
   };
   require_list(a.row_begins, a.has_row_ends ? "row_begins" : "row_offsets");
   if (a.has_row_ends) require_list(a.row_ends, "row_ends");
   require_list(a.column_indices, "column_indices");
-  require_no_overlap(call, x.data, x.count * bytes(x.type), "x", a.values.data, a.values.count * bytes(a.values.type),
-                     "values");
+  require_no_overlap(conjugate_gradient_call, x.data, x.count * bytes(x.type), "x", a.values.data,
+                     a.values.count * bytes(a.values.type), "values");
 }
 
 conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_problem& p,
@@ -153,11 +157,12 @@ conjugate_gradient_result solve(const context& ctx, const conjugate_gradient_pro
   if (p.is_captured) {
     result.reason = stop_reason::limit;
     result.residual = result.target = result.b_norm = std::numeric_limits<double>::quiet_NaN();
-    result.variant = plan::execute(call, conjugate_gradient_variants(), p, ctx, o.variant, buffers).variant->name;
+    result.variant =
+        plan::execute(conjugate_gradient_call, conjugate_gradient_variants(), p, ctx, o.variant, buffers).variant->name;
     return result;
   }
   ctx.wait();  // errors of earlier calls are not this one's
-  const auto taken = plan::execute(call, conjugate_gradient_variants(), p, ctx, o.variant, buffers);
+  const auto taken = plan::execute(conjugate_gradient_call, conjugate_gradient_variants(), p, ctx, o.variant, buffers);
   ctx.wait();
   watch.rethrow();
   result.variant = taken.variant->name;
@@ -174,7 +179,7 @@ conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view&
   const conjugate_gradient_problem p = describe(ctx, a, options);
   require_vector("b", b, a.rows, a.values.type);
   require_vector("x", x, a.rows, a.values.type);
-  require_csr_memory(call, ctx, a);
+  require_csr_memory(conjugate_gradient_call, ctx, a);
   require_vectors_of(p, ctx, b, x);
   require_apart(x, a);
   conjugate_gradient_buffers buffers;
@@ -186,15 +191,16 @@ conjugate_gradient_result conjugate_gradient(const context& ctx, const csr_view&
 
 conjugate_gradient_result conjugate_gradient(const context& ctx, const linear_operator& apply, const_values b, values x,
                                              const conjugate_gradient_options& options) {
-  if (!apply) refuse("{}: the operator is empty", call);
+  if (!apply) refuse("{}: the operator is empty", conjugate_gradient_call);
   const conjugate_gradient_problem p = describe_operator(ctx, b, options);
   require_vector("x", x, b.count, b.type);
   require_vectors_of(p, ctx, b, x);
   if (p.has_jacobi) {
     const const_values d = options.diagonal;
-    require_memory(call, ctx, d.data, p.vector_bytes(), "the diagonal");
-    require_aligned(call, d.data, p.product.value_bytes(), "the diagonal");
-    require_no_overlap(call, x.data, p.vector_bytes(), "x", d.data, p.vector_bytes(), "the diagonal");
+    require_memory(conjugate_gradient_call, ctx, d.data, p.vector_bytes(), "the diagonal");
+    require_aligned(conjugate_gradient_call, d.data, p.product.value_bytes(), "the diagonal");
+    require_no_overlap(conjugate_gradient_call, x.data, p.vector_bytes(), "x", d.data, p.vector_bytes(),
+                       "the diagonal");
   }
   conjugate_gradient_buffers buffers;
   buffers.apply = &apply;
@@ -209,7 +215,7 @@ explanation explain_conjugate_gradient(const context& ctx, const csr_view& a, co
   const conjugate_gradient_problem p = describe(ctx, a, options);
   require_vector("b", b, a.rows, a.values.type);
   require_vector("x", x, a.rows, a.values.type);
-  return plan::explain(call, conjugate_gradient_variants(), p, ctx, options.variant);
+  return plan::explain(conjugate_gradient_call, conjugate_gradient_variants(), p, ctx, options.variant);
 }
 
 }  // namespace sheaf

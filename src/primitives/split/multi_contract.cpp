@@ -14,7 +14,7 @@ namespace sheaf {
 namespace primitives {
 namespace {
 
-constexpr std::string_view call = "multi_split";
+constexpr std::string_view multi_split_call = "multi_split";
 
 struct named_array {
   const void* data;
@@ -25,10 +25,10 @@ struct named_array {
 void require_no_overlap(std::initializer_list<named_array> written, std::initializer_list<named_array> read) {
   for (const named_array& w : written) {
     for (const named_array& r : read)
-      primitives::require_no_overlap(call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
+      primitives::require_no_overlap(multi_split_call, w.data, w.bytes, w.name, r.data, r.bytes, r.name);
     for (const named_array& other : written) {
       if (&other == &w) break;
-      primitives::require_no_overlap(call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
+      primitives::require_no_overlap(multi_split_call, other.data, other.bytes, other.name, w.data, w.bytes, w.name);
     }
   }
 }
@@ -41,26 +41,27 @@ named_array named(std::span<std::uint64_t> offsets) { return {offsets.data(), of
 void require_membership(const context& ctx, const membership& of, std::uint64_t records,
                         std::span<std::uint64_t> offsets) {
   if (of.first.size() != records + 1) {
-    refuse("{}: first has {} values, not {} for {} records", call, of.first.size(), records + 1, records);
+    refuse("{}: first has {} values, not {} for {} records", multi_split_call, of.first.size(), records + 1, records);
   }
   if (of.first.size() > std::numeric_limits<std::uint64_t>::max() / 16) {
-    refuse("{}: first has {} values, more than memory can hold", call, of.first.size());
+    refuse("{}: first has {} values, more than memory can hold", multi_split_call, of.first.size());
   }
-  require_shape(call, of.category, "category");
-  require_categories(call, of.category, of.categories);
-  require_memory(call, ctx, of.first.data(), of.first.size_bytes(), "first");
-  require_aligned(call, of.first.data(), 8, "first");
-  require_memory(call, ctx, of.category.data, extent(of.category), "category");
-  require_offsets(call, ctx, of.categories, offsets);
+  require_shape(multi_split_call, of.category, "category");
+  require_categories(multi_split_call, of.category, of.categories);
+  require_memory(multi_split_call, ctx, of.first.data(), of.first.size_bytes(), "first");
+  require_aligned(multi_split_call, of.first.data(), 8, "first");
+  require_memory(multi_split_call, ctx, of.category.data, extent(of.category), "category");
+  require_offsets(multi_split_call, ctx, of.categories, offsets);
 }
 
 [[noreturn]] void throw_no_plan(const context& ctx, const multi_split_problem& p, std::string_view forced_split) {
   plan::scope unlimited = plan::scope_of(ctx);
   unlimited.scratch_limit = plan::no_scratch_limit;
   if (const auto plan = plan_multi_split(p, unlimited, forced_split)) {
-    plan::throw_out_of_scratch(call, plan->split.variant->name, plan->scratch_bytes, ctx.state().scratch_limit());
+    plan::throw_out_of_scratch(multi_split_call, plan->split.variant->name, plan->scratch_bytes,
+                               ctx.state().scratch_limit());
   }
-  plan::throw_no_choice(call, split_variants(), p.split, ctx.backend(), plan::scope_of(ctx),
+  plan::throw_no_choice(multi_split_call, split_variants(), p.split, ctx.backend(), plan::scope_of(ctx),
                         plan::forced_name("split", forced_split, &ctx.state()));
 }
 
@@ -76,7 +77,7 @@ void run_calls(const context& ctx, const multi_split_problem& p, const membershi
   while (!memory.is_taken()) {
     scope.scratch_limit = calls->scratch_bytes - 1;
     calls = plan_multi_split(p, scope, forced_split);
-    if (!calls) memory.throw_not_taken(call);
+    if (!calls) memory.throw_not_taken(multi_split_call);
     memory = core::scratch(ctx.state(), calls->scratch_bytes);
   }
   const std::uint64_t entries = p.rows.entries;
@@ -114,9 +115,10 @@ multi_split_problem problem_of(const context& ctx, const membership& of, index_o
 
 void require_sources(const context& ctx, const membership& of, index_output sources) {
   if (sources.count != of.category.count) {
-    refuse("{}: sources has {} entries, but there are {} memberships", call, sources.count, of.category.count);
+    refuse("{}: sources has {} entries, but there are {} memberships", multi_split_call, sources.count,
+           of.category.count);
   }
-  require_index_output(call, ctx, sources, "sources", of.first.size() - 1);
+  require_index_output(multi_split_call, ctx, sources, "sources", of.first.size() - 1);
 }
 
 }  // namespace
@@ -152,7 +154,7 @@ std::optional<multi_split_plan> plan_multi_split(const multi_split_problem& p, c
 void multi_split_index(const context& ctx, const membership& of, index_output sources, std::span<std::uint64_t> offsets,
                        const split_options& options) {
   using namespace primitives;
-  if (of.first.empty()) refuse("{}: first is empty; it has one value more than there are records", call);
+  if (of.first.empty()) refuse("{}: first is empty; it has one value more than there are records", multi_split_call);
   require_membership(ctx, of, of.first.size() - 1, offsets);
   require_sources(ctx, of, sources);
   require_no_overlap({named(sources), named(offsets)}, {named(of), named(of.category, "category")});
@@ -162,19 +164,19 @@ void multi_split_index(const context& ctx, const membership& of, index_output so
 void multi_split(const context& ctx, const_records in, const membership& of, records out, index_output sources,
                  std::span<std::uint64_t> offsets, const split_options& options) {
   using namespace primitives;
-  require_shape(call, in, "in");
-  require_shape(call, out, "out");
+  require_shape(multi_split_call, in, "in");
+  require_shape(multi_split_call, out, "out");
   require_membership(ctx, of, in.count, offsets);
   if (in.record_bytes != out.record_bytes) {
-    refuse("{}: in has records of {} bytes, out of {}", call, in.record_bytes, out.record_bytes);
+    refuse("{}: in has records of {} bytes, out of {}", multi_split_call, in.record_bytes, out.record_bytes);
   }
   if (out.count != of.category.count) {
-    refuse("{}: out has {} records, but there are {} memberships", call, out.count, of.category.count);
+    refuse("{}: out has {} records, but there are {} memberships", multi_split_call, out.count, of.category.count);
   }
   const bool wants_sources = sources.count != 0;
   if (wants_sources) require_sources(ctx, of, sources);
-  require_memory(call, ctx, in.data, extent(in), "in");
-  require_memory(call, ctx, out.data, extent(out), "out");
+  require_memory(multi_split_call, ctx, in.data, extent(in), "in");
+  require_memory(multi_split_call, ctx, out.data, extent(out), "out");
   require_no_overlap({named(out, "out"), named(sources), named(offsets)},
                      {named(in, "in"), named(of), named(of.category, "category")});
   const index_type narrowest = in.count > (std::uint64_t{1} << 32) - 1 ? index_type::u64 : index_type::u32;

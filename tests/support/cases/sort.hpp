@@ -183,13 +183,13 @@ inline std::vector<sort_case> sort_cases() {
                                                                              {16, {field(0, 16, signed_integer)}},
                                                                              {1, {field(0, 1, signed_integer)}},
                                                                              {12, {field(4, 8, unsigned_integer)}}};
-  rotation<key_spread> spreads{{key_spread::uniform, key_spread::zipf, key_spread::few, key_spread::nested}};
+  rotation<key_spread> some_spreads{{key_spread::uniform, key_spread::zipf, key_spread::few, key_spread::nested}};
   for (const std::uint64_t count : {0, 1, 2, 24, 25, 31, 1000, 4095, 4096, 4097, 8191, 8192, 8193}) {
     for (const auto& [row, fields] : shapes) {
-      cases.add(sort_call::records, count, row, fields, spreads.next());
-      cases.add(sort_call::pairs, count, row, fields, spreads.next());
-      cases.add(sort_call::gather_index, count, row, fields, spreads.next());
-      spreads.next();
+      cases.add(sort_call::records, count, row, fields, some_spreads.next());
+      cases.add(sort_call::pairs, count, row, fields, some_spreads.next());
+      cases.add(sort_call::gather_index, count, row, fields, some_spreads.next());
+      some_spreads.next();
     }
   }
   // Every spread, with rows enough for several threads and several passes.

@@ -76,12 +76,13 @@ struct schedule_tuning {
   /// Slowdown of 16-byte words, whose tiles leave a multiprocessor one block.
   double single_block_slowdown = 1.35;
 };
-constexpr schedule_tuning tuning;
+constexpr schedule_tuning tuning_of_schedule;
 
 }  // namespace
 
 double build_seconds(double count, double bytes_each, const machine& m) {
-  return stream_seconds(count * (bytes_each + 2), tuning.build_share, count, tuning.build_ranked, m);
+  return stream_seconds(count * (bytes_each + 2), tuning_of_schedule.build_share, count,
+                        tuning_of_schedule.build_ranked, m);
 }
 
 double build_seconds(const primitives::movement& p, const machine& m) {
@@ -89,14 +90,15 @@ double build_seconds(const primitives::movement& p, const machine& m) {
 }
 
 double collect_seconds(double count, double width, const machine& m) {
-  return stream_seconds(count * (2 * width + 2), tuning.collect_share, count, tuning.collect_ranked, m) *
-         (width == 16 ? tuning.single_block_slowdown : 1.0);
+  return stream_seconds(count * (2 * width + 2), tuning_of_schedule.collect_share, count,
+                        tuning_of_schedule.collect_ranked, m) *
+         (width == 16 ? tuning_of_schedule.single_block_slowdown : 1.0);
 }
 
 double bucket_reads_seconds(double streamed_bytes, double random_read_seconds, const machine& m) {
   plan::planned reading;
   reading.add_overlapped(3, {{"buckets", streamed_bytes / m.copy_bytes_per_second},
-                             {"random read", tuning.shared_l2_slowdown * random_read_seconds}});
+                             {"random read", tuning_of_schedule.shared_l2_slowdown * random_read_seconds}});
   return reading.seconds;
 }
 
@@ -106,9 +108,11 @@ double apply_seconds(const primitives::movement& p, const machine& m) {
   const auto width = static_cast<double>(p.record_bytes);
   const double reading = bucket_reads_seconds(
       count * (4 + width) + static_cast<double>(p.indexed_bytes()),
-      m.random_reads(p.count, p.record_bytes, std::max(tuning.least_bucket_bytes, p.indexed_stride_bytes << l.shift)),
+      m.random_reads(p.count, p.record_bytes,
+                     std::max(tuning_of_schedule.least_bucket_bytes, p.indexed_stride_bytes << l.shift)),
       m);
-  return reading * (p.record_bytes == 16 ? tuning.single_block_slowdown : 1.0) + collect_seconds(count, width, m);
+  return reading * (p.record_bytes == 16 ? tuning_of_schedule.single_block_slowdown : 1.0) +
+         collect_seconds(count, width, m);
 }
 
 }  // namespace sheaf::cuda

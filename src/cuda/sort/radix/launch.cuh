@@ -67,10 +67,10 @@ void queue_passes(const context& ctx, const char* operation, const radix_argumen
          radix_shared_bytes<Limbs, Payload, Length>(false));
 }
 
-template <int Limbs, payload_mode Payload, finish_method Method>
+template <int Limbs, payload_mode Payload, finish_method Method, class Brought = void>
 void queue_finish(const context& ctx, const char* operation, const radix_arguments& a) {
   constexpr std::size_t shared_bytes = finish_shared_bytes<Limbs, Payload>();
-  const auto kernel = finish_groups<Limbs, Payload, Method>;
+  const auto kernel = finish_groups<Limbs, Payload, Method, Brought>;
   // The one kernel of its call waits for none before.
   if (is_one_group(a)) return launch_shared(ctx, operation, kernel, 1, finish_threads, shared_bytes, a);
   const std::uint64_t resident =
@@ -79,11 +79,9 @@ void queue_finish(const context& ctx, const char* operation, const radix_argumen
                     finish_threads, shared_bytes, a);
 }
 
-/// Finishes groups as cuda.msd_bitonic does; ../../papers/he2007_msd_bitonic.cu defines it.
-void finish_by_network(const context& ctx, const char* operation, const radix_arguments& a);
-
 template <int Limbs, payload_mode Payload>
-void queue_kernels(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+void queue_kernels(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
+                   group_finisher finisher) {
   const radix_arguments a{s, radix_scratch(s, tile_words<Limbs, Payload>(s), scratch).tables};
   if (!is_one_group(a)) {
     has_short_tiles<Limbs, Payload>(a.count)
@@ -92,7 +90,7 @@ void queue_kernels(const context& ctx, const char* operation, const word_sort& s
     if (!sorts_by_codes(a)) return;
   }
   if constexpr (Payload != payload_mode::values_16) {
-    if (a.method == sort_method::msd_bitonic) return finish_by_network(ctx, operation, a);
+    if (finisher != nullptr) return finisher(ctx, operation, a);
     if (has_bins_kernel(a)) queue_finish<Limbs, Payload, finish_method::bins>(ctx, operation, a);
     queue_finish<Limbs, Payload, finish_method::digits>(ctx, operation, a);
   }
@@ -113,14 +111,15 @@ auto with_payload(std::uint32_t value_bytes, Body body) {
 }
 
 template <int Limbs>
-void run_radix_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch) {
+void run_radix_sort_of(const context& ctx, const char* operation, const word_sort& s, std::byte* scratch,
+                       group_finisher finisher) {
   with_payload<Limbs>(s.value_bytes,
-                      [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, operation, s, scratch); });
+                      [&](auto payload) { queue_kernels<Limbs, payload()>(ctx, operation, s, scratch, finisher); });
 }
 
-extern template void run_radix_sort_of<1>(const context&, const char*, const word_sort&, std::byte*);
-extern template void run_radix_sort_of<2>(const context&, const char*, const word_sort&, std::byte*);
-extern template void run_radix_sort_of<3>(const context&, const char*, const word_sort&, std::byte*);
-extern template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*);
+extern template void run_radix_sort_of<1>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<2>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<3>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
+extern template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
 
 }  // namespace sheaf::cuda

@@ -2,6 +2,6 @@
 
 namespace sheaf::cuda {
 
-template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*);
+template void run_radix_sort_of<4>(const context&, const char*, const word_sort&, std::byte*, group_finisher);
 
 }  // namespace sheaf::cuda

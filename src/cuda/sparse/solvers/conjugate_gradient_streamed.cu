@@ -16,11 +16,11 @@ namespace {
 using primitives::conjugate_gradient_buffers;
 using primitives::conjugate_gradient_problem;
 
-constexpr const char* by_rows = "cuda.streamed";
+constexpr const char* streamed_by_rows = "cuda.streamed";
 constexpr const char* by_slices = "cuda.sliced";
 
 struct streamed_decision {
-  const char* operation = by_rows;
+  const char* operation = streamed_by_rows;
   system_scratch at;
   rows_decision rows;
   std::uint64_t sliced_at = 0;        ///< in scratch: the sliced matrix
@@ -362,8 +362,10 @@ void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const
 }  // namespace
 
 constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
-    by_rows, backend_kind::cuda,
-    [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_rows); },
+    streamed_by_rows, backend_kind::cuda,
+    [](const conjugate_gradient_problem& p, const plan::scope& scope) {
+      return plan_iterations(p, scope, streamed_by_rows);
+    },
     run_streamed};
 
 constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{

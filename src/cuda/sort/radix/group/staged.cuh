@@ -8,9 +8,9 @@
 namespace sheaf::cuda {
 
 /// How groups are finished. `bins`: words are distributed into 4096 bins, each of which must be small. `digits`:
-/// likewise, but groups for which that does not hold are sorted digit by digit. `network`: by a bitonic network, which
-/// cuda.msd_bitonic brings along.
-enum class finish_method { bins, digits, network };
+/// likewise, but groups for which that does not hold are sorted digit by digit. `brought`: by Brought::sort, which the
+/// file that instantiates the kernel brings along.
+enum class finish_method { bins, digits, brought };
 
 constexpr int finish_threads = 512;
 constexpr int finish_items = 9;

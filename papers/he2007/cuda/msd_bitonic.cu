@@ -1,12 +1,12 @@
-#include "cuda/papers/he2007_network.cuh"
-#include "cuda/papers/variants.hpp"
 #include "cuda/sort/msd.hpp"
 #include "cuda/sort/radix/launch.cuh"
 #include "cuda/sort/run_words.hpp"
+#include "papers/he2007/cuda/network.cuh"
+#include "papers/variants.hpp"
 
-// cuda.msd_bitonic: the radix sort of He et al. 2007 (section 4.1) as the paper has it. Passes by codes of
-// the highest bits split the words until groups fit shared memory, and a bitonic network finishes each group there. The
-// passes are those of cuda.msd, which finishes groups by a bin sort instead.
+// cuda.msd_bitonic: a radix sort from the highest bits down with the ending of He et al. 2007 (section 4.1): a bitonic
+// network sorts each group that fits shared memory. The passes before it are those of cuda.msd, which finishes groups
+// by a bin sort instead.
 namespace sheaf::cuda {
 namespace {
 
@@ -17,25 +17,27 @@ using primitives::sort_problem;
 constexpr double network_slowdown = 12;
 
 plan::planned plan_msd_bitonic(const sort_problem& p, const plan::scope& scope) {
-  return plan_msd(p, scope, sort_method::msd_bitonic, network_slowdown);
+  plan::planned plan = plan_msd(p, scope, network_slowdown);
+  plan.by_name_only = true;
+  return plan;
 }
-
-void run_msd_bitonic(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
-                     std::byte* scratch) {
-  sort_by_words(ctx, "cuda.msd_bitonic", p, plan, b, scratch);
-}
-
-}  // namespace
 
 void finish_by_network(const context& ctx, const char* operation, const radix_arguments& a) {
   with_limbs(a.limbs, [&](auto limbs) {
     with_payload<limbs()>(a.value_bytes, [&](auto payload) {
       if constexpr (payload() != payload_mode::values_16) {
-        queue_finish<limbs(), payload(), finish_method::network>(ctx, operation, a);
+        queue_finish<limbs(), payload(), finish_method::brought, bitonic_network>(ctx, operation, a);
       }
     });
   });
 }
+
+void run_msd_bitonic(const context& ctx, const sort_problem& p, const plan::planned& plan, const sort_buffers& b,
+                     std::byte* scratch) {
+  sort_by_words(ctx, "cuda.msd_bitonic", p, plan, b, scratch, finish_by_network);
+}
+
+}  // namespace
 
 constinit const primitives::sort_variant sort_msd_bitonic{"cuda.msd_bitonic", backend_kind::cuda, plan_msd_bitonic,
                                                           run_msd_bitonic};

@@ -1,12 +1,12 @@
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/papers/variants.hpp"
+#include "papers/variants.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // Gather and scatter as published by He et al. 2007 (Fig. 3): one thread for each record, which it moves word by word.
 // Accesses coalesce only if a record is one word; movement/ has what replaces it. The planner prices both forms as it
-// does every other variant.
+// does every other variant, and takes them by name alone.
 namespace sheaf::cuda {
 namespace {
 
@@ -52,7 +52,9 @@ memory_cost thread_per_record_cost(memory_cost cost, const movement& p, const ma
 
 plan::planned plan_gather(const gather_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  return to_plan(thread_per_record_cost(gather_cost(p, m), p, m), m, false);
+  plan::planned plan = to_plan(thread_per_record_cost(gather_cost(p, m), p, m), m, false);
+  plan.by_name_only = true;
+  return plan;
 }
 
 void run_gather(const context& ctx, const gather_problem& p, const plan::planned&, const gather_buffers& b,
@@ -65,7 +67,9 @@ void run_gather(const context& ctx, const gather_problem& p, const plan::planned
 plan::planned plan_scatter(const scatter_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (p.duplicates == duplicates::last) return plan::rejected("any writer may win");
-  return to_plan(thread_per_record_cost(scatter_cost(p, m), p, m), m, true);
+  plan::planned plan = to_plan(thread_per_record_cost(scatter_cost(p, m), p, m), m, true);
+  plan.by_name_only = true;
+  return plan;
 }
 
 void run_scatter(const context& ctx, const scatter_problem& p, const plan::planned&, const scatter_buffers& b,

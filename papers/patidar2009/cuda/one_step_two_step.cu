@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "cuda/device/speeds.hpp"
-#include "cuda/papers/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "cuda/split/scan_kernels.cuh"
+#include "papers/variants.hpp"
 #include "primitives/split/contract.hpp"
 
 // The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to compare with. Each

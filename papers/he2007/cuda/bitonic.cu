@@ -3,9 +3,9 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
-#include "cuda/papers/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/limbs.cuh"
+#include "papers/variants.hpp"
 
 // cuda.bitonic: Batcher's bitonic sort of a whole array, the sort of earlier GPUs that He et al. 2007 compare with
 // (Fig. 16). Steps over distant words go through memory, one kernel each; steps inside a tile go through shared memory.
@@ -81,6 +81,7 @@ plan::planned plan_bitonic(const sort_problem& p, const plan::scope& scope) {
   const double merges_in_tile = std::log2(tile_words);
   const double merges_in_memory = std::max(0.0, merges - merges_in_tile);
   plan::planned plan;
+  plan.by_name_only = true;
   plan.add("latency", m.launch_seconds + merges_in_memory * (merges_in_memory + 3) / 2 * m.step_seconds);
   const double bytes = 2 * count * static_cast<double>(p.rows.record_bytes);
   plan.add("steps in global memory", merges_in_memory * (merges_in_memory + 1) / 2 * bytes / m.copy_bytes_per_second);

@@ -24,22 +24,25 @@ __device__ void sort_staged_pair(const staged_group<Limbs, Payload, Method>& gro
   group.stage(high, a, positions[0]);
 }
 
-/// Stages the group's words in order. The network is Batcher's in the form in which every step puts the lesser word
-/// first, so that it needs no words past the end.
-template <int Limbs, payload_mode Payload, finish_method Method>
-__device__ void sort_by_network(const staged_group<Limbs, Payload, Method>& group,
-                                const sort_word<Limbs> (&words)[finish_items]) {
-  group.stage_unsorted(words);
-  for (std::uint32_t run = 2; run / 2 < group.count; run *= 2) {
-    for (std::uint32_t step = run / 2; step > 0; step /= 2) {
-      __syncthreads();
-      for (std::uint32_t i = threadIdx.x; i * 2 < group.count + run; i += finish_threads) {
-        const std::uint32_t low = i / step * (2 * step) + i % step;
-        const std::uint32_t high = step == run / 2 ? low - i % step + 2 * step - 1 - i % step : low + step;
-        if (high < group.count) sort_staged_pair(group, low, high);
+/// What finish_method::brought calls.
+struct bitonic_network {
+  /// Stages the group's words in order. The network is Batcher's in the form in which every step puts the lesser word
+  /// first, so that it needs no words past the end.
+  template <int Limbs, payload_mode Payload, finish_method Method>
+  static __device__ void sort(const staged_group<Limbs, Payload, Method>& group,
+                              const sort_word<Limbs> (&words)[finish_items]) {
+    group.stage_unsorted(words);
+    for (std::uint32_t run = 2; run / 2 < group.count; run *= 2) {
+      for (std::uint32_t step = run / 2; step > 0; step /= 2) {
+        __syncthreads();
+        for (std::uint32_t i = threadIdx.x; i * 2 < group.count + run; i += finish_threads) {
+          const std::uint32_t low = i / step * (2 * step) + i % step;
+          const std::uint32_t high = step == run / 2 ? low - i % step + 2 * step - 1 - i % step : low + step;
+          if (high < group.count) sort_staged_pair(group, low, high);
+        }
       }
     }
   }
-}
+};
 
 }  // namespace sheaf::cuda

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 #include <sheaf/spmv.hpp>
 
-#include "opengl/papers/ujaldon2005_memory.hpp"
+#include "papers/ujaldon2005/opengl/memory.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 #include "support/trials/csr.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests::opengl_host_memory_test {
+namespace sheaf::tests::papers_ujaldon2005_host_memory_test {
 namespace {
 
 using opengl::edge_sum_from_host;
@@ -158,4 +158,4 @@ TEST_F(OpenglHostMemory, SaysWhatItCannotTake) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::opengl_host_memory_test
+}  // namespace sheaf::tests::papers_ujaldon2005_host_memory_test

@@ -7,15 +7,16 @@
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_points.hpp"
-#include "opengl/papers/ujaldon2005.hpp"
-#include "opengl/papers/ujaldon2005_arguments.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
+#include "papers/ujaldon2005/opengl/shaders.hpp"
 
 namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_where";
 constexpr core::index_words index_words{"gather_where", "index", "the table's", "records"};
-constexpr program_files where_files{"where.vert", "", "where.frag"};
+constexpr program_files where_files{"where.vert", "", "where.frag", paper_shaders};
 
 // A range of records is up to three rectangles of pixels: the end of a row, full rows, and the beginning of a row.
 template <class Draw>

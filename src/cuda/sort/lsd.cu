@@ -3,7 +3,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
-#include "cuda/papers/variants.hpp"
+#include "cuda/sort/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"

@@ -7,15 +7,16 @@
 
 #include "opengl/device/errors.hpp"
 #include "opengl/device/transfer.hpp"
-#include "opengl/papers/ujaldon2005.hpp"
-#include "opengl/papers/ujaldon2005_arguments.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
+#include "papers/ujaldon2005/opengl/shaders.hpp"
 
 namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_from_dimensions";
 constexpr core::index_words index_words{"gather_from_dimensions", "index", "the table's", "records"};
-constexpr program_files lookup_files{"pixels.vert", "", "dimensions.frag"};
+constexpr program_files lookup_files{"pixels.vert", "", "dimensions.frag", paper_shaders};
 
 /// The sides of a texture; all but the last are 2^bits.
 struct texture_box {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "opengl/papers/ujaldon2005.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/sparse/spmv.hpp"
 

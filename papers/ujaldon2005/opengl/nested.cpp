@@ -12,16 +12,17 @@
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_vertices.hpp"
-#include "opengl/papers/ujaldon2005.hpp"
-#include "opengl/papers/ujaldon2005_arguments.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
+#include "papers/ujaldon2005/opengl/shaders.hpp"
 #include "primitives/views.hpp"
 
 namespace sheaf::opengl {
 namespace {
 
 constexpr std::string_view call_name = "gather_nested";
-constexpr program_files from_pixels{"nested_pixels.vert", "", "nested.frag"};
-constexpr program_files from_vertices{"gather_vertex.vert", "gather_vertex.geom", "nested.frag"};
+constexpr program_files from_pixels{"nested_pixels.vert", "", "nested.frag", paper_shaders};
+constexpr program_files from_vertices{"gather_vertex.vert", "gather_vertex.geom", "nested.frag", paper_shaders};
 constexpr std::uint64_t color_bytes = 16;
 
 // "gather_nested: entry 7 of list 0 is 99, past list 1's 3 entries"

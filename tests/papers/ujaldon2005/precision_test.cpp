@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "opengl/papers/ujaldon2005_precision.hpp"
+#include "papers/ujaldon2005/opengl/precision.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 #include "support/trials/csr.hpp"
 #include "support/trials/edge.hpp"
 
-namespace sheaf::tests::opengl_precision_test {
+namespace sheaf::tests::papers_ujaldon2005_precision_test {
 namespace {
 
 using opengl::channel_bits;
@@ -197,4 +197,4 @@ TEST_F(OpenglPrecision, SaysWhatItCannotTake) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::opengl_precision_test
+}  // namespace sheaf::tests::papers_ujaldon2005_precision_test

@@ -9,7 +9,7 @@
 
 #include "lab/inputs/pattern_function.hpp"
 
-namespace sheaf::tests::lab_wei2010_loads_test {
+namespace sheaf::tests::papers_wei2010_loads_test {
 namespace {
 
 namespace wei2010 = bench::papers::wei2010;
@@ -58,4 +58,4 @@ TEST(LoadsOfWalkers, AreComparedByMultiprocessor) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::lab_wei2010_loads_test
+}  // namespace sheaf::tests::papers_wei2010_loads_test

@@ -1,4 +1,4 @@
-#include "opengl/papers/ujaldon2005_arguments.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
 
 #include <fmt/format.h>
 #include <sheaf/error.hpp>

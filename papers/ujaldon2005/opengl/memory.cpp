@@ -1,4 +1,4 @@
-#include "opengl/papers/ujaldon2005_memory.hpp"
+#include "papers/ujaldon2005/opengl/memory.hpp"
 
 #include <cstddef>
 #include <string_view>
@@ -12,10 +12,10 @@
 #include "opengl/device/kept_objects.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/papers/ujaldon2005_arguments.hpp"
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/point_matrix.hpp"
 #include "opengl/sparse/result_pixels.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {

@@ -1,4 +1,4 @@
-#include "opengl/papers/ujaldon2005_precision.hpp"
+#include "papers/ujaldon2005/opengl/precision.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,8 +13,9 @@
 #include "opengl/device/layered_texture.hpp"
 #include "opengl/edges/edge_vertices.hpp"
 #include "opengl/movement/sum_pixels.hpp"
-#include "opengl/papers/ujaldon2005_arguments.hpp"
 #include "opengl/sparse/point_matrix.hpp"
+#include "papers/ujaldon2005/opengl/arguments.hpp"
+#include "papers/ujaldon2005/opengl/shaders.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::opengl {
@@ -25,8 +26,8 @@ using primitives::spmv_problem;
 
 constexpr std::string_view spmv_call = "spmv_at_precision";
 constexpr std::string_view edge_call = "edge_sum_at_precision";
-constexpr program_files product_files{"spmv_points.vert", "", "spmv_signed.frag"};
-constexpr program_files contribution_files{"edge_points.vert", "", "edge_signed.frag"};
+constexpr program_files product_files{"spmv_points.vert", "", "spmv_signed.frag", paper_shaders};
+constexpr program_files contribution_files{"edge_points.vert", "", "edge_signed.frag", paper_shaders};
 
 // A pixel of 8 bits has 128 for zero, and 127 steps to both sides.
 constexpr float zero_of_fixed = 128.0F / 255;

@@ -8,13 +8,16 @@
 #include <gtest/gtest.h>
 
 #include "lab/inputs/pattern_function.hpp"
-#include "opengl/papers/ujaldon2005.hpp"
+#include "opengl/device/program.hpp"
+#include "opengl/device/state.hpp"
+#include "papers/ujaldon2005/opengl/forms.hpp"
+#include "papers/ujaldon2005/opengl/shaders.hpp"
 #include "support/cases/movement.hpp"
 #include "support/expect_error.hpp"
 #include "support/opengl_test.hpp"
 #include "support/placed.hpp"
 
-namespace sheaf::tests::opengl_papers_test {
+namespace sheaf::tests::papers_ujaldon2005_forms_test {
 namespace {
 
 using opengl::lookup_scheme;
@@ -45,6 +48,16 @@ std::vector<std::vector<lookup_scheme>> schemes_of(std::size_t depth) {
     }
   }
   return all;
+}
+
+TEST_F(Ujaldon2005, CompilesEveryShaderOfItsOwn) {
+  const opengl::pipeline_call call(state(), "test");
+  EXPECT_EQ(opengl::paper_shaders().size(), 7U);
+  for (const opengl::shader_source& source : opengl::paper_shaders()) {
+    SCOPED_TRACE(source.file);
+    EXPECT_TRUE(source.text.starts_with("#version 330 core\n"));
+    glDeleteShader(opengl::compiled_shader(source));
+  }
 }
 
 TEST_F(Ujaldon2005, ResolvesUpToFourIndirectionsByEveryScheme) {
@@ -325,4 +338,4 @@ TEST_F(Ujaldon2005, SaysWhatADeviceOrATexelCannotHold) {
 }
 
 }  // namespace
-}  // namespace sheaf::tests::opengl_papers_test
+}  // namespace sheaf::tests::papers_ujaldon2005_forms_test
