@@ -1,12 +1,16 @@
 #include "core/backends.hpp"
 
+#include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "papers/variants.hpp"
 #include "plan/probe.hpp"
+#include "primitives/backends.hpp"
 #include "support/expect_error.hpp"
 
 namespace sheaf::tests::core_backends_test {
@@ -62,6 +66,24 @@ TEST(Backends, MakeAContextByKindOrSayThatTheBuildHasNone) {
       EXPECT_NE(message_of(error_code::backend_unavailable, [&] { context::on(b.kind); }), "");
     }
   }
+}
+
+// Forms of the papers are joined to the library's variants before the first list is asked for (joined_papers.cpp).
+TEST(Backends, HaveNoFormsOfThePapersUntilAProgramAddsThem) {
+  const auto expect_added = [](auto list, const auto& all) {
+    for (const auto* const form : papers::variants.*list) {
+      const auto is_form = [&](const auto& v) { return v.name == form->name; };
+      EXPECT_EQ(std::ranges::count_if(all, is_form), 1) << form->name;
+      for (const primitives::backend_variants* const backend : primitives::variants_of_backends()) {
+        for (const auto* const v : backend->*list) EXPECT_NE(v->name, form->name);
+      }
+    }
+  };
+  expect_added(&primitives::backend_variants::gather, primitives::gather_variants());
+  expect_added(&primitives::backend_variants::scatter, primitives::scatter_variants());
+  expect_added(&primitives::backend_variants::split, primitives::split_variants());
+  expect_added(&primitives::backend_variants::sort, primitives::sort_variants());
+  EXPECT_THROW(primitives::add_variants(papers::variants), std::logic_error) << "lists are made once";
 }
 
 }  // namespace
