@@ -9,9 +9,17 @@
 function(sheaf_unity_build target size)
   if(SHEAF_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+    cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL sheaf_compile_kernels_alone [[${target}]])")
     # A type of an unnamed namespace is said to be in an included file.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
   endif()
+endfunction()
+
+# From CMake 3.31 on, a unity build takes in .cu files, too. Called where all sources of TARGET are known.
+function(sheaf_compile_kernels_alone target)
+  get_target_property(kernels ${target} SOURCES)
+  list(FILTER kernels INCLUDE REGEX "\\.cu$")
+  set_source_files_properties(${kernels} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # sheaf_unity_cuda(TARGET SIZE): with SHEAF_UNITY_CUDA, compiles up to SIZE .cu files of a folder at a time. CMake 3.25
