@@ -22,11 +22,11 @@ function(sheaf_compile_kernels_alone target)
   set_source_files_properties(${kernels} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# sheaf_unity_cuda(TARGET SIZE): with SHEAF_UNITY_CUDA, compiles up to SIZE .cu files of a folder at a time. CMake 3.25
+# sheaf_unity_cuda(TARGET SIZE): with SHEAF_UNITY_KERNELS, compiles up to SIZE .cu files of a folder at a time. CMake 3.25
 # does so for C and C++ alone. Most of what nvcc takes is to parse the same headers, three times for each file. Sources
 # are to be named by absolute paths, as those of subdirectories are.
 function(sheaf_unity_cuda target size)
-  if(NOT SHEAF_UNITY_CUDA)
+  if(NOT SHEAF_UNITY_KERNELS)
     return()
   endif()
   message(STATUS "sheaf: device code of several files is compiled as one, to see that it compiles; do not time it")

@@ -100,7 +100,7 @@ case $1 in
   subdirectory)
     # Compiled as fast as the compiler can: what is looked at is what gets built and linked.
     consume "$1" -DCONSUMER_SUBDIRECTORY="$SOURCE" -DSHEAF_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug \
-      -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DSHEAF_UNITY_BUILD=ON
+      -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DSHEAF_UNITY_BUILD=ON -DSHEAF_UNITY_KERNELS=ON
     [ ! -e "$WORK/$1/sheaf/bin/sheaf" ] || fail "the command was built too"
     ;;
   *) fail "check.sh: no stage '$1'" ;;

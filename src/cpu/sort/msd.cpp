@@ -20,7 +20,7 @@ namespace {
 using primitives::sort_buffers;
 using primitives::sort_problem;
 
-constexpr std::uint32_t least_digit_bits = 6;
+constexpr std::uint32_t least_msd_bits = 6;
 constexpr std::uint32_t thread_digit_bits =
     8;  ///< most bits of a digit where one thread splits, with tables on its stack
 
@@ -82,7 +82,7 @@ class msd_sort {
   pass_digit digit_ending_at(std::uint32_t end, std::uint64_t count, std::uint32_t most_bits) const noexcept {
     const std::uint64_t target = std::max<std::uint64_t>(1, call_.layout.cached_words * 2 / 3);
     const std::uint32_t wanted =
-        std::max(least_digit_bits, static_cast<std::uint32_t>(std::bit_width((count - 1) / target)));
+        std::max(least_msd_bits, static_cast<std::uint32_t>(std::bit_width((count - 1) / target)));
     const std::uint32_t last = std::max(end, call_.lowest_key_bit + 1);
     const std::uint32_t bits = std::min({wanted, most_bits, last - call_.lowest_key_bit});
     return {last - bits, bits};

@@ -51,7 +51,7 @@ constexpr double digits_of_bucket = 0.769;
 // Latency, in digits, of a call that one thread sorts in its cache: tables, scratch, cold code and data.
 constexpr double digits_alone = 1.54e+03;
 
-sort_scratch layout_of(const sort_problem& p, const sort_decision& decided) noexcept {
+sort_scratch scratch_layout_of(const sort_problem& p, const sort_decision& decided) noexcept {
   const word_encoding& e = decided.encoding;
   const std::uint64_t parts = decided.parts;
   sort_scratch l;
@@ -161,7 +161,7 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope) {
   const auto buckets = static_cast<std::uint32_t>(std::bit_width(p.count / (cached / 2)));
   decided.digit_bits = alone ? 0 : std::clamp(buckets, least_digit_bits, most_digit_bits);
   plan::planned plan;
-  decided.layout = layout_of(p, decided);
+  decided.layout = scratch_layout_of(p, decided);
   decided.may_take_vectors = may_take_vectors(p, decided);
   if (decided.may_take_vectors) {
     const std::uint64_t words = whole_write_buffers(p.count * index_encoding_of(p).word_bytes);
@@ -202,7 +202,7 @@ plan::planned plan_lsd(const sort_problem& p, const plan::scope& scope) {
   decided.parts = std::min(decided.parts, most_parts);
   decided.digit_bits = digit_bits;
   plan::planned plan;
-  decided.layout = layout_of(p, decided);
+  decided.layout = scratch_layout_of(p, decided);
   plan.decided.set(decided);
   plan.scratch_bytes = decided.layout.bytes;
 

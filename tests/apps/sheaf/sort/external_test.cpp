@@ -144,8 +144,8 @@ TEST(SortExternal, IsTheStableSortForAnyLengthOfRunAndNumberOfLevels) {
                                    stable_sort_rows, progress);
       EXPECT_EQ(runs.size(), (count + run_rows - 1) / run_rows);
       std::vector<std::byte> found;
-      // With 4000 bytes of memory, two runs are merged at once.
-      const std::uint64_t memory = run_rows == 999 ? 4000 : 1 << 20;
+      // With so little memory two runs are merged at once, and with 4000 bytes each is read row by row.
+      const std::uint64_t memory = run_rows != 999 ? 1 << 20 : count > 1000 ? 45'000 : 4000;
       const auto write = [&](const std::byte* from, std::uint64_t bytes) {
         found.insert(found.end(), from, from + bytes);
       };
