@@ -1,27 +1,37 @@
 #include "papers/variants.hpp"
 
-namespace sheaf::papers {
+namespace sheaf {
 
 #if SHEAF_HAS_CUDA
+// Each is defined in <paper>/cuda, in the file that has its name.
+namespace cuda {
+
+extern const primitives::gather_variant gather_thread_per_record;
+extern const primitives::scatter_variant scatter_thread_per_record;
+extern const primitives::split_variant split_one_step, split_two_step;
+extern const primitives::sort_variant sort_bitonic, sort_msd_bitonic;
+
+}  // namespace cuda
+
+namespace papers {
 namespace {
 
-using namespace primitives;
+using primitives::table;
 
-constexpr const gather_variant* gather_list[] = {&cuda::gather_thread_per_record};
-constexpr const scatter_variant* scatter_list[] = {&cuda::scatter_thread_per_record};
-constexpr const split_variant* split_list[] = {&cuda::split_one_step, &cuda::split_two_step};
-constexpr const sort_variant* sort_list[] = {&cuda::sort_bitonic, &cuda::sort_msd_bitonic};
+constexpr primitives::variant_table tables[] = {
+    table<cuda::gather_thread_per_record>,
+    table<cuda::scatter_thread_per_record>,
+    table<cuda::split_one_step, cuda::split_two_step>,
+    table<cuda::sort_bitonic, cuda::sort_msd_bitonic>,
+};
 
 }  // namespace
 
-constinit const backend_variants variants{
-    .gather = gather_list,
-    .scatter = scatter_list,
-    .split = split_list,
-    .sort = sort_list,
-};
+constinit const primitives::variant_tables variants{tables};
+
+}  // namespace papers
 #else
-constinit const primitives::backend_variants variants{};
+constinit const primitives::variant_tables papers::variants{};
 #endif
 
-}  // namespace sheaf::papers
+}  // namespace sheaf

@@ -15,6 +15,8 @@
 namespace sheaf::jobs {
 namespace {
 
+using primitives::entry;
+
 constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t least_bytes = 64 * 1024;
 constexpr std::uint64_t steps_between_sizes = 16;  // each size is so many times the one before
@@ -105,17 +107,17 @@ class correction_run {
     m_.corrections.clear();
   }
 
-  // Calls within calls are priced with the corrections of what they call, which come first in the order of the jobs.
+  // Calls within calls are priced with the corrections of what they call, which come first in the order of the entries.
   void run() {
     std::size_t names = 0;
-    for (const job* const j : jobs()) names += j->calibrated.size();
+    for (const entry* const e : primitives::entries()) names += e->job->calibrated.size();
     std::size_t begun = 0;
-    for (const job* const j : jobs()) {
-      // Each job has time for its names, also those that come later.
+    for (const entry* const e : primitives::entries()) {
+      // Each has time for its names, also those that come later.
       const double share = static_cast<double>(begun) / static_cast<double>(names);
-      begun += j->calibrated.size();
+      begun += e->job->calibrated.size();
       deadline_ = begin_ + settings_.seconds * static_cast<double>(begun) / static_cast<double>(names);
-      std::vector<variant_correction> found = measure(*j, share);
+      std::vector<variant_correction> found = measure(*e, share);
       m_.corrections.insert(m_.corrections.end(), found.begin(), found.end());
       merge_corrections(m_.corrections);
       ctx_.use(m_);
@@ -123,15 +125,15 @@ class correction_run {
   }
 
  private:
-  std::vector<variant_correction> measure(const job& j, double share) {
+  std::vector<variant_correction> measure(const entry& e, double share) {
     std::vector<variant_correction> found;
-    if (j.entry().place == nullptr || j.calibrated.empty()) return found;
-    if (settings_.progress) settings_.progress(j.primitive, share);
+    if (e.place == nullptr || e.job->calibrated.empty()) return found;
+    if (settings_.progress) settings_.progress(e.name, share);
     for (const std::uint64_t bytes : sizes_of(ctx_, m_, settings_.most_bytes)) {
       std::vector<variant_correction> of_size;
-      const bool is_whole = measure_size(j, bytes, of_size);
+      const bool is_whole = measure_size(e, bytes, of_size);
       // Lists of all orders make one factor of plans that are told none: those of some orders alone would mislead it.
-      if (!is_whole && j.entry().takes(primitives::fields::pattern)) {
+      if (!is_whole && e.takes(primitives::fields::pattern)) {
         std::erase_if(of_size, [](const variant_correction& c) { return c.order == access_pattern::kind::unknown; });
       }
       found.insert(found.end(), of_size.begin(), of_size.end());
@@ -141,24 +143,24 @@ class correction_run {
   }
 
   // Whether there was time for all problems of this size.
-  bool measure_size(const job& j, std::uint64_t bytes, std::vector<variant_correction>& found) {
-    for (const std::string_view name : j.calibrated) {
+  bool measure_size(const entry& e, std::uint64_t bytes, std::vector<variant_correction>& found) {
+    for (const std::string_view name : e.job->calibrated) {
       for (const problem_spec& p : problems_of(name, bytes)) {
         if (now() >= deadline_) return false;
-        measure(j, p, found);
+        measure(e, p, found);
       }
     }
     return true;
   }
 
-  void measure(const job& j, const problem_spec& p, std::vector<variant_correction>& found) {
+  void measure(const entry& e, const problem_spec& p, std::vector<variant_correction>& found) {
     const std::vector<variant_estimate> variants = competing(p, ctx_, m_);
-    if (variants.empty() || !j.unchecked(p).empty()) return;
+    if (variants.empty() || !e.job->unchecked(p).empty()) return;
     arrays_.fill(p, 1);
     ctx_.wait();
-    const plan::measured_place place = j.entry().place(p, ctx_.backend());
+    const plan::measured_place place = e.place(p, ctx_.backend());
     for (const variant_estimate& v : variants) {
-      const double seconds = least_seconds(ctx_, j, p, arrays_, v.variant);
+      const double seconds = least_seconds(ctx_, *e.job, p, arrays_, v.variant);
       const double factor = std::clamp(seconds / v.seconds, least_factor, most_factor);
       found.push_back(
           {std::string(place.primitive), v.variant, place.order, place.record_bytes, place.count, place.range, factor});

@@ -18,6 +18,10 @@
 
 // The waist of primitives: all that the layers above need of one, so that they name none. What runs a problem and
 // checks its answer is the entry's job (lab/description).
+namespace sheaf::jobs {
+struct job;
+}
+
 namespace sheaf::primitives {
 
 /// The parts of a problem's name that the entry writes.
@@ -59,6 +63,7 @@ struct entry {
   access_pattern (*hint)(const problem_spec& p) = nullptr;
   /// Seconds by the model of He et al. 2007, in one pass; null for what the model does not cover.
   double (*he2007_seconds)(const problem_spec& p, const machine& profile) = nullptr;
+  const jobs::job* job;  ///< runs the problem on generated inputs and checks the answer
 
   bool takes(const problem_field& field) const noexcept;
   bool runs_on(backend_kind backend) const { return has_variants == nullptr || has_variants(backend); }

@@ -23,7 +23,7 @@ struct tally {
 };
 
 namespace device {
-/// Defined in items.cuh and instantiated beside the function objects, in <family>_items.cu.
+/// Defined in items.cu, and instantiated there for each function object.
 template <class Item>
 tally over_items(const context& ctx, std::uint64_t count, const Item& item);
 }  // namespace device

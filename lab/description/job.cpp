@@ -13,13 +13,6 @@ std::uint64_t bytes_of(const records& array) { return array.count * array.record
 
 }  // namespace
 
-const job& job_of(const problem_spec& p) {
-  for (const job* const j : jobs()) {
-    if (j->primitive == p.primitive) return *j;
-  }
-  throw error(error_code::internal, fmt::format("{} has an entry, but no job", p.primitive));
-}
-
 problem_spec problem_of(const sample& s, std::uint64_t count) {
   problem_spec p = primitives::parse_problem(fmt::format("{}/n={}", s.name, count));
   p.access = hint(p);

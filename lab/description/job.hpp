@@ -100,7 +100,6 @@ struct made_object {
 };
 
 struct job {
-  std::string_view primitive;       ///< name of its entry
   std::span<const sample> samples;  ///< what the demo runs and the tests of jobs check
   /// Names, without their count, of problems whose variants calibration runs.
   std::span<const std::string_view> calibrated = {};
@@ -131,12 +130,9 @@ struct job {
   /// Inspects the inputs for that many runs; null where there is no prepared call.
   prepared_run (*prepare)(const context& ctx, const problem_spec& p, const array_set& arrays,
                           std::uint64_t expected_runs) = nullptr;
-
-  const primitives::entry& entry() const { return primitives::entry_named(primitive); }
 };
 
-/// All jobs, in the order of the entries.
-std::span<const job* const> jobs();
+/// The job of the problem's entry.
 const job& job_of(const problem_spec& p);
 /// The problem of a sample; callers who know the list's pattern tell the planner.
 problem_spec problem_of(const sample& s, std::uint64_t count);

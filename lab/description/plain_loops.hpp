@@ -32,37 +32,6 @@ constexpr std::size_t values = 3;    ///< of the entries
 constexpr std::size_t row_ends = 6;  ///< of rows that have ends of their own
 }  // namespace sparse_places
 
-plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays);
-/// Serial where the last writer must win.
-plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_scatter_reduce(const context& ctx, const problem_spec& p, const array_set& arrays);
-/// A counting sort by the key; of every product of a split.
-plain_call plain_split(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_multi_split(const context& ctx, const problem_spec& p, const array_set& arrays);
-/// std::sort of keys, std::stable_sort of structs or of row numbers.
-plain_call plain_sort_keys(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_sort_pairs(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_sort_records(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_sort_index(const context& ctx, const problem_spec& p, const array_set& arrays);
-
-/// Walks each list from its head, which is found first; scans are sums alone.
-plain_call plain_list_rank(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_list_scan(const context& ctx, const problem_spec& p, const array_set& arrays);
-
-/// A sorted array of keys and record numbers, which a build makes and searches go through by std::lower_bound. It is
-/// sorted before the first call of a search.
-plain_call plain_build_hash_index(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_search(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_count(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_contains(const context& ctx, const problem_spec& p, const array_set& arrays);
-plain_call plain_hash_find(const context& ctx, const problem_spec& p, const array_set& arrays);
-
-/// Row after row; the rows of a transposed matrix in one thread.
-plain_call plain_spmv(const context& ctx, const problem_spec& p, const array_set& arrays);
-
-/// Edge after edge, added at one end and subtracted at the other, in one thread.
-plain_call plain_edge_sum(const context& ctx, const problem_spec& p, const array_set& arrays);
-
 /// The struct that a user would write, aligned to the largest power of two up to 16 that divides its width.
 template <std::size_t Bytes>
 struct alignas(Bytes % 16 == 0 ? 16 : Bytes & (~Bytes + 1)) plain_record {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "lab/description/hash/entry.hpp"
-#include "lab/description/hash/matches.hpp"
 #include "lab/description/job.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/sweeps/sweep.hpp"

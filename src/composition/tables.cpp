@@ -55,8 +55,8 @@ const composition& composed() noexcept { return whole; }
 
 namespace primitives {
 
-std::span<const backend_variants* const> variants_of_backends() noexcept {
-  static constexpr const backend_variants* table[] = {
+std::span<const variant_tables* const> variants_of_backends() noexcept {
+  static constexpr const variant_tables* table[] = {
     &reference::variants,
     &cpu::variants,
 #if SHEAF_HAS_CUDA

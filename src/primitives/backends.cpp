@@ -7,8 +7,8 @@
 namespace sheaf::primitives {
 namespace {
 
-std::vector<const backend_variants*>& lists() {
-  static std::vector<const backend_variants*> all(variants_of_backends().begin(), variants_of_backends().end());
+std::vector<const variant_tables*>& lists() {
+  static std::vector<const variant_tables*> all(variants_of_backends().begin(), variants_of_backends().end());
   return all;
 }
 
@@ -16,12 +16,12 @@ std::atomic<bool> lists_were_asked_for{false};  // by any thread
 
 }  // namespace
 
-std::span<const backend_variants* const> all_backends() {
+std::span<const variant_tables* const> all_backends() {
   lists_were_asked_for.store(true, std::memory_order_relaxed);
   return lists();
 }
 
-void add_variants(const backend_variants& more) {
+void add_variants(const variant_tables& more) {
   if (lists_were_asked_for.load(std::memory_order_relaxed)) {
     throw std::logic_error("add_variants: a list of variants has been asked for already");
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "primitives/edges/edge_sum.hpp"
@@ -17,51 +19,64 @@
 #include "primitives/sparse/spmv.hpp"
 #include "primitives/split/contract.hpp"
 
-// What a backend brings to the primitives: one list of variants for each. A primitive's list is those of all backends
-// of this build.
+// What a backend brings to the primitives: a table of variants for each. A primitive's list is the tables of all
+// backends of this build, one behind the other.
 namespace sheaf {
 
 namespace primitives {
 
-template <class Variant>
-using variant_list = std::span<const Variant* const>;
+/// A backend's variants of one primitive, whichever it is.
+class variant_table {
+ public:
+  template <class Variant, std::size_t Count>
+  constexpr explicit variant_table(const Variant* const (&variants)[Count]) noexcept
+      : primitive_(&tag<Variant>), first_(variants), count_(Count) {}
 
-/// What a backend brings. A primitive that it does not have is an empty list.
-struct backend_variants {
-  variant_list<gather_variant> gather = {};
-  variant_list<scatter_variant> scatter = {};
-  variant_list<prepare_variant> prepare = {};
-  variant_list<scatter_reduce_variant> scatter_reduce = {};
-  variant_list<split_variant> split = {};
-  variant_list<row_of_entry_variant> row_of_entry = {};
-  variant_list<sort_variant> sort = {};
-  variant_list<list_variant> list = {};
-  variant_list<hash_build_variant> hash_build = {};
-  variant_list<hash_search_variant> hash_search = {};
-  variant_list<spmv_variant> spmv = {};
-  variant_list<prepare_spmv_variant> prepare_spmv = {};
-  variant_list<conjugate_gradient_variant> conjugate_gradient = {};
-  variant_list<edge_sum_variant> edge_sum = {};
-  variant_list<prepare_edge_sum_variant> prepare_edge_sum = {};
+  /// The variants, if they are of this primitive; empty if not.
+  template <class Variant>
+  std::span<const Variant* const> of() const noexcept {
+    if (primitive_ != &tag<Variant>) return {};
+    return {static_cast<const Variant* const*>(first_), count_};
+  }
+
+ private:
+  template <class Variant>
+  static constexpr char tag = 0;
+
+  const void* primitive_;
+  const void* first_;
+  std::size_t count_;
 };
 
+/// What a backend brings. A primitive that it does not have has no table.
+using variant_tables = std::span<const variant_table>;
+
+template <const auto& First, const auto&... Others>
+constexpr std::remove_reference_t<decltype(First)>* variants_in_table[] = {&First, &Others...};
+
+/// The table of these variants, which are objects with external linkage.
+template <const auto&... Variants>
+constexpr variant_table table{variants_in_table<Variants...>};
+
 /// The backends of this build, the reference first. src/composition defines it.
-std::span<const backend_variants* const> variants_of_backends() noexcept;
+std::span<const variant_tables* const> variants_of_backends() noexcept;
 
 /// Those, and behind them what add_variants() added.
-std::span<const backend_variants* const> all_backends();
+std::span<const variant_tables* const> all_backends();
 
 /// Adds variants to the lists of all primitives, for a program that compares them with the library's own. They must
 /// live as long as the program. To be called before there is a context or another thread. @throws std::logic_error once
 /// a list has been asked for, because lists are made once.
-void add_variants(const backend_variants& more);
+void add_variants(const variant_tables& more);
 
 /// A primitive's variants, backend by backend.
 template <class Variant>
-std::vector<Variant> variants_of(variant_list<Variant> backend_variants::*primitive) {
+std::vector<Variant> variants_of() {
   std::vector<Variant> all;
-  for (const backend_variants* const backend : all_backends()) {
-    for (const Variant* const v : backend->*primitive) all.push_back(*v);
+  for (const variant_tables* const backend : all_backends()) {
+    for (const variant_table& t : *backend) {
+      for (const Variant* const v : t.of<Variant>()) all.push_back(*v);
+    }
   }
   return all;
 }
@@ -70,16 +85,16 @@ std::vector<Variant> variants_of(variant_list<Variant> backend_variants::*primit
 
 // Defined by the backends, in their variants.cpp.
 namespace reference {
-extern const primitives::backend_variants variants;
+extern const primitives::variant_tables variants;
 }
 namespace cpu {
-extern const primitives::backend_variants variants;
+extern const primitives::variant_tables variants;
 }
 namespace cuda {
-extern const primitives::backend_variants variants;
+extern const primitives::variant_tables variants;
 }
 namespace opengl {
-extern const primitives::backend_variants variants;
+extern const primitives::variant_tables variants;
 }
 
 }  // namespace sheaf

@@ -1,42 +1,42 @@
-#include "primitives/reference_variants.hpp"
-
 #include "primitives/backends.hpp"
 
+// The serial reference, a table for each primitive. Each is defined in the file that has its name.
 namespace sheaf::reference {
-namespace {
 
 using namespace primitives;
 
-constexpr const gather_variant* gather_list[] = {&reference::gather_serial};
-constexpr const scatter_variant* scatter_list[] = {&reference::scatter_serial};
-constexpr const scatter_reduce_variant* scatter_reduce_list[] = {&reference::scatter_reduce_serial};
-constexpr const split_variant* split_list[] = {&reference::split_serial};
-constexpr const row_of_entry_variant* row_of_entry_list[] = {&reference::row_of_entry_serial};
-constexpr const sort_variant* sort_list[] = {&reference::sort_serial};
-constexpr const list_variant* list_list[] = {&reference::list_serial};
-constexpr const hash_build_variant* hash_build_list[] = {&reference::hash_build_serial};
-constexpr const hash_search_variant* hash_search_list[] = {&reference::hash_search_serial};
-constexpr const spmv_variant* spmv_list[] = {&reference::spmv_serial};
-constexpr const conjugate_gradient_variant* conjugate_gradient_list[] = {&reference::conjugate_gradient_serial};
-constexpr const edge_sum_variant* edge_sum_list[] = {&reference::edge_sum_serial};
+extern const gather_variant gather_serial;
+extern const scatter_variant scatter_serial;
+extern const scatter_reduce_variant scatter_reduce_serial;
+extern const split_variant split_serial;
+extern const row_of_entry_variant row_of_entry_serial;
+extern const sort_variant sort_serial;
+extern const list_variant list_serial;
+extern const hash_build_variant hash_build_serial;
+extern const hash_search_variant hash_search_serial;
+extern const spmv_variant spmv_serial;
+extern const conjugate_gradient_variant conjugate_gradient_serial;
+extern const edge_sum_variant edge_sum_serial;
+
+namespace {
+
+constexpr variant_table tables[] = {
+    table<gather_serial>,
+    table<scatter_serial>,
+    table<scatter_reduce_serial>,
+    table<split_serial>,
+    table<row_of_entry_serial>,
+    table<sort_serial>,
+    table<list_serial>,
+    table<hash_build_serial>,
+    table<hash_search_serial>,
+    table<spmv_serial>,
+    table<conjugate_gradient_serial>,
+    table<edge_sum_serial>,
+};
 
 }  // namespace
 
-constinit const backend_variants variants{
-    .gather = gather_list,
-    .scatter = scatter_list,
-    .prepare = {},
-    .scatter_reduce = scatter_reduce_list,
-    .split = split_list,
-    .row_of_entry = row_of_entry_list,
-    .sort = sort_list,
-    .list = list_list,
-    .hash_build = hash_build_list,
-    .hash_search = hash_search_list,
-    .spmv = spmv_list,
-    .prepare_spmv = {},
-    .conjugate_gradient = conjugate_gradient_list,
-    .edge_sum = edge_sum_list,
-};
+constinit const variant_tables variants{tables};
 
 }  // namespace sheaf::reference

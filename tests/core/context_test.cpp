@@ -126,14 +126,14 @@ TEST(Context, UnknownForcedNamesAreRefusedWithTheListOfThoseThatAre) {
 
 // What a call asks for by its name can be forced by that name.
 TEST(Context, EveryExplainedCallCanBeForced) {
-  for (const jobs::job* const j : jobs::jobs()) {
-    const primitives::problem_spec p = jobs::problem_of(j->samples.front(), 100);
-    std::string call = j->entry().explain(context::cpu(1), p, {}).primitive;
+  for (const primitives::entry* const e : primitives::entries()) {
+    const primitives::problem_spec p = jobs::problem_of(e->job->samples.front(), 100);
+    std::string call = e->explain(context::cpu(1), p, {}).primitive;
     if (call == "multi_split") call = "split";  // it goes by its split's variants
     const scoped_environment forced("SHEAF_VARIANT", call + ":reference.serial");
-    const explanation why = j->entry().explain(context::cpu(1), p, {});
-    ASSERT_NE(why.choice(), nullptr) << j->primitive;
-    EXPECT_EQ(why.choice()->variant, "reference.serial") << j->primitive;
+    const explanation why = e->explain(context::cpu(1), p, {});
+    ASSERT_NE(why.choice(), nullptr) << e->name;
+    EXPECT_EQ(why.choice()->variant, "reference.serial") << e->name;
   }
 }
 

@@ -8,11 +8,16 @@
 #include <sheaf/hash_search.hpp>
 
 #include "cpu/hash/bucket_index.hpp"
-#include "cpu/hash/variants.hpp"
 #include "plan/choose.hpp"
 #include "primitives/hash/function.hpp"
+#include "primitives/hash/search.hpp"
 #include "support/hash_keys.hpp"
 #include "support/trials/hash.hpp"
+
+namespace sheaf::cpu {
+extern const primitives::hash_build_variant hash_build_partitioned;
+extern const primitives::hash_search_variant hash_search_direct, hash_search_partitioned;
+}  // namespace sheaf::cpu
 
 namespace sheaf::tests::cpu_hash_test {
 namespace {

@@ -14,8 +14,12 @@
 #include "core/cpu_state.hpp"
 #include "cpu/linked_list/layout.hpp"
 #include "cpu/linked_list/splitters.hpp"
-#include "cpu/linked_list/variants.hpp"
+#include "primitives/linked_list/contract.hpp"
 #include "support/trials/list.hpp"
+
+namespace sheaf::cpu {
+extern const primitives::list_variant list_sublist;
+}
 
 namespace sheaf::tests::cpu_sublist_test {
 namespace {

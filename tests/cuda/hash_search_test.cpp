@@ -11,11 +11,16 @@
 #include <gtest/gtest.h>
 
 #include "cuda/hash/slot_index.hpp"
-#include "cuda/hash/variants.hpp"
 #include "plan/choose.hpp"
+#include "primitives/hash/search.hpp"
 #include "support/captured_graph.hpp"
 #include "support/expect_error.hpp"
 #include "support/trials/hash.hpp"
+
+namespace sheaf::cuda {
+extern const primitives::hash_build_variant hash_build_sorted;
+extern const primitives::hash_search_variant hash_search_direct, hash_search_partitioned, hash_search_multipass;
+}  // namespace sheaf::cuda
 
 namespace sheaf::tests::cuda_hash_search_test {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "lab/description/hash/entry.hpp"
 #include "lab/description/hash/items.hpp"
-#include "lab/description/hash/matches.hpp"
 #include "lab/description/row_name.hpp"
 #include "lab/description/seeds.hpp"
 #include "support/expect_error.hpp"

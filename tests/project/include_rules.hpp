@@ -147,10 +147,7 @@ class include_rules {
     const std::string family = folders.size() > 2 ? folders[2] : "";
     const auto row = rows.find(family);
     const std::string place = fmt::format("{}/{}", folders[1], family);
-    if (family.empty() && file.filename() == "variants.cpp") {
-      const bool is_list = target.size() == 2 && path(include.target).filename() == "variants.hpp";
-      if (!is_list) complain(file, include, fmt::format("src/{}/variants.cpp lists variants and no more", folders[1]));
-    } else if (family.empty()) {
+    if (family.empty()) {
       complain(file, include, fmt::format("files of src/{} lie in a family's folder", folders[1]));
     } else if (row == rows.end()) {
       complain_of_no_row(file, include, "src/" + place);

@@ -11,7 +11,7 @@ namespace sheaf::jobs {
 namespace {
 
 constexpr std::uint64_t least_footprint = std::uint64_t{64} << 10;
-constexpr double least_seconds = 2e-3;  // of a run, long against the clock's resolution and the start of threads
+constexpr double least_copy_seconds = 2e-3;  // of a run, long against the clock's resolution and the start of threads
 constexpr std::uint64_t least_copied_bytes = std::uint64_t{64} << 20;
 constexpr int pilots = 3;
 constexpr int runs = 10;
@@ -34,7 +34,7 @@ plan::timing fastest(plan::probe& probe, std::uint64_t footprint, std::uint64_t 
 
 stream_rate best_copy(plan::probe& probe, std::uint64_t footprint) {
   std::uint64_t bytes = std::max(footprint, least_copied_bytes);
-  while (fastest(probe, footprint, bytes, pilots).seconds < least_seconds) bytes *= 2;
+  while (fastest(probe, footprint, bytes, pilots).seconds < least_copy_seconds) bytes *= 2;
   const plan::timing best = fastest(probe, footprint, bytes, runs);
   return {footprint, static_cast<double>(best.count) / best.seconds};
 }

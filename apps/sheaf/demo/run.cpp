@@ -13,6 +13,7 @@
 namespace sheaf::jobs {
 namespace {
 
+using primitives::entry;
 using clock = std::chrono::steady_clock;
 
 constexpr std::size_t least_runs = 3;
@@ -59,28 +60,30 @@ struct planned_call {
   std::function<void()> run;
 };
 
-planned_call planned(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+planned_call planned(const context& ctx, const demo_settings& settings, const entry& e, const problem_spec& p,
                      const array_set& arrays) {
   planned_call call;
-  const explanation why = j.entry().explain(ctx, p, settings.variant);
+  const explanation why = e.explain(ctx, p, settings.variant);
   if (const variant_estimate* choice = why.choice()) {
     call.variant = choice->variant;
     call.predicted_seconds = choice->seconds;
   }
-  call.run = [&ctx, &j, p, arrays, variant = settings.variant] { j.run(ctx, p, arrays, {.variant = variant}); };
+  call.run = [&ctx, &j = *e.job, p, arrays, variant = settings.variant] {
+    j.run(ctx, p, arrays, {.variant = variant});
+  };
   return call;
 }
 
-planned_call prepared(const context& ctx, const job& j, const problem_spec& p, const array_set& arrays) {
-  const prepared_run made = j.prepare(ctx, p, arrays, expected_runs);
+planned_call prepared(const context& ctx, const entry& e, const problem_spec& p, const array_set& arrays) {
+  const prepared_run made = e.job->prepare(ctx, p, arrays, expected_runs);
   return {made.report.variant, made.report.run_seconds, made.run};
 }
 
 // 0 where the arrays are not in host memory, or no loop is written for the problem.
-double plain_seconds(const context& ctx, const demo_settings& settings, const job& j, const problem_spec& p,
+double plain_seconds(const context& ctx, const demo_settings& settings, const entry& e, const problem_spec& p,
                      const array_set& arrays) {
   if (!core::backend_of(ctx.backend()).uses_host_memory) return 0;
-  const std::function<void()> loop = j.plain_loop(ctx, p, arrays);
+  const std::function<void()> loop = e.job->plain_loop(ctx, p, arrays);
   return loop ? median_seconds(settings.size.seconds_per_row, loop) : 0;
 }
 
@@ -90,26 +93,26 @@ problem_spec problem_in(const demo_settings& settings, const sample& s) {
 }
 
 // A backend may lack a primitive, or take some records only.
-bool can_run(const context& ctx, const demo_settings& settings, const job& j, const sample& s) {
-  return j.entry().explain(ctx, problem_in(settings, s), settings.variant).choice() != nullptr;
+bool can_run(const context& ctx, const demo_settings& settings, const entry& e, const sample& s) {
+  return e.explain(ctx, problem_in(settings, s), settings.variant).choice() != nullptr;
 }
 
-demo_row run_row(const context& ctx, const demo_settings& settings, const job& j, const sample& s,
+demo_row run_row(const context& ctx, const demo_settings& settings, const entry& e, const sample& s,
                  const copy_limits& limits, problem_arrays& memory) {
   const problem_spec p = problem_in(settings, s);
   memory.fill(p, 1);
   memory.reset_outputs();
   ctx.wait();
   const array_set arrays = memory.of_copy(0);
-  const planned_call call = s.is_prepared ? prepared(ctx, j, p, arrays) : planned(ctx, settings, j, p, arrays);
-  demo_row row{.family = std::string(j.entry().family),
+  const planned_call call = s.is_prepared ? prepared(ctx, e, p, arrays) : planned(ctx, settings, e, p, arrays);
+  demo_row row{.family = std::string(e.family),
                .problem = name(p) + (s.is_prepared ? "/prepared" : ""),
                .variant = call.variant,
                .predicted_seconds = call.predicted_seconds,
-               .bytes = j.moved_bytes(p),
-               .footprint_bytes = bytes_of_copy(j.shapes(p))};
+               .bytes = e.job->moved_bytes(p),
+               .footprint_bytes = bytes_of_copy(e.job->shapes(p))};
   row.limit_bytes_per_second = limits.bytes_per_second(row.footprint_bytes);
-  row.plain_seconds = plain_seconds(ctx, settings, j, p, arrays);
+  row.plain_seconds = plain_seconds(ctx, settings, e, p, arrays);
   row.seconds = median_seconds(settings.size.seconds_per_row, [&] {
     settings.around(call.run, arrays);
     ctx.wait();
@@ -124,25 +127,27 @@ demo_row run_row(const context& ctx, const demo_settings& settings, const job& j
 
 bool is_left_out(const sample& s, const demo_settings& settings) { return s.is_prepared && !settings.variant.empty(); }
 
-// Calls use(job, sample) for every row of a backend, family by family.
+// Calls use(entry, sample) for every row of a backend, family by family.
 template <class Use>
 void for_each_row(backend_kind backend, const demo_settings& settings, Use use) {
-  for (const std::string_view family : primitives::families()) {
-    for (const job* const j : jobs()) {
-      if (j->entry().family != family || !j->entry().runs_on(backend)) continue;
-      for (const sample& s : j->samples) {
-        if (!is_left_out(s, settings)) use(*j, s);
-      }
+  for (const entry* const e : primitives::entries()) {
+    if (!e->runs_on(backend)) continue;
+    for (const sample& s : e->job->samples) {
+      if (!is_left_out(s, settings)) use(*e, s);
     }
   }
 }
 
 }  // namespace
 
-demo_size full_size(backend_kind backend) {
+demo_size full_size(const context& ctx) {
   // A pipeline in software draws some ten million points a second.
-  if (backend == backend_kind::opengl) return {std::uint64_t{8} << 20, std::uint64_t{1} << 20, 0.1};
-  if (backend == backend_kind::cpu) return {std::uint64_t{128} << 20, std::uint64_t{1} << 23, 0.1};
+  if (ctx.backend() == backend_kind::opengl) return {std::uint64_t{8} << 20, std::uint64_t{1} << 20, 0.1};
+  if (ctx.backend() == backend_kind::cpu) {
+    constexpr int few_threads = 4;
+    const int halvings = ctx.threads() <= few_threads ? 1 : 0;
+    return {std::uint64_t{128} << 20 >> halvings, std::uint64_t{1} << 23 >> halvings, 0.1};
+  }
   return {std::uint64_t{512} << 20, std::uint64_t{1} << 26, 0.1};
 }
 
@@ -157,7 +162,7 @@ std::uint64_t demo_result::wrong_rows() const {
 
 std::size_t demo_row_count(backend_kind backend, const demo_settings& settings) {
   std::size_t count = 0;
-  for_each_row(backend, settings, [&](const job&, const sample&) { ++count; });
+  for_each_row(backend, settings, [&](const entry&, const sample&) { ++count; });
   return count;
 }
 
@@ -171,9 +176,9 @@ demo_result run_demo(const context& ctx, const demo_settings& settings) {
   result.limits = measure_copy_limits(ctx, arrays_of_a_row * settings.size.array_bytes);
   if (settings.on_row) settings.on_row(result);
   problem_arrays memory(ctx);
-  for_each_row(ctx.backend(), settings, [&](const job& j, const sample& s) {
-    if (!can_run(ctx, settings, j, s)) return;
-    result.rows.push_back(run_row(ctx, settings, j, s, result.limits, memory));
+  for_each_row(ctx.backend(), settings, [&](const entry& e, const sample& s) {
+    if (!can_run(ctx, settings, e, s)) return;
+    result.rows.push_back(run_row(ctx, settings, e, s, result.limits, memory));
     if (settings.on_row) settings.on_row(result);
   });
   return result;

@@ -21,8 +21,8 @@ struct demo_size {
   std::uint64_t most_records = 0;
   double seconds_per_row = 0;  ///< time after which no further run of a row begins
 };
-/// Arrays much larger than the caches of the backend.
-demo_size full_size(backend_kind backend);
+/// Arrays much larger than the caches of the backend; of fewer bytes for a few threads, which take longer for each.
+demo_size full_size(const context& ctx);
 /// Arrays of a few MiB.
 demo_size small_size();
 

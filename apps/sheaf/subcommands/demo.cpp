@@ -128,7 +128,7 @@ void run(const demo_options& options) {
   for (context& ctx : contexts_with_places(options)) {
     jobs::demo_settings settings;
     settings.rates = rates_of(ctx, options);
-    settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx.backend());
+    settings.size = options.size == "small" ? jobs::small_size() : jobs::full_size(ctx);
     settings.variant = options.variant();
     if (table) settings.on_row = print_latest;
     results.push_back(jobs::run_demo(ctx, settings));

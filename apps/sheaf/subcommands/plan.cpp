@@ -240,7 +240,7 @@ std::string plan_footer() {
       "Nothing is run and no memory is taken: the plan follows from the sizes and the machine's profile (sheaf "
       "machine).\n\nExamples:\n";
   for (const entry* const e : entries()) text += fmt::format("  sheaf plan {} {}\n", e->name, e->example);
-  const jobs::sample& row = jobs::jobs().front()->samples.front();
+  const jobs::sample& row = entries().front()->job->samples.front();
   return text + fmt::format("A row of sheaf-bench, whose name says all of it:\n  sheaf plan {}/n=1048576", row.name);
 }
 

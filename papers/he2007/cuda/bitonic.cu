@@ -5,7 +5,7 @@
 #include "cuda/device/state.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/sort/words/limbs.cuh"
-#include "papers/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.bitonic: Batcher's bitonic sort of a whole array, the sort of earlier GPUs that He et al. 2007 compare with
 // (Fig. 16). Steps over distant words go through memory, one kernel each; steps inside a tile go through shared memory.
@@ -123,6 +123,7 @@ void run_bitonic(const context& ctx, const sort_problem& p, const plan::planned&
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_bitonic{"cuda.bitonic", backend_kind::cuda, plan_bitonic, run_bitonic};
+extern constinit const primitives::sort_variant sort_bitonic{"cuda.bitonic", backend_kind::cuda, plan_bitonic,
+                                                             run_bitonic};
 
 }  // namespace sheaf::cuda

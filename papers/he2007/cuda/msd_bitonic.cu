@@ -2,7 +2,7 @@
 #include "cuda/sort/radix/launch.cuh"
 #include "cuda/sort/run_words.hpp"
 #include "papers/he2007/cuda/network.cuh"
-#include "papers/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.msd_bitonic: a radix sort from the highest bits down with the ending of He et al. 2007 (section 4.1): a bitonic
 // network sorts each group that fits shared memory. The passes before it are those of cuda.msd, which finishes groups
@@ -39,7 +39,7 @@ void run_msd_bitonic(const context& ctx, const sort_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_msd_bitonic{"cuda.msd_bitonic", backend_kind::cuda, plan_msd_bitonic,
-                                                          run_msd_bitonic};
+extern constinit const primitives::sort_variant sort_msd_bitonic{"cuda.msd_bitonic", backend_kind::cuda,
+                                                                 plan_msd_bitonic, run_msd_bitonic};
 
 }  // namespace sheaf::cuda

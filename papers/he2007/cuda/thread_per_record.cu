@@ -1,6 +1,5 @@
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "papers/variants.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/movement/scatter.hpp"
 
@@ -81,9 +80,9 @@ void run_scatter(const context& ctx, const scatter_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
-                                                                    plan_gather, run_gather};
-constinit const primitives::scatter_variant scatter_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
-                                                                      plan_scatter, run_scatter};
+extern constinit const primitives::gather_variant gather_thread_per_record{"cuda.thread_per_record", backend_kind::cuda,
+                                                                           plan_gather, run_gather};
+extern constinit const primitives::scatter_variant scatter_thread_per_record{
+    "cuda.thread_per_record", backend_kind::cuda, plan_scatter, run_scatter};
 
 }  // namespace sheaf::cuda

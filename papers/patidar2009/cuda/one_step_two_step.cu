@@ -4,7 +4,6 @@
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "cuda/split/scan_kernels.cuh"
-#include "papers/variants.hpp"
 #include "primitives/split/contract.hpp"
 
 // The basic split of Patidar and Narayanan 2009 as published (section 3.1, Algorithms 1 and 2), to compare with. Each
@@ -246,9 +245,9 @@ void run_two_step(const context& ctx, const split_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_one_step,
-                                                         run_one_step};
-constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
-                                                         run_two_step};
+extern constinit const primitives::split_variant split_one_step{"cuda.one_step", backend_kind::cuda, plan_one_step,
+                                                                run_one_step};
+extern constinit const primitives::split_variant split_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
+                                                                run_two_step};
 
 }  // namespace sheaf::cuda

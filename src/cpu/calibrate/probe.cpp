@@ -16,11 +16,15 @@
 #include "core/context_state.hpp"
 #include "core/host.hpp"
 #include "cpu/calibrate/accesses.hpp"
-#include "cpu/movement/variants.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/cache_hints.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
+
+extern const primitives::gather_variant gather_direct;  // a loop over the records
+
 namespace {
 
 constexpr std::uint64_t list_entries = std::uint64_t{1} << 22;

@@ -8,10 +8,10 @@
 #include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
-#include "cpu/edges/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
+#include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -222,6 +222,7 @@ void run_binned(const context& ctx, const edge_sum_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_binned{"cpu.binned", backend_kind::cpu, plan_binned, run_binned};
+extern constinit const primitives::edge_sum_variant edge_sum_binned{"cpu.binned", backend_kind::cpu, plan_binned,
+                                                                    run_binned};
 
 }  // namespace sheaf::cpu

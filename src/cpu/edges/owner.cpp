@@ -6,8 +6,8 @@
 #include "cpu/edges/contributions.hpp"
 #include "cpu/edges/cost.hpp"
 #include "cpu/edges/ends.hpp"
-#include "cpu/edges/variants.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/edges/edge_sum.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -182,6 +182,7 @@ void run_owner(const context& ctx, const edge_sum_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
+extern constinit const primitives::edge_sum_variant edge_sum_owner{"cpu.owner", backend_kind::cpu, plan_owner,
+                                                                   run_owner};
 
 }  // namespace sheaf::cpu

@@ -13,11 +13,11 @@
 #include "cpu/edges/ends.hpp"
 #include "cpu/edges/node_order.hpp"
 #include "cpu/edges/tile_build.hpp"
-#include "cpu/edges/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/edges/node_order.hpp"
+#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -189,7 +189,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
 
 }  // namespace
 
-constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cpu.tiles", backend_kind::cpu, plan_tiles,
-                                                                            run_tiles};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cpu.tiles", backend_kind::cpu,
+                                                                                   plan_tiles, run_tiles};
 
 }  // namespace sheaf::cpu

@@ -8,12 +8,12 @@
 
 #include "core/cpu_state.hpp"
 #include "cpu/hash/bucket_index.hpp"
-#include "cpu/hash/variants.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
+#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -335,7 +335,7 @@ void run_build(const context& ctx, const hash_build_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::hash_build_variant hash_build_partitioned{"cpu.partitioned", backend_kind::cpu, plan_build,
-                                                                      run_build};
+extern constinit const primitives::hash_build_variant hash_build_partitioned{"cpu.partitioned", backend_kind::cpu,
+                                                                             plan_build, run_build};
 
 }  // namespace sheaf::cpu

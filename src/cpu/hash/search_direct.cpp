@@ -2,8 +2,8 @@
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/hash/search_cost.hpp"
-#include "cpu/hash/variants.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -46,7 +46,7 @@ void run_direct(const context&, const hash_search_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::hash_search_variant hash_search_direct{"cpu.direct", backend_kind::cpu, plan_direct,
-                                                                   run_direct};
+extern constinit const primitives::hash_search_variant hash_search_direct{"cpu.direct", backend_kind::cpu, plan_direct,
+                                                                          run_direct};
 
 }  // namespace sheaf::cpu

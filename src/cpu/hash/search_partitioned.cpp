@@ -8,10 +8,10 @@
 #include "cpu/hash/answers.hpp"
 #include "cpu/hash/look_up.hpp"
 #include "cpu/hash/search_cost.hpp"
-#include "cpu/hash/variants.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "cpu/threads/write_combining.hpp"
+#include "primitives/hash/search.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -218,7 +218,7 @@ void run_partitioned(const context&, const hash_search_problem& p, const plan::p
 
 }  // namespace
 
-constinit const primitives::hash_search_variant hash_search_partitioned{"cpu.partitioned", backend_kind::cpu,
-                                                                        plan_partitioned, run_partitioned};
+extern constinit const primitives::hash_search_variant hash_search_partitioned{"cpu.partitioned", backend_kind::cpu,
+                                                                               plan_partitioned, run_partitioned};
 
 }  // namespace sheaf::cpu

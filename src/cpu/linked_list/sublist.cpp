@@ -11,10 +11,10 @@
 #include "cpu/linked_list/nodes.hpp"
 #include "cpu/linked_list/splitters.hpp"
 #include "cpu/linked_list/starts.hpp"
-#include "cpu/linked_list/variants.hpp"
 #include "cpu/linked_list/walk.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
+#include "primitives/linked_list/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -337,6 +337,7 @@ void run_sublist(const context& ctx, const list_problem& p, const plan::planned&
 
 }  // namespace
 
-constinit const primitives::list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist, run_sublist};
+extern constinit const primitives::list_variant list_sublist{"cpu.sublist", backend_kind::cpu, plan_sublist,
+                                                             run_sublist};
 
 }  // namespace sheaf::cpu

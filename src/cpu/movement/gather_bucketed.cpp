@@ -1,7 +1,7 @@
 #include "cpu/movement/bucketed.hpp"
 #include "cpu/movement/gather_range.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -94,7 +94,7 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_bucketed{"cpu.bucketed", backend_kind::cpu, plan_bucketed,
-                                                           run_bucketed};
+extern constinit const primitives::gather_variant gather_bucketed{"cpu.bucketed", backend_kind::cpu, plan_bucketed,
+                                                                  run_bucketed};
 
 }  // namespace sheaf::cpu

@@ -1,6 +1,6 @@
 #include "cpu/movement/gather_range.hpp"
 #include "cpu/movement/memory_cost.hpp"
-#include "cpu/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -27,6 +27,7 @@ void run_direct(const context& ctx, const gather_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_direct{"cpu.direct", backend_kind::cpu, plan_direct, run_direct};
+extern constinit const primitives::gather_variant gather_direct{"cpu.direct", backend_kind::cpu, plan_direct,
+                                                                run_direct};
 
 }  // namespace sheaf::cpu

@@ -1,5 +1,4 @@
 #include "cpu/movement/multipass.hpp"
-#include "cpu/movement/variants.hpp"
 #include "primitives/movement/gather.hpp"
 
 namespace sheaf::cpu {
@@ -54,7 +53,7 @@ void run_multipass(const context& ctx, const gather_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_multipass{"cpu.multipass", backend_kind::cpu, plan_multipass,
-                                                            run_multipass};
+extern constinit const primitives::gather_variant gather_multipass{"cpu.multipass", backend_kind::cpu, plan_multipass,
+                                                                   run_multipass};
 
 }  // namespace sheaf::cpu

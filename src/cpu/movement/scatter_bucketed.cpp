@@ -1,7 +1,7 @@
 #include "cpu/movement/bucketed.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/scatter_range.hpp"
-#include "cpu/movement/variants.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -74,7 +74,7 @@ void run_bucketed(const context& ctx, const scatter_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", backend_kind::cpu, plan_bucketed,
-                                                             run_bucketed};
+extern constinit const primitives::scatter_variant scatter_bucketed{"cpu.bucketed", backend_kind::cpu, plan_bucketed,
+                                                                    run_bucketed};
 
 }  // namespace sheaf::cpu

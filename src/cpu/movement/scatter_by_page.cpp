@@ -3,7 +3,7 @@
 #include "cpu/movement/order_sample.hpp"
 #include "cpu/movement/page_order.hpp"
 #include "cpu/movement/scatter_range.hpp"
-#include "cpu/movement/variants.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -17,15 +17,15 @@ using primitives::scatter_problem;
 // them than reads do (2^24 records: scatters 1.25x, gathers 1.0x). Wide records wait for memory more than for page
 // walks.
 double page_ordered_share(const scatter_problem& p) {
-  using kind = access_pattern::kind;
   constexpr std::uint64_t large_bytes = std::uint64_t{512} << 20;
   constexpr std::uint64_t least_bytes = std::uint64_t{64} << 20;
   constexpr std::uint64_t narrow_bytes = 32;
-  const bool scattered = p.pattern.shape == kind::unknown || p.pattern.shape == kind::random;
+  const bool scattered =
+      p.pattern.shape == access_pattern::kind::unknown || p.pattern.shape == access_pattern::kind::random;
   if (!scattered || p.count < tile_entries || p.record_bytes > 2 * narrow_bytes || gives_huge_pages_unasked()) return 1;
-  const bool narrow = p.record_bytes <= narrow_bytes;
-  if (p.indexed_bytes() < large_bytes) return narrow && p.indexed_bytes() >= least_bytes ? 0.8 : 1;
-  return narrow ? 0.55 : 0.85;
+  const bool is_narrow = p.record_bytes <= narrow_bytes;
+  if (p.indexed_bytes() < large_bytes) return is_narrow && p.indexed_bytes() >= least_bytes ? 0.8 : 1;
+  return is_narrow ? 0.55 : 0.85;
 }
 
 // Page order: each tile of the index list is written one group of neighbouring pages after another. A tile that is not
@@ -91,7 +91,7 @@ void run_by_page(const context& ctx, const scatter_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_by_page{"cpu.by_page", backend_kind::cpu, plan_by_page,
-                                                            run_by_page};
+extern constinit const primitives::scatter_variant scatter_by_page{"cpu.by_page", backend_kind::cpu, plan_by_page,
+                                                                   run_by_page};
 
 }  // namespace sheaf::cpu

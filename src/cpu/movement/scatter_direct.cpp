@@ -1,6 +1,6 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/scatter_range.hpp"
-#include "cpu/movement/variants.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -28,6 +28,7 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_direct{"cpu.direct", backend_kind::cpu, plan_direct, run_direct};
+extern constinit const primitives::scatter_variant scatter_direct{"cpu.direct", backend_kind::cpu, plan_direct,
+                                                                  run_direct};
 
 }  // namespace sheaf::cpu

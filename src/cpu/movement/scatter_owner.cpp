@@ -1,6 +1,5 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
-#include "cpu/movement/variants.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "primitives/movement/scatter.hpp"
 
@@ -46,6 +45,6 @@ void run_owner(const context& ctx, const scatter_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
+extern constinit const primitives::scatter_variant scatter_owner{"cpu.owner", backend_kind::cpu, plan_owner, run_owner};
 
 }  // namespace sheaf::cpu

@@ -1,10 +1,10 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
-#include "cpu/reduce/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/core_speed.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -67,7 +67,7 @@ void run_owner(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", backend_kind::cpu, plan_owner,
-                                                                        run_owner};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_owner{"cpu.owner", backend_kind::cpu,
+                                                                               plan_owner, run_owner};
 
 }  // namespace sheaf::cpu

@@ -6,9 +6,9 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
-#include "cpu/reduce/variants.hpp"
 #include "cpu/threads/checked_parts.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -95,7 +95,7 @@ void run_private(const context& ctx, const scatter_reduce_problem& p, const plan
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", backend_kind::cpu,
-                                                                          plan_private, run_private};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_private{"cpu.private", backend_kind::cpu,
+                                                                                 plan_private, run_private};
 
 }  // namespace sheaf::cpu

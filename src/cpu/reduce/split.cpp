@@ -2,7 +2,7 @@
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/movement/record_copy.hpp"
 #include "cpu/reduce/typed_arrays.hpp"
-#include "cpu/reduce/variants.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -65,7 +65,7 @@ void run_split(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", backend_kind::cpu, plan_split,
-                                                                        run_split};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_split{"cpu.split", backend_kind::cpu,
+                                                                               plan_split, run_split};
 
 }  // namespace sheaf::cpu

@@ -4,9 +4,9 @@
 #include "core/context_state.hpp"
 #include "cpu/sort/plan.hpp"
 #include "cpu/sort/row_encoder.hpp"
-#include "cpu/sort/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/sort/contract.hpp"
 
 // Counting sort of rows of 1 or 2 bytes that are their own key. Equal rows are identical, so it is enough to count each
 // row value and to write it as often as it occurs.
@@ -116,6 +116,7 @@ void run_counting(const context&, const sort_problem& p, const plan::planned& pl
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_counting{"cpu.counting", backend_kind::cpu, plan_counting, run_counting};
+extern constinit const primitives::sort_variant sort_counting{"cpu.counting", backend_kind::cpu, plan_counting,
+                                                              run_counting};
 
 }  // namespace sheaf::cpu

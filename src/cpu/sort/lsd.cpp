@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cpu/sort/call.hpp"
-#include "cpu/sort/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // LSD radix sort: passes over all words, from the lowest digit in which keys differ to the highest. A pass takes
 // equally long for all key distributions, and there is one for every digit, so this is for keys of few bits.
@@ -75,6 +75,6 @@ void run_lsd(const context&, const sort_problem& p, const plan::planned& plan, c
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_lsd{"cpu.lsd", backend_kind::cpu, plan_lsd, run_lsd};
+extern constinit const primitives::sort_variant sort_lsd{"cpu.lsd", backend_kind::cpu, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cpu

@@ -8,8 +8,8 @@
 #include "cpu/sort/call.hpp"
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
-#include "cpu/sort/variants.hpp"
 #include "cpu/sort/vqsort.hpp"
+#include "primitives/sort/contract.hpp"
 
 // MSD radix sort (radix clustering; Boncz, Manegold, Kersten, VLDB 1999): passes split words by the highest bits that
 // differ, until a range fits a core's cache and is sorted there. All threads together split a range that is too large
@@ -212,6 +212,6 @@ void run_msd(const context&, const sort_problem& p, const plan::planned& plan, c
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_msd{"cpu.msd", backend_kind::cpu, plan_msd, run_msd};
+extern constinit const primitives::sort_variant sort_msd{"cpu.msd", backend_kind::cpu, plan_msd, run_msd};
 
 }  // namespace sheaf::cpu

@@ -7,7 +7,7 @@
 #include "cpu/sort/in_cache.hpp"
 #include "cpu/sort/in_order.hpp"
 #include "cpu/sort/packed_encoder.hpp"
-#include "cpu/sort/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // Vectors of four numbers or more are worth it.
 #if SHEAF_HAS_HIGHWAY && defined(__x86_64__)
@@ -105,6 +105,6 @@ void sort_row_numbers_in_vectors(const sort_problem& p, const sort_buffers& b, s
   sort(reinterpret_cast<word128*>(scratch));
 }
 
-constinit const primitives::sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};
+extern constinit const primitives::sort_variant sort_vqsort{"cpu.vqsort", backend_kind::cpu, plan_vqsort, run_vqsort};
 
 }  // namespace sheaf::cpu

@@ -12,9 +12,9 @@
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/system_scratch.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/parts.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
@@ -386,7 +386,7 @@ void run_fused(const context& ctx, const conjugate_gradient_problem& p, const pl
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_fused{"cpu.fused", backend_kind::cpu,
-                                                                                plan_fused, run_fused};
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_fused{"cpu.fused", backend_kind::cpu,
+                                                                                       plan_fused, run_fused};
 
 }  // namespace sheaf::cpu

@@ -6,10 +6,10 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/system_scratch.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/sparse/vector_steps.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 #include "primitives/sparse/host_matrix.hpp"
 
 namespace sheaf::cpu {
@@ -257,7 +257,7 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{"cpu.separate", backend_kind::cpu,
-                                                                                   plan_separate, run_separate};
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
+    "cpu.separate", backend_kind::cpu, plan_separate, run_separate};
 
 }  // namespace sheaf::cpu

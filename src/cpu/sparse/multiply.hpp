@@ -10,6 +10,9 @@
 // The product by rows, which several variants share.
 namespace sheaf::cpu {
 
+/// The variant cpu.rows, for runs of what was prepared.
+extern const primitives::spmv_variant spmv_rows;
+
 struct rows_decision {
   std::uint64_t threads = 1;
   std::uint64_t parts = 1;         ///< of the rows, taken by threads that are idle

@@ -9,13 +9,13 @@
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/row_reader.hpp"
 #include "cpu/sparse/row_sums.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017). Entries are grouped
 // by slices of the columns, whose part of x the second-level cache holds, and in a slice by blocks of rows. A run first
@@ -346,7 +346,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu, plan_blocked,
-                                                                      run_blocked};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cpu.blocked", backend_kind::cpu,
+                                                                             plan_blocked, run_blocked};
 
 }  // namespace sheaf::cpu

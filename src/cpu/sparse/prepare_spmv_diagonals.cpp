@@ -7,13 +7,13 @@
 #include "core/scratch_offsets.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cpu.diagonals: rows of a banded matrix or a grid have their entries on the same diagonals as the rows
 // beside them. Such rows need no columns but those of one row (the DIA format, for runs of rows), and eight of them are
@@ -444,7 +444,7 @@ void run_diagonals(const context& ctx, const prepare_spmv_problem& problem, cons
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu,
-                                                                        plan_diagonals, run_diagonals};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_diagonals{"cpu.diagonals", backend_kind::cpu,
+                                                                               plan_diagonals, run_diagonals};
 
 }  // namespace sheaf::cpu

@@ -6,11 +6,11 @@
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -209,7 +209,7 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_transposed{"cpu.transposed", backend_kind::cpu,
-                                                                         plan_transposed, run_transposed};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_transposed{"cpu.transposed", backend_kind::cpu,
+                                                                                plan_transposed, run_transposed};
 
 }  // namespace sheaf::cpu

@@ -8,7 +8,7 @@
 // Sums of rows, in one order for all variants and threads. A row is cut into pieces of piece_entries entries, counted
 // from its first. In a piece one sum takes the entries 0, 2, 4, ... from 0 on, another the entries 1, 3, 5, ..., and
 // the second is added to the first. The pieces of a row are added one after another. Products are rounded before they
-// are added: no fused multiply-add (this folder's CMakeLists.txt).
+// are added: no fused multiply-add (src/cpu/CMakeLists.txt).
 namespace sheaf::cpu {
 
 /// Entries of a piece. Threads share a long row by its pieces.

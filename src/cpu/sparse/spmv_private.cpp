@@ -6,12 +6,12 @@
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_cuts.hpp"
 #include "cpu/sparse/row_reader.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/threads/cache_hints.hpp"
 #include "cpu/threads/core_speed.hpp"
 #include "cpu/threads/huge_pages.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -161,6 +161,7 @@ void run_private(const context& ctx, const spmv_problem& p, const plan::planned&
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_private{"cpu.private", backend_kind::cpu, plan_private, run_private};
+extern constinit const primitives::spmv_variant spmv_private{"cpu.private", backend_kind::cpu, plan_private,
+                                                             run_private};
 
 }  // namespace sheaf::cpu

@@ -1,8 +1,8 @@
 #include "core/cpu_state.hpp"
 #include "cpu/movement/memory_cost.hpp"
 #include "cpu/sparse/multiply.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -40,6 +40,6 @@ void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& pl
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_rows{"cpu.rows", backend_kind::cpu, plan_rows, run_rows};
+extern constinit const primitives::spmv_variant spmv_rows{"cpu.rows", backend_kind::cpu, plan_rows, run_rows};
 
 }  // namespace sheaf::cpu

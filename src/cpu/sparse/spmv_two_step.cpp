@@ -5,11 +5,11 @@
 #include "core/cpu_state.hpp"
 #include "cpu/sparse/multiply.hpp"
 #include "cpu/sparse/row_reader.hpp"
-#include "cpu/sparse/variants.hpp"
 #include "cpu/threads/parts.hpp"
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -106,6 +106,7 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_two_step{"cpu.two_step", backend_kind::cpu, plan_two_step, run_two_step};
+extern constinit const primitives::spmv_variant spmv_two_step{"cpu.two_step", backend_kind::cpu, plan_two_step,
+                                                              run_two_step};
 
 }  // namespace sheaf::cpu

@@ -1,5 +1,5 @@
 #include "cpu/split/call.hpp"
-#include "cpu/split/variants.hpp"
+#include "primitives/split/contract.hpp"
 
 namespace sheaf::cpu {
 namespace {
@@ -26,6 +26,7 @@ void run_buffered(const context& ctx, const split_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::split_variant split_buffered{"cpu.buffered", backend_kind::cpu, plan_split, run_buffered};
+extern constinit const primitives::split_variant split_buffered{"cpu.buffered", backend_kind::cpu, plan_split,
+                                                                run_buffered};
 
 }  // namespace sheaf::cpu

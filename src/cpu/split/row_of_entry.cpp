@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "cpu/split/variants.hpp"
 #include "cpu/threads/parts.hpp"
 #include "primitives/split/contract.hpp"
 
@@ -53,7 +52,7 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", backend_kind::cpu, plan_rows,
-                                                              run_rows};
+extern constinit const primitives::row_of_entry_variant row_of_entry{"cpu.row_of_entry", backend_kind::cpu, plan_rows,
+                                                                     run_rows};
 
 }  // namespace sheaf::cpu

@@ -11,9 +11,14 @@
 #include "core/composition.hpp"
 #include "cuda/calibrate/kernels.cuh"
 #include "cuda/device/launch.cuh"
-#include "cuda/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::cuda {
+
+extern const primitives::gather_variant gather_direct;  // a thread a word
+
 namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;

@@ -1,7 +1,7 @@
 #include "cuda/edges/bad_ends.hpp"
 #include "cuda/edges/cost.hpp"
 #include "cuda/edges/functions.hpp"
-#include "cuda/edges/variants.hpp"
+#include "primitives/edges/edge_sum.hpp"
 
 // The variant cuda.atomic: a thread for each edge, whose contribution atomics add to the sums of both ends. The order
 // of additions is that in which threads come, so a deterministic order rules it out.
@@ -41,7 +41,7 @@ void run_atomic(const context& ctx, const edge_sum_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
-                                                             run_atomic};
+extern constinit const primitives::edge_sum_variant edge_sum_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
+                                                                    run_atomic};
 
 }  // namespace sheaf::cuda

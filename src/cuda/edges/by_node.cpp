@@ -7,8 +7,8 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/bad_ends.hpp"
 #include "cuda/edges/cost.hpp"
-#include "cuda/edges/variants.hpp"
 #include "plan/choose.hpp"
+#include "primitives/edges/prepare.hpp"
 
 // The preparation cuda.by_node: the edges of each node in a list, both ends of an edge in the lists of both, in the
 // order of the edges. A run sums each list by a group of lanes.
@@ -108,7 +108,7 @@ std::shared_ptr<primitives::prepared_edges> make_by_node(const context& ctx, con
   return std::make_shared<listed_edges>(std::move(begins), std::move(entries), most >= edge_kernels::long_list);
 }
 
-constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
-                                                                              plan_by_node, run_by_node};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_by_node{"cuda.by_node", backend_kind::cuda,
+                                                                                     plan_by_node, run_by_node};
 
 }  // namespace sheaf::cuda

@@ -6,8 +6,8 @@ edge_sum_kernels::edge_sum_kernels(const primitives::edge_sum_problem& p,
                                    const primitives::edge_sum_buffers& b) noexcept
     : function_{},
       kernels_(b.on_device != nullptr       ? *b.on_device
-               : p.value == value_type::f64 ? f64_kernels(p.components, p.function, function_)
-                                            : f32_kernels(p.components, p.function, function_)) {}
+               : p.value == value_type::f64 ? builtin_kernels<double>(p.components, p.function, function_)
+                                            : builtin_kernels<float>(p.components, p.function, function_)) {}
 
 edge_kernels::sum_views views_of(const primitives::edge_sum_problem& p,
                                  const primitives::edge_sum_buffers& b) noexcept {

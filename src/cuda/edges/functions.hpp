@@ -22,9 +22,10 @@ class edge_sum_kernels {
   detail::device_edge_function kernels_;
 };
 
-/// Kernels of built-in functions; `function` takes a builtin_edge_function.
-detail::device_edge_function f32_kernels(std::uint32_t components, edge_function f, unsigned char* function) noexcept;
-detail::device_edge_function f64_kernels(std::uint32_t components, edge_function f, unsigned char* function) noexcept;
+/// Kernels of built-in functions of float or double; `function` takes a builtin_edge_function.
+template <class Value>
+detail::device_edge_function builtin_kernels(std::uint32_t components, edge_function f,
+                                             unsigned char* function) noexcept;
 
 /// The caller's arrays as kernels take them.
 edge_kernels::sum_views views_of(const primitives::edge_sum_problem& p, const primitives::edge_sum_buffers& b) noexcept;

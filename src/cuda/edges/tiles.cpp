@@ -9,7 +9,7 @@
 #include "cuda/edges/cost.hpp"
 #include "cuda/edges/node_order.hpp"
 #include "cuda/edges/tile_build.hpp"
-#include "cuda/edges/variants.hpp"
+#include "primitives/edges/prepare.hpp"
 
 // The preparation cuda.tiles: nodes that are near each other are brought into tiles, whose values a run holds in shared
 // memory. An end is in the list of its node alone, so that no sum has two writers.
@@ -142,7 +142,7 @@ void run_tiles(const context& ctx, const prepare_edge_sum_problem& p, const plan
 
 }  // namespace
 
-constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
-                                                                            plan_tiles, run_tiles};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_tiles{"cuda.tiles", backend_kind::cuda,
+                                                                                   plan_tiles, run_tiles};
 
 }  // namespace sheaf::cuda

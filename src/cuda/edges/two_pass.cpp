@@ -1,7 +1,7 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/edges/bad_ends.hpp"
 #include "cuda/edges/lists.hpp"
-#include "cuda/edges/variants.hpp"
+#include "primitives/edges/edge_sum.hpp"
 
 // The variant cuda.two_pass: the two passes of Ujaldon and Saltz 2005, section 4.2, over edges sorted by their first
 // end and then by their second. Each pass makes the sums of the sorted edges' nodes, so that no sum has two writers. A
@@ -68,7 +68,7 @@ void run_two_pass(const context& ctx, const edge_sum_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_two_pass{"cuda.two_pass", backend_kind::cuda, plan_two_pass,
-                                                               run_two_pass};
+extern constinit const primitives::edge_sum_variant edge_sum_two_pass{"cuda.two_pass", backend_kind::cuda,
+                                                                      plan_two_pass, run_two_pass};
 
 }  // namespace sheaf::cuda

@@ -7,8 +7,8 @@
 #include "cuda/device/launch.cuh"
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/place_keys.cuh"
-#include "cuda/hash/variants.hpp"
 #include "plan/choose.hpp"
+#include "primitives/hash/search.hpp"
 #include "primitives/sort/contract.hpp"
 
 // The build cuda.sorted: hashes are sorted with their record numbers, and then lie in the order of the index. A scan
@@ -222,7 +222,7 @@ void run_sorted(const context& ctx, const hash_build_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::hash_build_variant hash_build_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
-                                                                 run_sorted};
+extern constinit const primitives::hash_build_variant hash_build_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
+                                                                        run_sorted};
 
 }  // namespace sheaf::cuda

@@ -1,6 +1,6 @@
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/look_ups.hpp"
-#include "cuda/hash/variants.hpp"
+#include "primitives/hash/search.hpp"
 
 // The search cuda.direct: He et al. 2007, section 4.2, in one pass. For indices that L2 holds, and for few probes.
 namespace sheaf::cuda {
@@ -29,7 +29,7 @@ void run_direct(const context& ctx, const hash_search_problem& p, const plan::pl
 
 }  // namespace
 
-constinit const primitives::hash_search_variant hash_search_direct{"cuda.direct", backend_kind::cuda, plan_direct,
-                                                                   run_direct};
+extern constinit const primitives::hash_search_variant hash_search_direct{"cuda.direct", backend_kind::cuda,
+                                                                          plan_direct, run_direct};
 
 }  // namespace sheaf::cuda

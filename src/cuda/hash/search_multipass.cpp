@@ -2,7 +2,7 @@
 
 #include "cuda/hash/cost.hpp"
 #include "cuda/hash/look_ups.hpp"
-#include "cuda/hash/variants.hpp"
+#include "primitives/hash/search.hpp"
 
 // The search cuda.multipass: He et al. 2007, section 4.2, with the multi-pass scheme of section 3.4. Each pass goes
 // through all probes, and looks up those whose buckets lie in one part of the index, which L2 holds.
@@ -45,7 +45,7 @@ void run_multipass(const context& ctx, const hash_search_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::hash_search_variant hash_search_multipass{"cuda.multipass", backend_kind::cuda,
-                                                                      plan_multipass, run_multipass};
+extern constinit const primitives::hash_search_variant hash_search_multipass{"cuda.multipass", backend_kind::cuda,
+                                                                             plan_multipass, run_multipass};
 
 }  // namespace sheaf::cuda

@@ -9,9 +9,9 @@
 #include "cuda/hash/look_ups.hpp"
 #include "cuda/hash/matches.hpp"
 #include "cuda/hash/skew_sample.cuh"
-#include "cuda/hash/variants.hpp"
 #include "cuda/movement/buckets/gather_schedule.cuh"
 #include "cuda/movement/buckets/gather_schedule.hpp"
+#include "primitives/hash/search.hpp"
 
 // The search cuda.partitioned: a bucketed gather from the index. The index ascends with the hash, so the leading bits
 // of a probe's hash say which part of it the probe needs. Probes are split by these bits tile by tile, looked up part
@@ -231,7 +231,7 @@ void run_partitioned(const context& ctx, const hash_search_problem& p, const pla
 
 }  // namespace
 
-constinit const primitives::hash_search_variant hash_search_partitioned{"cuda.partitioned", backend_kind::cuda,
-                                                                        plan_partitioned, run_partitioned};
+extern constinit const primitives::hash_search_variant hash_search_partitioned{"cuda.partitioned", backend_kind::cuda,
+                                                                               plan_partitioned, run_partitioned};
 
 }  // namespace sheaf::cuda

@@ -3,8 +3,8 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.hpp"
-#include "cuda/linked_list/variants.hpp"
 #include "cuda/movement/memory_cost.hpp"
+#include "primitives/linked_list/contract.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // The variant cuda.log. A walk that writes each result to its node's place pays for two random accesses a node, one of
@@ -144,6 +144,6 @@ void run_log(const context& ctx, const list_problem& p, const plan::planned& pla
 
 }  // namespace
 
-constinit const primitives::list_variant list_log{"cuda.log", backend_kind::cuda, plan_log, run_log};
+extern constinit const primitives::list_variant list_log{"cuda.log", backend_kind::cuda, plan_log, run_log};
 
 }  // namespace sheaf::cuda

@@ -26,8 +26,8 @@ class builtin_scan {
   detail::device_scan_operator kernels_;
 };
 
-/// Kernels for built-in operators on words; `function` is a builtin_operator<Word>.
-detail::device_scan_operator words_4_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
-detail::device_scan_operator words_8_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
+/// Kernels for built-in operators on words of 4 or 8 bytes; `function` is a builtin_operator<Word>.
+template <class Word>
+detail::device_scan_operator word_operator(value_type type, scan_operator op, unsigned char* function) noexcept;
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,7 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.hpp"
-#include "cuda/linked_list/variants.hpp"
+#include "primitives/linked_list/contract.hpp"
 
 // The variant cuda.pointer_jumping, the textbook's (Wyllie 1979): each node's pointer to its predecessor moves on to
 // the predecessor's own pointer until it reaches the head, in log2(n) rounds over all nodes. The other variants fall
@@ -67,7 +67,7 @@ void run_pointer_jumping(const context& ctx, const list_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::list_variant list_pointer_jumping{"cuda.pointer_jumping", backend_kind::cuda,
-                                                              plan_pointer_jumping, run_pointer_jumping};
+extern constinit const primitives::list_variant list_pointer_jumping{"cuda.pointer_jumping", backend_kind::cuda,
+                                                                     plan_pointer_jumping, run_pointer_jumping};
 
 }  // namespace sheaf::cuda

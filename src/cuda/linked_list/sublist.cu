@@ -5,7 +5,7 @@
 
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.hpp"
-#include "cuda/linked_list/variants.hpp"
+#include "primitives/linked_list/contract.hpp"
 
 // The variant cuda.sublist: the algorithm of Wei and JaJa 2010, whose splitters' list is scanned on the device. Each
 // walk writes to each node what comes before it in its sublist, and a pass over all nodes adds what comes before the
@@ -110,7 +110,7 @@ void run_sublist(const context& ctx, const char* operation, const list_problem& 
   call.resolve(scratch + calls.node_prefixes, false);
 }
 
-constinit const primitives::list_variant list_sublist{
+extern constinit const primitives::list_variant list_sublist{
     "cuda.sublist", backend_kind::cuda,
     [](const list_problem& p, const plan::scope& scope) { return plan_sublist(p, scope, splitter_scan::on_device); },
     [](const context& ctx, const list_problem& p, const plan::planned& plan, const list_buffers& b,

@@ -8,7 +8,7 @@
 #include "cuda/device/launch.cuh"
 #include "cuda/linked_list/steps.hpp"
 #include "cuda/linked_list/sublist.hpp"
-#include "cuda/linked_list/variants.hpp"
+#include "primitives/linked_list/contract.hpp"
 
 // The variant cuda.sublist_host_scan: cuda.sublist as the paper runs it in the end (4.2), whose list of splitters is
 // copied to the host, scanned there by one thread, and copied back. It runs by name only, because the call waits for
@@ -150,7 +150,7 @@ void run_host_scan(const context& ctx, const list_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::list_variant list_sublist_host_scan{"cuda.sublist_host_scan", backend_kind::cuda,
-                                                                plan_host_scan, run_host_scan};
+extern constinit const primitives::list_variant list_sublist_host_scan{"cuda.sublist_host_scan", backend_kind::cuda,
+                                                                       plan_host_scan, run_host_scan};
 
 }  // namespace sheaf::cuda

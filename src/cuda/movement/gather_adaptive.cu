@@ -2,7 +2,6 @@
 
 #include "cuda/movement/adaptive.cuh"
 #include "cuda/movement/pass_plan.hpp"
-#include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -48,7 +47,7 @@ void run_adaptive(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_adaptive{"cuda.adaptive", backend_kind::cuda, plan_adaptive,
-                                                           run_adaptive};
+extern constinit const primitives::gather_variant gather_adaptive{"cuda.adaptive", backend_kind::cuda, plan_adaptive,
+                                                                  run_adaptive};
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,6 @@
 #include "cuda/movement/buckets/gather_schedule.hpp"
 #include "cuda/movement/if_ordered/direct.hpp"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 #include "primitives/movement/gather.hpp"
 
 // The bucketed gather: builds a gather schedule in scratch and applies it once. If the list's order is unknown,
@@ -113,7 +112,7 @@ void run_bucketed(const context& ctx, const gather_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
-                                                           run_bucketed};
+extern constinit const primitives::gather_variant gather_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
+                                                                  run_bucketed};
 
 }  // namespace sheaf::cuda

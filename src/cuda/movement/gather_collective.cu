@@ -2,7 +2,6 @@
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 
 // Collective gather: neighbouring lanes move neighbouring words of a record (Patidar and Narayanan 2009, section 4.1).
 namespace sheaf::cuda {
@@ -28,7 +27,7 @@ void run_collective(const context& ctx, const gather_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_collective{"cuda.collective", backend_kind::cuda, plan_collective,
-                                                             run_collective};
+extern constinit const primitives::gather_variant gather_collective{"cuda.collective", backend_kind::cuda,
+                                                                    plan_collective, run_collective};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 
 // Direct gather: one random access for each record of one word, with several in flight for each thread.
 namespace sheaf::cuda {
@@ -35,6 +34,7 @@ void run_direct(const context& ctx, const gather_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_direct{"cuda.direct", backend_kind::cuda, plan_direct, run_direct};
+extern constinit const primitives::gather_variant gather_direct{"cuda.direct", backend_kind::cuda, plan_direct,
+                                                                run_direct};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/pass_plan.hpp"
 #include "cuda/movement/passes/kernels.cuh"
-#include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -28,7 +27,7 @@ void run_multipass(const context& ctx, const gather_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_multipass{"cuda.multipass", backend_kind::cuda, plan_multipass,
-                                                            run_multipass};
+extern constinit const primitives::gather_variant gather_multipass{"cuda.multipass", backend_kind::cuda, plan_multipass,
+                                                                   run_multipass};
 
 }  // namespace sheaf::cuda

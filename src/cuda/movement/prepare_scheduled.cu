@@ -8,14 +8,18 @@
 #include "cuda/movement/buckets/gather_schedule.hpp"
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 #include "plan/choose.hpp"
+#include "primitives/movement/gather.hpp"
 #include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // Inspector and executor: a gather schedule that is built once and applied many times. A scatter applies the schedule
 // of the list's inverse: it gathers each record of the output from the input, and skips records that no index names.
 namespace sheaf::cuda {
+
+extern const primitives::scatter_variant scatter_direct, scatter_bucketed, scatter_last_writer;
+
 namespace {
 
 using primitives::movement;
@@ -227,7 +231,7 @@ void run_scheduled(const context& ctx, const prepare_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda, plan_scheduled,
-                                                              run_scheduled};
+extern constinit const primitives::prepare_variant prepare_scheduled{"cuda.scheduled", backend_kind::cuda,
+                                                                     plan_scheduled, run_scheduled};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/adaptive.cuh"
 #include "cuda/movement/pass_plan.hpp"
-#include "cuda/movement/variants.hpp"
 
 namespace sheaf::cuda {
 namespace {
@@ -47,7 +46,7 @@ void run_adaptive(const context& ctx, const scatter_problem& p, const plan::plan
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_adaptive{"cuda.adaptive", backend_kind::cuda, plan_adaptive,
-                                                             run_adaptive};
+extern constinit const primitives::scatter_variant scatter_adaptive{"cuda.adaptive", backend_kind::cuda, plan_adaptive,
+                                                                    run_adaptive};
 
 }  // namespace sheaf::cuda

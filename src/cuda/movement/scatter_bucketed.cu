@@ -5,7 +5,6 @@
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // Propagation blocking for a random scatter, in three streams over memory. The first pass sends records with their
@@ -152,7 +151,7 @@ void bucketed_positions::scatter(const context& ctx, const char* operation, cons
                                                   scratch);
 }
 
-constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
-                                                             run_bucketed};
+extern constinit const primitives::scatter_variant scatter_bucketed{"cuda.bucketed", backend_kind::cuda, plan_bucketed,
+                                                                    run_bucketed};
 
 }  // namespace sheaf::cuda

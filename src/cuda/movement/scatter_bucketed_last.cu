@@ -5,7 +5,6 @@
 #include "cuda/movement/buckets/scatter_passes.cuh"
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 #include "primitives/movement/scatter.hpp"
 
 // duplicates::last by propagation blocking: the passes of cuda.bucketed with records that carry a tag, one more than
@@ -215,7 +214,7 @@ void run_bucketed_last(const context& ctx, const scatter_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_bucketed_last{"cuda.bucketed_last", backend_kind::cuda,
-                                                                  plan_bucketed_last, run_bucketed_last};
+extern constinit const primitives::scatter_variant scatter_bucketed_last{"cuda.bucketed_last", backend_kind::cuda,
+                                                                         plan_bucketed_last, run_bucketed_last};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 
 // Collective scatter: neighbouring lanes move neighbouring words of a record (Patidar and Narayanan 2009, section 4.1).
 namespace sheaf::cuda {
@@ -29,7 +28,7 @@ void run_collective(const context& ctx, const scatter_problem& p, const plan::pl
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_collective{"cuda.collective", backend_kind::cuda, plan_collective,
-                                                               run_collective};
+extern constinit const primitives::scatter_variant scatter_collective{"cuda.collective", backend_kind::cuda,
+                                                                      plan_collective, run_collective};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 
 // Direct scatter: one random access for each record of one word, with several in flight for each thread.
 namespace sheaf::cuda {
@@ -27,6 +26,7 @@ void run_direct(const context& ctx, const scatter_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_direct{"cuda.direct", backend_kind::cuda, plan_direct, run_direct};
+extern constinit const primitives::scatter_variant scatter_direct{"cuda.direct", backend_kind::cuda, plan_direct,
+                                                                  run_direct};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 
 #include "cuda/movement/copy/words.cuh"
 #include "cuda/movement/memory_cost.hpp"
-#include "cuda/movement/variants.hpp"
 
 // duplicates::last in two steps over the index. The first finds the last writer of each output record: an atomic
 // maximum over the positions that name it, in a winner table. The second moves only the winners: words by a thread
@@ -110,7 +109,7 @@ void run_last_writer(const context& ctx, const scatter_problem& p, const plan::p
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_last_writer{"cuda.last_writer", backend_kind::cuda,
-                                                                plan_last_writer, run_last_writer};
+extern constinit const primitives::scatter_variant scatter_last_writer{"cuda.last_writer", backend_kind::cuda,
+                                                                       plan_last_writer, run_last_writer};
 
 }  // namespace sheaf::cuda

@@ -5,7 +5,6 @@
 #include "cuda/reduce/atomic.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/terms.cuh"
-#include "cuda/reduce/variants.hpp"
 #include "primitives/operators/reduce_value.hpp"
 #include "primitives/operators/with_value.hpp"
 
@@ -254,7 +253,7 @@ void add_by_route(const context& ctx, const char* operation, const scatter_reduc
   });
 }
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda, plan_atomic,
-                                                                         run_atomic};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_atomic{"cuda.atomic", backend_kind::cuda,
+                                                                                plan_atomic, run_atomic};
 
 }  // namespace sheaf::cuda

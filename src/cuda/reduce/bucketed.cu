@@ -8,7 +8,7 @@
 #include "cuda/reduce/atomic.hpp"
 #include "cuda/reduce/block_sums.cuh"
 #include "cuda/reduce/bucket_sums.cuh"
-#include "cuda/reduce/variants.hpp"
+#include "primitives/reduce/contract.hpp"
 
 // The variant cuda.bucketed: sums by propagation blocking. The passes of the bucketed scatter send the values to
 // buckets of slots, and a block adds up each bucket in shared memory and adds the sums to the output in whole lines. So
@@ -139,7 +139,7 @@ void run_bucketed(const context& ctx, const scatter_reduce_problem& p, const pla
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_bucketed{"cuda.bucketed", backend_kind::cuda,
-                                                                           plan_bucketed, run_bucketed};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_bucketed{"cuda.bucketed", backend_kind::cuda,
+                                                                                  plan_bucketed, run_bucketed};
 
 }  // namespace sheaf::cuda

@@ -3,7 +3,6 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/reduce/segmented_sum.cuh"
-#include "cuda/reduce/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "cuda/split/passes.hpp"
@@ -240,7 +239,7 @@ void run_sorted(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", backend_kind::cuda, plan_sorted,
-                                                                         run_sorted};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_sorted{"cuda.sorted", backend_kind::cuda,
+                                                                                plan_sorted, run_sorted};
 
 }  // namespace sheaf::cuda

@@ -5,7 +5,6 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/reduce/tile_buckets.cuh"
 #include "cuda/reduce/tile_rows.cuh"
-#include "cuda/reduce/variants.hpp"
 #include "primitives/reduce/contract.hpp"
 
 // The variant cuda.tiled, for short lists: a kernel adds up the values of each slot in each tile of the list, and then
@@ -162,7 +161,7 @@ void run_tiled(const context& ctx, const scatter_reduce_problem& p, const plan::
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_tiled{"cuda.tiled", backend_kind::cuda, plan_tiled,
-                                                                        run_tiled};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_tiled{"cuda.tiled", backend_kind::cuda,
+                                                                               plan_tiled, run_tiled};
 
 }  // namespace sheaf::cuda

@@ -4,7 +4,6 @@
 #include "cuda/block/scan.cuh"
 #include "cuda/device/speeds.hpp"
 #include "cuda/device/state.hpp"
-#include "cuda/sort/variants.hpp"
 #include "cuda/split/launch.cuh"
 #include "primitives/sort/contract.hpp"
 
@@ -99,7 +98,7 @@ void run_counting(const context& ctx, const sort_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_counting{"cuda.counting", backend_kind::cuda, plan_counting,
-                                                       run_counting};
+extern constinit const primitives::sort_variant sort_counting{"cuda.counting", backend_kind::cuda, plan_counting,
+                                                              run_counting};
 
 }  // namespace sheaf::cuda

@@ -4,7 +4,6 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/state.hpp"
 #include "cuda/sort/scratch_layout.hpp"
-#include "cuda/sort/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cub/radix_sort.hpp"
 #include "primitives/movement/gathers_by_order.hpp"
@@ -147,6 +146,6 @@ void run_cub(const context& ctx, const sort_problem& p, const plan::planned& pla
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
+extern constinit const primitives::sort_variant sort_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
 
 }  // namespace sheaf::cuda

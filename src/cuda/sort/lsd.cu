@@ -3,7 +3,6 @@
 #include "core/scratch_offsets.hpp"
 #include "cuda/device/launch.cuh"
 #include "cuda/device/state.hpp"
-#include "cuda/sort/variants.hpp"
 #include "cuda/sort/words/encoding.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
@@ -199,6 +198,6 @@ void run_lsd(const context& ctx, const sort_problem& p, const plan::planned& pla
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_lsd{"cuda.lsd", backend_kind::cuda, plan_lsd, run_lsd};
+extern constinit const primitives::sort_variant sort_lsd{"cuda.lsd", backend_kind::cuda, plan_lsd, run_lsd};
 
 }  // namespace sheaf::cuda

@@ -6,7 +6,7 @@
 #include "cuda/sort/radix/run.hpp"
 #include "cuda/sort/radix_costs.hpp"
 #include "cuda/sort/run_words.hpp"
-#include "cuda/sort/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.msd: MSD radix sort of words of 4 to 16 bytes (He et al. 2007, section 4.1): passes by codes that ascend with
 // the key, as many as leave groups that fit shared memory, where a block finishes each. Here are its plan and its entry
@@ -78,6 +78,6 @@ plan::planned plan_msd(const sort_problem& p, const plan::scope& scope, double f
   return plan;
 }
 
-constinit const primitives::sort_variant sort_msd{"cuda.msd", backend_kind::cuda, plan_msd_radix, run_msd};
+extern constinit const primitives::sort_variant sort_msd{"cuda.msd", backend_kind::cuda, plan_msd_radix, run_msd};
 
 }  // namespace sheaf::cuda

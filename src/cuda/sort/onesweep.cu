@@ -3,7 +3,7 @@
 #include "cuda/sort/radix/run.hpp"
 #include "cuda/sort/radix_costs.hpp"
 #include "cuda/sort/run_words.hpp"
-#include "cuda/sort/variants.hpp"
+#include "primitives/sort/contract.hpp"
 
 // cuda.onesweep: radix sort by all digits of the key, from the lowest up (Adinets and Merrill 2022). It takes as long
 // whatever the keys are, except that digits which all keys share take no pass. Here are its plan and its entry in the
@@ -31,7 +31,7 @@ void run_onesweep(const context& ctx, const sort_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", backend_kind::cuda, plan_onesweep,
-                                                       run_onesweep};
+extern constinit const primitives::sort_variant sort_onesweep{"cuda.onesweep", backend_kind::cuda, plan_onesweep,
+                                                              run_onesweep};
 
 }  // namespace sheaf::cuda

@@ -1,10 +1,15 @@
 #pragma once
 
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "cuda/sparse/variants.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::cuda {
+
+/// The variant cuda.rows, for a matrix that a preparation finds unfit.
+extern const primitives::spmv_variant spmv_rows;
 
 /// A run of a prepared product that sums row by row.
 /// @param variant  what errors name

@@ -7,9 +7,9 @@
 #include "cuda/sparse/blocked_build.cuh"
 #include "cuda/sparse/blocked_run.cuh"
 #include "cuda/sparse/by_rows.hpp"
-#include "cuda/sparse/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cuda.blocked: propagation blocking (Buluc and Gilbert 2008; Beamer et al. 2017) whose first phase has
 // x in shared memory. Entries are grouped by slices of columns and blocks of rows, in which columns take 16 bits. A run
@@ -203,7 +203,7 @@ void run_blocked(const context& ctx, const prepare_spmv_problem& problem, const 
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cuda.blocked", backend_kind::cuda, plan_blocked,
-                                                                      run_blocked};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_blocked{"cuda.blocked", backend_kind::cuda,
+                                                                             plan_blocked, run_blocked};
 
 }  // namespace sheaf::cuda

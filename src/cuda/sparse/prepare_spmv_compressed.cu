@@ -9,7 +9,7 @@
 #include "cuda/sparse/segmented.hpp"
 #include "cuda/sparse/sums/row_facts.cuh"
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cuda.compressed: columns of 16 bits, counted from the lowest of 128 rows, where those rows span no
 // more columns than that. A run is cuda.rows and streams 2 bytes an entry less, or 6. For banded matrices and grids;
@@ -181,7 +181,7 @@ void run_compressed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{"cuda.compressed", backend_kind::cuda,
-                                                                         plan_compressed, run_compressed};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_compressed{"cuda.compressed", backend_kind::cuda,
+                                                                                plan_compressed, run_compressed};
 
 }  // namespace sheaf::cuda

@@ -7,7 +7,7 @@
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/segmented_build.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cuda.segmented: windows of entries of one size, and a bit for each entry that says whether a row
 // begins there (as in CSR5; Liu and Vinter 2015). A run is a segmented sum by each warp: it reads no row offsets, no
@@ -268,7 +268,7 @@ std::shared_ptr<primitives::prepared_product> make_segmented(const context& ctx,
   return made;
 }
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{"cuda.segmented", backend_kind::cuda,
-                                                                        plan_segmented, run_segmented};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_segmented{"cuda.segmented", backend_kind::cuda,
+                                                                               plan_segmented, run_segmented};
 
 }  // namespace sheaf::cuda

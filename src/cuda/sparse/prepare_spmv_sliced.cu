@@ -7,7 +7,7 @@
 #include "cuda/sparse/sliced_build.cuh"
 #include "cuda/sparse/sliced_run.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cuda.sliced: entries grouped so that a block reads x from shared memory, slice by slice, with the
 // sums of its rows beside it. A product streams 10 bytes an entry of f64, and reads x from L2 once for each
@@ -145,7 +145,7 @@ double slicing_seconds(const spmv_problem& p, const machine& m) {
   return spread * m.streamed(streamed, streamed);
 }
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{"cuda.sliced", backend_kind::cuda, plan_sliced,
-                                                                     run_sliced};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_sliced{"cuda.sliced", backend_kind::cuda,
+                                                                            plan_sliced, run_sliced};
 
 }  // namespace sheaf::cuda

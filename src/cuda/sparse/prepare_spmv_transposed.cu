@@ -5,10 +5,10 @@
 
 #include "cuda/sparse/by_rows.hpp"
 #include "cuda/sparse/entries.cuh"
-#include "cuda/sparse/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
 #include "plan/choose.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
 
 // The preparation cuda.transposed: a copy of the matrix, transposed by a stable sort of its entries by column, so that
 // each row of the transposed matrix has its entries in the order of the rows that they come from; runs are cuda.rows.
@@ -236,7 +236,7 @@ void run_transposed(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-constinit const primitives::prepare_spmv_variant prepare_spmv_transposed{"cuda.transposed", backend_kind::cuda,
-                                                                         plan_transposed, run_transposed};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_transposed{"cuda.transposed", backend_kind::cuda,
+                                                                                plan_transposed, run_transposed};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,7 @@
 
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/sparse/sums/row_products.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.merge (Merrill and Garland 2016, merge-based CSR SpMV). The ends of rows and the entries, merged in
 // their order, are one list of items, which is cut into tiles of equal size, so that no length of a row unbalances
@@ -344,6 +344,6 @@ void run_merge(const context& ctx, const spmv_problem& p, const plan::planned& p
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_merge{"cuda.merge", backend_kind::cuda, plan_merge, run_merge};
+extern constinit const primitives::spmv_variant spmv_merge{"cuda.merge", backend_kind::cuda, plan_merge, run_merge};
 
 }  // namespace sheaf::cuda

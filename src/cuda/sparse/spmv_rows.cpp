@@ -1,5 +1,5 @@
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.rows: row by row, with a group of lanes for each row, and warps for the pieces of long rows. The
 // matrix is streamed, and x is read where the columns say.
@@ -29,6 +29,6 @@ void run_rows(const context& ctx, const spmv_problem& p, const plan::planned& pl
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_rows{"cuda.rows", backend_kind::cuda, plan_rows, run_rows};
+extern constinit const primitives::spmv_variant spmv_rows{"cuda.rows", backend_kind::cuda, plan_rows, run_rows};
 
 }  // namespace sheaf::cuda

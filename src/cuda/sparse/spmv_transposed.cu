@@ -3,9 +3,9 @@
 #include "cuda/device/capture.hpp"
 #include "cuda/reduce/segmented_sum.cuh"
 #include "cuda/sparse/entries.cuh"
-#include "cuda/sparse/variants.hpp"
 #include "cuda/split/cost.hpp"
 #include "cuda/split/passes.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.transposed. Products, made row by row, are sorted by column (stable LSD radix passes over pairs of
 // column and product), and a segmented reduction adds those of each column, in the order of the rows. No atomics, so
@@ -148,7 +148,7 @@ void run_transposed(const context& ctx, const spmv_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_transposed{"cuda.transposed", backend_kind::cuda, plan_transposed,
-                                                         run_transposed};
+extern constinit const primitives::spmv_variant spmv_transposed{"cuda.transposed", backend_kind::cuda, plan_transposed,
+                                                                run_transposed};
 
 }  // namespace sheaf::cuda

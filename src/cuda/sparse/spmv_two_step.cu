@@ -2,9 +2,9 @@
 
 #include "cuda/sparse/sums/matrix.cuh"
 #include "cuda/sparse/sums/sum_rows.hpp"
-#include "cuda/sparse/variants.hpp"
 #include "plan/choose.hpp"
 #include "primitives/movement/gather.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 // The variant cuda.two_step (He et al. 2007, section 4.3): a gather brings x of each entry's column beside the entry,
 // by the cheapest of the gather's variants; then products are summed row by row, without a random access. Columns are
@@ -102,7 +102,7 @@ void run_two_step(const context& ctx, const spmv_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
-                                                       run_two_step};
+extern constinit const primitives::spmv_variant spmv_two_step{"cuda.two_step", backend_kind::cuda, plan_two_step,
+                                                              run_two_step};
 
 }  // namespace sheaf::cuda

@@ -4,12 +4,14 @@
 #include "cuda/movement/copy/records.cuh"
 #include "cuda/movement/memory_cost.hpp"
 #include "cuda/split/passes.hpp"
-#include "cuda/split/variants.hpp"
 #include "plan/choose.hpp"
 
 // The variant cuda.by_index, for records that no single word holds: cuda.stable splits their numbers, then each record
 // moves once, by a gather or a scatter (Patidar and Narayanan 2009, section 3.3).
 namespace sheaf::cuda {
+
+extern const primitives::split_variant split_stable;
+
 namespace {
 
 using primitives::movement;
@@ -95,7 +97,7 @@ void run_by_index(const context& ctx, const split_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::split_variant split_by_index{"cuda.by_index", backend_kind::cuda, plan_by_index,
-                                                         run_by_index};
+extern constinit const primitives::split_variant split_by_index{"cuda.by_index", backend_kind::cuda, plan_by_index,
+                                                                run_by_index};
 
 }  // namespace sheaf::cuda

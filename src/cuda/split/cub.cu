@@ -10,7 +10,6 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/find_offsets.hpp"
 #include "cuda/split/invert_order.hpp"
-#include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
 #include "plan/choose.hpp"
 #include "primitives/split/contract.hpp"
@@ -166,6 +165,6 @@ void run_cub(const context& ctx, const split_problem& p, const plan::planned& pl
 
 }  // namespace
 
-constinit const primitives::split_variant split_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
+extern constinit const primitives::split_variant split_cub{"cuda.cub", backend_kind::cuda, plan_cub, run_cub};
 
 }  // namespace sheaf::cuda

@@ -1,5 +1,4 @@
 #include "cuda/device/launch.cuh"
-#include "cuda/split/variants.hpp"
 #include "primitives/split/contract.hpp"
 
 // The variant cuda.row_of_entry: a load-balancing search. Each entry finds the row that it belongs to by a binary
@@ -54,7 +53,7 @@ void run_rows(const context& ctx, const row_of_entry_problem& p, const plan::pla
 
 }  // namespace
 
-constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", backend_kind::cuda, plan_rows,
-                                                              run_rows};
+extern constinit const primitives::row_of_entry_variant row_of_entry{"cuda.row_of_entry", backend_kind::cuda, plan_rows,
+                                                                     run_rows};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
-#include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
 #include "primitives/split/contract.hpp"
 
@@ -98,6 +97,7 @@ void run_stable(const context& ctx, const split_problem& p, const plan::planned&
 
 }  // namespace
 
-constinit const primitives::split_variant split_stable{"cuda.stable", backend_kind::cuda, plan_stable, run_stable};
+extern constinit const primitives::split_variant split_stable{"cuda.stable", backend_kind::cuda, plan_stable,
+                                                              run_stable};
 
 }  // namespace sheaf::cuda

@@ -2,7 +2,6 @@
 #include "cuda/split/digit_passes.hpp"
 #include "cuda/split/launch.cuh"
 #include "cuda/split/scan_kernels.cuh"
-#include "cuda/split/variants.hpp"
 #include "cuda/split/word_pass.hpp"
 #include "primitives/split/contract.hpp"
 
@@ -87,7 +86,7 @@ void run_unordered(const context& ctx, const split_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::split_variant split_unordered{"cuda.unordered", backend_kind::cuda, plan_unordered,
-                                                          run_unordered};
+extern constinit const primitives::split_variant split_unordered{"cuda.unordered", backend_kind::cuda, plan_unordered,
+                                                                 run_unordered};
 
 }  // namespace sheaf::cuda

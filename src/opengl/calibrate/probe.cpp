@@ -17,9 +17,14 @@
 #include "opengl/device/state.hpp"
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/draw_points.hpp"
-#include "opengl/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::opengl {
+
+extern const primitives::gather_variant gather_texture;
+
 namespace {
 
 constexpr program_files fetch_files{"pixels.vert", "", "probe_fetch.frag"};

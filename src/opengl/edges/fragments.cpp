@@ -6,8 +6,9 @@
 #include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/incidence.hpp"
-#include "opengl/edges/variants.hpp"
 #include "opengl/movement/cost.hpp"
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -30,7 +31,7 @@ std::uint64_t texture_bytes(const edge_sum_problem& p, edge_numbers numbers) noe
 // A fragment is a node, and loops over its edges, which the host has brought into the order of the nodes. Each edge is
 // computed at both ends, as by points, and no two fragments write one pixel. A node of many edges holds up its
 // neighbours.
-plan::planned plan_run(const edge_sum_problem& p, const plan::scope& scope) {
+plan::planned plan_sum_of_fragments(const edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* const why = unsummable(p)) return plan::rejected(why);
   const size_limits limits = limits_of(scope);
@@ -57,7 +58,7 @@ double sort_seconds(const edge_sum_problem& p, edge_numbers numbers, const machi
 }
 
 plan::planned plan_fragments(const edge_sum_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope);
+  plan::planned plan = plan_sum_of_fragments(p, scope);
   if (!plan.applicable()) return plan;
   const edge_numbers numbers = numbers_of(p);
   plan.scratch_bytes = incidence::scratch_bytes(p, numbers);
@@ -110,7 +111,7 @@ class kept_incidence final : public array_edges {
 // Runs of what was prepared may have weights.
 plan::planned plan_kept_fragments(const prepare_edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_run(p.sum, scope));
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.sum, edge_numbers::kept), plan_sum_of_fragments(p.sum, scope));
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = incidence::scratch_bytes(p.sum, edge_numbers::kept);
   plan.add("sort on the host", sort_seconds(p.sum, edge_numbers::kept, m));
@@ -139,9 +140,9 @@ void keep_fragments(const context& ctx, const prepare_edge_sum_problem& problem,
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_fragments{"opengl.fragments", backend_kind::opengl,
-                                                                plan_fragments, run_fragments};
-constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_fragments{
+extern constinit const primitives::edge_sum_variant edge_sum_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                       plan_fragments, run_fragments};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_fragments{
     "opengl.fragments", backend_kind::opengl, plan_kept_fragments, keep_fragments};
 
 }  // namespace sheaf::opengl

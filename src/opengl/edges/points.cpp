@@ -6,8 +6,9 @@
 #include "opengl/edges/array_sum.hpp"
 #include "opengl/edges/cost.hpp"
 #include "opengl/edges/edge_vertices.hpp"
-#include "opengl/edges/variants.hpp"
 #include "opengl/movement/cost.hpp"
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/edges/prepare.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -23,7 +24,7 @@ std::uint64_t vertex_bytes(const edge_sum_problem& p) noexcept { return p.edges 
 // Two rendering passes over the edges: each edge is a point at its first node's pixel, where blending adds, and then at
 // its second node's, where blending subtracts (Ujaldon and Saltz 2005, section 4.2). The vertex stage looks up both
 // values and contributes; it does so in both passes, and 4 components at the price of one.
-plan::planned plan_run(const edge_sum_problem& p, const plan::scope& scope) {
+plan::planned plan_sum_of_points(const edge_sum_problem& p, const plan::scope& scope) {
   const machine& m = scope.machine;
   if (const char* const why = unsummable(p)) return plan::rejected(why);
   if (const char* const why = too_many_nodes(p, limits_of(scope))) return plan::rejected(why);
@@ -35,7 +36,7 @@ plan::planned plan_run(const edge_sum_problem& p, const plan::scope& scope) {
 }
 
 plan::planned plan_points(const edge_sum_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope);
+  plan::planned plan = plan_sum_of_points(p, scope);
   if (plan.applicable()) plan.add("upload", scope.machine.uploaded(vertex_bytes(p)));
   return plan;
 }
@@ -91,7 +92,7 @@ class kept_points final : public array_edges {
 };
 
 plan::planned plan_kept_points(const prepare_edge_sum_problem& p, const plan::scope& scope) {
-  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_run(p.sum, scope));
+  return prepared_plan(p, scope, vertex_bytes(p.sum), plan_sum_of_points(p.sum, scope));
 }
 
 void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, const plan::planned&,
@@ -118,9 +119,9 @@ void keep_points(const context& ctx, const prepare_edge_sum_problem& problem, co
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_points{"opengl.points", backend_kind::opengl, plan_points,
-                                                             run_points};
-constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_points{"opengl.points", backend_kind::opengl,
-                                                                             plan_kept_points, keep_points};
+extern constinit const primitives::edge_sum_variant edge_sum_points{"opengl.points", backend_kind::opengl, plan_points,
+                                                                    run_points};
+extern constinit const primitives::prepare_edge_sum_variant prepare_edge_sum_points{
+    "opengl.points", backend_kind::opengl, plan_kept_points, keep_points};
 
 }  // namespace sheaf::opengl

@@ -3,7 +3,7 @@
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/table_lookup.hpp"
-#include "opengl/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -36,7 +36,7 @@ void run_texture(const context& ctx, const gather_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_texture{"opengl.texture", backend_kind::opengl, plan_texture,
-                                                          run_texture};
+extern constinit const primitives::gather_variant gather_texture{"opengl.texture", backend_kind::opengl, plan_texture,
+                                                                 run_texture};
 
 }  // namespace sheaf::opengl

@@ -3,7 +3,7 @@
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_vertices.hpp"
-#include "opengl/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -49,7 +49,7 @@ void run_vertex(const context& ctx, const gather_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_vertex{"opengl.vertex", backend_kind::opengl, plan_vertex,
-                                                         run_vertex};
+extern constinit const primitives::gather_variant gather_vertex{"opengl.vertex", backend_kind::opengl, plan_vertex,
+                                                                run_vertex};
 
 }  // namespace sheaf::opengl

@@ -8,7 +8,9 @@
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_points.hpp"
 #include "opengl/movement/table_lookup.hpp"
-#include "opengl/movement/variants.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/prepare.hpp"
+#include "primitives/movement/scatter.hpp"
 
 // Inspector and executor: the list is checked once and stays on the device as record numbers, so a run brings records
 // there and back and nothing else.
@@ -140,7 +142,7 @@ void keep_list(const context& ctx, const prepare_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::prepare_variant prepare_resident{"opengl.resident", backend_kind::opengl, plan_resident,
-                                                             keep_list};
+extern constinit const primitives::prepare_variant prepare_resident{"opengl.resident", backend_kind::opengl,
+                                                                    plan_resident, keep_list};
 
 }  // namespace sheaf::opengl

@@ -5,7 +5,7 @@
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_points.hpp"
-#include "opengl/movement/variants.hpp"
+#include "primitives/movement/scatter.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -39,7 +39,7 @@ void run_points(const context& ctx, const scatter_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_points{"opengl.points", backend_kind::opengl, plan_points,
-                                                           run_points};
+extern constinit const primitives::scatter_variant scatter_points{"opengl.points", backend_kind::opengl, plan_points,
+                                                                  run_points};
 
 }  // namespace sheaf::opengl

@@ -7,8 +7,8 @@
 #include "opengl/device/transfer.hpp"
 #include "opengl/movement/cost.hpp"
 #include "opengl/movement/draw_points.hpp"
-#include "opengl/reduce/variants.hpp"
 #include "primitives/operators/reduce_value.hpp"
+#include "primitives/reduce/contract.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -109,7 +109,7 @@ void run_blended(const context& ctx, const scatter_reduce_problem& p, const plan
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_blended{"opengl.blended", backend_kind::opengl,
-                                                                          plan_blended, run_blended};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_blended{"opengl.blended", backend_kind::opengl,
+                                                                                 plan_blended, run_blended};
 
 }  // namespace sheaf::opengl

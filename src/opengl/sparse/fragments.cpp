@@ -10,8 +10,9 @@
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/result_pixels.hpp"
 #include "opengl/sparse/row_matrix.hpp"
-#include "opengl/sparse/variants.hpp"
 #include "primitives/sparse/host_matrix.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -28,7 +29,7 @@ std::uint64_t texture_bytes(const spmv_problem& p) noexcept { return 8 * (p.rows
 // A fragment is a row, and loops over its entries in textures. Nothing blends but what rows have beyond the length of a
 // loop, at the price of fragments of long rows, which their neighbours wait for. Ujaldon and Saltz have no loops in
 // shaders; Bolz et al. (2003) multiply so.
-plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
+plan::planned plan_product_of_fragments(const spmv_problem& p, const plan::scope& scope) {
   if (const char* const why = unsummable(p)) return plan::rejected(why);
   if (p.transposed) return plan::rejected("a fragment is a row, and the product is transposed");
   if (p.entries > most_record_numbers) return plan::rejected("shaders count entries in 32 bits");
@@ -45,7 +46,7 @@ plan::planned plan_run(const spmv_problem& p, const plan::scope& scope) {
 }
 
 plan::planned plan_fragments(const spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan = plan_run(p, scope);
+  plan::planned plan = plan_product_of_fragments(p, scope);
   if (!plan.applicable()) return plan;
   plan.scratch_bytes = row_matrix::scratch_bytes(p);
   plan.add("upload", scope.machine.uploaded(texture_bytes(p)));
@@ -93,7 +94,7 @@ class kept_rows final : public array_product {
 };
 
 plan::planned plan_kept_fragments(const prepare_spmv_problem& p, const plan::scope& scope) {
-  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_run(p.product, scope), name);
+  plan::planned plan = prepared_plan(p, scope, texture_bytes(p.product), plan_product_of_fragments(p.product, scope), name);
   if (plan.applicable()) plan.scratch_bytes = row_matrix::scratch_bytes(p.product);
   return plan;
 }
@@ -119,9 +120,9 @@ void keep_fragments(const context& ctx, const prepare_spmv_problem& problem, con
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
-                                                        run_fragments};
-constinit const primitives::prepare_spmv_variant prepare_spmv_fragments{"opengl.fragments", backend_kind::opengl,
-                                                                        plan_kept_fragments, keep_fragments};
+extern constinit const primitives::spmv_variant spmv_fragments{"opengl.fragments", backend_kind::opengl, plan_fragments,
+                                                               run_fragments};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_fragments{"opengl.fragments", backend_kind::opengl,
+                                                                               plan_kept_fragments, keep_fragments};
 
 }  // namespace sheaf::opengl

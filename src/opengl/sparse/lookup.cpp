@@ -2,7 +2,8 @@
 
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/points.hpp"
-#include "opengl/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -36,9 +37,9 @@ using lookup_variants = point_variants<lookup_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_lookup{"opengl.lookup", backend_kind::opengl, lookup_variants::plan,
-                                                     lookup_variants::run};
-constinit const primitives::prepare_spmv_variant prepare_spmv_lookup{"opengl.lookup", backend_kind::opengl,
-                                                                     lookup_variants::plan_kept, lookup_variants::keep};
+extern constinit const primitives::spmv_variant spmv_lookup{"opengl.lookup", backend_kind::opengl,
+                                                            lookup_variants::plan, lookup_variants::run};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_lookup{
+    "opengl.lookup", backend_kind::opengl, lookup_variants::plan_kept, lookup_variants::keep};
 
 }  // namespace sheaf::opengl

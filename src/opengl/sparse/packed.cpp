@@ -2,7 +2,8 @@
 
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/points.hpp"
-#include "opengl/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -33,9 +34,9 @@ using packed_variants = point_variants<packed_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_packed{"opengl.packed", backend_kind::opengl, packed_variants::plan,
-                                                     packed_variants::run};
-constinit const primitives::prepare_spmv_variant prepare_spmv_packed{"opengl.packed", backend_kind::opengl,
-                                                                     packed_variants::plan_kept, packed_variants::keep};
+extern constinit const primitives::spmv_variant spmv_packed{"opengl.packed", backend_kind::opengl,
+                                                            packed_variants::plan, packed_variants::run};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_packed{
+    "opengl.packed", backend_kind::opengl, packed_variants::plan_kept, packed_variants::keep};
 
 }  // namespace sheaf::opengl

@@ -2,7 +2,8 @@
 
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/points.hpp"
-#include "opengl/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -32,9 +33,9 @@ using texture_variants = point_variants<texture_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_texture{"opengl.texture", backend_kind::opengl, texture_variants::plan,
-                                                      texture_variants::run};
-constinit const primitives::prepare_spmv_variant prepare_spmv_texture{
+extern constinit const primitives::spmv_variant spmv_texture{"opengl.texture", backend_kind::opengl,
+                                                             texture_variants::plan, texture_variants::run};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_texture{
     "opengl.texture", backend_kind::opengl, texture_variants::plan_kept, texture_variants::keep};
 
 }  // namespace sheaf::opengl

@@ -2,7 +2,8 @@
 
 #include "opengl/sparse/cost.hpp"
 #include "opengl/sparse/points.hpp"
-#include "opengl/sparse/variants.hpp"
+#include "primitives/sparse/prepare_spmv.hpp"
+#include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::opengl {
 namespace {
@@ -32,9 +33,9 @@ using vertex_variants = point_variants<vertex_points>;
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_vertex{"opengl.vertex", backend_kind::opengl, vertex_variants::plan,
-                                                     vertex_variants::run};
-constinit const primitives::prepare_spmv_variant prepare_spmv_vertex{"opengl.vertex", backend_kind::opengl,
-                                                                     vertex_variants::plan_kept, vertex_variants::keep};
+extern constinit const primitives::spmv_variant spmv_vertex{"opengl.vertex", backend_kind::opengl,
+                                                            vertex_variants::plan, vertex_variants::run};
+extern constinit const primitives::prepare_spmv_variant prepare_spmv_vertex{
+    "opengl.vertex", backend_kind::opengl, vertex_variants::plan_kept, vertex_variants::keep};
 
 }  // namespace sheaf::opengl

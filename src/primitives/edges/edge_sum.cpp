@@ -15,7 +15,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const edge_sum_variant> edge_sum_variants() {
-  static const std::vector<edge_sum_variant> all = variants_of(&backend_variants::edge_sum);
+  static const std::vector<edge_sum_variant> all = variants_of<edge_sum_variant>();
   return all;
 }
 

@@ -70,7 +70,7 @@ constexpr prepare_edge_sum_variant prepare_edge_sum_kept{"kept", std::nullopt, p
 
 std::span<const prepare_edge_sum_variant> prepare_edge_sum_variants() {
   static const std::vector<prepare_edge_sum_variant> all = [] {
-    std::vector<prepare_edge_sum_variant> list = variants_of(&backend_variants::prepare_edge_sum);
+    std::vector<prepare_edge_sum_variant> list = variants_of<prepare_edge_sum_variant>();
     list.insert(list.begin(), prepare_edge_sum_kept);
     return list;
   }();

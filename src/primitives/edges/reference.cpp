@@ -4,7 +4,6 @@
 #include "core/cpu_state.hpp"
 #include "primitives/edges/edge_sum.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -80,7 +79,7 @@ void run_serial(const context& ctx, const edge_sum_problem& p, const plan::plann
 
 }  // namespace
 
-constinit const primitives::edge_sum_variant edge_sum_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                             run_serial};
+extern constinit const primitives::edge_sum_variant edge_sum_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                                    run_serial};
 
 }  // namespace sheaf::reference

@@ -15,7 +15,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const hash_build_variant> hash_build_variants() {
-  static const std::vector<hash_build_variant> all = variants_of(&backend_variants::hash_build);
+  static const std::vector<hash_build_variant> all = variants_of<hash_build_variant>();
   return all;
 }
 

@@ -4,9 +4,10 @@
 
 #include "core/cpu_state.hpp"
 #include "primitives/hash/search.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
+extern const primitives::hash_build_variant hash_build_serial;
+
 namespace {
 
 using primitives::hash_build_buffers;
@@ -126,9 +127,9 @@ void run_search(const context&, const hash_search_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::hash_build_variant hash_build_serial{"reference.serial", backend_kind::cpu, plan_build,
-                                                                 run_build};
-constinit const primitives::hash_search_variant hash_search_serial{"reference.serial", backend_kind::cpu, plan_search,
-                                                                   run_search};
+extern constinit const primitives::hash_build_variant hash_build_serial{"reference.serial", backend_kind::cpu,
+                                                                        plan_build, run_build};
+extern constinit const primitives::hash_search_variant hash_search_serial{"reference.serial", backend_kind::cpu,
+                                                                          plan_search, run_search};
 
 }  // namespace sheaf::reference

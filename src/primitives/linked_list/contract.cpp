@@ -17,7 +17,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const list_variant> list_variants() {
-  static const std::vector<list_variant> all = variants_of(&backend_variants::list);
+  static const std::vector<list_variant> all = variants_of<list_variant>();
   return all;
 }
 

@@ -5,7 +5,6 @@
 #include "core/scratch_offsets.hpp"
 #include "primitives/index_reader.hpp"
 #include "primitives/linked_list/contract.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -143,6 +142,7 @@ void run_serial(const context& ctx, const list_problem& p, const plan::planned&,
 
 }  // namespace
 
-constinit const primitives::list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const primitives::list_variant list_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                            run_serial};
 
 }  // namespace sheaf::reference

@@ -8,7 +8,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const gather_variant> gather_variants() {
-  static const std::vector<gather_variant> all = variants_of(&backend_variants::gather);
+  static const std::vector<gather_variant> all = variants_of<gather_variant>();
   return all;
 }
 

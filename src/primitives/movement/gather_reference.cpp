@@ -4,7 +4,6 @@
 
 #include "core/cpu_state.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -39,7 +38,7 @@ void run_serial(const context& ctx, const gather_problem& p, const plan::planned
 
 }  // namespace
 
-constinit const primitives::gather_variant gather_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                         run_serial};
+extern constinit const primitives::gather_variant gather_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                                run_serial};
 
 }  // namespace sheaf::reference

@@ -20,7 +20,7 @@ namespace primitives {
 
 std::span<const prepare_variant> prepare_variants() {
   static const std::vector<prepare_variant> all = [] {
-    std::vector<prepare_variant> list = variants_of(&backend_variants::prepare);
+    std::vector<prepare_variant> list = variants_of<prepare_variant>();
     list.insert(list.begin(), prepare_kept);
     return list;
   }();

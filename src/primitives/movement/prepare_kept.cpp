@@ -91,6 +91,6 @@ movement_plan plan_unprepared(const prepare_problem& p, const plan::scope& in) {
   return planned;
 }
 
-constinit const prepare_variant prepare_kept{"kept", std::nullopt, plan_kept, run_kept};
+extern constinit const prepare_variant prepare_kept{"kept", std::nullopt, plan_kept, run_kept};
 
 }  // namespace sheaf::primitives

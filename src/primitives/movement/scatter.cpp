@@ -9,7 +9,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const scatter_variant> scatter_variants() {
-  static const std::vector<scatter_variant> all = variants_of(&backend_variants::scatter);
+  static const std::vector<scatter_variant> all = variants_of<scatter_variant>();
   return all;
 }
 

@@ -4,7 +4,6 @@
 
 #include "core/cpu_state.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -38,7 +37,7 @@ void run_serial(const context& ctx, const scatter_problem& p, const plan::planne
 
 }  // namespace
 
-constinit const primitives::scatter_variant scatter_serial{"reference.serial", backend_kind::cpu, plan_serial,
-                                                           run_serial};
+extern constinit const primitives::scatter_variant scatter_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                                  run_serial};
 
 }  // namespace sheaf::reference

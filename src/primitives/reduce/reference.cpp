@@ -4,7 +4,6 @@
 #include "primitives/index_reader.hpp"
 #include "primitives/operators/reduce_value.hpp"
 #include "primitives/operators/with_value.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -43,7 +42,7 @@ void run_serial(const context& ctx, const scatter_reduce_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", backend_kind::cpu,
-                                                                         plan_serial, run_serial};
+extern constinit const primitives::scatter_reduce_variant scatter_reduce_serial{"reference.serial", backend_kind::cpu,
+                                                                                plan_serial, run_serial};
 
 }  // namespace sheaf::reference

@@ -13,7 +13,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const sort_variant> sort_variants() {
-  static const std::vector<sort_variant> all = variants_of(&backend_variants::sort);
+  static const std::vector<sort_variant> all = variants_of<sort_variant>();
   return all;
 }
 

@@ -1,4 +1,3 @@
-#include "primitives/reference_variants.hpp"
 #include "primitives/sort/contract.hpp"
 
 #include <algorithm>
@@ -46,6 +45,7 @@ void run_serial(const context&, const sort_problem& p, const plan::planned&, con
 
 }  // namespace
 
-constinit const primitives::sort_variant sort_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const primitives::sort_variant sort_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                            run_serial};
 
 }  // namespace sheaf::reference

@@ -5,7 +5,6 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/reference_variants.hpp"
 #include "primitives/sparse/conjugate_gradient.hpp"
 
 namespace sheaf::reference {
@@ -265,7 +264,7 @@ void run_serial(const context& ctx, const conjugate_gradient_problem& p, const p
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_serial{"reference.serial", backend_kind::cpu,
-                                                                                 plan_serial, run_serial};
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_serial{
+    "reference.serial", backend_kind::cpu, plan_serial, run_serial};
 
 }  // namespace sheaf::reference

@@ -70,7 +70,7 @@ constexpr prepare_spmv_variant prepare_spmv_kept{"kept", std::nullopt, plan_kept
 
 std::span<const prepare_spmv_variant> prepare_spmv_variants() {
   static const std::vector<prepare_spmv_variant> all = [] {
-    std::vector<prepare_spmv_variant> list = variants_of(&backend_variants::prepare_spmv);
+    std::vector<prepare_spmv_variant> list = variants_of<prepare_spmv_variant>();
     list.insert(list.begin(), prepare_spmv_kept);
     return list;
   }();

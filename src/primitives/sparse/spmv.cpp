@@ -13,7 +13,7 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const spmv_variant> spmv_variants() {
-  static const std::vector<spmv_variant> all = variants_of(&backend_variants::spmv);
+  static const std::vector<spmv_variant> all = variants_of<spmv_variant>();
   return all;
 }
 

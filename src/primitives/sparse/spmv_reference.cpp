@@ -4,7 +4,6 @@
 #include "core/cpu_state.hpp"
 #include "core/scratch_offsets.hpp"
 #include "primitives/index_reader.hpp"
-#include "primitives/reference_variants.hpp"
 #include "primitives/sparse/spmv.hpp"
 
 namespace sheaf::reference {
@@ -145,6 +144,7 @@ void run_serial(const context& ctx, const spmv_problem& p, const plan::planned&,
 
 }  // namespace
 
-constinit const primitives::spmv_variant spmv_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
+extern constinit const primitives::spmv_variant spmv_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                            run_serial};
 
 }  // namespace sheaf::reference

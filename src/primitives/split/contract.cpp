@@ -10,12 +10,12 @@ namespace sheaf {
 namespace primitives {
 
 std::span<const split_variant> split_variants() {
-  static const std::vector<split_variant> all = variants_of(&backend_variants::split);
+  static const std::vector<split_variant> all = variants_of<split_variant>();
   return all;
 }
 
 std::span<const row_of_entry_variant> row_of_entry_variants() {
-  static const std::vector<row_of_entry_variant> all = variants_of(&backend_variants::row_of_entry);
+  static const std::vector<row_of_entry_variant> all = variants_of<row_of_entry_variant>();
   return all;
 }
 

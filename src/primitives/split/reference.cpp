@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/cpu_state.hpp"
-#include "primitives/reference_variants.hpp"
 
 namespace sheaf::reference {
 namespace {
@@ -84,8 +83,9 @@ void run_row_of_entry(const context&, const row_of_entry_problem& p, const plan:
 
 }  // namespace
 
-constinit const primitives::split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial, run_serial};
-constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
-                                                                     plan_row_of_entry, run_row_of_entry};
+extern constinit const primitives::split_variant split_serial{"reference.serial", backend_kind::cpu, plan_serial,
+                                                              run_serial};
+extern constinit const primitives::row_of_entry_variant row_of_entry_serial{"reference.serial", backend_kind::cpu,
+                                                                            plan_row_of_entry, run_row_of_entry};
 
 }  // namespace sheaf::reference

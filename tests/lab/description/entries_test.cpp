@@ -35,9 +35,8 @@ TEST(Entries, HaveNamesOfTheirOwnAndAJobEach) {
   for (const entry* const e : entries()) {
     EXPECT_TRUE(names.insert(e->name).second) << e->name << " stands twice";
     EXPECT_EQ(&primitives::entry_named(e->name), e);
-    EXPECT_EQ(jobs::job_of({.primitive = e->name}).primitive, e->name);
+    EXPECT_EQ(&jobs::job_of({.primitive = e->name}), e->job);
   }
-  EXPECT_EQ(jobs::jobs().size(), entries().size());
   expect_refused("'gathers' is not a primitive; there are gather, scatter, ",
                  [] { primitives::entry_named("gathers"); });
 }
@@ -58,12 +57,12 @@ TEST(Entries, OfAFamilyStandTogether) {
 // The call that a problem's name stands for is planned from the same problem: every variant has the same price.
 TEST(Entries, PredictWhatTheirCallsExplain) {
   for (const named_context& named : every_context()) {
-    for (const jobs::job* const job : jobs::jobs()) {
-      if (!job->entry().runs_on(named.ctx.backend())) continue;
-      for (const jobs::sample& sample : job->samples) {
+    for (const entry* const e : entries()) {
+      if (!e->runs_on(named.ctx.backend())) continue;
+      for (const jobs::sample& sample : e->job->samples) {
         const problem_spec p = jobs::problem_of(sample, 1 << 20);
-        const explanation why = job->entry().explain(named.ctx, p, {});
-        const auto estimates = job->entry().estimates(p, named.ctx.backend(), named.ctx.profile());
+        const explanation why = e->explain(named.ctx, p, {});
+        const auto estimates = e->estimates(p, named.ctx.backend(), named.ctx.profile());
         ASSERT_EQ(why.variants.size(), estimates.size()) << name(p);
         for (std::size_t v = 0; v < estimates.size(); ++v) {
           EXPECT_EQ(estimates[v].variant, why.variants[v].variant) << name(p);
@@ -143,7 +142,7 @@ TEST(Entries, ExplainASplitInSeveralCategoriesUnderAnyLimitOfScratch) {
   for (std::uint64_t limit = 1; limit < std::uint64_t{1} << 24; limit *= 2) {
     SCOPED_TRACE(limit);
     ctx.limit_scratch(limit);
-    const explanation why = job.entry().explain(ctx, p, {});
+    const explanation why = primitives::entry_of(p).explain(ctx, p, {});
     for (const variant_estimate& v : why.variants) {
       EXPECT_NE(v.chosen, !v.reason.empty()) << v.variant;
       EXPECT_TRUE(!v.applicable || v.scratch_bytes <= limit) << v.variant;

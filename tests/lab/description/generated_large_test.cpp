@@ -88,7 +88,7 @@ TEST_P(GeneratedJobLarge, IsAnsweredRightByEveryVariant) {
     }
   };
   if (if_there_is_memory("arrays", [&] { arrays.fill(p, 1); })) {
-    for (const variant_estimate& v : j.entry().explain(*ctx, p, {}).variants) {
+    for (const variant_estimate& v : primitives::entry_of(p).explain(*ctx, p, {}).variants) {
       if (!v.applicable) continue;
       SCOPED_TRACE(v.variant);
       if_there_is_memory(v.variant, [&] {

@@ -55,7 +55,7 @@ TEST(GeneratedProduct, IsAnsweredRightByEveryVariantAndNotBefore) {
         const problem_spec p = jobs::problem_of({product}, count);
         const job& j = jobs::job_of(p);
         ASSERT_EQ(j.unchecked(p), "") << name(p);
-        const explanation why = j.entry().explain(ctx, p, {});
+        const explanation why = primitives::entry_of(p).explain(ctx, p, {});
         if (ctx.backend() == backend_kind::opengl && why.choice() == nullptr) continue;
         ASSERT_NE(why.choice(), nullptr) << name(p);
         arrays.fill(p, 1);

@@ -40,10 +40,10 @@ std::vector<context> contexts_of_any_primitive() {
 
 template <class Use>
 void for_each_sample(backend_kind backend, Use use) {
-  for (const job* const j : jobs::jobs()) {
-    ASSERT_FALSE(j->samples.empty()) << j->primitive;
-    if (!j->entry().runs_on(backend)) continue;
-    for (const sample& s : j->samples) use(*j, s);
+  for (const primitives::entry* const e : primitives::entries()) {
+    ASSERT_FALSE(e->job->samples.empty()) << e->name;
+    if (!e->runs_on(backend)) continue;
+    for (const sample& s : e->job->samples) use(*e->job, s);
   }
 }
 
@@ -72,7 +72,7 @@ TEST(GeneratedJob, IsAnsweredRightByEveryVariant) {
       for (const std::uint64_t count : sizes) {
         const problem_spec p = jobs::problem_of(s, count);
         ASSERT_EQ(j.unchecked(p), "") << name(p);
-        const explanation why = j.entry().explain(ctx, p, {});
+        const explanation why = primitives::entry_of(p).explain(ctx, p, {});
         if (ctx.backend() == backend_kind::opengl && why.choice() == nullptr) continue;
         arrays.fill(p, 1);
         for (const variant_estimate& v : why.variants) {
@@ -173,7 +173,7 @@ TEST(GeneratedJob, IsAnsweredRightForEveryKindOfKeyAndWidth) {
     const job& j = jobs::job_of(p);
     if (!j.unchecked(p).empty()) continue;
     arrays.fill(p, 1);
-    for (const variant_estimate& v : j.entry().explain(ctx, p, {}).variants) {
+    for (const variant_estimate& v : primitives::entry_of(p).explain(ctx, p, {}).variants) {
       if (!v.applicable) continue;
       arrays.reset_outputs();
       j.run(ctx, p, arrays.of_copy(0), {v.variant, true});
@@ -269,7 +269,7 @@ TEST(GeneratedJob, IsAnsweredRightByPreparedRuns) {
       EXPECT_TRUE(!s.is_prepared || j.prepare != nullptr) << s.name;
       if (j.prepare == nullptr) return;
       const problem_spec p = jobs::problem_of(s, 70001);
-      if (ctx.backend() == backend_kind::opengl && j.entry().explain(ctx, p, {}).choice() == nullptr) return;
+      if (ctx.backend() == backend_kind::opengl && primitives::entry_of(p).explain(ctx, p, {}).choice() == nullptr) return;
       arrays.fill(p, 1);
       const jobs::prepared_run made = j.prepare(ctx, p, arrays.of_copy(0), 100);
       for (int run = 0; run < 2; ++run) {
@@ -279,7 +279,7 @@ TEST(GeneratedJob, IsAnsweredRightByPreparedRuns) {
         EXPECT_EQ(arrays.count_mistakes(false), 0U) << name(p);
       }
       EXPECT_FALSE(made.report.variant.empty());
-      prepared.insert(j.entry().name);
+      prepared.insert(primitives::entry_of(p).name);
     });
   }
   EXPECT_GE(prepared.size(), 2U);

@@ -4,7 +4,7 @@
 #include "cuda/sparse/solvers/grid_exchange.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.persistent: one cooperative kernel for all iterations. A block has the same rows in all of them, cut
 // so that blocks have equal numbers of entries, and every block adds all tiles for itself and comes to the same
@@ -446,7 +446,7 @@ void run_persistent(const context& ctx, const conjugate_gradient_problem& p, con
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_persistent{
     "cuda.persistent", backend_kind::cuda, plan_persistent, run_persistent};
 
 }  // namespace sheaf::cuda

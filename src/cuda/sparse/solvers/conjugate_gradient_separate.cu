@@ -2,7 +2,7 @@
 #include "cuda/sparse/solvers/system_kernels.cuh"
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.separate: the product is a call of its own, of the caller's operator or of cuda.rows with its pieces
 // of long rows. The host reads the scalars in every iteration, because it must know whether to call the operator again.
@@ -302,7 +302,7 @@ void run_separate(const context& ctx, const conjugate_gradient_problem& p, const
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{"cuda.separate", backend_kind::cuda,
-                                                                                   plan_separate, run_separate};
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_separate{
+    "cuda.separate", backend_kind::cuda, plan_separate, run_separate};
 
 }  // namespace sheaf::cuda

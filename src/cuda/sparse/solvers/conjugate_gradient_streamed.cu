@@ -5,7 +5,7 @@
 #include "cuda/sparse/solvers/system_reads.hpp"
 #include "cuda/sparse/solvers/system_rows.cuh"
 #include "cuda/sparse/sums/row_facts.cuh"
-#include "cuda/sparse/variants.hpp"
+#include "primitives/sparse/conjugate_gradient.hpp"
 
 // The variant cuda.streamed: the kernels of cuda.rows and three over vectors in each iteration, all scalars on the
 // device. The host queues iterations in batches and reads the scalars one batch behind; kernels that find the iteration
@@ -361,14 +361,14 @@ void run_streamed(const context& ctx, const conjugate_gradient_problem& p, const
 
 }  // namespace
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_streamed{
     streamed_by_rows, backend_kind::cuda,
     [](const conjugate_gradient_problem& p, const plan::scope& scope) {
       return plan_iterations(p, scope, streamed_by_rows);
     },
     run_streamed};
 
-constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
+extern constinit const primitives::conjugate_gradient_variant conjugate_gradient_sliced{
     by_slices, backend_kind::cuda,
     [](const conjugate_gradient_problem& p, const plan::scope& scope) { return plan_iterations(p, scope, by_slices); },
     run_streamed};

@@ -16,19 +16,13 @@ cudaError_t cub_sort_keys_4(const cub_sort_shape& s, const cub_sort_arrays& arra
 cudaError_t cub_sort_keys_8(const cub_sort_shape& s, const cub_sort_arrays& arrays, void* scratch,
                             std::size_t& scratch_bytes, cudaStream_t stream);
 
-/// Whether sorts of encoded keys are built: they use what CUB does not document (encoded_keys.cuh).
+/// Whether sorts of encoded keys are built: they use what CUB does not document (encoded_keys.cuh). Bits is the unsigned
+/// integer of a key's width, of 1 to 8 bytes.
+template <class Bits>
 bool cub_sorts_encoded_keys();
-cudaError_t cub_sort_encoded_keys_1(const cub_sort_shape& s, const cub_key_encoding& encoding,
-                                    const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
-                                    cudaStream_t stream);
-cudaError_t cub_sort_encoded_keys_2(const cub_sort_shape& s, const cub_key_encoding& encoding,
-                                    const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
-                                    cudaStream_t stream);
-cudaError_t cub_sort_encoded_keys_4(const cub_sort_shape& s, const cub_key_encoding& encoding,
-                                    const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
-                                    cudaStream_t stream);
-cudaError_t cub_sort_encoded_keys_8(const cub_sort_shape& s, const cub_key_encoding& encoding,
-                                    const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
-                                    cudaStream_t stream);
+template <class Bits>
+cudaError_t cub_sort_encoded_keys(const cub_sort_shape& s, const cub_key_encoding& encoding,
+                                  const cub_sort_arrays& arrays, void* scratch, std::size_t& scratch_bytes,
+                                  cudaStream_t stream);
 
 }  // namespace sheaf::cuda

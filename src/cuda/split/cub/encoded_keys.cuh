@@ -121,6 +121,11 @@ CUB_NAMESPACE_END
 namespace sheaf::cuda {
 
 template <class Bits>
+bool cub_sorts_encoded_keys() {
+  return SHEAF_CUB_SORTS_ENCODED_KEYS != 0;
+}
+
+template <class Bits>
 cudaError_t cub_sort_encoded_keys([[maybe_unused]] const cub_sort_shape& s,
                                   [[maybe_unused]] const cub_key_encoding& encoding,
                                   [[maybe_unused]] const cub_sort_arrays& arrays, [[maybe_unused]] void* scratch,

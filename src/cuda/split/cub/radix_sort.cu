@@ -17,10 +17,10 @@ cudaError_t call_cub(const cub_sort_shape& s, const cub_key_encoding& encoding, 
                      void* scratch, std::size_t& scratch_bytes, cudaStream_t stream) {
   if (s.encodes_keys) {
     switch (s.key_bytes) {
-      case 1: return cub_sort_encoded_keys_1(s, encoding, arrays, scratch, scratch_bytes, stream);
-      case 2: return cub_sort_encoded_keys_2(s, encoding, arrays, scratch, scratch_bytes, stream);
-      case 4: return cub_sort_encoded_keys_4(s, encoding, arrays, scratch, scratch_bytes, stream);
-      default: return cub_sort_encoded_keys_8(s, encoding, arrays, scratch, scratch_bytes, stream);
+      case 1: return cub_sort_encoded_keys<std::uint8_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
+      case 2: return cub_sort_encoded_keys<std::uint16_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
+      case 4: return cub_sort_encoded_keys<std::uint32_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
+      default: return cub_sort_encoded_keys<std::uint64_t>(s, encoding, arrays, scratch, scratch_bytes, stream);
     }
   }
   return s.key_bytes == 4 ? cub_sort_keys_4(s, arrays, scratch, scratch_bytes, stream)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(block_threads) number_rows(Number* numbers, st
 
 const char* cub_rejection(const cub_sort_shape& s) {
   if (s.value_bytes != 0 && s.count > most_pairs) return "counts pairs in 32 bits";
-  if (s.encodes_keys && !cub_sorts_encoded_keys())
+  if (s.encodes_keys && !cub_sorts_encoded_keys<std::uint8_t>())
     return "this version of CUB sorts integers of 4 and 8 bytes in ascending order";
   return nullptr;
 }

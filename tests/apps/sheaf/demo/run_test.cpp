@@ -15,7 +15,7 @@
 #include "apps/sheaf/demo/report.hpp"
 #include "apps/sheaf/demo/summary.hpp"
 #include "core/backends.hpp"
-#include "lab/description/movement/last_writer.hpp"
+#include "lab/description/movement/entry_parts.hpp"
 #include "support/contexts.hpp"
 #include "support/expect_error.hpp"
 
@@ -145,20 +145,20 @@ TEST(Demo, CoversEveryPrimitiveFamilyByFamily) {
       return problem.starts_with(std::string(e->name) + "/");
     })) << e->name;
   }
-  for (const jobs::job* const job : jobs::jobs()) {
-    EXPECT_EQ(job->prepare != nullptr, std::any_of(problems.begin(), problems.end(),
+  for (const primitives::entry* const e : primitives::entries()) {
+    EXPECT_EQ(e->job->prepare != nullptr, std::any_of(problems.begin(), problems.end(),
                                                    [&](const std::string& problem) {
-                                                     return problem.starts_with(std::string(job->primitive) + "/") &&
+                                                     return problem.starts_with(std::string(e->name) + "/") &&
                                                             problem.ends_with("/prepared");
                                                    }))
-        << job->primitive;
+        << e->name;
   }
 }
 
 TEST(Demo, CoversEveryWidthAndOrderOfMovements) {
   std::set<std::string_view> samples;
-  for (const jobs::job* const job : jobs::jobs()) {
-    for (const jobs::sample& sample : job->samples) samples.insert(sample.name);
+  for (const primitives::entry* const e : primitives::entries()) {
+    for (const jobs::sample& sample : e->job->samples) samples.insert(sample.name);
   }
   for (const char* width : {"4", "8", "16", "100", "128", "1024"}) {
     for (const char* kind : {"gather/identity", "gather/permutation", "gather/uniform", "gather/zipf",

@@ -1,0 +1,413 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <sheaf/edge_sum.hpp>
+#include <sheaf/memory.hpp>
+
+#include "lab/description/edges/graph.hpp"
+#include "lab/description/edges/items.hpp"
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/seeds.hpp"
+#include "primitives/edges/edge_sum.hpp"
+#include "primitives/words.hpp"
+
+// The entry of edge_sum. Its table is the nodes of a generated graph, and a record is a node's result.
+namespace sheaf::primitives {
+
+std::uint64_t nodes_of_graph(const problem_spec& p) {
+  return p.table.value_or(p.count / edges_of_a_node + (p.count % edges_of_a_node != 0 ? 1 : 0));
+}
+
+std::uint32_t components_of_node(const problem_spec& p) {
+  return static_cast<std::uint32_t>(p.record_bytes / bytes(p.value));
+}
+
+namespace {
+
+constexpr std::uint64_t usual_components = 3;
+
+const problem_field edges_field{.option = fields::count.option,
+                                .help = "Edges of a graph",
+                                .type_name = fields::count.type_name,
+                                .read = fields::count.read};
+const problem_field nodes_field{
+    .option = "--nodes",
+    .help = "Nodes of the graph; one for seven edges unless given, as in a box of tetrahedra",
+    .type_name = "N",
+    .read = [](problem_spec& p, std::span<const std::string> texts) { p.table = number_of("--nodes", texts, 0); }};
+const problem_field type_field{.option = "--type",
+                               .help = "Type of the nodes' values in edge_sum; f32 unless given",
+                               .type_name = "f32|f64",
+                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                 p.value = value_of(texts.front(), float_types, "a type of nodes' values");
+                               }};
+const problem_field components_field{.option = "--components",
+                                     .help = "Components of a node's value and result; 3 unless given",
+                                     .type_name = "N",
+                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                       p.record_bytes =
+                                           number_of("--components", texts, 1, most_edge_components) * bytes(p.value);
+                                     }};
+const problem_field function_field{.option = "--function",
+                                   .help = "What an edge contributes; weighted_difference unless given",
+                                   .type_name = "weighted_difference|inverse_square",
+                                   .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                     p.of_edges = value_of(texts.front(), edge_functions, "a function of edges");
+                                   }};
+const problem_field pairs_field{.option = "--pairs",
+                                .help = "Both ends of an edge lie side by side",
+                                .type_name = "",
+                                .read = [](problem_spec& p, std::span<const std::string>) { p.is_packed = true; }};
+const problem_field weights_field{.option = "--weights",
+                                  .help = "Edges have weights",
+                                  .type_name = "",
+                                  .read = [](problem_spec& p, std::span<const std::string>) { p.has_weights = true; }};
+const problem_field order_field{.option = "--order",
+                                .help = "What may decide the order of additions; deterministic unless given",
+                                .type_name = "deterministic|unordered",
+                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                  p.order = parse_reduction_order(texts.front());
+                                }};
+
+constexpr field_use taken[] = {
+    required(edges_field),
+    optional(nodes_field),
+    optional(fields::index_type, fields::number_all_records),
+    optional(type_field),
+    optional(components_field, [](problem_spec& p) { p.record_bytes = usual_components * bytes(p.value); }),
+    optional(function_field),
+    optional(pairs_field),
+    optional(weights_field),
+    optional(order_field),
+    optional(fields::pattern)};
+
+row_words write(const problem_spec& p) {
+  problem_spec usual = p;
+  usual.table.reset();
+  const bool has_own_nodes = nodes_of_graph(p) != nodes_of_graph(usual);
+  return {
+      has_own_nodes ? fmt::format("{}:s{}", name(p.pattern), *p.table) : name(p.pattern),
+      fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
+                  p.of_edges == edge_function::inverse_square ? "+inverse_square" : "", p.has_weights ? "+weights" : "",
+                  p.is_packed ? "+pairs" : "", p.order == reduction_order::unordered ? "+unordered" : "")};
+}
+
+// One word behind the types: what is not as usual.
+void read_word(const name_part& word, problem_spec& p) {
+  if (word.text() == "inverse_square") {
+    p.of_edges = edge_function::inverse_square;
+  } else if (word.text() == "weights") {
+    p.has_weights = true;
+  } else if (word.text() == "pairs") {
+    p.is_packed = true;
+  } else if (word.text() == "unordered") {
+    p.order = reduction_order::unordered;
+  } else {
+    word.refuse("part of an edge_sum's type: inverse_square, weights, pairs, unordered");
+  }
+}
+
+void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  const auto [order, nodes] = pattern.cut_at_last(":s");
+  p.pattern = order.read(parse_pattern);
+  if (nodes) p.table = nodes->number(0, ~std::uint64_t{0}, "the number of nodes of a graph");
+  const auto [index, behind_index] = type.cut_at("+");
+  p.index = index.read(parse_index_type);
+  if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
+  auto [value, rest] = behind_index->cut_at("+");
+  p.value = value.read([](std::string_view text) { return value_of(text, float_types, "a type of nodes' values"); });
+  if (p.record_bytes % bytes(p.value) != 0 || components_of_node(p) < 1 ||
+      p.record_bytes / bytes(p.value) > most_edge_components) {
+    value.refuse(fmt::format("a type of which {} bytes are 1 to 8 components", p.record_bytes));
+  }
+  while (rest) {
+    const auto [word, more] = rest->cut_at("+");
+    read_word(word, p);
+    rest = more;
+  }
+}
+
+std::string text_of_sum(const problem_spec& p) {
+  return fmt::format("{} edges of {} nodes, {} ends {}, {} components {}, {}{}, pattern {}", p.count, nodes_of_graph(p),
+                     name(p.index), p.is_packed ? "side by side" : "in two arrays", components_of_node(p),
+                     name(p.value), text_of(p.of_edges, edge_functions), p.has_weights ? " with weights" : "",
+                     name(p.access));
+}
+
+std::vector<fact> facts(const problem_spec& p) {
+  return {{"count", p.count},
+          {"nodes", nodes_of_graph(p)},
+          {"components", std::uint64_t{components_of_node(p)}},
+          {"index_type", std::string(name(p.index))},
+          {"value_type", std::string(name(p.value))},
+          {"function", std::string(text_of(p.of_edges, edge_functions))},
+          {"weights", std::string(p.has_weights ? "one" : "none")},
+          {"layout", std::string(p.is_packed ? "pairs" : "apart")},
+          {"order", std::string(text_of(p.order, reduction_orders))},
+          {"pattern", name(p.access)}};
+}
+
+explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const std::uint64_t values = nodes_of_graph(p) * components_of_node(p);
+  return explain_edge_sum(ctx, edge_view(nullptr, nullptr, p.count, p.is_packed ? 2 : 1, p.index),
+                          {nullptr, values, p.value}, {nullptr, p.has_weights ? p.count : 0, p.value},
+                          {nullptr, values, p.value}, components_of_node(p), p.of_edges,
+                          {.pattern = p.access, .order = p.order, .variant = variant});
+}
+
+edge_sum_problem problem_of(const problem_spec& p, backend_kind backend) {
+  edge_sum_problem s;
+  s.backend = backend;
+  s.edges = p.count;
+  s.nodes = nodes_of_graph(p);
+  s.value_components = s.components = components_of_node(p);
+  s.weight_components = p.has_weights && p.count > 0 ? 1 : 0;
+  s.value = p.value;
+  s.index = p.index;
+  s.stride = p.is_packed ? 2 : 1;
+  s.function = p.of_edges;
+  s.order = p.order;
+  s.pattern = p.access;
+  return s;
+}
+
+bool has_variants(backend_kind backend) {
+  const auto all = edge_sum_variants();
+  return std::any_of(all.begin(), all.end(), [&](const edge_sum_variant& v) { return v.works_on(backend); });
+}
+
+}  // namespace
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+namespace {
+
+template <class Value, class Index, std::uint32_t Components>
+struct edge_loop {
+  std::uint64_t edges;
+  std::uint64_t nodes;
+  const Index* first;
+  const Index* second;
+  std::uint64_t stride;
+  const Value* values;
+  const Value* weights;
+  Value* result;
+  bool is_force;
+
+  void operator()() const {
+    std::fill_n(result, nodes * Components, Value{0});
+    for (std::uint64_t e = 0; e < edges; ++e) {
+      const std::uint64_t i = first[e * stride];
+      const std::uint64_t j = second[e * stride];
+      Value step[Components];
+      Value square = 0;
+      for (std::uint32_t k = 0; k < Components; ++k) {
+        step[k] = values[j * Components + k] - values[i * Components + k];
+        square += step[k] * step[k];
+      }
+      Value factor = weights == nullptr ? Value{1} : weights[e];
+      if (is_force) factor = square == 0 ? Value{0} : factor / (square * std::sqrt(square));
+      for (std::uint32_t k = 0; k < Components; ++k) {
+        result[i * Components + k] += factor * step[k];
+        result[j * Components + k] -= factor * step[k];
+      }
+    }
+  }
+};
+
+template <class Value, std::uint32_t Components>
+plain_call loop_of(const problem_spec& p, const array_set& arrays) {
+  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+    const auto* const ends = items_of<const Index>(arrays[places::index]);
+    return edge_loop<Value, Index, Components>{
+        .edges = p.count,
+        .nodes = primitives::nodes_of_graph(p),
+        .first = ends,
+        .second = ends + (p.is_packed ? 1 : p.count),
+        .stride = p.is_packed ? 2U : 1U,
+        .values = items_of<const Value>(arrays[places::source]),
+        .weights = p.has_weights ? items_of<const Value>(arrays[edge_places::weights]) : nullptr,
+        .result = items_of<Value>(arrays[places::target]),
+        .is_force = p.of_edges == edge_function::inverse_square};
+  });
+}
+
+template <class Value>
+plain_call loop_of(const problem_spec& p, const array_set& arrays) {
+  switch (primitives::components_of_node(p)) {
+    case 1: return loop_of<Value, 1>(p, arrays);
+    case 2: return loop_of<Value, 2>(p, arrays);
+    case 3: return loop_of<Value, 3>(p, arrays);
+    case 4: return loop_of<Value, 4>(p, arrays);
+    case 5: return loop_of<Value, 5>(p, arrays);
+    case 6: return loop_of<Value, 6>(p, arrays);
+    case 7: return loop_of<Value, 7>(p, arrays);
+    default: return loop_of<Value, 8>(p, arrays);
+  }
+}
+
+plain_call plain_edge_sum(const context&, const problem_spec& p, const array_set& arrays) {
+  return p.value == value_type::f64 ? loop_of<double>(p, arrays) : loop_of<float>(p, arrays);
+}
+
+// The job of edge_sum: boxes of tetrahedra whose nodes lie in the order of a pattern, and graphs whose ends are entries
+// of one. The check compares sums over all nodes with sums over all edges, each with the factors of its nodes.
+using primitives::components_of_node;
+using primitives::nodes_of_graph;
+
+edge_source source_of(const problem_spec& p, std::uint64_t copy) {
+  const std::uint64_t nodes = nodes_of_graph(p);
+  return {.order = pattern_of_copy(p, copy),
+          .nodes = nodes,
+          .side = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::lround(std::cbrt(nodes)))),
+          .is_mesh = is_distinct(p.pattern),
+          .type = p.value,
+          .index_bytes = bytes(p.index),
+          .edges = p.count,
+          .is_packed = p.is_packed,
+          .components = components_of_node(p),
+          .function = p.of_edges,
+          .has_weights = p.has_weights};
+}
+
+array_shapes shapes(const problem_spec& p) {
+  const std::uint64_t nodes = nodes_of_graph(p);
+  const std::string of_nodes = fmt::format("{} {} of {} {}", components_of_node(p), primitives::name(p.value), nodes,
+                                           primitives::text_of(p.of_edges, primitives::edge_functions));
+  array_shapes all;
+  all[places::source] = {nodes, p.record_bytes, array_role::input, "nodes " + of_nodes};
+  all[places::index] = {p.count, 2 * bytes(p.index), array_role::input,
+                        fmt::format("edges {} {} {} of {}{}", inputs::name(p.pattern), primitives::name(p.index),
+                                    p.count, nodes, p.is_packed ? " in pairs" : "")};
+  all[places::target] = {nodes, p.record_bytes, array_role::output};
+  if (p.has_weights) {
+    all[edge_places::weights] = {p.count, bytes(p.value), array_role::input,
+                                 fmt::format("weights {} of {}", primitives::name(p.value), p.count)};
+  }
+  return all;
+}
+
+std::uint64_t moved_bytes(const problem_spec& p) {
+  const std::uint64_t edge_bytes = 2 * bytes(p.index) + (p.has_weights ? bytes(p.value) : 0);
+  return p.count * edge_bytes + 2 * nodes_of_graph(p) * p.record_bytes;
+}
+
+/// About as many edges as the node has that has most.
+std::uint64_t most_edges_of_a_node(const problem_spec& p) {
+  if (is_distinct(p.pattern)) return 2 * (p.count / nodes_of_graph(p) + 14);
+  if (p.pattern.kind == inputs::pattern_kind::uniform) return 16 * (p.count / nodes_of_graph(p) + 4);
+  return p.count;
+}
+
+std::string unchecked(const problem_spec& p) {
+  if (p.count > 0 && nodes_of_graph(p) == 0) return "edges of no nodes";
+  if (bytes(p.index) == 4 && nodes_of_graph(p) >> (p.index == index_type::i32 ? 31 : 32) != 0) {
+    return "ends are too narrow for the nodes";
+  }
+  constexpr std::uint64_t most_contribution = 4 * 3 * 14;  // in quarters
+  const std::uint64_t most_exact = std::uint64_t{1} << (p.value == value_type::f32 ? 24 : 53);
+  const bool is_exact = p.count == 0 || most_edges_of_a_node(p) < most_exact / most_contribution;
+  return is_exact ? "" : "sums are too large to be exact";
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  const edge_source source = source_of(p, copy);
+  switch (place) {
+    case places::source: over_items(ctx, source.nodes, fill_node_values{source, array.data}); break;
+    case places::index: over_items(ctx, p.count, fill_edges{source, array.data}); break;
+    case edge_places::weights: over_items(ctx, p.count, fill_edge_weights{source, array.data}); break;
+    default: wipe(ctx, array);
+  }
+}
+
+struct views {
+  edge_view edges;
+  const_values nodes;
+  const_values weights;
+  values result;
+
+  views(const problem_spec& p, const array_set& arrays) {
+    const std::byte* const ends = arrays[places::index].data;
+    const std::uint64_t second = bytes(p.index) * (p.is_packed ? 1 : p.count);
+    if (ends != nullptr) edges = edge_view(ends, ends + second, p.count, p.is_packed ? 2 : 1, p.index);
+    edges.type = p.index;
+    const std::uint64_t count = nodes_of_graph(p) * components_of_node(p);
+    nodes = {arrays[places::source].data, count, p.value};
+    weights = {arrays[edge_places::weights].data, p.has_weights ? p.count : 0, p.value};
+    result = {arrays[places::target].data, count, p.value};
+  }
+};
+
+void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const views v(p, arrays);
+  edge_sum(ctx, v.edges, v.nodes, v.weights, v.result, components_of_node(p), p.of_edges,
+           {.pattern = p.access, .order = p.order, .variant = settings.variant});
+}
+
+prepared_run prepare(const context& ctx, const problem_spec& p, const array_set& arrays, std::uint64_t expected_runs) {
+  const views v(p, arrays);
+  // The nodes of a mesh have coordinates.
+  const edge_source source = source_of(p, 0);
+  const std::uint64_t coordinates = source.is_mesh ? 3 * source.nodes : 0;
+  const buffer at(ctx, std::max<std::uint64_t>(1, coordinates) * sizeof(float));
+  if (coordinates > 0) over_items(ctx, source.nodes, fill_coordinates{source, at.as<float>()});
+  const prepared_edge_sum prepared =
+      prepare_edge_sum(ctx, v.edges, nodes_of_graph(p), components_of_node(p), expected_runs,
+                       {.coordinates = {at.data(), coordinates, value_type::f32},
+                        .value = p.value,
+                        .function = p.of_edges,
+                        .edge_weights = p.has_weights ? 1U : 0U,
+                        .pattern = p.access,
+                        .order = p.order});
+  return {[prepared, v, function = p.of_edges] { prepared.run(v.nodes, v.weights, v.result, function); },
+          preparation_of(prepared.report(), p.access)};
+}
+
+std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const edge_source source = source_of(p, 0);
+  const tally found = over_items(ctx, source.nodes, checksum_nodes{source, arrays[places::target].data});
+  const std::uint64_t expected = over_items(ctx, p.count, checksum_edges{source}).sum;
+  return found.mismatches + (found.sum != expected ? 1 : 0);
+}
+
+constexpr sample samples[] = {{"edge_sum/identity/r12/u32+f32"},
+                              {"edge_sum/permutation/r12/u32+f32"},
+                              {"edge_sum/permutation/r12/u32+f32", true},
+                              {"edge_sum/permutation/r12/u32+f32+inverse_square+weights"},
+                              {"edge_sum/permutation/r40/i32+f64+weights+pairs"},
+                              {"edge_sum/uniform/r8/u64+f64+unordered"}};
+
+}  // namespace
+
+const job edge_sum_job{.samples = samples,
+                       .shapes = shapes,
+                       .moved_bytes = moved_bytes,
+                       .unchecked = unchecked,
+                       .fill = fill_array,
+                       .run = run,
+                       .count_mistakes = mistakes,
+                       .plain_loop = plain_edge_sum,
+                       .prepare = prepare};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry edge_sum_entry{.name = "edge_sum",
+                                  .family = "edges",
+                                  .fields = taken,
+                                  .example = "--count 100000000 --nodes 14000000 --type f32 --components 3",
+                                  .write = write,
+                                  .read = read,
+                                  .text = text_of_sum,
+                                  .facts = facts,
+                                  .explain = explain,
+                                  .estimates = estimates_by<problem_of, edge_sum_variants>,
+                                  .has_variants = has_variants,
+                                  .job = &jobs::edge_sum_job};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,501 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/list_scan.hpp>
+
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/linked_list/items.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/seeds.hpp"
+#include "primitives/linked_list/contract.hpp"
+#include "primitives/operators/scan_value.hpp"
+#include "primitives/operators/with_value.hpp"
+#include "primitives/words.hpp"
+
+// The entries of linked lists: list_rank, and list_scan with its values in an array of their own or beside the
+// successors.
+namespace sheaf::primitives {
+namespace {
+
+void rank_width(problem_spec& p) { p.record_bytes = p.count >> 32 == 0 ? 4 : 8; }
+void value_width(problem_spec& p) { p.record_bytes = bytes(p.value); }
+
+const problem_field nodes_field{.option = fields::count.option,
+                                .help = "Nodes of linked lists",
+                                .type_name = fields::count.type_name,
+                                .read = fields::count.read};
+const problem_field lists_field{.option = "--lists",
+                                .help = "How many lists the nodes make; one unless given",
+                                .type_name = "one|many",
+                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                  p.lists = value_of(texts.front(), list_counts, "a number of lists");
+                                }};
+const problem_field rank_type_field{.option = "--type",
+                                    .help = "Type of the ranks of list_rank; u32 unless there are too many nodes",
+                                    .type_name = "u32|u64|i32|i64",
+                                    .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                      p.record_bytes = bytes(parse_index_type(texts.front()));
+                                    }};
+const problem_field value_type_field{.option = "--type",
+                                     .help = "What list_scan puts together; f32 unless given",
+                                     .type_name = "i32|u32|i64|u64|f32|f64",
+                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                       p.value = parse_value_type(texts.front());
+                                       value_width(p);
+                                     }};
+const problem_field op_field{.option = "--op",
+                             .help =
+                                 "How list_scan puts values together: add, min, max, mul or, of integers, and, or, "
+                                 "xor; add unless given",
+                             .type_name = "add|min|max|mul|and|or|xor",
+                             .read = [](problem_spec& p, std::span<const std::string> texts) {
+                               p.scan_op = value_of(texts.front(), scan_operators, "an operator");
+                             }};
+const problem_field exclusive_field{
+    .option = "--exclusive",
+    .help = "A node's result of list_scan has the values before it alone",
+    .type_name = "",
+    .read = [](problem_spec& p, std::span<const std::string>) { p.is_exclusive = true; }};
+const problem_field packed_field{.option = "--packed",
+                                 .help = "Values of 4 bytes lie beside successors of 4 bytes",
+                                 .type_name = "",
+                                 .read = [](problem_spec& p, std::span<const std::string>) { p.is_packed = true; }};
+
+constexpr field_use taken_by_rank[] = {required(nodes_field), optional(lists_field),
+                                       optional(fields::index_type, fields::number_all_records),
+                                       optional(rank_type_field, rank_width), optional(fields::pattern)};
+constexpr field_use taken_by_scan[] = {required(nodes_field),
+                                       optional(lists_field),
+                                       optional(fields::index_type, fields::number_all_records),
+                                       optional(value_type_field, value_width),
+                                       optional(op_field),
+                                       optional(exclusive_field),
+                                       optional(packed_field),
+                                       optional(fields::pattern)};
+
+void read_order(const name_part& pattern, problem_spec& p) {
+  p.pattern = pattern.read(parse_pattern);
+  if (!is_distinct(p.pattern)) pattern.refuse("an order that goes through every node once");
+}
+
+// The word "many" ends the name of a problem of many lists.
+void read_lists(const name_part& word, problem_spec& p) {
+  if (word.text() != "many") word.refuse("the number of lists: many");
+  p.lists = list_count::many;
+}
+
+std::string many_text(const problem_spec& p) { return p.lists == list_count::many ? "+many" : ""; }
+
+row_words write_rank(const problem_spec& p) {
+  return {name(p.pattern), fmt::format("{}{}", name(p.index), many_text(p))};
+}
+
+void read_rank(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_order(pattern, p);
+  const auto [index, rest] = type.cut_at("+");
+  p.index = index.read(parse_index_type);
+  if (rest) read_lists(*rest, p);
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of ranks, which have 4 or 8 bytes");
+}
+
+row_words write_scan(const problem_spec& p) {
+  return {name(p.pattern),
+          fmt::format("{}+{}{}{}{}{}", name(p.index), name(p.value),
+                      p.scan_op == scan_operator::add ? "" : fmt::format("+{}", text_of(p.scan_op, scan_operators)),
+                      p.is_exclusive ? "+exclusive" : "", p.is_packed ? "+packed" : "", many_text(p))};
+}
+
+// One word behind the types of a scan: an operator, or what is not as usual.
+void read_scan_word(const name_part& word, problem_spec& p) {
+  if (word.text() == "exclusive") {
+    p.is_exclusive = true;
+  } else if (word.text() == "packed") {
+    if (bytes(p.index) != 4 || bytes(p.value) != 4) word.refuse("for values and successors of 4 bytes alone");
+    p.is_packed = true;
+  } else if (word.text() == "many") {
+    p.lists = list_count::many;
+  } else {
+    for (const primitives::word<scan_operator>& w : scan_operators) {
+      if (w.text != word.text()) continue;
+      if (!takes(w.value, p.value)) word.refuse("an operator of floats: add, min, max, mul");
+      p.scan_op = w.value;
+      return;
+    }
+    word.refuse("part of a scan's type: an operator, exclusive, packed, many");
+  }
+}
+
+void read_scan(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_order(pattern, p);
+  const auto [index, behind_index] = type.cut_at("+");
+  p.index = index.read(parse_index_type);
+  if (!behind_index) type.refuse("an index type and a value type, such as u32+f32");
+  auto [value, rest] = behind_index->cut_at("+");
+  p.value = value.read(parse_value_type);
+  if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
+  while (rest) {
+    const auto [word, more] = rest->cut_at("+");
+    read_scan_word(word, p);
+    rest = more;
+  }
+}
+
+std::string nodes_text(const problem_spec& p) {
+  return fmt::format("{} nodes in {}, {} successors", p.count,
+                     p.lists == list_count::one ? "one list" : "any number of lists", name(p.index));
+}
+
+std::string text_of_rank(const problem_spec& p) {
+  return fmt::format("{}, ranks of {} bytes, pattern {}", nodes_text(p), p.record_bytes, name(p.access));
+}
+
+std::string text_of_scan(const problem_spec& p) {
+  return fmt::format("{}, {} values {}, {} {}, pattern {}", nodes_text(p), name(p.value),
+                     p.is_packed ? "beside them" : "apart", p.is_exclusive ? "exclusive" : "inclusive",
+                     text_of(p.scan_op, scan_operators), name(p.access));
+}
+
+std::vector<fact> facts_of_rank(const problem_spec& p) {
+  return {{"count", p.count},
+          {"record_bytes", p.record_bytes},
+          {"index_type", std::string(name(p.index))},
+          {"lists", std::string(text_of(p.lists, list_counts))},
+          {"pattern", name(p.access)}};
+}
+
+std::vector<fact> facts_of_scan(const problem_spec& p) {
+  std::vector<fact> facts = facts_of_rank(p);
+  facts.push_back({"value_type", std::string(name(p.value))});
+  facts.push_back({"op", std::string(text_of(p.scan_op, scan_operators))});
+  facts.push_back({"scan", std::string(p.is_exclusive ? "exclusive" : "inclusive")});
+  facts.push_back({"layout", std::string(p.is_packed ? "packed" : "apart")});
+  return facts;
+}
+
+explanation explain_rank(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const index_type ranks = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+  return explain_list_rank(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, ranks},
+                           {.lists = p.lists, .pattern = p.access, .variant = variant});
+}
+
+explanation explain_scan(const context& ctx, const problem_spec& p, std::string_view variant) {
+  list_scan_options options{.lists = p.lists, .pattern = p.access, .variant = variant};
+  if (p.is_exclusive) {
+    options.exclusive_from.emplace();
+    options.exclusive_from->type = p.value;
+  }
+  const values out{nullptr, p.count, p.value};
+  if (p.is_packed) return explain_list_scan(ctx, {nullptr, p.count, p.value, p.index}, out, p.scan_op, options);
+  return explain_list_scan(ctx, {nullptr, p.count, p.index}, {nullptr, p.count, p.value}, out, p.scan_op, options);
+}
+
+list_problem rank_problem(const problem_spec& p, backend_kind backend) {
+  return {.backend = backend,
+          .count = p.count,
+          .successor = p.index,
+          .out_bytes = p.record_bytes,
+          .lists = p.lists,
+          .pattern = p.access};
+}
+
+list_problem scan_problem(const problem_spec& p, backend_kind backend) {
+  return {.backend = backend,
+          .count = p.count,
+          .successor = p.index,
+          .value_bytes = p.record_bytes,
+          .out_bytes = p.record_bytes,
+          .is_packed = p.is_packed,
+          .is_exclusive = p.is_exclusive,
+          .lists = p.lists,
+          .pattern = p.access};
+}
+
+}  // namespace
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+namespace {
+
+// All bits set end a list.
+template <class Index>
+constexpr Index no_node = static_cast<Index>(~Index{0});
+
+template <class Value>
+struct packed_node {
+  Value value;
+  std::uint32_t successor;
+};
+
+// A walk with the successor of each node and what to do there, from the head of a list on.
+template <class Index, class SuccessorOf, class Visit>
+void walk(Index head, SuccessorOf successor_of, Visit visit) {
+  for (Index node = head; node != no_node<Index>; node = successor_of(node)) visit(node);
+}
+
+// Every node but the head is one node's successor, so the head is what the sum of all nodes has beyond the sum of all
+// successors.
+template <class Index, class SuccessorOf, class Visit>
+void walk_one(std::uint64_t count, SuccessorOf successor_of, Visit visit) {
+  std::uint64_t head = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Index next = successor_of(i);
+    head += i - (next == no_node<Index> ? 0 : next);
+  }
+  if (count > 0) walk(static_cast<Index>(head), successor_of, visit);
+}
+
+template <class Index, class SuccessorOf, class Begin, class Visit>
+void walk_many(std::uint64_t count, SuccessorOf successor_of, Begin begin, Visit visit) {
+  std::vector<bool> has_predecessor(count, false);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Index next = successor_of(i);
+    if (next != no_node<Index>) has_predecessor[next] = true;
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (has_predecessor[i]) continue;
+    begin();
+    walk(static_cast<Index>(i), successor_of, visit);
+  }
+}
+
+// Calls visit for the nodes of all lists; begin() before each but the first of one list.
+template <class Index, class SuccessorOf, class Begin, class Visit>
+void walk_all(const problem_spec& p, SuccessorOf successor_of, Begin begin, Visit visit) {
+  if (p.lists == list_count::one) {
+    walk_one<Index>(p.count, successor_of, visit);
+  } else {
+    walk_many<Index>(p.count, successor_of, begin, visit);
+  }
+}
+
+template <class Index, class Rank>
+plain_call rank_walk(const problem_spec& p, const array_set& arrays) {
+  return [p, arrays] {
+    const auto* const successor = items_of<const Index>(arrays[places::index]);
+    auto* const ranks = items_of<Rank>(arrays[places::target]);
+    Rank rank = 0;
+    walk_all<Index>(
+        p, [successor](std::uint64_t node) { return successor[node]; }, [&] { rank = 0; },
+        [&](std::uint64_t node) { ranks[node] = rank++; });
+  };
+}
+
+template <class Value>
+plain_call scan_walk(const problem_spec& p, const array_set& arrays) {
+  if (p.is_packed) {
+    return [p, arrays] {
+      const auto* const nodes = items_of<const packed_node<Value>>(arrays[places::source]);
+      auto* const out = items_of<Value>(arrays[places::target]);
+      Value sum = 0;
+      walk_all<std::uint32_t>(
+          p, [nodes](std::uint64_t node) { return nodes[node].successor; }, [&] { sum = 0; },
+          [&](std::uint64_t node) { out[node] = sum += nodes[node].value; });
+    };
+  }
+  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+    return [p, arrays] {
+      const auto* const successor = items_of<const Index>(arrays[places::index]);
+      const auto* const in = items_of<const Value>(arrays[places::source]);
+      auto* const out = items_of<Value>(arrays[places::target]);
+      Value sum = 0;
+      walk_all<Index>(
+          p, [successor](std::uint64_t node) { return successor[node]; }, [&] { sum = 0; },
+          [&](std::uint64_t node) { out[node] = sum += in[node]; });
+    };
+  });
+}
+
+plain_call plain_list_rank(const context&, const problem_spec& p, const array_set& arrays) {
+  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+    return p.record_bytes == 4 ? rank_walk<Index, std::uint32_t>(p, arrays)
+                               : rank_walk<Index, std::uint64_t>(p, arrays);
+  });
+}
+
+plain_call plain_list_scan(const context&, const problem_spec& p, const array_set& arrays) {
+  if (p.scan_op != scan_operator::add || p.is_exclusive) return {};
+  switch (p.value) {
+    case value_type::f32: return scan_walk<float>(p, arrays);
+    case value_type::f64: return scan_walk<double>(p, arrays);
+    case value_type::i32:
+    case value_type::u32: return scan_walk<std::uint32_t>(p, arrays);
+    case value_type::i64:
+    case value_type::u64: return scan_walk<std::uint64_t>(p, arrays);
+  }
+  return {};
+}
+
+// The jobs of list_rank and list_scan: lists whose nodes lie in the order of a pattern, and answers that are functions
+// of the rank.
+constexpr std::uint64_t packed_bytes = 8;
+
+list_source source_of(const problem_spec& p, std::uint64_t copy) {
+  const std::uint64_t list_nodes = p.lists == list_count::one ? p.count : nodes_of_many;
+  return {.order = pattern_of_copy(p, copy),
+          .count = p.count,
+          .list_nodes = std::max<std::uint64_t>(list_nodes, 1),
+          .type = p.value,
+          .op = p.scan_op,
+          .is_exclusive = p.is_exclusive};
+}
+
+std::string list_text(const problem_spec& p) {
+  return fmt::format("{} {} {} {}", inputs::name(p.pattern), primitives::name(p.index), p.count,
+                     primitives::text_of(p.lists, primitives::list_counts));
+}
+
+// Exclusive scans have the inputs of inclusive ones.
+std::string values_text(const problem_spec& p) {
+  return fmt::format("{} {} of {}", primitives::name(p.value),
+                     primitives::text_of(p.scan_op, primitives::scan_operators), list_text(p));
+}
+
+array_shapes rank_shapes(const problem_spec& p) {
+  array_shapes all;
+  all[places::index] = {p.count, bytes(p.index), array_role::input, "list " + list_text(p)};
+  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  return all;
+}
+
+array_shapes scan_shapes(const problem_spec& p) {
+  array_shapes all;
+  if (p.is_packed) {
+    all[places::source] = {p.count, packed_bytes, array_role::input, "nodes " + values_text(p)};
+  } else {
+    all[places::source] = {p.count, p.record_bytes, array_role::input, "values " + values_text(p)};
+    all[places::index] = {p.count, bytes(p.index), array_role::input, "list " + list_text(p)};
+  }
+  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  return all;
+}
+
+std::uint64_t bytes_of_rank(const problem_spec& p) { return p.count * (bytes(p.index) + p.record_bytes); }
+std::uint64_t bytes_of_scan(const problem_spec& p) { return p.count * (bytes(p.index) + 2 * p.record_bytes); }
+
+// A number of 4 bytes tells fewer than 2^32 nodes apart, of which all bits set is none.
+bool is_too_narrow(std::uint64_t number_bytes, index_type type, std::uint64_t nodes) {
+  const int bits = type == index_type::i32 ? 31 : 32;
+  return number_bytes == 4 && nodes >= std::uint64_t{1} << bits;
+}
+
+std::string unchecked_list(const problem_spec& p) {
+  if (!is_distinct(p.pattern)) return "an order that goes through nodes twice is no list";
+  return is_too_narrow(bytes(p.index), p.index, p.count) ? "successors are too narrow for the nodes" : "";
+}
+
+std::string unchecked_rank(const problem_spec& p) {
+  const bool narrow = is_too_narrow(p.record_bytes, index_type::u32, p.count);
+  return narrow ? "ranks are too narrow for the nodes" : unchecked_list(p);
+}
+
+std::string unchecked_scan(const problem_spec& p) {
+  if (!primitives::takes(p.scan_op, p.value)) return "the operator is of integers alone";
+  if (p.is_packed && (bytes(p.index) != 4 || p.record_bytes != 4)) return "packed nodes have two numbers of 4 bytes";
+  return unchecked_list(p);
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  const list_source source = source_of(p, copy);
+  switch (place) {
+    case places::source:
+      if (p.is_packed) {
+        over_items(ctx, p.count, fill_packed_nodes{source, array.data});
+      } else {
+        over_items(ctx, p.count, fill_list_values{source, array.data});
+      }
+      break;
+    case places::index: over_items(ctx, p.count, fill_successors{source, array.data, bytes(p.index)}); break;
+    default: wipe(ctx, array);
+  }
+}
+
+void run_rank(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const index_type ranks = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+  list_rank(ctx, {arrays[places::index].data, p.count, p.index}, {arrays[places::target].data, p.count, ranks},
+            {.lists = p.lists, .pattern = p.access, .variant = settings.variant});
+}
+
+scalar start_of_scan(const problem_spec& p) {
+  scalar start;
+  primitives::with_value(p.value, [&](auto value) {
+    using number = std::conditional_t<std::is_floating_point_v<decltype(value)>, double, std::uint64_t>;
+    start = scalar(static_cast<decltype(value)>(start_of<number>(p.scan_op)));
+  });
+  return start;
+}
+
+void run_scan(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  list_scan_options options{.lists = p.lists, .pattern = p.access, .variant = settings.variant};
+  if (p.is_exclusive) options.exclusive_from = start_of_scan(p);
+  const values out(arrays[places::target].data, p.count, p.value);
+  const std::byte* const in = arrays[places::source].data;
+  if (p.is_packed) return list_scan(ctx, const_list_nodes(in, p.count, p.value, p.index), out, p.scan_op, options);
+  list_scan(ctx, {arrays[places::index].data, p.count, p.index}, {in, p.count, p.value}, out, p.scan_op, options);
+}
+
+std::uint64_t rank_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const check_ranks check{source_of(p, 0), arrays[places::target].data, p.record_bytes};
+  return over_items(ctx, p.count, check).mismatches;
+}
+
+std::uint64_t scan_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  return over_items(ctx, p.count, check_list_values{source_of(p, 0), arrays[places::target].data}).mismatches;
+}
+
+constexpr sample rank_samples[] = {
+    {"list_rank/permutation/r4/u32"}, {"list_rank/identity/r4/u32"}, {"list_rank/permutation/r4/u32+many"}};
+constexpr sample scan_samples[] = {{"list_scan/permutation/r4/u32+u32+packed"}, {"list_scan/permutation/r8/u32+f64"}};
+
+}  // namespace
+
+const job list_rank_job{.samples = rank_samples,
+                        .shapes = rank_shapes,
+                        .moved_bytes = bytes_of_rank,
+                        .unchecked = unchecked_rank,
+                        .fill = fill_array,
+                        .run = run_rank,
+                        .count_mistakes = rank_mistakes,
+                        .plain_loop = plain_list_rank};
+
+const job list_scan_job{.samples = scan_samples,
+                        .shapes = scan_shapes,
+                        .moved_bytes = bytes_of_scan,
+                        .unchecked = unchecked_scan,
+                        .fill = fill_array,
+                        .run = run_scan,
+                        .count_mistakes = scan_mistakes,
+                        .plain_loop = plain_list_scan};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry list_rank_entry{.name = "list_rank",
+                                   .family = "linked_list",
+                                   .fields = taken_by_rank,
+                                   .example = "--count 100000000 --pattern random",
+                                   .write = write_rank,
+                                   .read = read_rank,
+                                   .text = text_of_rank,
+                                   .facts = facts_of_rank,
+                                   .explain = explain_rank,
+                                   .estimates = estimates_by<rank_problem, list_variants>,
+                                   .job = &jobs::list_rank_job};
+
+extern const entry list_scan_entry{.name = "list_scan",
+                                   .family = "linked_list",
+                                   .fields = taken_by_scan,
+                                   .example = "--count 100000000 --type u32 --op max --packed --pattern random",
+                                   .write = write_scan,
+                                   .read = read_scan,
+                                   .text = text_of_scan,
+                                   .facts = facts_of_scan,
+                                   .explain = explain_scan,
+                                   .estimates = estimates_by<scan_problem, list_variants>,
+                                   .job = &jobs::list_scan_job};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,441 @@
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/gather.hpp>
+#include <sheaf/memory.hpp>
+#include <sheaf/scatter.hpp>
+
+#include "core/startable.hpp"
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/host_threads.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/seeds.hpp"
+#include "lab/inputs/pattern_function.hpp"
+#include "plan/he2007.hpp"
+#include "primitives/movement/gather.hpp"
+#include "primitives/movement/scatter.hpp"
+#include "primitives/views.hpp"
+#include "primitives/words.hpp"
+
+namespace sheaf::primitives {
+namespace {
+
+plan::he2007::sizes sizes_of(const problem_spec& p) {
+  return {p.count, p.indexed_count(), p.record_bytes, p.count * bytes(p.index)};
+}
+
+}  // namespace
+
+std::string order_and_table(const problem_spec& p, bool always_with_table) {
+  if (!always_with_table && p.indexed_count() == p.count) return name(p.pattern);
+  return fmt::format("{}:s{}", name(p.pattern), p.indexed_count());
+}
+
+void read_order_and_table(const name_part& pattern, problem_spec& p) {
+  const auto [order, table] = pattern.cut_at_last(":s");
+  p.pattern = order.read(parse_pattern);
+  if (table) p.table = table->number(0, ~std::uint64_t{0}, "the number of records of a table");
+}
+
+std::optional<name_part> read_index_type(const name_part& type, problem_spec& p) {
+  const auto [index, rest] = type.cut_at("+");
+  p.index = index.read(parse_index_type);
+  return rest;
+}
+
+std::string movement_text(const problem_spec& p) {
+  return fmt::format("{} records of {} bytes, table of {} ({}), {} index, pattern {}", p.count, p.record_bytes,
+                     p.indexed_count(), bytes_text(p.indexed_count() * p.record_bytes), name(p.index), name(p.access));
+}
+
+std::vector<fact> movement_facts(const problem_spec& p) {
+  return {{"count", p.count},
+          {"record_bytes", p.record_bytes},
+          {"index_type", std::string(name(p.index))},
+          {"table", p.indexed_count()},
+          {"pattern", name(p.access)}};
+}
+
+movement movement_of(const problem_spec& p, backend_kind backend) {
+  return {.backend = backend,
+          .count = p.count,
+          .indexed_count = p.indexed_count(),
+          .record_bytes = p.record_bytes,
+          .sequential_stride_bytes = p.record_bytes,
+          .indexed_stride_bytes = p.record_bytes,
+          .word_bytes = widest_word(p.record_bytes),
+          .index = p.index,
+          .pattern = p.access,
+          .bounds = p.bounds};
+}
+
+double he2007_seconds_of_gather(const problem_spec& p, const machine& profile) {
+  return plan::he2007::predict_gather(sizes_of(p), p.access, profile);
+}
+
+double he2007_seconds_of_scatter(const problem_spec& p, const machine& profile) {
+  return plan::he2007::predict_scatter(sizes_of(p), p.access, profile);
+}
+
+namespace {
+
+constexpr field_use taken_by_gather[] = {required(fields::count),   required(fields::table),
+                                         required(fields::bytes),   optional(fields::index_type),
+                                         optional(fields::pattern), optional(fields::bounds)};
+
+row_words write_gather(const problem_spec& p) { return {order_and_table(p), std::string(name(p.index))}; }
+
+void read_gather(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_order_and_table(pattern, p);
+  if (const auto rest = read_index_type(type, p)) rest->refuse("part of a gather's type");
+}
+
+explanation explain_gather_of(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_gather(ctx, {nullptr, p.indexed_count(), p.record_bytes}, {nullptr, p.count, p.index},
+                        {nullptr, p.count, p.record_bytes},
+                        {.pattern = p.access, .bounds = p.bounds, .variant = variant});
+}
+
+gather_problem gather_problem_of(const problem_spec& p, backend_kind backend) { return {movement_of(p, backend)}; }
+
+const problem_field duplicates_field{.option = "--duplicates",
+                                     .help = "Which writer of a scatter wins: any or last",
+                                     .type_name = "any|last",
+                                     .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                       p.duplicates =
+                                           value_of(texts.front(), duplicates_words, "a rule for duplicates");
+                                     }};
+
+constexpr field_use taken_by_scatter[] = {
+    required(fields::count),   required(fields::table),  required(fields::bytes),   optional(fields::index_type),
+    optional(fields::pattern), optional(fields::bounds), optional(duplicates_field)};
+
+row_words write_scatter(const problem_spec& p) {
+  return {order_and_table(p), fmt::format("{}{}", name(p.index), p.duplicates == duplicates::last ? "+last" : "")};
+}
+
+void read_scatter(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_order_and_table(pattern, p);
+  const auto rule = read_index_type(type, p);
+  if (!rule) return;
+  if (rule->text() != "last") rule->refuse("a rule for duplicates: last");
+  p.duplicates = duplicates::last;
+}
+
+explanation explain_scatter_of(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_scatter(ctx, {nullptr, p.count, p.record_bytes}, {nullptr, p.count, p.index},
+                         {nullptr, p.indexed_count(), p.record_bytes},
+                         {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = variant});
+}
+
+scatter_problem scatter_problem_of(const problem_spec& p, backend_kind backend) {
+  return {movement_of(p, backend), p.duplicates};
+}
+
+}  // namespace
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+namespace {
+
+constexpr std::uint64_t staged_bytes = std::uint64_t{1} << 26;
+
+bool is_record(const std::byte* bytes, std::uint64_t record_bytes, std::uint64_t seed, std::uint64_t record) {
+  for (std::uint64_t b = 0; b < record_bytes; b += 8) {
+    const std::uint64_t word = inputs::record_word(seed, record, b / 8);
+    if (std::memcmp(bytes + b, &word, std::min<std::uint64_t>(8, record_bytes - b)) != 0) return false;
+  }
+  return true;
+}
+
+// For each record, one past the last position whose entry names it; 0 if no entry does.
+template <class Entry>
+std::vector<std::uint32_t> last_writers(const context& ctx, index_span list, std::uint64_t indexed_count, int threads) {
+  std::vector<Entry> entries(list.count);
+  copy_bytes(ctx, entries.data(), list.data, list.count * sizeof(Entry));
+  std::vector<std::uint32_t> last(indexed_count);
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
+  for (std::uint64_t i = 0; i < list.count; ++i) {
+    std::atomic_ref<std::uint32_t> writer(last[entries[i]]);
+    const auto position = static_cast<std::uint32_t>(i + 1);
+    std::uint32_t seen = writer.load(std::memory_order_relaxed);
+    while (seen < position && !writer.compare_exchange_weak(seen, position, std::memory_order_relaxed)) {
+    }
+  }
+  return last;
+}
+
+}  // namespace
+
+std::uint64_t count_last_writer_mismatches(const context& ctx, const_records out, index_span list,
+                                           std::uint64_t in_seed, std::uint64_t out_seed) {
+  const int threads = host_threads(ctx);
+  const std::vector<std::uint32_t> last = bytes(list.type) == 4
+                                              ? last_writers<std::uint32_t>(ctx, list, out.count, threads)
+                                              : last_writers<std::uint64_t>(ctx, list, out.count, threads);
+  const bool in_place = ctx.backend() == backend_kind::cpu;
+  const std::uint64_t piece = in_place ? out.count : std::max<std::uint64_t>(1, staged_bytes / out.stride_bytes);
+  std::vector<std::byte> staging(in_place ? 0 : piece * out.stride_bytes);
+  std::uint64_t mismatches = 0;
+  for (std::uint64_t first = 0; first < out.count; first += piece) {
+    const std::uint64_t records_in_piece = std::min(piece, out.count - first);
+    const std::byte* found = out.data + first * out.stride_bytes;
+    if (!in_place) {
+      copy_bytes(ctx, staging.data(), found, (records_in_piece - 1) * out.stride_bytes + out.record_bytes);
+      found = staging.data();
+    }
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static) reduction(+ : mismatches)
+    for (std::uint64_t r = 0; r < records_in_piece; ++r) {
+      const std::uint32_t writer = last[first + r];
+      const bool right = writer == 0 ? is_record(found + r * out.stride_bytes, out.record_bytes, out_seed, first + r)
+                                     : is_record(found + r * out.stride_bytes, out.record_bytes, in_seed, writer - 1);
+      mismatches += right ? 0 : 1;
+    }
+  }
+  return mismatches;
+}
+
+namespace {
+
+template <class Record, class Index>
+void gather_loop(int threads, std::uint64_t count, const Record* table, const Index* index, Record* out) {
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = table[index[i]];
+}
+
+template <class Record, class Index>
+void scatter_loop(int threads, std::uint64_t count, const Record* in, const Index* index, Record* out) {
+#pragma omp parallel for num_threads(core::startable(threads)) schedule(static)
+  for (std::uint64_t i = 0; i < count; ++i) out[index[i]] = in[i];
+}
+
+plain_call plain_gather(const context& ctx, const problem_spec& p, const array_set& arrays) {
+  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
+    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+      return [threads = ctx.threads(), count = p.count, arrays] {
+        gather_loop(threads, count, items_of<const Record>(arrays[places::source]),
+                    items_of<const Index>(arrays[places::index]), items_of<Record>(arrays[places::target]));
+      };
+    });
+  });
+}
+
+plain_call plain_scatter(const context& ctx, const problem_spec& p, const array_set& arrays) {
+  const int threads = p.duplicates == duplicates::last ? 1 : ctx.threads();
+  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
+    return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+      return [threads, count = p.count, arrays] {
+        scatter_loop(threads, count, items_of<const Record>(arrays[places::source]),
+                     items_of<const Index>(arrays[places::index]), items_of<Record>(arrays[places::target]));
+      };
+    });
+  });
+}
+
+// Jobs of gather and scatter. A record's bytes follow from its number, and an index list is a function of its position,
+// so that the check computes which record has to be where.
+array_shapes shapes_of(const problem_spec& p, std::uint64_t source_count, std::uint64_t target_count) {
+  array_shapes shapes;
+  shapes[places::source] = {source_count, p.record_bytes, array_role::input,
+                            fmt::format("records {} {}", p.record_bytes, source_count)};
+  shapes[places::index] = {p.count, bytes(p.index), array_role::input,
+                           fmt::format("index {} {} {} of {}", inputs::name(p.pattern), primitives::name(p.index),
+                                       p.count, p.indexed_count())};
+  shapes[places::target] = {target_count, p.record_bytes, array_role::output};
+  return shapes;
+}
+
+array_shapes gather_shapes(const problem_spec& p) { return shapes_of(p, p.indexed_count(), p.count); }
+array_shapes scatter_shapes(const problem_spec& p) { return shapes_of(p, p.count, p.indexed_count()); }
+
+std::uint64_t moved_bytes(const problem_spec& p) { return 2 * p.count * p.record_bytes; }
+
+std::string gather_unchecked(const problem_spec& p) {
+  return p.count > 0 && p.indexed_count() == 0 ? "an index into no records" : "";
+}
+
+std::string scatter_unchecked(const problem_spec& p) {
+  const bool repeats = !inputs::is_distinct(p.pattern) || p.count > p.indexed_count();
+  if (repeats && p.duplicates == duplicates::any) return "records have several writers, of which any may win";
+  if (p.duplicates == duplicates::last && p.count >> 32 != 0) return "the last writer is found for fewer than 2^32";
+  return gather_unchecked(p);
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  switch (place) {
+    case places::source: return inputs::fill_records(ctx, array, records_seed);
+    case places::index: return fill_index_list(ctx, p, copy, array);
+    default: return wipe(ctx, array);
+  }
+}
+
+index_span list_of(const problem_spec& p, const array_set& arrays) {
+  return {arrays[places::index].data, p.count, p.index};
+}
+
+void run_gather(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  gather(ctx, arrays[places::source], list_of(p, arrays), arrays[places::target],
+         {.pattern = p.access, .bounds = p.bounds, .variant = settings.variant});
+}
+
+void run_scatter(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  scatter(ctx, arrays[places::source], list_of(p, arrays), arrays[places::target],
+          {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates, .variant = settings.variant});
+}
+
+std::uint64_t gather_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  return inputs::count_gather_mismatches(ctx, arrays[places::target], pattern_of_copy(p, 0), p.indexed_count(),
+                                         records_seed);
+}
+
+std::uint64_t scatter_mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const records target = arrays[places::target];
+  if (p.duplicates == duplicates::last) {
+    return count_last_writer_mismatches(ctx, target, list_of(p, arrays), records_seed, wiped_seed);
+  }
+  return inputs::count_scatter_mismatches(ctx, target, pattern_of_copy(p, 0), p.count, records_seed);
+}
+
+template <class Prepared>
+prepared_run run_of(const Prepared& prepared, const array_set& arrays) {
+  return {[prepared, from = arrays[places::source], to = arrays[places::target]] { prepared.run(from, to); },
+          prepared.report()};
+}
+
+prepared_run prepare_to_gather(const context& ctx, const problem_spec& p, const array_set& arrays,
+                               std::uint64_t expected_runs) {
+  return run_of(prepare_gather(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
+                               {.pattern = p.access, .bounds = p.bounds}),
+                arrays);
+}
+
+prepared_run prepare_to_scatter(const context& ctx, const problem_spec& p, const array_set& arrays,
+                                std::uint64_t expected_runs) {
+  return run_of(prepare_scatter(ctx, list_of(p, arrays), p.indexed_count(), p.record_bytes, expected_runs,
+                                {.pattern = p.access, .bounds = p.bounds, .duplicates = p.duplicates}),
+                arrays);
+}
+
+constexpr sample gather_samples[] = {{"gather/identity/r4/u32"},
+                                     {"gather/identity/r8/u32"},
+                                     {"gather/identity/r16/u32"},
+                                     {"gather/identity/r100/u32"},
+                                     {"gather/identity/r128/u32"},
+                                     {"gather/identity/r1024/u32"},
+                                     {"gather/permutation/r4/u32"},
+                                     {"gather/permutation/r8/u32"},
+                                     {"gather/permutation/r16/u32"},
+                                     {"gather/permutation/r100/u32"},
+                                     {"gather/permutation/r128/u32"},
+                                     {"gather/permutation/r1024/u32"},
+                                     {"gather/uniform/r4/u32"},
+                                     {"gather/uniform/r8/u32"},
+                                     {"gather/uniform/r16/u32"},
+                                     {"gather/uniform/r100/u32"},
+                                     {"gather/uniform/r128/u32"},
+                                     {"gather/uniform/r1024/u32"},
+                                     {"gather/zipf/r4/u32"},
+                                     {"gather/zipf/r8/u32"},
+                                     {"gather/zipf/r16/u32"},
+                                     {"gather/zipf/r100/u32"},
+                                     {"gather/zipf/r128/u32"},
+                                     {"gather/zipf/r1024/u32"},
+                                     {"gather/permutation/r4/u32", true},
+                                     {"gather/permutation/r8/u32", true},
+                                     {"gather/permutation/r16/u32", true}};
+
+constexpr sample scatter_samples[] = {
+    {"scatter/identity/r4/u32"},          {"scatter/identity/r8/u32"},          {"scatter/identity/r16/u32"},
+    {"scatter/identity/r100/u32"},        {"scatter/identity/r128/u32"},        {"scatter/identity/r1024/u32"},
+    {"scatter/permutation/r4/u32"},       {"scatter/permutation/r8/u32"},       {"scatter/permutation/r16/u32"},
+    {"scatter/permutation/r100/u32"},     {"scatter/permutation/r128/u32"},     {"scatter/permutation/r1024/u32"},
+    {"scatter/uniform/r4/u32+last"},      {"scatter/uniform/r8/u32+last"},      {"scatter/uniform/r16/u32+last"},
+    {"scatter/uniform/r100/u32+last"},    {"scatter/uniform/r128/u32+last"},    {"scatter/uniform/r1024/u32+last"},
+    {"scatter/permutation/r4/u32", true}, {"scatter/permutation/r8/u32", true}, {"scatter/permutation/r16/u32", true}};
+
+constexpr std::string_view calibrated_gathers[] = {"gather/identity/r4/u32",
+                                                   "gather/identity/r16/u32",
+                                                   "gather/identity/r64/u32",
+                                                   "gather/permutation/r4/u32",
+                                                   "gather/permutation/r16/u32",
+                                                   "gather/permutation/r64/u32",
+                                                   "gather/clustered:4096/r4/u32",
+                                                   "gather/clustered:4096/r16/u32",
+                                                   "gather/clustered:4096/r64/u32",
+                                                   "gather/partitioned:256/r4/u32",
+                                                   "gather/partitioned:256/r16/u32",
+                                                   "gather/partitioned:256/r64/u32",
+                                                   "gather/zipf/r4/u32",
+                                                   "gather/zipf/r16/u32",
+                                                   "gather/zipf/r64/u32"};
+
+constexpr std::string_view calibrated_scatters[] = {
+    "scatter/identity/r4/u32",        "scatter/identity/r16/u32",        "scatter/identity/r64/u32",
+    "scatter/permutation/r4/u32",     "scatter/permutation/r16/u32",     "scatter/permutation/r64/u32",
+    "scatter/clustered:4096/r4/u32",  "scatter/clustered:4096/r16/u32",  "scatter/clustered:4096/r64/u32",
+    "scatter/partitioned:256/r4/u32", "scatter/partitioned:256/r16/u32", "scatter/partitioned:256/r64/u32"};
+
+}  // namespace
+
+const job gather_job{.samples = gather_samples,
+                     .calibrated = calibrated_gathers,
+                     .shapes = gather_shapes,
+                     .moved_bytes = moved_bytes,
+                     .unchecked = gather_unchecked,
+                     .fill = fill_array,
+                     .run = run_gather,
+                     .count_mistakes = gather_mistakes,
+                     .plain_loop = plain_gather,
+                     .prepare = prepare_to_gather};
+
+const job scatter_job{.samples = scatter_samples,
+                      .calibrated = calibrated_scatters,
+                      .shapes = scatter_shapes,
+                      .moved_bytes = moved_bytes,
+                      .unchecked = scatter_unchecked,
+                      .fill = fill_array,
+                      .run = run_scatter,
+                      .count_mistakes = scatter_mistakes,
+                      .plain_loop = plain_scatter,
+                      .prepare = prepare_to_scatter};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry gather_entry{.name = "gather",
+                                .family = "movement",
+                                .fields = taken_by_gather,
+                                .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random",
+                                .write = write_gather,
+                                .read = read_gather,
+                                .text = movement_text,
+                                .facts = movement_facts,
+                                .explain = explain_gather_of,
+                                .estimates = estimates_by<gather_problem_of, gather_variants>,
+                                .place = place_by<gather_problem_of>,
+                                .he2007_seconds = he2007_seconds_of_gather,
+                                .job = &jobs::gather_job};
+
+extern const entry scatter_entry{
+    .name = "scatter",
+    .family = "movement",
+    .fields = taken_by_scatter,
+    .example = "--count 100000000 --table 100000000 --bytes 16 --pattern random --duplicates last",
+    .write = write_scatter,
+    .read = read_scatter,
+    .text = movement_text,
+    .facts = movement_facts,
+    .explain = explain_scatter_of,
+    .estimates = estimates_by<scatter_problem_of, scatter_variants>,
+    .place = place_by<scatter_problem_of>,
+    .he2007_seconds = he2007_seconds_of_scatter,
+    .job = &jobs::scatter_job};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+#include <sheaf/scatter_reduce.hpp>
+
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/movement/entry_parts.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/reduce/items.hpp"
+#include "lab/description/seeds.hpp"
+#include "primitives/reduce/contract.hpp"
+#include "primitives/words.hpp"
+
+namespace sheaf::primitives {
+namespace {
+
+void value_width(problem_spec& p) { p.record_bytes = bytes(p.value); }
+
+const problem_field type_field{.option = "--type",
+                               .help = "What scatter_reduce puts together; f32 unless given",
+                               .type_name = "i32|u32|i64|u64|f32|f64",
+                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                 p.value = parse_value_type(texts.front());
+                                 value_width(p);
+                               }};
+const problem_field op_field{.option = "--op",
+                             .help = "How scatter_reduce puts values together; add unless given",
+                             .type_name = "add|min|max|subtract",
+                             .read = [](problem_spec& p, std::span<const std::string> texts) {
+                               p.op = value_of(texts.front(), reductions, "a reduction");
+                             }};
+const problem_field order_field{.option = "--order",
+                                .help =
+                                    "What may decide the order of scatter_reduce's additions and subtractions; "
+                                    "deterministic unless given",
+                                .type_name = "deterministic|unordered",
+                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                  p.order = parse_reduction_order(texts.front());
+                                }};
+
+constexpr field_use taken[] = {required(fields::count),   required(fields::table),  optional(fields::index_type),
+                               optional(fields::pattern), optional(fields::bounds), optional(type_field, value_width),
+                               optional(op_field),        optional(order_field)};
+
+row_words write(const problem_spec& p) {
+  return {order_and_table(p, true),
+          fmt::format("{}+{}{}{}", name(p.index), name(p.value),
+                      p.op == reduction::add ? "" : fmt::format("+{}", text_of(p.op, reductions)),
+                      p.order == reduction_order::unordered ? "+unordered" : "")};
+}
+
+void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read_order_and_table(pattern, p);
+  if (!p.table) pattern.refuse("an order and a number of slots, such as uniform:s1024");
+  std::optional<name_part> rest = read_index_type(type, p);
+  if (!rest) type.refuse("an index type and a value type, such as u32+f32");
+  const auto [value, after_value] = rest->cut_at("+");
+  p.value = value.read(parse_value_type);
+  if (bytes(p.value) != p.record_bytes) value.refuse(fmt::format("a type of {} bytes", p.record_bytes));
+  rest = after_value;
+  for (const word<reduction>& w : reductions) {
+    if (!rest || rest->cut_at("+").first.text() != w.text) continue;
+    p.op = w.value;
+    rest = rest->cut_at("+").second;
+  }
+  if (!rest) return;
+  if (rest->text() != "unordered") rest->refuse("a reduction or an order: add, min, max, subtract, unordered");
+  p.order = reduction_order::unordered;
+}
+
+explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_scatter_reduce(ctx, {nullptr, p.count, p.value}, {nullptr, p.count, p.index},
+                                {nullptr, p.indexed_count(), p.value}, p.op,
+                                {.pattern = p.access, .bounds = p.bounds, .order = p.order, .variant = variant});
+}
+
+scatter_reduce_problem problem_of(const problem_spec& p, backend_kind backend) {
+  return {movement_of(p, backend), p.value, p.op, p.order};
+}
+
+}  // namespace
+}  // namespace sheaf::primitives
+
+// The job of scatter_reduce: sums of values by index. The check compares sums of all values with sums of all slots,
+// each with the weight of its slot.
+namespace sheaf::jobs {
+namespace {
+
+// Slots begin with small numbers for every copy alike, and so does the pattern that the check follows.
+reduce_source source_of(const problem_spec& p) { return {p.value, pattern_of_copy(p, 0), p.indexed_count()}; }
+
+array_shapes shapes(const problem_spec& p) {
+  array_shapes all;
+  all[places::source] = {p.count, p.record_bytes, array_role::input,
+                         fmt::format("values {} {}", primitives::name(p.value), p.count)};
+  all[places::index] = {p.count, bytes(p.index), array_role::input,
+                        fmt::format("index {} {} {} of {}", inputs::name(p.pattern), primitives::name(p.index), p.count,
+                                    p.indexed_count())};
+  // Float sums begin with small whole numbers in every row, so that they stay exact.
+  all[places::target] = {p.indexed_count(), p.record_bytes, array_role::in_out};
+  return all;
+}
+
+std::uint64_t moved_bytes(const problem_spec& p) { return 2 * p.count * p.record_bytes; }
+
+std::string unchecked(const problem_spec& p) {
+  if (p.op != reduction::add) return "only sums are checked";
+  return p.count > 0 && p.indexed_count() == 0 ? "an index into no values" : "";
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  switch (place) {
+    case places::source: over_items(ctx, p.count, fill_values{source_of(p), array.data}); break;
+    case places::index: fill_index_list(ctx, p, copy, array); break;
+    default: over_items(ctx, array.count, fill_slots{source_of(p), array.data});
+  }
+}
+
+void run(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  scatter_reduce(ctx, {arrays[places::source].data, p.count, p.value}, {arrays[places::index].data, p.count, p.index},
+                 {arrays[places::target].data, p.indexed_count(), p.value}, p.op,
+                 {.pattern = p.access, .bounds = p.bounds, .order = p.order, .variant = settings.variant});
+}
+
+std::uint64_t mistakes(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const reduce_source from = source_of(p);
+  const tally added = over_items(ctx, p.indexed_count(), checksum_slots{from, arrays[places::target].data});
+  const std::uint64_t difference = added.sum - over_items(ctx, p.count, checksum_values{from}).sum;
+  // Integers of 4 bytes wrap around at 2^32, and so does their weighted sum.
+  const bool is_narrow = bytes(p.value) == 4 && !from.is_float();
+  return added.mismatches + ((is_narrow ? difference & 0xffffffffU : difference) != 0);
+}
+
+template <class Value, class Index>
+void add_loop(std::uint64_t count, const Value* values, const Index* index, Value* slots) {
+  for (std::uint64_t i = 0; i < count; ++i) slots[index[i]] += values[i];
+}
+
+template <class Value>
+plain_call add_loop_of(const problem_spec& p, const array_set& arrays) {
+  return with_index_type(p.index, [&]<class Index>(std::type_identity<Index>) -> plain_call {
+    return [count = p.count, arrays] {
+      add_loop(count, items_of<const Value>(arrays[places::source]), items_of<const Index>(arrays[places::index]),
+               items_of<Value>(arrays[places::target]));
+    };
+  });
+}
+
+plain_call plain_scatter_reduce(const context&, const problem_spec& p, const array_set& arrays) {
+  if (p.op != reduction::add) return {};
+  switch (p.value) {
+    case value_type::f32: return add_loop_of<float>(p, arrays);
+    case value_type::f64: return add_loop_of<double>(p, arrays);
+    case value_type::i32:
+    case value_type::u32: return add_loop_of<std::uint32_t>(p, arrays);
+    case value_type::i64:
+    case value_type::u64: return add_loop_of<std::uint64_t>(p, arrays);
+  }
+  return {};
+}
+
+constexpr sample samples[] = {{"scatter_reduce/uniform:s65536/r4/u32+u32"},
+                              {"scatter_reduce/uniform:s65536/r4/u32+f32"},
+                              {"scatter_reduce/zipf:s65536/r8/u32+f64"},
+                              {"scatter_reduce/uniform:s1048576/r4/u32+f32"},
+                              {"scatter_reduce/uniform:s1048576/r4/u32+f32+unordered"},
+                              {"scatter_reduce/uniform:s1048576/r8/u32+u64"}};
+
+}  // namespace
+
+const job scatter_reduce_job{.samples = samples,
+                             .shapes = shapes,
+                             .moved_bytes = moved_bytes,
+                             .unchecked = unchecked,
+                             .fill = fill_array,
+                             .run = run,
+                             .count_mistakes = mistakes,
+                             .plain_loop = plain_scatter_reduce};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry scatter_reduce_entry{
+    .name = "scatter_reduce",
+    .family = "reduce",
+    .fields = taken,
+    .example = "--count 100000000 --table 1000000 --type f64 --op max --pattern skewed",
+    .write = write,
+    .read = read,
+    .text = movement_text,
+    .facts = movement_facts,
+    .explain = explain,
+    .estimates = estimates_by<problem_of, scatter_reduce_variants>,
+    .place = place_by<problem_of>,
+    .job = &jobs::scatter_reduce_job};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,549 @@
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sheaf/sort.hpp>
+
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/key_text.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/seeds.hpp"
+#include "lab/description/sort/items.hpp"
+#include "primitives/sort/contract.hpp"
+#include "primitives/views.hpp"
+#include "primitives/words.hpp"
+
+namespace sheaf::primitives {
+
+/// The key that a sort compares by: key_fields, or else one field at the beginning of a row.
+sort_key key_of(const problem_spec& p) {
+  if (p.key_fields.empty()) {
+    return key_field{0, static_cast<std::uint32_t>(p.key_bytes), p.number, false, p.first_bit, p.bits};
+  }
+  sort_key key{};
+  if (p.key_fields.size() > sort_key::most_fields) refuse("{} key fields, not at most 8", p.key_fields.size());
+  for (const key_field& f : p.key_fields) key.fields[key.count++] = f;
+  return key;
+}
+
+namespace {
+
+constexpr std::uint64_t most_key_bytes = sort_key::most_bits / 8;
+constexpr const char* key_help =
+    "Sorts: OFFSET:BYTES[:TYPE][:asc|desc] as in sheaf sort, up to 8 times; the whole record as an unsigned number "
+    "unless given";
+
+void set_key(problem_spec& p, std::span<const std::string> texts, std::uint64_t width, std::string_view rows) {
+  const sort_key key = key_of_texts(texts, width, false, rows);
+  p.key_fields.assign(key.fields.begin(), key.fields.begin() + static_cast<std::ptrdiff_t>(key.count));
+}
+
+void take_whole_row(problem_spec& p, std::uint64_t width, std::string_view rows) {
+  if (width > most_key_bytes) {
+    refuse("{} of {} bytes need --key: a key has at most {} of them", rows, width, most_key_bytes);
+  }
+  p.key_fields = {key_field{0, static_cast<std::uint32_t>(width)}};
+}
+
+const problem_field key_of_records{
+    .option = "--key",
+    .help = key_help,
+    .type_name = "KEY",
+    .repeats = true,
+    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.record_bytes, "records"); }};
+const problem_field key_of_keys{
+    .option = "--key",
+    .help = key_help,
+    .type_name = "KEY",
+    .repeats = true,
+    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.key_bytes, "keys"); }};
+const problem_field key_of_rows{
+    .option = "--key",
+    .help = key_help,
+    .type_name = "KEY",
+    .repeats = true,
+    .read = [](problem_spec& p, std::span<const std::string> texts) { set_key(p, texts, p.key_bytes, "records"); }};
+
+const problem_field value_bytes{.option = "--bytes",
+                                .help = "sort_pairs: bytes of a value, once for each array of values",
+                                .type_name = "N",
+                                .repeats = true,
+                                .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                  for (std::size_t i = 0; i < texts.size(); ++i) {
+                                    const std::uint64_t width = number_of("--bytes", texts.subspan(i, 1), 1);
+                                    if (i == 0) p.record_bytes = width;
+                                    if (i > 0) p.more_value_bytes.push_back(width);
+                                  }
+                                }};
+/// The rows of sort_gather_index stay where they are; what it writes is an index.
+const problem_field bytes_of_rows{
+    .option = fields::bytes.option,
+    .help = fields::bytes.help,
+    .type_name = fields::bytes.type_name,
+    .read = [](problem_spec& p, std::span<const std::string> texts) { p.key_bytes = number_of("--bytes", texts, 1); }};
+const problem_field written_index{.option = fields::index_type.option,
+                                  .help = fields::index_type.help,
+                                  .type_name = fields::index_type.type_name,
+                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                    fields::index_type.read(p, texts);
+                                    p.record_bytes = bytes(p.index);
+                                  }};
+
+void whole_record(problem_spec& p) { take_whole_row(p, p.record_bytes, "records"); }
+void whole_key(problem_spec& p) { take_whole_row(p, p.key_bytes, "keys"); }
+void whole_row(problem_spec& p) { take_whole_row(p, p.key_bytes, "records"); }
+void four_bytes(problem_spec& p) { p.key_bytes = 4; }
+void index_width(problem_spec& p) {
+  fields::number_all_records(p);
+  p.record_bytes = bytes(p.index);
+}
+
+constexpr field_use taken_by_records[] = {required(fields::count), required(fields::bytes),
+                                          optional(key_of_records, whole_record)};
+constexpr field_use taken_by_pairs[] = {required(fields::count), required(value_bytes),
+                                        optional(fields::key_bytes, four_bytes), optional(key_of_keys, whole_key)};
+constexpr field_use taken_by_index[] = {required(fields::count), required(bytes_of_rows),
+                                        optional(written_index, index_width), optional(key_of_rows, whole_row)};
+
+row_words write(const problem_spec& p) {
+  std::string pattern(name(p.keys));
+  if (p.bits != 8 * p.key_bytes) pattern += fmt::format(":b{}-{}", p.first_bit, p.first_bit + p.bits - 1);
+  return {pattern, key_name(p.number, p.key_bytes)};
+}
+
+void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  const std::optional<key_kind> kind = parse_key_name(type.text());
+  if (!kind || kind->bytes > most_key_bytes) type.refuse("a type of keys: u32, i64, f32, bytes10 and the like");
+  p.number = kind->type;
+  p.key_bytes = kind->bytes;
+  p.bits = static_cast<std::uint32_t>(8 * p.key_bytes);
+  const auto [keys, range] = pattern.cut_at_last(":b");
+  p.keys = keys.read(parse_key_distribution);
+  if (!range) return;
+  const auto [first, last] = range->cut_at("-");
+  constexpr std::string_view expected = "a range of the key's bits, such as 8-15";
+  if (!last) range->refuse(expected);
+  p.first_bit = static_cast<std::uint32_t>(first.number(0, p.bits - 1, expected));
+  p.bits = static_cast<std::uint32_t>(last->number(p.first_bit, p.bits - 1, expected)) + 1 - p.first_bit;
+}
+
+void read_with_key(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read(pattern, type, p);
+  if (p.key_bytes > p.record_bytes) type.refuse(fmt::format("a key that records of {} bytes hold", p.record_bytes));
+}
+
+void read_keys(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read(pattern, type, p);
+  if (p.key_bytes != p.record_bytes) type.refuse(fmt::format("a key of {} bytes", p.record_bytes));
+}
+
+void read_of_index(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read(pattern, type, p);
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
+  p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+}
+
+std::vector<std::uint64_t> values_of(const problem_spec& p) {
+  std::vector<std::uint64_t> widths{p.record_bytes};
+  widths.insert(widths.end(), p.more_value_bytes.begin(), p.more_value_bytes.end());
+  return widths;
+}
+
+std::vector<std::string> field_texts(const problem_spec& p) {
+  const sort_key key = key_of(p);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < key.count; ++i) texts.push_back(text_of(key.fields[i]));
+  return texts;
+}
+
+std::string with_key(const problem_spec& p, const std::string& what) {
+  return fmt::format("{}, by {} ({} bits)", what, fmt::join(field_texts(p), ", then "), layout_of(key_of(p)).bits);
+}
+
+std::string text_of_records(const problem_spec& p) {
+  return with_key(p, fmt::format("{} records of {} bytes", p.count, p.record_bytes));
+}
+std::string text_of_pairs(const problem_spec& p) {
+  return with_key(p, fmt::format("{} keys of {} bytes with values of {} bytes", p.count, p.key_bytes,
+                                 fmt::join(values_of(p), " and ")));
+}
+std::string text_of_index(const problem_spec& p) {
+  return with_key(p, fmt::format("{} index of {} records of {} bytes", name(p.index), p.count, p.key_bytes));
+}
+
+std::vector<fact> facts(const problem_spec& p, std::initializer_list<fact> more) {
+  std::vector<fact> all{
+      {"count", p.count}, {"key", field_texts(p)}, {"key_bits", std::uint64_t{layout_of(key_of(p)).bits}}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+std::vector<fact> facts_of_records(const problem_spec& p) { return facts(p, {{"record_bytes", p.record_bytes}}); }
+std::vector<fact> facts_of_pairs(const problem_spec& p) {
+  return facts(p, {{"key_bytes", p.key_bytes}, {"value_bytes", values_of(p)}});
+}
+std::vector<fact> facts_of_index(const problem_spec& p) {
+  return facts(p, {{"record_bytes", p.key_bytes}, {"index_type", std::string(name(p.index))}});
+}
+
+explanation explain_records(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_sort_records(ctx, {nullptr, p.count, p.record_bytes}, key_of(p), {variant});
+}
+explanation explain_pairs(const context& ctx, const problem_spec& p, std::string_view variant) {
+  std::vector<sort_column> columns;
+  for (const std::uint64_t width : values_of(p))
+    columns.push_back({{nullptr, p.count, width}, {nullptr, p.count, width}});
+  return explain_sort_pairs(ctx, {nullptr, p.count, p.key_bytes}, key_of(p), true, columns, {variant});
+}
+explanation explain_index(const context& ctx, const problem_spec& p, std::string_view variant) {
+  return explain_sort_gather_index(ctx, {nullptr, p.count, p.key_bytes}, key_of(p), p.index, {variant});
+}
+
+sorted_array moved(std::uint64_t width) { return {width, width, width, widest_word(width)}; }
+
+sort_problem problem_by_key(const problem_spec& p, std::uint64_t width, backend_kind backend) {
+  sort_problem s;
+  s.backend = backend;
+  s.count = p.count;
+  s.key = layout_of(key_of(p));
+  s.rows = moved(width);
+  return s;
+}
+sort_problem problem_of_records(const problem_spec& p, backend_kind backend) {
+  return problem_by_key(p, p.record_bytes, backend);
+}
+sort_problem problem_of_pairs(const problem_spec& p, backend_kind backend) {
+  sort_problem s = problem_by_key(p, p.key_bytes, backend);
+  for (const std::uint64_t width : values_of(p)) s.columns.at(s.column_count++) = moved(width);
+  return s;
+}
+sort_problem problem_of_index(const problem_spec& p, backend_kind backend) {
+  sort_problem s = problem_by_key(p, p.key_bytes, backend);
+  s.product = sort_product::gather_index;
+  s.writes_rows = false;
+  s.rows.out_stride_bytes = 0;
+  s.index = p.index;
+  return s;
+}
+
+}  // namespace
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+namespace {
+
+bool is_whole_word(const problem_spec& p) {
+  return p.number == key_type::unsigned_integer && p.bits == 8 * p.key_bytes && (p.key_bytes == 4 || p.key_bytes == 8);
+}
+
+template <class Key>
+plain_call key_sort(const problem_spec& p, const array_set& arrays) {
+  return
+      [count = p.count, in = items_of<const Key>(arrays[places::source]), out = items_of<Key>(arrays[places::target])] {
+        std::copy(in, in + count, out);
+        std::sort(out, out + count);
+      };
+}
+
+// Copies rows and sorts them in their place.
+template <class Row, class Less>
+plain_call row_sort(const problem_spec& p, const array_set& arrays, Less less) {
+  return [count = p.count, less, in = items_of<const Row>(arrays[places::source]),
+          out = items_of<Row>(arrays[places::target])] {
+    std::copy(in, in + count, out);
+    std::stable_sort(out, out + count, less);
+  };
+}
+
+// Sorts structs of a key and its value, and takes them apart again.
+template <class Key, class Value>
+plain_call pair_sort(const problem_spec& p, const array_set& arrays) {
+  struct pair {
+    Key key;
+    Value value;
+  };
+  return [count = p.count, keys = items_of<const Key>(arrays[places::index]),
+          values = items_of<const Value>(arrays[places::source]), keys_out = items_of<Key>(arrays[places::sorted_keys]),
+          values_out = items_of<Value>(arrays[places::target])] {
+    std::vector<pair> pairs(count);
+    for (std::uint64_t i = 0; i < count; ++i) pairs[i] = {keys[i], values[i]};
+    std::stable_sort(pairs.begin(), pairs.end(), [](const pair& a, const pair& b) { return a.key < b.key; });
+    for (std::uint64_t i = 0; i < count; ++i) {
+      keys_out[i] = pairs[i].key;
+      values_out[i] = pairs[i].value;
+    }
+  };
+}
+
+// Sorts row numbers by the keys that they name.
+template <class Key>
+plain_call index_sort(const problem_spec& p, const array_set& arrays) {
+  return [count = p.count, keys = items_of<const Key>(arrays[places::index]),
+          out = items_of<std::uint32_t>(arrays[places::target])] {
+    std::iota(out, out + count, 0U);
+    std::stable_sort(out, out + count, [keys](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+  };
+}
+
+plain_call plain_sort_keys(const context&, const problem_spec& p, const array_set& arrays) {
+  if (p.bits != 8 * p.key_bytes) return {};
+  const bool is_short = p.key_bytes == 4;
+  if (!is_short && p.key_bytes != 8) return {};
+  switch (p.number) {
+    case key_type::unsigned_integer:
+      return is_short ? key_sort<std::uint32_t>(p, arrays) : key_sort<std::uint64_t>(p, arrays);
+    case key_type::signed_integer:
+      return is_short ? key_sort<std::int32_t>(p, arrays) : key_sort<std::int64_t>(p, arrays);
+    case key_type::floating: return is_short ? key_sort<float>(p, arrays) : key_sort<double>(p, arrays);
+    case key_type::bytes: return {};
+  }
+  return {};
+}
+
+plain_call plain_sort_pairs(const context&, const problem_spec& p, const array_set& arrays) {
+  if (!is_whole_word(p)) return {};
+  if (p.key_bytes == 4) return p.record_bytes == 4 ? pair_sort<std::uint32_t, std::uint32_t>(p, arrays) : plain_call{};
+  switch (p.record_bytes) {
+    case 4: return pair_sort<std::uint64_t, std::uint32_t>(p, arrays);
+    case 8: return pair_sort<std::uint64_t, std::uint64_t>(p, arrays);
+    case 16: return pair_sort<std::uint64_t, plain_record<16>>(p, arrays);
+    default: return {};
+  }
+}
+
+plain_call plain_sort_records(const context&, const problem_spec& p, const array_set& arrays) {
+  if (is_whole_word(p) && p.key_bytes == 8 && p.record_bytes == 16) {
+    struct row {
+      std::uint64_t key;
+      std::uint64_t rest;
+    };
+    return row_sort<row>(p, arrays, [](const row& a, const row& b) { return a.key < b.key; });
+  }
+  if (p.number == key_type::bytes && p.record_bytes == 100) {
+    using row = plain_record<100>;
+    return row_sort<row>(p, arrays,
+                         [bytes = p.key_bytes](const row& a, const row& b) { return std::memcmp(&a, &b, bytes) < 0; });
+  }
+  return {};
+}
+
+plain_call plain_sort_index(const context&, const problem_spec& p, const array_set& arrays) {
+  if (!is_whole_word(p) || p.index != index_type::u32) return {};
+  return p.key_bytes == 4 ? index_sort<std::uint32_t>(p, arrays) : index_sort<std::uint64_t>(p, arrays);
+}
+
+// Jobs of the sorts. The rank of a key is drawn first and its bytes follow from the rank; a row holds its number, from
+// which all of its bytes follow. The check compares ranks of neighbours.
+constexpr std::uint64_t most_generated_key_bytes = 16;
+
+bool keys_in_rows(const problem_spec& p) { return p.primitive == "sort_keys" || p.primitive == "sort_records"; }
+
+sort_source source_of(const problem_spec& p, std::uint64_t copy) {
+  return {.distribution = p.keys,
+          .type = p.number,
+          .key_bytes = static_cast<std::uint32_t>(p.key_bytes),
+          .first_bit = p.first_bit,
+          .bits = p.bits,
+          .record_bytes = p.record_bytes,
+          .keys_in_rows = keys_in_rows(p),
+          .count = p.count,
+          .seed = records_seed + copy};
+}
+
+array_shapes shapes(const problem_spec& p) {
+  const std::string keys = fmt::format("{} {} {}", primitives::pattern_name(p), primitives::type_name(p), p.count);
+  array_shapes all;
+  if (!primitives::entry_of(p).writes_index) {
+    all[places::source] = {p.count, p.record_bytes, array_role::input,
+                           fmt::format("sort rows {} {} {}", p.record_bytes, p.count, keys_in_rows(p) ? keys : "")};
+  }
+  if (!keys_in_rows(p)) all[places::index] = {p.count, p.key_bytes, array_role::input, "sort keys " + keys};
+  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  if (p.primitive == "sort_pairs") {
+    all[places::sorted_keys] = {p.count, p.key_bytes, array_role::output};
+  }
+  return all;
+}
+
+std::uint64_t bytes_of_records(const problem_spec& p) { return 2 * p.count * p.record_bytes; }
+std::uint64_t bytes_of_pairs(const problem_spec& p) { return 2 * p.count * (p.record_bytes + p.key_bytes); }
+std::uint64_t bytes_of_index(const problem_spec& p) { return p.count * (p.record_bytes + p.key_bytes); }
+
+std::string unchecked(const problem_spec& p) {
+  const bool is_float = p.number == key_type::floating;
+  if (!p.key_fields.empty() || !p.more_value_bytes.empty() || p.key_bytes > most_generated_key_bytes ||
+      (is_float && p.key_bytes != 4 && p.key_bytes != 8) || (is_float && p.bits != 8 * p.key_bytes)) {
+    return "such keys are not generated";
+  }
+  return "";
+}
+
+std::string unchecked_rows(const problem_spec& p) {
+  if (std::string why_not = unchecked(p); !why_not.empty()) return why_not;
+  const bool has_room = !keys_in_rows(p) || p.record_bytes > p.key_bytes;
+  return has_room && source_of(p, 0).holds_whole_number() ? "" : "rows are too narrow to be told apart";
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  switch (place) {
+    case places::source: over_items(ctx, p.count, fill_sort_rows{source_of(p, copy), array.data}); break;
+    case places::index: over_items(ctx, p.count, fill_sort_keys{source_of(p, copy), array.data}); break;
+    default: wipe(ctx, array);
+  }
+}
+
+void run_records(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  sort_records(ctx, arrays[places::source], primitives::key_of(p), arrays[places::target], {settings.variant});
+}
+
+void run_pairs(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const sort_column values{arrays[places::source], arrays[places::target]};
+  sort_pairs(ctx, arrays[places::index], primitives::key_of(p), arrays[places::sorted_keys], std::span(&values, 1),
+             {settings.variant});
+}
+
+void run_index(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  sort_gather_index(ctx, arrays[places::index], primitives::key_of(p), {arrays[places::target].data, p.count, p.index},
+                    {settings.variant});
+}
+
+std::uint64_t mistakes_of_keys(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const tally keys = over_items(ctx, p.count, check_sorted_keys{source_of(p, 0), arrays[places::target].data});
+  return keys.mismatches + (keys.sum != 0);
+}
+
+// The sorted keys of pairs are in an array of their own; records hold theirs.
+std::uint64_t mistakes_of_rows(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  const std::byte* const keys = arrays[places::sorted_keys].data;
+  return over_items(ctx, p.count, check_sorted_rows{source_of(p, 0), arrays[places::target].data, keys}).mismatches;
+}
+
+std::uint64_t mistakes_of_index(const context& ctx, const problem_spec& p, const array_set& arrays, bool) {
+  return over_items(ctx, p.count, check_sort_index{source_of(p, 0), arrays[places::target].data, p.record_bytes})
+      .mismatches;
+}
+
+constexpr sample keys_samples[] = {
+    {"sort_keys/uniform/r4/u32"}, {"sort_keys/zipf/r8/u64"}, {"sort_keys/uniform/r4/f32"}, {"sort_keys/nested/r8/i64"}};
+
+constexpr sample pairs_samples[] = {
+    {"sort_pairs/uniform/r4/u32"}, {"sort_pairs/uniform/r8/u64"}, {"sort_pairs/zipf/r16/u64"}};
+
+constexpr sample records_samples[] = {{"sort_records/uniform/r16/u64"}, {"sort_records/uniform/r100/bytes10"}};
+
+constexpr sample index_samples[] = {{"sort_gather_index/uniform/r4/u32"}, {"sort_gather_index/uniform/r4/u64"}};
+
+constexpr std::string_view calibrated_keys[] = {"sort_keys/uniform/r4/u32", "sort_keys/uniform/r8/u64"};
+
+constexpr std::string_view calibrated_pairs[] = {"sort_pairs/uniform/r4/u32", "sort_pairs/uniform/r8/u64"};
+
+constexpr std::string_view calibrated_records[] = {"sort_records/uniform/r16/u64", "sort_records/uniform/r100/bytes10"};
+
+constexpr std::string_view calibrated_indices[] = {"sort_gather_index/uniform/r4/u32",
+                                                   "sort_gather_index/uniform/r4/u64"};
+
+}  // namespace
+
+const job sort_keys_job{.samples = keys_samples,
+                        .calibrated = calibrated_keys,
+                        .shapes = shapes,
+                        .moved_bytes = bytes_of_records,
+                        .unchecked = unchecked,
+                        .fill = fill_array,
+                        .run = run_records,
+                        .count_mistakes = mistakes_of_keys,
+                        .plain_loop = plain_sort_keys};
+
+const job sort_pairs_job{.samples = pairs_samples,
+                         .calibrated = calibrated_pairs,
+                         .shapes = shapes,
+                         .moved_bytes = bytes_of_pairs,
+                         .unchecked = unchecked_rows,
+                         .fill = fill_array,
+                         .run = run_pairs,
+                         .count_mistakes = mistakes_of_rows,
+                         .plain_loop = plain_sort_pairs};
+
+const job sort_records_job{.samples = records_samples,
+                           .calibrated = calibrated_records,
+                           .shapes = shapes,
+                           .moved_bytes = bytes_of_records,
+                           .unchecked = unchecked_rows,
+                           .fill = fill_array,
+                           .run = run_records,
+                           .count_mistakes = mistakes_of_rows,
+                           .plain_loop = plain_sort_records};
+
+const job sort_gather_index_job{.samples = index_samples,
+                                .calibrated = calibrated_indices,
+                                .shapes = shapes,
+                                .moved_bytes = bytes_of_index,
+                                .unchecked = unchecked,
+                                .fill = fill_array,
+                                .run = run_index,
+                                .count_mistakes = mistakes_of_index,
+                                .plain_loop = plain_sort_index};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry sort_keys_entry{.name = "sort_keys",
+                                   .family = "sort",
+                                   .fields = taken_by_records,
+                                   .example = "--count 100000000 --bytes 8",
+                                   .write = write,
+                                   .read = read_keys,
+                                   .text = text_of_records,
+                                   .facts = facts_of_records,
+                                   .explain = explain_records,
+                                   .estimates = estimates_by<problem_of_records, sort_variants>,
+                                   .place = place_by<problem_of_records>,
+                                   .job = &jobs::sort_keys_job};
+
+extern const entry sort_pairs_entry{.name = "sort_pairs",
+                                    .family = "sort",
+                                    .fields = taken_by_pairs,
+                                    .example = "--count 100000000 --key-bytes 8 --bytes 4 --bytes 16",
+                                    .write = write,
+                                    .read = read,
+                                    .text = text_of_pairs,
+                                    .facts = facts_of_pairs,
+                                    .explain = explain_pairs,
+                                    .estimates = estimates_by<problem_of_pairs, sort_variants>,
+                                    .place = place_by<problem_of_pairs>,
+                                    .job = &jobs::sort_pairs_job};
+
+extern const entry sort_records_entry{.name = "sort_records",
+                                      .family = "sort",
+                                      .fields = taken_by_records,
+                                      .example = "--count 100000000 --bytes 100 --key 0:10",
+                                      .write = write,
+                                      .read = read_with_key,
+                                      .text = text_of_records,
+                                      .facts = facts_of_records,
+                                      .explain = explain_records,
+                                      .estimates = estimates_by<problem_of_records, sort_variants>,
+                                      .place = place_by<problem_of_records>,
+                                      .job = &jobs::sort_records_job};
+
+extern const entry sort_gather_index_entry{.name = "sort_gather_index",
+                                           .family = "sort",
+                                           .fields = taken_by_index,
+                                           .example = "--count 100000000 --bytes 16 --key 8:8:i",
+                                           .writes_index = true,
+                                           .write = write,
+                                           .read = read_of_index,
+                                           .text = text_of_index,
+                                           .facts = facts_of_index,
+                                           .explain = explain_index,
+                                           .estimates = estimates_by<problem_of_index, sort_variants>,
+                                           .place = place_by<problem_of_index>,
+                                           .job = &jobs::sort_gather_index_job};
+
+}  // namespace sheaf::primitives

@@ -1,0 +1,516 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sheaf/split.hpp>
+
+#include "core/printable.hpp"
+#include "lab/description/entry.hpp"
+#include "lab/description/estimates.hpp"
+#include "lab/description/job.hpp"
+#include "lab/description/key_text.hpp"
+#include "lab/description/plain_loops.hpp"
+#include "lab/description/seeds.hpp"
+#include "lab/description/split/calls.hpp"
+#include "lab/description/split/items.hpp"
+#include "primitives/split/contract.hpp"
+#include "primitives/views.hpp"
+#include "primitives/words.hpp"
+
+namespace sheaf::primitives {
+namespace {
+
+constexpr std::uint64_t most_categories = std::uint64_t{1} << 32;
+/// No record has more.
+constexpr std::uint64_t most_bits = 8 * most_record_bytes;
+
+const problem_field key_field_of_split{
+    .option = "--key",
+    .help =
+        "Splits: OFFSET:BITS, the bits that are a record's category; 0:8 unless "
+        "given",
+    .type_name = "KEY",
+    .read = [](problem_spec& p, std::span<const std::string> texts) {
+      const bit_field bits = parse_bit_field(texts.front());
+      if (bits.count == 0 || bits.count > most_bits_of_call) {
+        refuse("--key: '{}' has {} bits, not 1 to 32", core::printable(texts.front()), bits.count);
+      }
+      if (bits.first > most_bits) {
+        refuse("--key: '{}' begins past the end of any record", core::printable(texts.front()));
+      }
+      p.first_bit = static_cast<std::uint32_t>(bits.first);
+      p.bits = bits.count;
+    }};
+const problem_field from_left{
+    .option = "--from-left",
+    .help =
+        "Splits: bit 0 is the highest of byte 0, as in the paper; without it the lowest, "
+        "as in a little-endian number",
+    .type_name = "",
+    .read = [](problem_spec& p, std::span<const std::string>) { p.bits_from = bit_order::from_left; }};
+const problem_field categories{.option = "--categories",
+                               .help = "Splits: keys are categories, of which there are N",
+                               .type_name = "N",
+                               .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                 p.categories = number_of("--categories", texts, 1, most_categories);
+                                 if (p.key_bytes == 0) p.key_bytes = 4;
+                               }};
+
+void separate_keys(problem_spec& p) { p.key_bytes = 4; }
+void index_width(problem_spec& p) {
+  fields::number_all_records(p);
+  p.record_bytes = bytes(p.index);
+}
+
+const problem_field written_index{.option = fields::index_type.option,
+                                  .help = fields::index_type.help,
+                                  .type_name = fields::index_type.type_name,
+                                  .read = [](problem_spec& p, std::span<const std::string> texts) {
+                                    fields::index_type.read(p, texts);
+                                    p.record_bytes = bytes(p.index);
+                                  }};
+
+constexpr field_use categories_or_key{&categories, false, nullptr, &key_field_of_split};
+
+constexpr field_use taken_by_records[] = {required(fields::count),     required(fields::bytes),
+                                          optional(fields::key_bytes), optional(key_field_of_split),
+                                          optional(from_left),         categories_or_key};
+constexpr field_use taken_by_index[] = {required(fields::count),
+                                        optional(written_index, index_width),
+                                        optional(fields::key_bytes, separate_keys),
+                                        optional(key_field_of_split),
+                                        optional(from_left),
+                                        categories_or_key};
+
+row_words write(const problem_spec& p) {
+  return {fmt::format("{}:b{}", name(p.keys), p.bits), p.key_bytes == 0 ? "own" : fmt::format("k{}", 8 * p.key_bytes)};
+}
+
+void read(const name_part& pattern, const name_part& type, problem_spec& p) {
+  if (type.text() != "own") {
+    p.key_bytes = type.behind("k", "own, k32 or k64").number(8, most_bits, "own, k32 or k64") / 8;
+  }
+  const auto [keys, bits] = pattern.cut_at_last(":b");
+  p.keys = keys.read(parse_key_distribution);
+  if (!bits) pattern.refuse("a distribution of keys and the bits that decide, such as uniform:b8");
+  const std::uint64_t held_bytes = p.key_bytes == 0 ? p.record_bytes : p.key_bytes;
+  p.bits = static_cast<std::uint32_t>(bits->number(1, 8 * held_bytes, "a number of bits that the key has"));
+}
+
+void read_of_index(const name_part& pattern, const name_part& type, problem_spec& p) {
+  read(pattern, type, p);
+  if (p.key_bytes == 0) type.refuse("an array of keys: k32 or k64");
+  if (p.record_bytes != 4 && p.record_bytes != 8) type.refuse("of an index, whose entries have 4 or 8 bytes");
+  p.index = p.record_bytes == 4 ? index_type::u32 : index_type::u64;
+}
+
+split_key first_key(const problem_spec& p) { return key_of_call(p, {nullptr, p.count, p.key_bytes}, 0); }
+
+std::string text(const problem_spec& p) {
+  const split_key by = first_key(p);
+  std::string text = fmt::format("{} records of {} bytes, {} categories", p.count, p.record_bytes, by.categories);
+  if (by.from != split_key::kind::category) text += fmt::format(" by {} bits from bit {}", p.bits, p.first_bit);
+  if (by.from != split_key::kind::record_bits) text += fmt::format(" of keys of {} bytes", p.key_bytes);
+  return text;
+}
+
+std::vector<fact> facts(const problem_spec& p) {
+  return {{"count", p.count}, {"record_bytes", p.record_bytes}, {"categories", first_key(p).categories}};
+}
+
+std::vector<fact> facts_of_index(const problem_spec& p) {
+  std::vector<fact> all = facts(p);
+  all.push_back({"index_type", std::string(name(p.index))});
+  return all;
+}
+
+// The calls of one problem run one after the other, and all but one need memory for the records between them.
+void add_call(std::vector<variant_estimate>& all, std::span<const variant_estimate> of_call,
+              std::uint64_t between_bytes) {
+  for (std::size_t v = 0; v < all.size(); ++v) {
+    all[v].seconds += of_call[v].seconds;
+    all[v].terms.insert(all[v].terms.end(), of_call[v].terms.begin(), of_call[v].terms.end());
+    all[v].scratch_bytes = std::max(all[v].scratch_bytes, of_call[v].scratch_bytes + between_bytes);
+  }
+}
+
+template <split_product Product, bool Stable>
+std::vector<variant_estimate> estimates(const problem_spec& p, backend_kind backend, const machine& profile) {
+  const auto of_call = [&](std::uint32_t call) {
+    return estimates_of(split_variants(), split_problem_of(p, call, Product, Stable, backend), backend, profile);
+  };
+  std::vector<variant_estimate> all = of_call(0);
+  for (std::uint32_t call = 1; call < calls_of(p); ++call) add_call(all, of_call(call), p.count * p.record_bytes);
+  return all;
+}
+
+// A split by many bits lies where its first call does.
+template <split_product Product, bool Stable>
+plan::measured_place place(const problem_spec& p, backend_kind backend) {
+  return place_of(split_problem_of(p, 0, Product, Stable, backend));
+}
+
+template <split_product Product, bool Stable>
+explanation explain(const context& ctx, const problem_spec& p, std::string_view variant) {
+  const auto of_call = [&](std::uint32_t call) {
+    const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
+    if (Product == split_product::gather_index) return explain_split_gather_index(ctx, key, p.index, {variant});
+    if (Product == split_product::scatter_index) return explain_split_scatter_index(ctx, key, p.index, {variant});
+    return explain_split(ctx, {nullptr, p.count, p.record_bytes}, key, Stable, {variant});
+  };
+  explanation why = of_call(0);
+  for (std::uint32_t call = 1; call < calls_of(p); ++call) {
+    add_call(why.variants, of_call(call).variants, p.count * p.record_bytes);
+  }
+  return why;
+}
+
+}  // namespace
+
+std::uint32_t calls_of(const problem_spec& p) {
+  const bool can_repeat = p.key_bytes == 0 && p.primitive == "split";
+  return can_repeat ? std::max<std::uint32_t>(1, (p.bits + most_bits_of_call - 1) / most_bits_of_call) : 1;
+}
+
+split_key key_of_call(const problem_spec& p, const_records keys, std::uint32_t call) {
+  if (p.categories != 0) return split_key::category(keys, p.categories);
+  const std::uint32_t skipped = call * most_bits_of_call;
+  const bit_field bits{p.first_bit + skipped, calls_of(p) == 1 ? p.bits : std::min(most_bits_of_call, p.bits - skipped),
+                       p.bits_from};
+  return p.key_bytes == 0 ? split_key::of_record(bits) : split_key::of(keys, bits);
+}
+
+split_problem split_problem_of(const problem_spec& p, std::uint32_t call, split_product product, bool stable,
+                               backend_kind backend) {
+  const split_key key = key_of_call(p, {nullptr, p.count, p.key_bytes}, call);
+  const bool own = key.from == split_key::kind::record_bits;
+  split_problem s;
+  s.backend = backend;
+  s.product = product;
+  s.stable = stable;
+  s.count = p.count;
+  s.categories = key.categories;
+  s.record_bytes = s.in_stride_bytes = s.out_stride_bytes = p.record_bytes;
+  s.word_bytes =
+      product == split_product::records ? widest_word(p.record_bytes) : static_cast<std::uint32_t>(p.record_bytes);
+  s.index = p.index;
+  s.key_from = key.from;
+  s.key_bytes = s.key_stride_bytes = own ? p.record_bytes : p.key_bytes;
+  s.bits = key.from == split_key::kind::category ? bit_field{0, static_cast<std::uint32_t>(8 * p.key_bytes)} : key.bits;
+  s.key_word_bytes = widest_word(s.key_bytes);
+  return s;
+}
+
+}  // namespace sheaf::primitives
+
+namespace sheaf::jobs {
+namespace {
+
+using primitives::entry_of;
+
+// Nobody writes a counting sort with more counters than fit into a cache.
+constexpr std::uint32_t most_counted_bits = 16;
+
+// The category of a record, in the low bits of its key.
+struct category_reader {
+  const std::byte* first_key;
+  std::uint64_t stride_bytes;
+  std::uint32_t mask;
+
+  std::uint32_t operator()(std::uint64_t i) const {
+    std::uint32_t key;
+    std::memcpy(&key, first_key + i * stride_bytes, sizeof key);
+    return key & mask;
+  }
+};
+
+// Counting sort: put(i, place) gets the place in the output of every record.
+template <class Put>
+void counting_sort(std::uint64_t count, std::uint64_t categories, category_reader category_of, Put put) {
+  std::vector<std::uint64_t> next(categories);
+  for (std::uint64_t i = 0; i < count; ++i) ++next[category_of(i)];
+  std::exclusive_scan(next.begin(), next.end(), next.begin(), std::uint64_t{0});
+  for (std::uint64_t i = 0; i < count; ++i) put(i, next[category_of(i)]++);
+}
+
+template <class Index>
+plain_call index_split(const problem_spec& p, const array_set& arrays, category_reader category_of) {
+  return [count = p.count, categories = std::uint64_t{1} << p.bits, category_of,
+          out = items_of<Index>(arrays[places::target]), gathers = p.primitive == "split_gather_index"] {
+    if (gathers) {
+      counting_sort(count, categories, category_of,
+                    [=](std::uint64_t i, std::uint64_t place) { out[place] = static_cast<Index>(i); });
+    } else {
+      counting_sort(count, categories, category_of,
+                    [=](std::uint64_t i, std::uint64_t place) { out[i] = static_cast<Index>(place); });
+    }
+  };
+}
+
+template <class Record>
+plain_call record_split(const problem_spec& p, const array_set& arrays, category_reader category_of) {
+  return [count = p.count, categories = std::uint64_t{1} << p.bits, category_of,
+          in = items_of<const Record>(arrays[places::source]), out = items_of<Record>(arrays[places::target])] {
+    counting_sort(count, categories, category_of, [=](std::uint64_t i, std::uint64_t place) { out[place] = in[i]; });
+  };
+}
+
+plain_call plain_split(const context&, const problem_spec& p, const array_set& arrays) {
+  const records& keys = arrays[p.key_bytes == 0 ? places::source : places::index];
+  if (p.bits > most_counted_bits || keys.record_bytes < sizeof(std::uint32_t)) return {};
+  const category_reader category_of{keys.data, keys.record_bytes, (std::uint32_t{1} << p.bits) - 1};
+  if (entry_of(p).writes_index) {
+    return with_index_type(
+        p.index, [&]<class Index>(std::type_identity<Index>) { return index_split<Index>(p, arrays, category_of); });
+  }
+  return with_record_type(p.record_bytes, [&]<class Record>(std::type_identity<Record>) {
+    return record_split<Record>(p, arrays, category_of);
+  });
+}
+
+// Jobs of the splits. A record holds its number, from which its key and its other bytes follow; the check looks at
+// neighbours of the output, and at checksums of all records.
+using primitives::calls_of;
+
+constexpr std::uint32_t most_bits_with_offsets = 20;
+
+split_source source_of(const problem_spec& p, std::uint64_t copy) {
+  return {p.keys, p.bits, p.key_bytes, p.record_bytes, p.count, records_seed + copy};
+}
+
+bool writes_index(const problem_spec& p) { return primitives::entry_of(p).writes_index; }
+
+bool writes_scatter_index(const problem_spec& p) { return p.primitive == "split_scatter_index"; }
+
+array_shapes shapes(const problem_spec& p) {
+  const std::string keys = fmt::format("{}:b{} {} {}", inputs::name(p.keys), p.bits, p.key_bytes, p.count);
+  array_shapes all;
+  if (!writes_index(p)) {
+    all[places::source] = {
+        p.count, p.record_bytes, array_role::input,
+        fmt::format("split records {} {} {}", p.record_bytes, p.count, p.key_bytes == 0 ? keys : "")};
+  }
+  if (p.key_bytes != 0) all[places::index] = {p.count, p.key_bytes, array_role::input, "keys " + keys};
+  all[places::target] = {p.count, p.record_bytes, array_role::output};
+  if (p.bits <= most_bits_with_offsets && calls_of(p) == 1) {
+    all[places::offsets] = {(std::uint64_t{1} << p.bits) + 1, sizeof(std::uint64_t), array_role::side_output};
+  }
+  // Several calls alternate between the output and this; the check of a scatter index inverts the index into it.
+  if (calls_of(p) > 1 || writes_scatter_index(p)) all[places::work] = {p.count, p.record_bytes, array_role::work};
+  return all;
+}
+
+std::uint64_t moved_bytes(const problem_spec& p) {
+  return p.count * ((writes_index(p) ? 1 : 2) * p.record_bytes + p.key_bytes);
+}
+
+std::string unchecked(const problem_spec& p) {
+  if (p.categories != 0 || p.first_bit != 0 || p.bits_from != bit_order::little_endian) {
+    return "only keys in the lowest bits are generated";
+  }
+  if (p.bits > primitives::most_bits_of_call * calls_of(p)) return "no call splits by so many bits";
+  const bool by_number = !writes_index(p) && p.key_bytes != 0;
+  return by_number && source_of(p, 0).number_bits_dropped() != 0 ? "records are too narrow to be told apart" : "";
+}
+
+void fill_array(const context& ctx, const problem_spec& p, std::uint64_t copy, std::size_t place, records array) {
+  switch (place) {
+    case places::source: over_items(ctx, p.count, fill_split_records{source_of(p, copy), array.data}); break;
+    case places::index: over_items(ctx, p.count, fill_split_keys{source_of(p, copy), array.data}); break;
+    default: wipe(ctx, array);
+  }
+}
+
+std::span<std::uint64_t> offsets_of(const array_set& arrays, bool wanted) {
+  const records offsets = arrays[places::offsets];
+  if (!wanted || offsets.count == 0) return {};
+  return {reinterpret_cast<std::uint64_t*>(offsets.data), offsets.count};
+}
+
+template <auto Split>
+void run_records(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  const std::span<std::uint64_t> offsets = offsets_of(arrays, settings.with_side_outputs);
+  const std::uint32_t calls = calls_of(p);
+  const_records from = arrays[places::source];
+  for (std::uint32_t call = 0; call < calls; ++call) {
+    const records to = arrays[(calls - call) % 2 == 1 ? places::target : places::work];
+    Split(ctx, from, primitives::key_of_call(p, arrays[places::index], call), to, offsets, {settings.variant});
+    from = to;
+  }
+}
+
+template <auto Split>
+void run_index(const context& ctx, const problem_spec& p, const array_set& arrays, const call_settings& settings) {
+  Split(ctx, primitives::key_of_call(p, arrays[places::index], 0), {arrays[places::target].data, p.count, p.index},
+        offsets_of(arrays, settings.with_side_outputs), {settings.variant});
+}
+
+offset_check offset_check_of(const problem_spec& p, const array_set& arrays, bool with_offsets) {
+  const std::span<std::uint64_t> offsets = offsets_of(arrays, with_offsets);
+  return {offsets.empty() ? nullptr : offsets.data(), p.bits < 64 ? std::uint64_t{1} << p.bits : 0, p.count};
+}
+
+template <bool Stable>
+std::uint64_t mistakes_of_records(const context& ctx, const problem_spec& p, const array_set& arrays,
+                                  bool with_offsets) {
+  const tally found = over_items(ctx, p.count,
+                                 check_split_records{source_of(p, 0), arrays[places::target].data, Stable,
+                                                     offset_check_of(p, arrays, with_offsets)});
+  return found.mismatches + (found.sum != 0);
+}
+
+std::uint64_t mistakes_of_gather_index(const context& ctx, const problem_spec& p, const array_set& arrays,
+                                       bool with_offsets) {
+  return over_items(ctx, p.count,
+                    check_gather_index{source_of(p, 0), arrays[places::target].data, p.record_bytes,
+                                       offset_check_of(p, arrays, with_offsets)})
+      .mismatches;
+}
+
+std::uint64_t mistakes_of_scatter_index(const context& ctx, const problem_spec& p, const array_set& arrays,
+                                        bool with_offsets) {
+  const std::byte* const found = arrays[places::target].data;
+  std::byte* const inverse = arrays[places::work].data;
+  over_items(ctx, p.count * p.record_bytes, fill_ones{inverse});
+  const tally inverted = over_items(ctx, p.count, invert_index{found, inverse, p.record_bytes, p.count});
+  if (inverted.mismatches != 0) return inverted.mismatches;
+  return over_items(
+             ctx, p.count,
+             check_gather_index{source_of(p, 0), inverse, p.record_bytes, offset_check_of(p, arrays, with_offsets)})
+      .mismatches;
+}
+
+constexpr sample split_samples[] = {{"split/uniform:b8/r4/own"},
+                                    {"split/uniform:b8/r8/k32"},
+                                    {"split/zipf:b11/r16/k32"},
+                                    {"split/uniform:b16/r8/own"},
+                                    {"split/equal:b8/r100/own"}};
+
+constexpr sample unstable_samples[] = {{"split_unstable/uniform:b1/r8/own"}, {"split_unstable/uniform:b8/r8/k32"}};
+
+constexpr sample gather_index_samples[] = {{"split_gather_index/uniform:b8/r4/k32"},
+                                           {"split_gather_index/zipf:b11/r8/k32"}};
+
+constexpr sample scatter_index_samples[] = {{"split_scatter_index/uniform:b8/r4/k32"},
+                                            {"split_scatter_index/zipf:b11/r8/k32"}};
+
+constexpr std::string_view calibrated_splits[] = {
+    "split/uniform:b5/r4/own",  "split/uniform:b8/r4/own",   "split/uniform:b11/r4/own", "split/uniform:b16/r4/own",
+    "split/uniform:b8/r16/k32", "split/uniform:b16/r16/k32", "split/uniform:b8/r100/k32"};
+
+constexpr std::string_view calibrated_unstable[] = {
+    "split_unstable/uniform:b5/r4/own",  "split_unstable/uniform:b8/r4/own",  "split_unstable/uniform:b11/r4/own",
+    "split_unstable/uniform:b16/r4/own", "split_unstable/uniform:b8/r16/k32", "split_unstable/uniform:b16/r16/k32",
+    "split_unstable/uniform:b8/r100/k32"};
+
+constexpr std::string_view calibrated_gather_indices[] = {"split_gather_index/uniform:b5/r4/k32",
+                                                          "split_gather_index/uniform:b8/r4/k32",
+                                                          "split_gather_index/uniform:b16/r4/k32"};
+
+constexpr std::string_view calibrated_scatter_indices[] = {"split_scatter_index/uniform:b5/r4/k32",
+                                                           "split_scatter_index/uniform:b8/r4/k32",
+                                                           "split_scatter_index/uniform:b16/r4/k32"};
+
+}  // namespace
+
+const job split_job{.samples = split_samples,
+                    .calibrated = calibrated_splits,
+                    .shapes = shapes,
+                    .moved_bytes = moved_bytes,
+                    .unchecked = unchecked,
+                    .fill = fill_array,
+                    .run = run_records<split>,
+                    .count_mistakes = mistakes_of_records<true>,
+                    .plain_loop = plain_split};
+
+const job split_unstable_job{.samples = unstable_samples,
+                             .calibrated = calibrated_unstable,
+                             .shapes = shapes,
+                             .moved_bytes = moved_bytes,
+                             .unchecked = unchecked,
+                             .fill = fill_array,
+                             .run = run_records<split_unstable>,
+                             .count_mistakes = mistakes_of_records<false>,
+                             .plain_loop = plain_split};
+
+const job split_gather_index_job{.samples = gather_index_samples,
+                                 .calibrated = calibrated_gather_indices,
+                                 .shapes = shapes,
+                                 .moved_bytes = moved_bytes,
+                                 .unchecked = unchecked,
+                                 .fill = fill_array,
+                                 .run = run_index<split_gather_index>,
+                                 .count_mistakes = mistakes_of_gather_index,
+                                 .plain_loop = plain_split};
+
+const job split_scatter_index_job{.samples = scatter_index_samples,
+                                  .calibrated = calibrated_scatter_indices,
+                                  .shapes = shapes,
+                                  .moved_bytes = moved_bytes,
+                                  .unchecked = unchecked,
+                                  .fill = fill_array,
+                                  .run = run_index<split_scatter_index>,
+                                  .count_mistakes = mistakes_of_scatter_index,
+                                  .plain_loop = plain_split};
+
+}  // namespace sheaf::jobs
+
+namespace sheaf::primitives {
+
+extern const entry split_entry{.name = "split",
+                               .family = "split",
+                               .fields = taken_by_records,
+                               .example = "--count 100000000 --bytes 16 --key 5:11",
+                               .write = write,
+                               .read = read,
+                               .text = text,
+                               .facts = facts,
+                               .explain = explain<split_product::records, true>,
+                               .estimates = estimates<split_product::records, true>,
+                               .place = place<split_product::records, true>,
+                               .job = &jobs::split_job};
+
+extern const entry split_unstable_entry{.name = "split_unstable",
+                                        .family = "split",
+                                        .fields = taken_by_records,
+                                        .example = "--count 100000000 --bytes 4 --categories 1000 --key-bytes 2",
+                                        .write = write,
+                                        .read = read,
+                                        .text = text,
+                                        .facts = facts,
+                                        .explain = explain<split_product::records, false>,
+                                        .estimates = estimates<split_product::records, false>,
+                                        .place = place<split_product::records, false>,
+                                        .job = &jobs::split_unstable_job};
+
+extern const entry split_gather_index_entry{.name = "split_gather_index",
+                                            .family = "split",
+                                            .fields = taken_by_index,
+                                            .example = "--count 100000000 --key-bytes 8 --key 0:16 --from-left",
+                                            .writes_index = true,
+                                            .write = write,
+                                            .read = read_of_index,
+                                            .text = text,
+                                            .facts = facts_of_index,
+                                            .explain = explain<split_product::gather_index, true>,
+                                            .estimates = estimates<split_product::gather_index, true>,
+                                            .place = place<split_product::gather_index, true>,
+                                            .job = &jobs::split_gather_index_job};
+
+extern const entry split_scatter_index_entry{.name = "split_scatter_index",
+                                             .family = "split",
+                                             .fields = taken_by_index,
+                                             .example = "--count 100000000 --index-type u64",
+                                             .writes_index = true,
+                                             .write = write,
+                                             .read = read_of_index,
+                                             .text = text,
+                                             .facts = facts_of_index,
+                                             .explain = explain<split_product::scatter_index, true>,
+                                             .estimates = estimates<split_product::scatter_index, true>,
+                                             .place = place<split_product::scatter_index, true>,
+                                             .job = &jobs::split_scatter_index_job};
+
+}  // namespace sheaf::primitives
