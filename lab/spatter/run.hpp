@@ -1,19 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <sheaf/context.hpp>
+#include <sheaf/gather.hpp>
 #include <sheaf/memory.hpp>
+#include <sheaf/scatter.hpp>
 
 #include "lab/spatter/check.hpp"
 #include "lab/spatter/chunks.hpp"
 #include "lab/spatter/file.hpp"
-#include "lab/spatter/library_calls.hpp"
 
 namespace sheaf::bench {
+
+/// The library calls that a subcommand times and checks. Tests replace them by faulty ones, to see that the check
+/// fails.
+struct library_calls {
+  std::function<void(const context&, const_records, index_span, records, const gather_options&)> gather = sheaf::gather;
+  std::function<void(const context&, const_records, index_span, records, const scatter_options&)> scatter =
+      sheaf::scatter;
+};
 
 struct spatter_settings {
   std::uint64_t runs = 0;   ///< timed runs of each pattern; 0 for the file's nruns, else 10
@@ -21,7 +31,7 @@ struct spatter_settings {
   std::uint64_t chunk_indices = std::uint64_t{1} << 26;
   bool verify = false;
   std::string_view variant;  ///< variant that has to run; empty for the planner's choice
-  jobs::library_calls calls;
+  library_calls calls;
 };
 
 struct spatter_result {

@@ -7,8 +7,8 @@
 
 #include <sheaf/context.hpp>
 
-#include "apps/sheaf/files/text/parallel.hpp"
 #include "apps/sheaf/nas/matrix.hpp"
+#include "core/parallel_tasks.hpp"
 #include "lab/inputs/pattern_function.hpp"
 
 namespace sheaf::bench {
@@ -20,8 +20,8 @@ constexpr std::uint64_t part_size = 1 << 16;
 /// Calls work(begin, end) for ranges that make up [0, count), on all threads.
 template <class Work>
 void for_each_range(std::uint64_t count, Work work) {
-  io::for_each_part(context::cpu().threads(), (count + part_size - 1) / part_size,
-                    [&](std::uint64_t part, int) { work(part * part_size, std::min(count, (part + 1) * part_size)); });
+  core::for_each_task((count + part_size - 1) / part_size, static_cast<std::uint64_t>(context::cpu().threads()),
+                      [&](std::uint64_t part) { work(part * part_size, std::min(count, (part + 1) * part_size)); });
 }
 
 /// Rows whose columns columns_of(row, list) appends; they are sorted, and those that repeat are dropped.
